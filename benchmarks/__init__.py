@@ -1,0 +1,1 @@
+"""Measuring. Nothing imports this but the command line, lazily."""

@@ -1,0 +1,1 @@
+"""The sample conversation of `engram demo`."""

@@ -1,0 +1,1 @@
+"""What callers and data sets send, turned into our messages."""

@@ -1,0 +1,1 @@
+"""What can be read from English text without a model: words, sentences, times."""

@@ -1,0 +1,1 @@
+"""Adapters of the `Model` port that talk to chat models or to recordings."""

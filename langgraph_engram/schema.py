@@ -1,0 +1,305 @@
+"""Say what a memory is: turns (Level 2), events, boundaries, records (Level 1), syntheses, decisions.
+
+Everything is a frozen pydantic model, so that it can travel in a checkpointed state and lie flat in a store. Event
+time (`event_start`, `event_end`) and mention time (`mentioned_at`) are kept apart. This module does not know how
+anything is stored, found or worded.
+"""
+
+import json
+from datetime import datetime
+from typing import Literal
+from uuid import UUID, uuid5
+
+from pydantic import BaseModel, ConfigDict, Field
+
+NAMESPACE = UUID("6f1d5cf6-5c0e-5b5e-9d63-0f8f5d4d8a11")
+"""The root of every id of ours: ids are uuid5 of content and place, so the same input gives the same ids."""
+
+Role = Literal["user", "assistant", "system", "tool"]
+MemoryType = Literal["fact", "episodic", "profile"]
+RecordKind = Literal["dimensional", "factual", "relational", "key_sentence"]
+RecordStatus = Literal["active", "superseded", "merged", "archived", "quarantined"]
+EventKind = Literal["window", "event", "session", "buffer"]
+BoundaryKind = Literal["topic", "session_break", "opening"]
+Action = Literal["MERGE", "SUPERSEDE", "KEEP_BOTH"]
+Dimension = Literal["content", "time", "location", "reason", "purpose", "keywords"]
+
+
+def make_id(*parts: object) -> str:
+    """Derive an id from what identifies a thing; equal parts give equal ids."""
+    return str(uuid5(NAMESPACE, json.dumps([str(part) for part in parts], ensure_ascii=False)))
+
+
+class Frozen(BaseModel):
+    """The base of everything remembered: immutable, and closed to unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Scope(Frozen):
+    """Whose memory it is. Every query carries one, and no model ever sees it."""
+
+    tenant: str = Field(default="default", min_length=1)
+    user_id: str = Field(min_length=1)
+    agent_id: str | None = None
+
+    @property
+    def key(self) -> str:
+        """Give one string that no other scope shares."""
+        return json.dumps([self.tenant, self.user_id, self.agent_id], ensure_ascii=False)
+
+
+class Turn(Frozen):
+    """One utterance, verbatim (Level 2)."""
+
+    turn_id: str
+    session_id: str
+    seq: int = Field(ge=0)
+    """The turn's place in its session, from 0."""
+    role: Role
+    speaker: str
+    text: str
+    captions: list[str] = []
+    """What the images of this turn show, in words."""
+    said_at: datetime | None = None
+    external_id: str | None = None
+    """The turn's id in its source, where it has one."""
+
+    @property
+    def indexed_text(self) -> str:
+        """Give the text that routes search."""
+        return " ".join([f"{self.speaker}: {self.text}", *self.captions])
+
+
+class Event(Frozen):
+    """A run of turns about one thing."""
+
+    event_id: str
+    session_id: str
+    seq: int = Field(ge=0)
+    """The event's place in its session, from 0."""
+    kind: EventKind
+    turn_ids: list[str]
+    context_turn_ids: list[str] = []
+    """Turns shown beside the core ones; never a source."""
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    topics: list[str] = []
+    keywords: list[str] = []
+    summary: str = ""
+    status: Literal["open", "closed"] = "open"
+
+    @property
+    def indexed_text(self) -> str:
+        """Give the text that routes search."""
+        return self.summary
+
+
+class Boundary(Frozen):
+    """How one event gives way to the next (ES-Mem section 3.2)."""
+
+    boundary_id: str
+    session_id: str
+    from_event_id: str | None = None
+    to_event_id: str
+    kind: BoundaryKind
+    text: str
+    p_eb: float | None = Field(default=None, ge=0, le=1)
+    gap_seconds: float | None = None
+    at: datetime | None = None
+    """When the later event starts."""
+
+    @property
+    def indexed_text(self) -> str:
+        """Give the text that routes search."""
+        return self.text
+
+
+class Record(Frozen):
+    """One atomic memory (Level 1)."""
+
+    record_id: str
+    kind: RecordKind = "dimensional"
+    memory_type: MemoryType | None = None
+    content: str
+    time_text: str = ""
+    """The time as it was said."""
+    event_start: datetime | None = None
+    event_end: datetime | None = None
+    """When it happened: an interval, both ends included."""
+    mentioned_at: datetime | None = None
+    location: str = ""
+    reason: str = ""
+    purpose: str = ""
+    keywords: list[str] = []
+    speaker: str = ""
+    session_id: str
+    event_id: str
+    seq: int = Field(ge=0)
+    """The place of its first source turn in the session."""
+    part: int = Field(default=0, ge=0)
+    """Its place among the records of the same turn."""
+    source_turn_ids: list[str]
+    status: RecordStatus = "active"
+    reject_reason: str = ""
+    """Why it is quarantined."""
+    superseded_by: str | None = None
+    derived_from: list[str] = []
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+
+    @property
+    def indexed_text(self) -> str:
+        """Give the text that routes search: content, reason and purpose (DimMem section 3.3)."""
+        return " ".join(part for part in (self.content, self.reason, self.purpose) if part)
+
+
+class Synthesis(Frozen):
+    """A narrative across events (StructMem section 3.3)."""
+
+    synthesis_id: str
+    text: str
+    window_start: datetime | None = None
+    window_end: datetime | None = None
+    covered_record_ids: list[str]
+    seed_event_ids: list[str] = []
+    status: Literal["active", "stale"] = "active"
+
+    @property
+    def indexed_text(self) -> str:
+        """Give the text that routes search."""
+        return self.text
+
+
+class Decision(Frozen):
+    """What was decided about records that resemble one another: the audit trail."""
+
+    decision_id: str
+    run_id: str
+    pair: list[str]
+    """The records decided on, oldest first."""
+    jaccard: float = Field(ge=0, le=1)
+    cosine: float = Field(ge=-1.001, le=1.001)
+    action: Action
+    reason: str = ""
+    result_id: str | None = None
+    decided_at: datetime | None = None
+
+
+class Pending(Frozen):
+    """Turns that are stored and searchable, but whose later steps have not been done."""
+
+    pending_id: str
+    run_id: str
+    session_id: str
+    turn_ids: list[str]
+    step: str
+    reason: str
+    since: datetime
+
+
+class Interval(Frozen):
+    """A span of time, both ends included."""
+
+    start: datetime
+    end: datetime
+
+
+class TimeConstraint(Frozen):
+    """When the thing asked for happened. An end that is open is absent."""
+
+    text: str
+    start: datetime | None = None
+    end: datetime | None = None
+
+
+class Intent(Frozen):
+    """What a query asks for (DimMem section 3.3, query side)."""
+
+    query: str
+    anchor: str
+    """The query as one self-contained sentence."""
+    target_types: list[MemoryType] = []
+    keywords: list[str] = []
+    time: TimeConstraint | None = None
+    location: str = ""
+    speakers: list[str] = []
+    """Whose words or deeds are asked for."""
+    answer_dimension: Dimension = "content"
+    """The dimension asked for; never used as a filter."""
+    needs_assistant: bool = False
+
+
+class Evidence(Frozen):
+    """One piece that an answer rests on, as a reader is shown it, and how it was found."""
+
+    evidence_id: str
+    text: str
+    record: Record | None = None
+    synthesis_id: str | None = None
+    turns: list[Turn] = []
+    routes: dict[str, float] = {}
+    """The score that each route gave it, in [0, 1]."""
+    score: float = 0.0
+
+
+class UsageEntry(Frozen):
+    """What one step cost: physical calls, tokens, seconds."""
+
+    node: str
+    model: str = ""
+    calls: int = 0
+    """Requests that left the process, repairs and retries included."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+    invalid: int = 0
+    """Questions left without a valid answer after repair."""
+    repaired: int = 0
+    """Questions whose first answer was invalid and whose second was not."""
+    asked: int = 0
+    """Questions put to the model."""
+
+
+class Usage(Frozen):
+    """What a run cost, in all and by node."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    tokens: int = 0
+    """Prompt and completion tokens together."""
+    seconds: float = 0.0
+    by_node: list[UsageEntry] = []
+
+
+class Receipt(Frozen):
+    """What one `remember` did. Every field but `run_id` and `usage` is a count."""
+
+    run_id: str
+    stored_turns: int = 0
+    known_turns: int = 0
+    events: int = 0
+    records: int = 0
+    quarantined: int = 0
+    pending: int = 0
+    decisions: int = 0
+    boundaries: int = 0
+    syntheses: int = 0
+    usage: Usage = Usage()
+
+
+class Recollection(Frozen):
+    """What one `recall` or `search` found. An empty result has a verdict; a failure is an error."""
+
+    query: str
+    answer: str | None = None
+    verdict: Literal["sufficient", "partial", "absent"]
+    evidence: list[Evidence] = []
+    missing: list[str] = []
+    notes: list[str] = []
+    """What the reader of this result ought to know: routes without data, a spent budget."""
+    rounds: int = 0
+    went_deep: bool = False
+    run_id: str | None = None
+    usage: Usage = Usage()

@@ -1,0 +1,241 @@
+"""Hold every number, each with its symbol, source, default and bounds, and the presets of the four papers.
+
+A preset is one `Settings` value: the graphs are the same for all of them. Papers: DimMem (arXiv 2605.15759), ES-Mem
+(2601.07582), StructMem (2604.21748), HyMem (2602.13933). `engram`, the default, takes the best of each.
+"""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from langgraph_engram.errors import UnknownPreset
+
+PresetName = Literal["engram", "dimmem", "esmem", "structmem", "hymem"]
+
+
+class Group(BaseModel):
+    """The base of a group of settings: immutable, closed to unknown names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SegmentSettings(Group):
+    """How turns become events."""
+
+    strategy: Literal["event", "window", "session", "buffer"] = "event"
+    window: int = Field(25, ge=1)
+    """W, turns a window (DimMem section 3.2; 25 for dialogues of two people)."""
+    overlap: int = Field(5, ge=0)
+    """O, turns shared with the window before, read but never a source (DimMem section 3.2)."""
+    buffer_tokens: int = Field(512, ge=16)
+    """Tokens that a buffer holds before it is written (StructMem section 3.1)."""
+    topic_chunk: int = Field(20, ge=1)
+    """Turns whose topics are asked for in one call. ES-Mem asks for one at a time."""
+    judge: Literal["labels", "question"] = "labels"
+    """Where intent labels come from: beside the topics in one answer, or one question a candidate (ES-Mem)."""
+    quantile: float = Field(0.35, ge=0, le=1)
+    """q, the share of weakest couplings that are candidates (ES-Mem Eq. 2)."""
+    threshold: float = Field(0.75, ge=0, le=1)
+    """tau_c, the boundary probability from which a candidate opens an event (ES-Mem Eq. 4)."""
+    guarded: bool = True
+    """Require the likeliest label to be a shift. The paper's rule accepts some continuations (PAPERS, case 2.3)."""
+    context_side: int = Field(2, ge=1)
+    """L, turns shown on each side of a candidate (ES-Mem section 3.1)."""
+    boundary_side: int = Field(4, ge=1)
+    """Turns shown on each side of a boundary that is described (ES-Mem section 3.2)."""
+    context_turns: int = Field(2, ge=0)
+    """Read-only turns given with each event under `engram`."""
+    max_turns: int = Field(40, ge=2)
+    """An event this long is closed whatever its topic."""
+    describe: Literal["from_topics", "question", "none"] = "from_topics"
+    """Where boundary texts come from: the topic answer, a question of their own (ES-Mem), or nowhere."""
+
+
+class ExtractSettings(Group):
+    """What is drawn from an event."""
+
+    strategy: Literal["dimensional_relational", "dimensional", "dual", "key_sentence", "none"] = "dimensional_relational"
+    call_tokens: int = Field(1200, ge=50)
+    """Text of events that share one call, in tokens; an event above it goes alone."""
+    shared_calls: bool = True
+    """Let several short events share a call."""
+    max_records_per_call: int = Field(400, ge=1)
+    """Records taken from one answer; a model that repeats itself stops here."""
+
+
+class GroundSettings(Group):
+    """The evidence gate."""
+
+    enabled: bool = True
+
+
+class UpdateSettings(Group):
+    """How records that resemble one another are found and decided on (DimMem section 3.4)."""
+
+    enabled: bool = True
+    jaccard: float = Field(0.3, ge=0, le=1)
+    """theta_k, least keyword Jaccard of a pair (DimMem section 3.4)."""
+    cosine: float = Field(0.7, ge=0, le=1)
+    """theta_s, least cosine of a pair (DimMem section 3.4)."""
+    max_cluster: int = Field(8, ge=2)
+    """Records decided on in one question."""
+
+
+class SynthesisSettings(Group):
+    """Narratives across events (StructMem section 3.3)."""
+
+    enabled: bool = True
+    window_seconds: int = Field(3600, ge=1)
+    """The buffered span that triggers a synthesis."""
+    at_session_close: bool = True
+    seeds: int = Field(15, ge=1)
+    """K, seed records from history."""
+    expand_tokens: int = Field(1500, ge=0)
+    """Tokens of history shown beside the buffer; the paper sets no limit."""
+
+
+class RetrieveSettings(Group):
+    """The light routes and their fusion."""
+
+    routes: list[Literal["lexical", "dense", "dimension", "boundary", "synthesis", "turn"]] = [
+        "lexical", "dense", "dimension", "boundary", "synthesis", "turn",
+    ]  # fmt: skip
+    fusion: Literal["weighted", "reciprocal_rank", "ordered_dedup", "event_score", "concatenate"] = "weighted"
+    top_k: int = Field(20, ge=1)
+    """Records that each route gives under the papers' fusions (DimMem: 20; StructMem: 60)."""
+    synthesis_k: int = Field(5, ge=0)
+    """Syntheses beside the records (StructMem section 3.4)."""
+    neighbours: float = Field(0.5, ge=0, le=1)
+    """Weight of the records before and after in a record's score; 0 under the papers' presets."""
+    boundary_k: int = Field(10, ge=1)
+    """k, boundary anchors (ES-Mem section 3.3)."""
+    boundary_window: int = Field(3, ge=0)
+    """w, events on each side of an anchor (ES-Mem section 3.3)."""
+    boundary_alpha: float = Field(0.7, ge=0, le=1)
+    """alpha, weight of the summary against the anchor (ES-Mem Eq. 7)."""
+    rrf_k: int = Field(60, ge=1)
+    """The constant of reciprocal rank fusion."""
+    type_weight: float = Field(0.15, ge=0)
+    time_weight: float = Field(0.30, ge=0)
+    location_weight: float = Field(0.20, ge=0)
+    phrase_weight: float = Field(0.15, ge=0)
+    token_weight: float = Field(0.15, ge=0)
+    """Weights of the dimension score, renormalised over the constraints a query has (DimMem Eq. 7)."""
+    unknown_credit: float = Field(0.5, ge=0, le=1)
+    """Credit of a record that leaves a constrained dimension open. The papers give none."""
+    budget: int = Field(2000, ge=50)
+    """Tokens of evidence that a result may hold."""
+
+
+class DeepSettings(Group):
+    """When and how deep retrieval runs (HyMem section 3.3)."""
+
+    sufficiency: Literal["judged", "always"] = "judged"
+    """Whether the light answer is judged, or taken as it is."""
+    light_k: int = Field(10, ge=1)
+    """k, pieces shown to the light answer."""
+    rough_n: int = Field(30, ge=1)
+    """N, candidates of the deep selection."""
+    batch: int = Field(15, ge=1)
+    """d, candidates a call."""
+    level2_tokens: int = Field(2000, ge=50)
+    """Tokens of raw turns that backtracking may show."""
+    level2_window: int = Field(1, ge=0)
+    """Turns shown on each side of a source turn; within the same session."""
+    whole_events: bool = False
+    """Backtrack to whole events, as HyMem and ES-Mem do."""
+    reflect: bool = True
+    max_rounds: int = Field(3, ge=1)
+    """T, rounds of retrieval and reflection."""
+    max_calls: int = Field(20, ge=1)
+    max_tokens: int = Field(20000, ge=100)
+    max_seconds: float = Field(120.0, gt=0)
+
+
+class ChatSettings(Group):
+    """How a chat model is talked to."""
+
+    structured_methods: list[Literal["json_schema", "function_calling", "json_object_schema", "json_prompt"]] = [
+        "json_schema", "function_calling", "json_object_schema", "json_prompt",
+    ]  # fmt: skip
+    """Ways to ask for JSON, tried in this order; the first that works is remembered."""
+    temperature: float = Field(0.0, ge=0, le=2)
+    timeout_seconds: float = Field(60.0, gt=0)
+    max_completion_tokens: int = Field(4096, ge=16)
+    retries: int = Field(4, ge=0)
+    """Further attempts after a rate limit, a time-out or a server error, with growing pauses."""
+    concurrency: int = Field(4, ge=1)
+    """Questions in flight at once."""
+
+
+class Settings(Group):
+    """Every number of both graphs."""
+
+    preset: PresetName = "engram"
+    segment: SegmentSettings = SegmentSettings()
+    extract: ExtractSettings = ExtractSettings()
+    ground: GroundSettings = GroundSettings()
+    update: UpdateSettings = UpdateSettings()
+    synthesis: SynthesisSettings = SynthesisSettings()
+    retrieve: RetrieveSettings = RetrieveSettings()
+    deep: DeepSettings = DeepSettings()
+
+
+def preset(name: str) -> Settings:
+    """Give the settings of a preset.
+
+    Raises:
+        UnknownPreset: No preset of that name.
+    """
+    if name not in PRESETS:
+        raise UnknownPreset(f"unknown preset {name!r}: choose one of {', '.join(PRESETS)}")
+    return PRESETS[name]
+
+
+PAPER_ONLY = GroundSettings(enabled=False)
+
+PRESETS: dict[str, Settings] = {
+    "engram": Settings(),
+    "dimmem": Settings(
+        preset="dimmem",
+        segment=SegmentSettings(strategy="window", describe="none", context_turns=0),
+        extract=ExtractSettings(strategy="dimensional", shared_calls=False),
+        ground=PAPER_ONLY,
+        synthesis=SynthesisSettings(enabled=False),
+        retrieve=RetrieveSettings(
+            routes=["lexical", "dimension", "dense"], fusion="ordered_dedup", top_k=15, neighbours=0, unknown_credit=0
+        ),
+        deep=DeepSettings(sufficiency="always", light_k=45, reflect=False, max_rounds=1),
+    ),
+    "esmem": Settings(
+        preset="esmem",
+        segment=SegmentSettings(topic_chunk=1, judge="question", guarded=False, describe="question", context_turns=0),
+        extract=ExtractSettings(strategy="none"),
+        ground=PAPER_ONLY,
+        update=UpdateSettings(enabled=False),
+        synthesis=SynthesisSettings(enabled=False),
+        retrieve=RetrieveSettings(routes=["boundary"], fusion="event_score", top_k=10, neighbours=0),
+        deep=DeepSettings(sufficiency="always", whole_events=True, reflect=False, max_rounds=1),
+    ),
+    "structmem": Settings(
+        preset="structmem",
+        segment=SegmentSettings(strategy="buffer", describe="none", context_turns=0),
+        extract=ExtractSettings(strategy="dual", shared_calls=False),
+        ground=PAPER_ONLY,
+        update=UpdateSettings(enabled=False),
+        synthesis=SynthesisSettings(expand_tokens=100_000),
+        retrieve=RetrieveSettings(routes=["dense", "synthesis"], fusion="concatenate", top_k=60, neighbours=0),
+        deep=DeepSettings(sufficiency="always", light_k=65, reflect=False, max_rounds=1),
+    ),
+    "hymem": Settings(
+        preset="hymem",
+        segment=SegmentSettings(strategy="session", describe="none", context_turns=0),
+        extract=ExtractSettings(strategy="key_sentence", shared_calls=False),
+        ground=PAPER_ONLY,
+        update=UpdateSettings(enabled=False),
+        synthesis=SynthesisSettings(enabled=False),
+        retrieve=RetrieveSettings(routes=["dense"], fusion="concatenate", top_k=30, neighbours=0),
+        deep=DeepSettings(batch=50, whole_events=True, level2_tokens=100_000),
+    ),
+}
+"""The presets by name. Constants: DimMem sections 3.2-3.4, ES-Mem section 3, StructMem section 3, HyMem section 3."""

@@ -1,0 +1,176 @@
+"""Define what travels along the edges of the two graphs. Keys stand in the order in which they are filled.
+
+Only pydantic models named here, strings and numbers travel: no vector, no question, no history. What a checkpoint
+reloads is exactly what was saved.
+"""
+
+import operator
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from langgraph_engram.schema import (
+    Boundary,
+    Decision,
+    Event,
+    Evidence,
+    Frozen,
+    Intent,
+    Pending,
+    Receipt,
+    Recollection,
+    Record,
+    Role,
+    Scope,
+    Synthesis,
+    Turn,
+    UsageEntry,
+)
+
+
+class Message(Frozen):
+    """One utterance as it came in, already in our words."""
+
+    role: Role = "user"
+    speaker: str = ""
+    text: str
+    captions: list[str] = []
+    said_at: datetime | None = None
+    external_id: str | None = None
+
+
+class RememberRequest(Frozen):
+    """What a caller asks of the write graph. Whose memory it is, is required."""
+
+    user_id: str = Field(min_length=1)
+    tenant: str = Field(default="default", min_length=1)
+    agent_id: str | None = None
+    session_id: str | None = None
+    messages: list[Message] = []
+    close_session: bool = False
+    """Whether the session ends with these messages."""
+    run_id: str = ""
+    """Empty for a run id of the graph's own making."""
+    retry_turn_ids: list[str] = []
+    """Turns already stored whose later steps are to be done now."""
+
+    @property
+    def scope(self) -> Scope:
+        """Give whose memory it is."""
+        return Scope(tenant=self.tenant, user_id=self.user_id, agent_id=self.agent_id)
+
+
+class RecallRequest(Frozen):
+    """What a caller asks of the read graph."""
+
+    query: str = Field(min_length=1)
+    user_id: str = Field(min_length=1)
+    tenant: str = Field(default="default", min_length=1)
+    agent_id: str | None = None
+    mode: Literal["search", "recall"] = "recall"
+    budget: int | None = Field(default=None, ge=1)
+    """Tokens of evidence in the result; absent for the preset's own."""
+    now: datetime | None = None
+    """The moment that "last week" counts from; absent for the newest turn's time."""
+    run_id: str = ""
+
+    @property
+    def scope(self) -> Scope:
+        """Give whose memory it is."""
+        return Scope(tenant=self.tenant, user_id=self.user_id, agent_id=self.agent_id)
+
+
+class Cut(Frozen):
+    """A place where a new event may begin: before turn `at` of the run's turns."""
+
+    at: int
+    coupling: float | None = None
+    p_eb: float | None = None
+    transition: str = ""
+
+
+class Pair(Frozen):
+    """Two records that resemble one another."""
+
+    older_id: str
+    newer_id: str
+    jaccard: float
+    cosine: float
+
+
+class WriteState(TypedDict, total=False):
+    """The state of the write graph."""
+
+    request: RememberRequest
+    """Set by the caller."""
+    run_id: str
+    """Set by `receive`."""
+    session_id: str
+    """Set by `receive`."""
+    turns: list[Turn]
+    """Set by `receive`: the turns of this run that were not known."""
+    known_turns: int
+    """Set by `receive`."""
+    events: list[Event]
+    """Set by `segment`: events opened, continued or closed by this run."""
+    boundaries: list[Boundary]
+    """Set by `segment`."""
+    records: list[Record]
+    """Set by `extract`, judged by `ground`, changed by `consolidate`: this run's records."""
+    pairs: list[Pair]
+    """Set by `filter_candidates`."""
+    changed: list[Record]
+    """Set by `consolidate`: older records whose status this run changes."""
+    decisions: list[Decision]
+    """Set by `consolidate`."""
+    synthesis_ids: list[str]
+    """Set by `synthesize`."""
+    failures: Annotated[list[Pending], operator.add]
+    """Added to by every step that asks a model."""
+    usage: Annotated[list[UsageEntry], operator.add]
+    """Added to by every step."""
+    receipt: Receipt
+    """Set by `persist`, completed by `synthesize`."""
+
+
+class ReadState(TypedDict, total=False):
+    """The state of the read graph."""
+
+    request: RecallRequest
+    """Set by the caller."""
+    run_id: str
+    """Set by `parse_intent`."""
+    started_at: float
+    """Set by `parse_intent`: seconds of the wall clock, for the time budget."""
+    round: int
+    """Set by `parse_intent`, raised by `reflect`."""
+    query: str
+    """Set by `parse_intent`, rewritten by `reflect`: what is looked for in this round."""
+    asked_queries: list[str]
+    """Set by `parse_intent`, grown by `reflect`."""
+    intent: Intent
+    """Set by `parse_intent`."""
+    evidence: list[Evidence]
+    """Set by `light_retrieve`: what this round found, best first, within the budget."""
+    pool: list[Evidence]
+    """Set by `light_retrieve`, grown by `backtrack`: everything found so far that was kept, without repeats."""
+    notes: list[str]
+    """Set by `light_retrieve`."""
+    sufficient: bool
+    """Set by `judge_sufficiency`."""
+    answer: str
+    """Set by `judge_sufficiency` or `write_answer`."""
+    selected_ids: list[str]
+    """Set by `deep_select`: evidence ids that matter."""
+    went_deep: bool
+    """Set by `deep_select`."""
+    missing: list[str]
+    """Set by `reflect`."""
+    done: bool
+    """Set by `reflect`."""
+    usage: Annotated[list[UsageEntry], operator.add]
+    """Added to by every step that asks a model."""
+    recollection: Recollection
+    """Set by `conclude`."""

@@ -1,0 +1,1 @@
+"""One step of a paper in each file."""

@@ -1,0 +1,1 @@
+"""One question we ask a model in each file."""

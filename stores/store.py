@@ -1,0 +1,57 @@
+"""Define the port of a memory store, and what one commit carries.
+
+A store keeps the memories of many scopes, apart from one another. It embeds what it is given with the encoder it was
+opened with. Reads are served from a `ScopeIndex`. This module does not know Chroma.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from langgraph_engram.encoder import Encoder
+from langgraph_engram.schema import Boundary, Decision, Event, Pending, Record, Scope, Synthesis, Turn
+from langgraph_engram.stores.scope_index import ScopeIndex
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What one commit writes: things new and things changed, each under its id. Writing them twice changes nothing."""
+
+    turns: Sequence[Turn] = ()
+    events: Sequence[Event] = ()
+    boundaries: Sequence[Boundary] = ()
+    records: Sequence[Record] = ()
+    syntheses: Sequence[Synthesis] = ()
+    decisions: Sequence[Decision] = ()
+    pendings: Sequence[Pending] = ()
+    changed: Sequence[Record] = ()
+    """Older records whose status changes. They are marked after everything new is written."""
+    settled: Sequence[str] = field(default=())
+    """Ids of pendings that are done; they are removed last."""
+
+
+class Store(Protocol):
+    """Keep the memories of many scopes."""
+
+    @property
+    def encoder(self) -> Encoder:
+        """Give the encoder that made this store's vectors."""
+
+    def commit(self, scope: Scope, changes: Changes) -> None:
+        """Write one run's changes: what is new first, then what it marks, then what it settles. Idempotent.
+
+        Raises:
+            StoreError: The store cannot write; nothing old is lost.
+        """
+
+    def index(self, scope: Scope) -> ScopeIndex:
+        """Give everything of a scope, ready for search, as of the last commit of any process."""
+
+    def decisions(self, scope: Scope) -> list[Decision]:
+        """Give the audit trail of a scope, oldest first."""
+
+    def pendings(self, scope: Scope) -> list[Pending]:
+        """Give the turns whose later steps are not done, oldest first."""
+
+    def close(self) -> None:
+        """Let go of the store. Closing twice is harmless."""
