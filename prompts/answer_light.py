@@ -1,0 +1,44 @@
+"""Ask for an answer from light memory, or for the word that it does not suffice (HyMem section 3.3)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from pydantic import BaseModel, Field
+
+from langgraph_engram.model import Question
+from langgraph_engram.prompts.quoting import DATA_ONLY, inside, name_day, number_evidence
+from langgraph_engram.schema import Evidence, Intent
+
+
+class LightAnswer(BaseModel):
+    """An answer, or the word that what was shown does not suffice."""
+
+    sufficient: bool = Field(description="true only if the memories answer the question fully and clearly")
+    answer: str = Field(default="", description="the answer in one short sentence, with [number] of what it rests on")
+
+
+SYSTEM = f"""You answer a question from numbered memories, and from nothing else.
+If they answer it fully and clearly, answer in one short sentence and cite the numbers it rests on, like [2].
+If anything is missing, vague or about somebody else, say that they do not suffice, and leave the answer empty.
+Use the dates that stand in the memories. Where two disagree, the newest holds.
+{DATA_ONLY}"""
+
+
+@dataclass(frozen=True)
+class AnswerLight(Question[LightAnswer]):
+    """Do these memories answer the query, and how?"""
+
+    query: str
+    intent: Intent
+    evidence: tuple[Evidence, ...]
+    """Best first; citations count from 1."""
+    now: datetime | None = None
+
+    def render(self) -> list[BaseMessage]:
+        """Render for a chat model."""
+        memories = inside("memories", number_evidence(self.evidence))
+        return [
+            SystemMessage(SYSTEM),
+            HumanMessage(f"{memories}\n\nToday: {name_day(self.now)}\nQuestion: {self.query}"),
+        ]

@@ -1,0 +1,40 @@
+"""Ask for the words that describe how one event gives way to the next (ES-Mem section 3.2)."""
+
+from dataclasses import dataclass
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+
+from langgraph_engram.model import Question
+from langgraph_engram.prompts.quoting import DATA_ONLY, inside, quote_turn
+from langgraph_engram.schema import BoundaryKind, Turn
+
+SYSTEM = f"""You describe, in one or two sentences in the third person, how a conversation passes from one event to \
+the next: what ended, what began, and what links them. Name people and things as they are named. Write nothing else.
+{DATA_ONLY}"""
+
+
+@dataclass(frozen=True)
+class DescribeBoundary(Question[str]):
+    """How does the earlier event give way to the later one?"""
+
+    kind: BoundaryKind
+    earlier_summary: str
+    later_summary: str
+    last_turns: tuple[Turn, ...]
+    """The end of the earlier event; empty for the first event of all."""
+    first_turns: tuple[Turn, ...]
+    gap: str = ""
+    """The time between the two, in words; empty within a session."""
+
+    def render(self) -> list[BaseMessage]:
+        """Render for a chat model."""
+        before, after = ("\n".join(map(quote_turn, turns)) for turns in (self.last_turns, self.first_turns))
+        earlier = f"{self.earlier_summary}\n{before}".strip() or "Nothing: the conversation opens here."
+        gap = f"\n\nTime between them: {self.gap}" if self.gap else ""
+        return [
+            SystemMessage(SYSTEM),
+            HumanMessage(
+                f"Earlier event:\n{inside('context', earlier)}\n\n"
+                f"Later event:\n{inside('conversation', f'{self.later_summary}{chr(10)}{after}')}{gap}"
+            ),
+        ]

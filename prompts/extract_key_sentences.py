@@ -1,0 +1,27 @@
+"""Ask for the key sentences of an event (HyMem section 3.2, Level 1)."""
+
+from dataclasses import dataclass
+
+from langchain_core.messages import BaseMessage
+
+from langgraph_engram.model import Question
+from langgraph_engram.prompts.extract_facts import SourcedSentences
+from langgraph_engram.prompts.extract_records import render_turns
+from langgraph_engram.prompts.quoting import DATA_ONLY
+from langgraph_engram.schema import Turn
+
+SYSTEM = f"""You note the key information of a conversation, for somebody who must later find it again. Short \
+sentences, each about one thing, with names and dates; together they cover everything of substance.
+{DATA_ONLY}"""
+
+
+@dataclass(frozen=True)
+class ExtractKeySentences(Question[SourcedSentences]):
+    """Which sentences lead back to these turns?"""
+
+    turns: tuple[Turn, ...]
+    context: tuple[Turn, ...] = ()
+
+    def render(self) -> list[BaseMessage]:
+        """Render for a chat model."""
+        return render_turns(SYSTEM, self.turns, self.context)

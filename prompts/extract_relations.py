@@ -1,0 +1,28 @@
+"""Ask for the relations that a buffer of turns shows (StructMem section 3.2, relational view)."""
+
+from dataclasses import dataclass
+
+from langchain_core.messages import BaseMessage
+
+from langgraph_engram.model import Question
+from langgraph_engram.prompts.extract_facts import SourcedSentences
+from langgraph_engram.prompts.extract_records import render_turns
+from langgraph_engram.prompts.quoting import DATA_ONLY
+from langgraph_engram.schema import Turn
+
+SYSTEM = f"""You list how people act on one another in a conversation: support, thanks, advice, shared feelings, \
+agreement and disagreement, one thing causing or following another. One sentence each, naming who acts on whom; say \
+"both" for what is mutual. Leave out what is a plain fact about one person.
+{DATA_ONLY}"""
+
+
+@dataclass(frozen=True)
+class ExtractRelations(Question[SourcedSentences]):
+    """Which relations do these turns show?"""
+
+    turns: tuple[Turn, ...]
+    context: tuple[Turn, ...] = ()
+
+    def render(self) -> list[BaseMessage]:
+        """Render for a chat model."""
+        return render_turns(SYSTEM, self.turns, self.context)

@@ -1,0 +1,35 @@
+"""Ask which of a batch of memories matter to a query (HyMem section 3.3, deep retrieval)."""
+
+from dataclasses import dataclass
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from pydantic import BaseModel, Field
+
+from langgraph_engram.model import Question
+from langgraph_engram.prompts.quoting import DATA_ONLY, inside, number_evidence
+from langgraph_engram.schema import Evidence, Intent
+
+
+class Selection(BaseModel):
+    """The memories that matter."""
+
+    numbers: list[int] = Field(default=[], description="numbers of the memories that help, most helpful first")
+
+
+SYSTEM = f"""You choose, from numbered memories, those that help to answer a question: directly, as one step of \
+several, or by naming who, when or where. Choose none that merely share a word with it.
+{DATA_ONLY}"""
+
+
+@dataclass(frozen=True)
+class SelectRecords(Question[Selection]):
+    """Which of these matter?"""
+
+    query: str
+    intent: Intent
+    candidates: tuple[Evidence, ...]
+
+    def render(self) -> list[BaseMessage]:
+        """Render for a chat model."""
+        memories = inside("memories", number_evidence(self.candidates))
+        return [SystemMessage(SYSTEM), HumanMessage(f"{memories}\n\nQuestion: {self.query}")]

@@ -1,0 +1,67 @@
+"""Ask for the topic of each turn in a chunk, and how each turn relates to the one before (ES-Mem section 3.1).
+
+The paper asks for one turn at a time, and for intents in a second question. We ask for a chunk of turns in one
+call, and let the same answer carry the intent label and the words that describe a transition; a chunk of one turn is
+the paper's chain.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from pydantic import BaseModel, Field
+
+from langgraph_engram.model import Question
+from langgraph_engram.prompts.quoting import DATA_ONLY, inside, number_turns
+from langgraph_engram.schema import Turn
+
+Label = Literal["topic_intro", "topic_shift", "detail_elaborate", "direct_resp"]
+SHIFT_LABELS: Sequence[Label] = ("topic_intro", "topic_shift")
+"""The labels that open an event; the others continue one."""
+
+
+class TopicNote(BaseModel):
+    """What one turn is about, and how it follows the turn before."""
+
+    turn: int = Field(description="number of the turn")
+    topic: str = Field(description="what the turn is about, in two to five words")
+    keywords: list[str] = Field(default=[], description="up to five words of the turn that carry its meaning")
+    label: Label = Field(description="how the turn follows the one before it")
+    confidence: float = Field(default=0.5, ge=0, le=1, description="how sure you are of the label")
+    transition: str = Field(default="", description="for a new topic only: one sentence on what ended and what began")
+
+
+class TopicTrack(BaseModel):
+    """The notes of a chunk of turns."""
+
+    notes: list[TopicNote]
+
+
+SYSTEM = f"""You follow what a conversation is about, turn by turn.
+Give one note for every numbered turn, in order.
+Labels: topic_intro when the turn opens a subject that was not there; topic_shift when it moves from one subject to \
+another; detail_elaborate when it stays with the subject and adds to it; direct_resp when it answers or reacts to the \
+turn before.
+Turns without a number come earlier and are only there to be read.
+{DATA_ONLY}"""
+
+
+@dataclass(frozen=True)
+class TrackTopics(Question[TopicTrack]):
+    """What is each of these turns about?"""
+
+    turns: tuple[Turn, ...]
+    before: tuple[Turn, ...] = ()
+    """Turns that come earlier, to be read only."""
+    topic_before: str = ""
+    """What the conversation was about until now."""
+
+    def render(self) -> list[BaseMessage]:
+        """Render for a chat model."""
+        earlier = "\n".join(f"{turn.speaker}: {turn.text}" for turn in self.before)
+        parts = [
+            inside("context", f"Topic so far: {self.topic_before or 'none yet'}\n{earlier}".strip()),
+            inside("conversation", number_turns(self.turns)),
+        ]
+        return [SystemMessage(SYSTEM), HumanMessage("\n\n".join(parts))]

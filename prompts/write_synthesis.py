@@ -1,0 +1,30 @@
+"""Ask for a narrative of what was just remembered and what it goes back to (StructMem section 3.3)."""
+
+from dataclasses import dataclass
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+
+from langgraph_engram.model import Question
+from langgraph_engram.prompts.quoting import DATA_ONLY, inside, number_records
+from langgraph_engram.schema import Record
+
+SYSTEM = f"""You tell, in 200 to 350 words and in order of time, what the new memories say and how they follow from \
+the earlier ones: causes, changes, plans and what came of them. Use names and dates. Add nothing that is not there. \
+Write plain prose.
+{DATA_ONLY}"""
+
+
+@dataclass(frozen=True)
+class WriteSynthesis(Question[str]):
+    """What do these memories, taken together, tell?"""
+
+    buffer: tuple[Record, ...]
+    """The new records, in order of time."""
+    history: tuple[Record, ...] = ()
+    """Records of earlier events that resemble them, in order of time."""
+
+    def render(self) -> list[BaseMessage]:
+        """Render for a chat model."""
+        earlier = inside("context", number_records(self.history) or "none")
+        new = inside("memories", number_records(self.buffer))
+        return [SystemMessage(SYSTEM), HumanMessage(f"Earlier memories:\n{earlier}\n\nNew memories:\n{new}")]
