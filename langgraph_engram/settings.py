@@ -54,7 +54,9 @@ class SegmentSettings(Group):
 class ExtractSettings(Group):
     """What is drawn from an event."""
 
-    strategy: Literal["dimensional_relational", "dimensional", "dual", "key_sentence", "none"] = "dimensional_relational"
+    strategy: Literal["dimensional_relational", "dimensional", "dual", "key_sentence", "none"] = (
+        "dimensional_relational"
+    )
     call_tokens: int = Field(1200, ge=50)
     """Text of events that share one call, in tokens; an event above it goes alone."""
     shared_calls: bool = True

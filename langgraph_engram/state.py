@@ -24,7 +24,6 @@ from langgraph_engram.schema import (
     Record,
     Role,
     Scope,
-    Synthesis,
     Turn,
     UsageEntry,
 )

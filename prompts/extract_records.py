@@ -22,7 +22,9 @@ class RecordDraft(BaseModel):
     memory_type: MemoryType = Field(
         default="fact", description="episodic: something done or planned; profile: a lasting trait or taste; else fact"
     )
-    time: str = Field(default="", description="when it happens: YYYY-MM-DD, YYYY-MM, YYYY, or start/end; empty if unsaid")
+    time: str = Field(
+        default="", description="when it happens: YYYY-MM-DD, YYYY-MM, YYYY, or start/end; empty if unsaid"
+    )
     location: str = Field(default="", description="where it happens; empty if unsaid")
     reason: str = Field(default="", description="why it happens; empty if unsaid")
     purpose: str = Field(default="", description="what it is for; empty if unsaid")
