@@ -303,3 +303,20 @@ class Recollection(Frozen):
     went_deep: bool = False
     run_id: str | None = None
     usage: Usage = Usage()
+
+
+class Status(Frozen):
+    """What is kept for one scope, and what is left to do."""
+
+    store: str
+    encoder: str
+    preset: str
+    model: str
+    turns: int
+    events: int
+    records: dict[str, int]
+    """Records by status."""
+    boundaries: int
+    syntheses: int
+    decisions: int
+    pending: list[Pending]

@@ -102,6 +102,8 @@ class RetrieveSettings(Group):
     routes: list[Literal["lexical", "dense", "dimension", "boundary", "synthesis", "turn"]] = [
         "lexical", "dense", "dimension", "boundary", "synthesis", "turn",
     ]  # fmt: skip
+    intent: Literal["rules", "model"] = "rules"
+    """Who reads the query. Rules cost nothing; `search` always reads by them."""
     fusion: Literal["weighted", "reciprocal_rank", "ordered_dedup", "event_score", "concatenate"] = "weighted"
     top_k: int = Field(20, ge=1)
     """Records that each route gives under the papers' fusions (DimMem: 20; StructMem: 60)."""
@@ -109,6 +111,19 @@ class RetrieveSettings(Group):
     """Syntheses beside the records (StructMem section 3.4)."""
     neighbours: float = Field(0.5, ge=0, le=1)
     """Weight of the records before and after in a record's score; 0 under the papers' presets."""
+    lexical_weight: float = Field(0.5, ge=0)
+    dense_weight: float = Field(0.5, ge=0)
+    turn_weight: float = Field(0.5, ge=0)
+    dimension_weight: float = Field(0.2, ge=0)
+    event_weight: float = Field(0.1, ge=0)
+    synthesis_weight: float = Field(0.05, ge=0)
+    """Weights of the routes in the weighted fusion."""
+    speaker_factor: float = Field(0.3, ge=0)
+    """Raise of the records of a person whom the query names."""
+    question_factor: float = Field(0.3, ge=0, le=1)
+    """Fall of records that ask instead of tell."""
+    repeat_factor: float = Field(0.15, ge=0, le=1)
+    """Fall of each further record from a turn that is in the list already: distinct evidence first."""
     boundary_k: int = Field(10, ge=1)
     """k, boundary anchors (ES-Mem section 3.3)."""
     boundary_window: int = Field(3, ge=0)
@@ -120,9 +135,10 @@ class RetrieveSettings(Group):
     type_weight: float = Field(0.15, ge=0)
     time_weight: float = Field(0.30, ge=0)
     location_weight: float = Field(0.20, ge=0)
-    phrase_weight: float = Field(0.15, ge=0)
-    token_weight: float = Field(0.15, ge=0)
-    """Weights of the dimension score, renormalised over the constraints a query has (DimMem Eq. 7)."""
+    phrase_weight: float = Field(0.0, ge=0)
+    token_weight: float = Field(0.0, ge=0)
+    """Weights of the dimension score, renormalised over the constraints a query has (DimMem Eq. 7). The paper gives
+    keywords .15 each; under `engram` the lexical route holds them already, by stems."""
     unknown_credit: float = Field(0.5, ge=0, le=1)
     """Credit of a record that leaves a constrained dimension open. The papers give none."""
     budget: int = Field(2000, ge=50)
@@ -205,7 +221,14 @@ PRESETS: dict[str, Settings] = {
         ground=PAPER_ONLY,
         synthesis=SynthesisSettings(enabled=False),
         retrieve=RetrieveSettings(
-            routes=["lexical", "dimension", "dense"], fusion="ordered_dedup", top_k=15, neighbours=0, unknown_credit=0
+            routes=["lexical", "dimension", "dense"],
+            intent="model",
+            fusion="ordered_dedup",
+            top_k=15,
+            neighbours=0,
+            unknown_credit=0,
+            phrase_weight=0.15,
+            token_weight=0.15,
         ),
         deep=DeepSettings(sufficiency="always", light_k=45, reflect=False, max_rounds=1),
     ),

@@ -99,6 +99,12 @@ class Pair(Frozen):
     cosine: float
 
 
+class WriteInput(TypedDict):
+    """What the write graph is called with."""
+
+    request: RememberRequest
+
+
 class WriteState(TypedDict, total=False):
     """The state of the write graph."""
 
@@ -132,6 +138,12 @@ class WriteState(TypedDict, total=False):
     """Added to by every step."""
     receipt: Receipt
     """Set by `persist`, completed by `synthesize`."""
+
+
+class ReadInput(TypedDict):
+    """What the read graph is called with."""
+
+    request: RecallRequest
 
 
 class ReadState(TypedDict, total=False):

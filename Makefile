@@ -1,0 +1,46 @@
+# make demo    remember a sample conversation and answer questions from it (no key, no network beyond the registry)
+# make test    what CI runs
+# make check   style, types, tests: green before a change is proposed
+# make bench   LOCOMO=path/to/locomo.json: evidence, answers, cost and speed on LoCoMo
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+LOCOMO ?=
+OUT ?= bench-out
+
+.PHONY: demo test check bench clean
+
+demo: $(VENV)/.demo
+	$(BIN)/engram demo
+
+test: $(VENV)/.dev
+	LANGGRAPH_STRICT_MSGPACK=true $(BIN)/python -m pytest
+
+check: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	LANGGRAPH_STRICT_MSGPACK=true $(BIN)/python -m pytest
+
+bench: $(VENV)/.dev
+	@test -n "$(LOCOMO)" || { echo "make bench: say where the data is: make bench LOCOMO=path/to/locomo10.json"; exit 2; }
+	$(BIN)/engram bench locomo $(LOCOMO) --out $(OUT) --json
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info $(OUT)
+
+# torch comes first and pinned: left to the others, its newest build brings gigabytes of GPU libraries.
+$(VENV)/.base:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet torch==2.13.0
+	touch $@
+
+$(VENV)/.demo: pyproject.toml | $(VENV)/.base
+	$(BIN)/pip install --quiet --editable '.[offline]'
+	touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/.base
+	$(BIN)/pip install --quiet --editable '.[dev]'
+	touch $@ $(VENV)/.demo

@@ -1,0 +1,85 @@
+"""Ask a memory one question, and keep all that its figures are computed from as one line of `questions.jsonl`.
+
+This module does not know how a line is scored.
+"""
+
+import re
+from time import perf_counter
+
+from langgraph_engram.benchmarks.data import LocomoQuestion
+from langgraph_engram.benchmarks.door import MemoryDoor
+from langgraph_engram.benchmarks.pieces import BUDGETS, Piece, fit_budgets, to_piece
+from langgraph_engram.schema import Frozen, Usage
+
+CITATION = re.compile(r"\s*\[\d+(?:\s*[,;]\s*\d+)*\]")
+"""The numbers of pieces in an answer; they are no words of it."""
+
+
+class Spent(Frozen):
+    """What a step cost: physical calls and tokens."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def __add__(self, other: "Spent") -> "Spent":
+        """Add up two costs."""
+        return Spent(
+            calls=self.calls + other.calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+        )
+
+
+class QuestionLine(Frozen):
+    """One question, what was found for it at each budget, and what was answered."""
+
+    sample: str
+    index: int
+    category: int
+    question: str
+    gold: str
+    answer: str
+    pieces: dict[str, list[Piece]]
+    """The pieces that fit each budget, best first."""
+    evidence: dict[str, list[str]]
+    """The turns that support the answer, by id: what each states."""
+    verdict: str
+    went_deep: bool
+    read_seconds: float
+    """How long the search took."""
+    read: Spent
+    """What the answer cost."""
+
+
+def spent(usage: Usage) -> Spent:
+    """Take calls and tokens of a ledger."""
+    return Spent(calls=usage.calls, prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens)
+
+
+def ask(memory: MemoryDoor, sample_id: str, question: LocomoQuestion) -> QuestionLine:
+    """Search for evidence within the largest budget, then have the question answered.
+
+    Args:
+        memory: The memory, which holds the sample under the sample's id as its user.
+        sample_id: The sample.
+        question: The question.
+    """
+    started = perf_counter()
+    found = memory.search(question.question, user_id=sample_id, budget=max(BUDGETS))
+    seconds = perf_counter() - started
+    told = memory.recall(question.question, user_id=sample_id)
+    return QuestionLine(
+        sample=sample_id,
+        index=question.index,
+        category=question.category,
+        question=question.question,
+        gold=question.gold,
+        answer=CITATION.sub("", told.answer or "").strip(),
+        pieces=fit_budgets([to_piece(one) for one in found.evidence]),
+        evidence=question.evidence,
+        verdict=told.verdict,
+        went_deep=told.went_deep,
+        read_seconds=seconds,
+        read=spent(told.usage),
+    )

@@ -1,0 +1,91 @@
+"""Wire the read graph: intent -> light retrieval -> sufficient? -> deep selection -> backtrack -> answer -> reflect."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from langgraph_engram.model import Model
+from langgraph_engram.nodes.backtrack import Backtrack
+from langgraph_engram.nodes.conclude import conclude
+from langgraph_engram.nodes.deep_select import DeepSelect
+from langgraph_engram.nodes.judge_sufficiency import JudgeSufficiency
+from langgraph_engram.nodes.light_retrieve import LightRetrieve
+from langgraph_engram.nodes.parse_intent import ParseIntentStep
+from langgraph_engram.nodes.reflect import ReflectStep
+from langgraph_engram.nodes.write_answer import WriteAnswerStep
+from langgraph_engram.settings import DeepSettings, Settings
+from langgraph_engram.state import ReadInput, ReadState
+from langgraph_engram.stores.store import Store
+
+ReadGraph = CompiledStateGraph[ReadState, None, ReadInput, ReadState]
+
+
+def build_read_graph(
+    store: Store,
+    model: Model,
+    quick_model: Model,
+    settings: Settings,
+    checkpointer: BaseCheckpointSaver[str] | None = None,
+) -> ReadGraph:
+    """Build the graph that recalls.
+
+    Args:
+        store: Where memories are kept.
+        model: Who answers the graph's questions.
+        quick_model: Who answers where no call may be made: in `search`, and for intents that rules read.
+        settings: A preset, or one changed in places.
+        checkpointer: Where each step is saved; none for `search`, and for a graph that another one embeds.
+    """
+    routing = Routing(settings.deep)
+    graph = StateGraph(ReadState, input_schema=ReadInput)
+    graph.add_node("parse_intent", ParseIntentStep(store, model, quick_model, settings.retrieve))
+    graph.add_node("light_retrieve", LightRetrieve(store, settings.retrieve))
+    graph.add_node("judge_sufficiency", JudgeSufficiency(model, quick_model, settings.deep))
+    graph.add_node("deep_select", DeepSelect(model, settings.deep))
+    graph.add_node("backtrack", Backtrack(store, settings.deep))
+    graph.add_node("write_answer", WriteAnswerStep(model, settings.deep))
+    graph.add_node("reflect", ReflectStep(model, settings.deep))
+    graph.add_node("conclude", conclude)
+    graph.add_edge(START, "parse_intent")
+    graph.add_edge("parse_intent", "light_retrieve")
+    graph.add_conditional_edges("light_retrieve", routing.after_light)
+    graph.add_conditional_edges("judge_sufficiency", routing.after_judge)
+    graph.add_edge("deep_select", "backtrack")
+    graph.add_edge("backtrack", "write_answer")
+    graph.add_conditional_edges("write_answer", routing.after_answer)
+    graph.add_conditional_edges("reflect", after_reflect)
+    graph.add_edge("conclude", END)
+    return graph.compile(checkpointer=checkpointer, name="recall")
+
+
+@dataclass(frozen=True)
+class Routing:
+    """Choose the way where it depends on the preset."""
+
+    settings: DeepSettings
+
+    def after_light(self, state: ReadState) -> Literal["judge_sufficiency", "backtrack", "write_answer"]:
+        """Judge, unless the preset answers from what light retrieval found (DimMem, StructMem), or its turns (ES-Mem)."""
+        if self.settings.sufficiency == "judged" or state["request"].mode == "search":
+            return "judge_sufficiency"
+        return "backtrack" if self.settings.whole_events else "write_answer"
+
+    def after_judge(self, state: ReadState) -> Literal["deep_select", "reflect", "conclude"]:
+        """End a search; go deep when light memory does not suffice and there is something to go into."""
+        if state["request"].mode == "search":
+            return "conclude"
+        if state["sufficient"]:
+            return "reflect" if self.settings.reflect else "conclude"
+        return "deep_select" if state["evidence"] else "conclude"
+
+    def after_answer(self, state: ReadState) -> Literal["reflect", "conclude"]:
+        """Reflect where the preset does."""
+        return "reflect" if self.settings.reflect and state["pool"] else "conclude"
+
+
+def after_reflect(state: ReadState) -> Literal["parse_intent", "conclude"]:
+    """Look further, or end."""
+    return "conclude" if state["done"] else "parse_intent"

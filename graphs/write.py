@@ -1,0 +1,67 @@
+"""Wire the write graph: receive -> segment -> extract -> ground -> filter -> consolidate -> persist -> synthesize."""
+
+from typing import Literal
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from langgraph_engram.model import Model
+from langgraph_engram.nodes.consolidate import Consolidate
+from langgraph_engram.nodes.extract import Extract
+from langgraph_engram.nodes.filter_candidates import FilterCandidates
+from langgraph_engram.nodes.ground import Ground
+from langgraph_engram.nodes.persist import Persist
+from langgraph_engram.nodes.receive import Receive
+from langgraph_engram.nodes.report_run import report_run
+from langgraph_engram.nodes.segment import Segment
+from langgraph_engram.nodes.synthesize import Synthesize
+from langgraph_engram.settings import Settings
+from langgraph_engram.state import WriteInput, WriteState
+from langgraph_engram.stores.store import Store
+
+WriteGraph = CompiledStateGraph[WriteState, None, WriteInput, WriteState]
+
+
+def build_write_graph(
+    store: Store, model: Model, settings: Settings, checkpointer: BaseCheckpointSaver[str] | None = None
+) -> WriteGraph:
+    """Build the graph that remembers.
+
+    Args:
+        store: Where memories are kept.
+        model: Who answers the graph's questions.
+        settings: A preset, or one changed in places.
+        checkpointer: Where each step is saved; none for a graph that another one embeds, or that a server runs.
+    """
+    graph = StateGraph(WriteState, input_schema=WriteInput)
+    graph.add_node("receive", Receive(store))
+    graph.add_node("segment", Segment(store, model, settings.segment))
+    graph.add_node("extract", Extract(store, model, settings.extract))
+    graph.add_node("ground", Ground(store, settings.ground))
+    graph.add_node("filter_candidates", FilterCandidates(store, settings.update))
+    graph.add_node("consolidate", Consolidate(store, model, settings.update))
+    graph.add_node("persist", Persist(store))
+    graph.add_node("synthesize", Synthesize(store, model, settings.synthesis))
+    graph.add_node("report_run", report_run)
+    graph.add_edge(START, "receive")
+    graph.add_conditional_edges("receive", after_receive)
+    graph.add_edge("segment", "extract")
+    graph.add_edge("extract", "ground")
+    graph.add_edge("ground", "filter_candidates")
+    graph.add_conditional_edges("filter_candidates", after_filter)
+    graph.add_edge("consolidate", "persist")
+    graph.add_edge("persist", "synthesize")
+    graph.add_edge("synthesize", "report_run")
+    graph.add_edge("report_run", END)
+    return graph.compile(checkpointer=checkpointer, name="remember")
+
+
+def after_receive(state: WriteState) -> Literal["segment", "report_run"]:
+    """Go on when there is something new to keep, or a session to close."""
+    return "segment" if state["turns"] or state["request"].close_session else "report_run"
+
+
+def after_filter(state: WriteState) -> Literal["consolidate", "persist"]:
+    """Decide only where records resemble one another."""
+    return "consolidate" if state["pairs"] else "persist"

@@ -1,0 +1,70 @@
+"""Turn what a user names into the parts a memory is made of: arguments first, then `ENGRAM_*`, then defaults.
+
+A key in the environment never switches a paid model on by itself.
+"""
+
+import os
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+from langchain_core.language_models import BaseChatModel
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
+from platformdirs import user_data_path
+
+from langgraph_engram.model import Model
+from langgraph_engram.models.opening import open_model
+from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.settings import ChatSettings, Settings, preset
+
+DEFAULT_STORE = "./engram-data"
+IN_MEMORY = "memory:"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a user chose, defaults filled in."""
+
+    store: str
+    model: str | BaseChatModel | Model
+    settings: Settings
+    encoder: object
+
+
+def choose(
+    store: str | Path | None, model: str | BaseChatModel | Model | None, preset_name: str | None, encoder: object
+) -> Choice:
+    """Fill in what was not given from the environment, then from defaults.
+
+    Raises:
+        UnknownPreset: No preset of that name.
+    """
+    return Choice(
+        store=str(store or os.environ.get("ENGRAM_STORE") or DEFAULT_STORE),
+        model=model or os.environ.get("ENGRAM_MODEL") or "rules",
+        settings=preset(preset_name or os.environ.get("ENGRAM_PRESET") or "engram"),
+        encoder=encoder or os.environ.get("ENGRAM_ENCODER") or None,
+    )
+
+
+def choose_model(model: str | BaseChatModel | Model, chat: ChatSettings) -> Model:
+    """Open a model by name: "rules", "openai:NAME", a chat model, or anything that answers questions.
+
+    Raises:
+        UnknownModel: Nothing of that name.
+        ModelUnavailable: It cannot be used as things are, for want of a key.
+    """
+    return RuleModel() if model == "rules" else open_model(model, chat)
+
+
+def open_checkpointer(store: str) -> BaseCheckpointSaver[str]:
+    """Open the checkpointer that goes with a store: a SQLite file beside it, or one of the user's for a server."""
+    if store == IN_MEMORY:
+        return InMemorySaver()
+    folder = user_data_path("langgraph-engram", ensure_exists=True) if "://" in store else Path(store)
+    connection = sqlite3.connect(folder / "checkpoints.sqlite", check_same_thread=False)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=NORMAL")
+    return SqliteSaver(connection)

@@ -1,0 +1,101 @@
+"""Read single fields of what came from outside: text, captions, moments. Every failure says what to do.
+
+This module does not know which message or file a value belongs to: whoever calls puts the place in front.
+"""
+
+import math
+import reprlib
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from langgraph_engram.errors import InvalidMessages
+
+MAX_CHARACTERS = 1_000_000
+"""Text and captions of one message together; more than this is a document, not something that was said."""
+SHOWN_CHARACTERS = 80
+EARLIEST_YEAR, LATEST_YEAR = 1000, 2999
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def shown(value: object) -> str:
+    """Show a value on one line of an error, cut short."""
+    text = reprlib.repr(value)
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}..."
+
+
+def read_text(value: object, field: str) -> str:
+    """Take a string as it is, but for what no store can hold: lone surrogates and NUL become U+FFFD.
+
+    Raises:
+        InvalidMessages: `value` is not a string.
+    """
+    if not isinstance(value, str):
+        raise InvalidMessages(f"{field} must be a string, not {shown(value)}")
+    whole = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return whole.replace("\x00", "\ufffd")
+
+
+def read_captions(value: object) -> list[str]:
+    """Take one caption or a list of them, and leave out the blank ones.
+
+    Raises:
+        InvalidMessages: `value` is neither a string nor a list of strings.
+    """
+    if value is None:
+        return []
+    captions = [value] if isinstance(value, str) else value
+    if not isinstance(captions, Sequence):
+        raise InvalidMessages(f"captions must be a list of strings, not {shown(value)}")
+    return [text for text in (read_text(caption, "a caption").strip() for caption in captions) if text]
+
+
+def read_moment(value: object) -> datetime | None:
+    """Read when something was said.
+
+    Args:
+        value: ISO 8601 text, a `datetime`, or seconds since 1970. A moment without an offset is UTC; None is unknown.
+
+    Returns:
+        The moment in UTC.
+
+    Raises:
+        InvalidMessages: It is no date, or lies outside the years 1000 to 2999.
+    """
+    if value is None:
+        return None
+    try:
+        moment = _parse_moment(value)
+        moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise InvalidMessages(_date_advice(value)) from error
+    if not EARLIEST_YEAR <= moment.year <= LATEST_YEAR:
+        raise InvalidMessages(_date_advice(value))
+    return moment
+
+
+def check_size(text: str, captions: Sequence[str]) -> None:
+    """Require that something was said, and that it is no document.
+
+    Raises:
+        InvalidMessages: There is neither text nor caption, or there are over 1,000,000 characters.
+    """
+    if not text.strip() and not captions:
+        raise InvalidMessages("the message is empty: give it text or a caption, or leave it out")
+    characters = len(text) + sum(map(len, captions))
+    if characters > MAX_CHARACTERS:
+        raise InvalidMessages(f"{characters:,} characters are too many: split it into messages of {MAX_CHARACTERS:,}")
+
+
+def _parse_moment(value: object) -> datetime:
+    if isinstance(value, datetime):
+        return value
+    if isinstance(value, str):
+        return datetime.fromisoformat(value.strip())
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(value)
+    return EPOCH + timedelta(seconds=value)
+
+
+def _date_advice(value: object) -> str:
+    years = f"within the years {EARLIEST_YEAR} to {LATEST_YEAR}"
+    return f"{shown(value)} is no possible date: use ISO 8601 (2023-05-07T13:56:00Z) or seconds since 1970, {years}"

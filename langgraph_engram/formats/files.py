@@ -1,0 +1,104 @@
+"""Read conversations from a file: our own messages, LoCoMo or LongMemEval; JSON or JSON lines, gzipped or not.
+
+Our own format is a list of messages, or {"sessions": [{"session_id": ..., "messages": [...]}]}. This module does not
+know what is done with what it reads.
+"""
+
+from collections.abc import Callable, Mapping
+from os import PathLike, fspath
+from typing import Literal, get_args
+
+from langgraph_engram.errors import InvalidInput, InvalidMessages, UnreadableFile
+from langgraph_engram.formats.conversation import Session
+from langgraph_engram.formats.fields import read_text, shown
+from langgraph_engram.formats.json_text import parse_json, read_file
+from langgraph_engram.formats.locomo import is_locomo, locomo_sessions
+from langgraph_engram.formats.longmemeval import is_longmemeval, longmemeval_sessions
+from langgraph_engram.formats.messages import to_messages
+
+FileFormat = Literal["auto", "messages", "locomo", "longmemeval"]
+OWN_FORMAT = 'a list of messages or {"sessions": [{"session_id": ..., "messages": [...]}]}'
+MESSAGE_KEYS = frozenset({"role", "speaker", "text", "content"})
+
+
+def read_sessions(path: str | PathLike[str], format: str = "auto", sample: str | None = None) -> list[Session]:
+    """Read a file's sessions, in order.
+
+    Args:
+        path: The file.
+        format: "auto", "messages", "locomo" or "longmemeval".
+        sample: Which sample of a data set to take: LoCoMo's `sample_id`, LongMemEval's `question_id`.
+
+    Returns:
+        Sessions that each have at least one message.
+
+    Raises:
+        UnreadableFile: The file is missing, cannot be read, or is not of that format; one line says where it broke.
+        InvalidMessages: A message in it cannot be kept.
+        InvalidInput: The format is unknown, or the sample is needed or unknown.
+    """
+    if format not in get_args(FileFormat):
+        raise InvalidInput(f"unknown format {format!r}: use one of {', '.join(get_args(FileFormat))}")
+    name = fspath(path)
+    data = parse_json(read_file(name), name)
+    read = READERS[detect(data) if format == "auto" else format]
+    try:
+        sessions = [session for session in read(data, sample) if session.messages]
+    except InvalidInput as error:
+        raise type(error)(f"{name}: {error}") from error
+    if not sessions:
+        raise UnreadableFile(f"{name}: expected at least one message, and there is none")
+    return sessions
+
+
+def detect(data: object) -> str:
+    """Name the format of parsed JSON: the data sets by what only they have, else our own."""
+    if is_locomo(data):
+        return "locomo"
+    return "longmemeval" if is_longmemeval(data) else "messages"
+
+
+def own_sessions(data: object, sample: str | None = None) -> list[Session]:
+    """Read our own format: messages, one session, or many.
+
+    Raises:
+        InvalidInput: A sample was asked for, and our own format has none.
+        UnreadableFile: It is something else.
+        InvalidMessages: A message cannot be kept.
+    """
+    if sample is not None:
+        raise InvalidInput(f"no sample {sample!r}: a file of messages has no samples, leave it out")
+    if isinstance(data, Mapping) and "sessions" in data:
+        data = data["sessions"]
+        if not isinstance(data, list):
+            raise UnreadableFile(f"expected a list at sessions, not {shown(data)}")
+        return [_read_session(one, f"sessions[{number}]") for number, one in enumerate(data)]
+    items = data if isinstance(data, list) else [data]
+    if items and all(isinstance(one, Mapping) and "messages" in one for one in items):
+        return [_read_session(one, f"[{number}]") for number, one in enumerate(items)]
+    for number, one in enumerate(items):
+        if not isinstance(one, Mapping) or not MESSAGE_KEYS & one.keys():
+            raise UnreadableFile(f"expected {OWN_FORMAT}; at [{number}] stands {shown(one)}")
+    return [Session(None, to_messages(items))]
+
+
+def _read_session(session: object, place: str) -> Session:
+    if not isinstance(session, Mapping) or not isinstance(session.get("messages"), list):
+        raise UnreadableFile(f"expected a session with a list of messages at {place}, not {shown(session)}")
+    try:
+        return Session(_read_session_id(session.get("session_id")), to_messages(session["messages"]))
+    except InvalidMessages as error:
+        raise InvalidMessages(f"{place}.{error}") from error
+
+
+def _read_session_id(value: object) -> str | None:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return None if value is None else read_text(value, "session_id").strip() or None
+
+
+READERS: dict[str, Callable[[object, str | None], list[Session]]] = {
+    "messages": own_sessions,
+    "locomo": locomo_sessions,
+    "longmemeval": longmemeval_sessions,
+}

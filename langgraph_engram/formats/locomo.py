@@ -1,0 +1,82 @@
+"""Read conversations of LoCoMo (Maharana et al., ACL 2024): two people, many dated sessions, captioned images.
+
+Only what was said is read: speaker, text and the caption of a shared image. Search strings, image addresses and the
+summaries and observations derived from the dialogue are never fed to a memory. This module does not know the
+questions asked about a conversation.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from langgraph_engram.errors import UnreadableFile
+from langgraph_engram.formats.conversation import Session
+from langgraph_engram.formats.fields import read_captions, read_text, shown
+from langgraph_engram.formats.samples import choose, listed
+from langgraph_engram.state import Message
+
+SESSION_KEY = re.compile(r"session_(\d+)")
+TIME_FORMAT = "%I:%M %p on %d %B, %Y"
+
+
+def is_locomo(data: object) -> bool:
+    """Tell whether parsed JSON looks like one LoCoMo sample or a list of them."""
+    first = data[0] if isinstance(data, list) and data else data
+    return isinstance(first, Mapping) and "conversation" in first
+
+
+def locomo_sessions(data: object, sample: str | None = None) -> list[Session]:
+    """Read one sample's sessions in the order of their numbers.
+
+    Args:
+        data: One sample or a list of samples.
+        sample: The `sample_id` to take; needed only where there are several.
+
+    Raises:
+        InvalidInput: There are several samples and none, or an unknown one, was chosen.
+        UnreadableFile: The shape is not LoCoMo's.
+    """
+    return sample_sessions(choose(listed(data), "sample_id", sample))
+
+
+def sample_sessions(sample: Mapping[str, object]) -> list[Session]:
+    """Read the sessions of one sample in the order of their numbers; each is called by its key, "session_N".
+
+    Every turn carries the time of its session: LoCoMo dates nothing finer.
+    """
+    conversation = sample.get("conversation")
+    if not isinstance(conversation, Mapping):
+        raise UnreadableFile(f"expected a LoCoMo sample with a `conversation` object, not {shown(conversation)}")
+    numbers = sorted(int(match[1]) for key in conversation if (match := SESSION_KEY.fullmatch(key)))
+    sessions = [_read_session(conversation, f"session_{number}") for number in numbers]
+    return [session for session in sessions if session.messages]
+
+
+def _read_session(conversation: Mapping[str, object], key: str) -> Session:
+    said_at = _read_time(conversation.get(f"{key}_date_time"), key)
+    turns = conversation[key]
+    if not isinstance(turns, list):
+        raise UnreadableFile(f"expected a list of turns at {key}, not {shown(turns)}")
+    read = [_read_turn(turn, said_at, f"{key}[{number}]") for number, turn in enumerate(turns)]
+    return Session(key, [message for message in read if message.text.strip() or message.captions])
+
+
+def _read_time(value: object, key: str) -> datetime | None:
+    if value is None:
+        return None
+    try:
+        return datetime.strptime(str(value).strip(), TIME_FORMAT).replace(tzinfo=UTC)
+    except ValueError as error:
+        raise UnreadableFile(f'expected a time like "1:56 pm on 8 May, 2023" for {key}, not {shown(value)}') from error
+
+
+def _read_turn(turn: object, said_at: datetime | None, place: str) -> Message:
+    if not isinstance(turn, Mapping) or not {"speaker", "dia_id", "text"} <= turn.keys():
+        raise UnreadableFile(f"expected a turn with speaker, dia_id and text at {place}, not {shown(turn)}")
+    return Message(
+        speaker=read_text(turn["speaker"], f"the speaker at {place}"),
+        text=read_text(turn["text"], f"the text at {place}"),
+        captions=read_captions(turn.get("blip_caption")),
+        said_at=said_at,
+        external_id=read_text(turn["dia_id"], f"the dia_id at {place}"),
+    )

@@ -1,0 +1,129 @@
+"""Turn what callers have at hand into our messages: LangChain messages, OpenAI dicts, {"speaker", "text", "said_at"}.
+
+JSON from outside becomes a domain object here and nowhere else. LangChain's own message ids are not taken for
+external ids: without a checkpointer they are made anew at every call. This module does not know any file.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from langchain_core.messages import BaseMessage, ChatMessage
+
+from langgraph_engram.errors import InvalidMessages
+from langgraph_engram.formats.fields import check_size, read_captions, read_moment, read_text, shown
+from langgraph_engram.formats.parts import read_content
+from langgraph_engram.schema import Role
+from langgraph_engram.state import Message
+
+ROLES: dict[str, Role] = {
+    "user": "user",
+    "human": "user",
+    "assistant": "assistant",
+    "ai": "assistant",
+    "model": "assistant",
+    "system": "system",
+    "developer": "system",
+    "tool": "tool",
+    "function": "tool",
+}
+TEXT_KEYS = ("text", "content")
+MOMENT_KEYS = ("said_at", "timestamp", "created_at")
+ID_KEYS = ("external_id", "id")
+TOOL_CALL_KEYS = ("tool_calls", "function_call")
+
+
+def to_messages(items: object) -> list[Message]:
+    """Turn a list of messages, or one, into ours, in order.
+
+    A message that only calls tools says nothing and is left out. Speakers without a name are called by their role.
+
+    Args:
+        items: LangChain messages, OpenAI dicts (`role`, `content`, also `name`, `timestamp`), or dicts with `speaker`
+            and `text` (also `said_at`, `captions`, `external_id`, `role`); or {"messages": [...]} around them.
+
+    Returns:
+        At most one message for each item.
+
+    Raises:
+        InvalidMessages: An item cannot be kept; the text names its place from 0, what is wrong, and what to do.
+    """
+    messages: list[Message] = []
+    for index, item in enumerate(_listed(items)):
+        try:
+            message = _to_message(item)
+        except InvalidMessages as error:
+            raise InvalidMessages(f"messages[{index}]: {error}") from error
+        if message is not None:
+            messages.append(message)
+    return messages
+
+
+def _listed(items: object) -> Iterable[object]:
+    if isinstance(items, Mapping) and "messages" in items:
+        items = items["messages"]
+    if isinstance(items, Mapping | BaseMessage | Message):
+        return [items]
+    if isinstance(items, Sequence) and not isinstance(items, str | bytes):
+        return items
+    raise InvalidMessages(f"expected a list of messages, not {shown(items)}: put one message in a list")
+
+
+def _to_message(item: object) -> Message | None:
+    if isinstance(item, Message):
+        check_size(item.text, item.captions)
+        return item if item.speaker else item.model_copy(update={"speaker": item.role})
+    if isinstance(item, BaseMessage):
+        return _read_mapping(_unpack(item))
+    if isinstance(item, Mapping):
+        return _read_mapping(item)
+    raise InvalidMessages(
+        f'{shown(item)} is no message: use {{"role": "user", "content": "..."}} or a LangChain message'
+    )
+
+
+def _unpack(message: BaseMessage) -> dict[str, object]:
+    role = message.role if isinstance(message, ChatMessage) else message.type.removesuffix("MessageChunk").lower()
+    said = {key: message.additional_kwargs[key] for key in MOMENT_KEYS if key in message.additional_kwargs}
+    calls = getattr(message, "tool_calls", None)
+    return {"role": role, "name": message.name, "content": message.content, "tool_calls": calls, **said}
+
+
+def _read_mapping(item: Mapping[str, object]) -> Message | None:
+    role, speaker = _read_role(item)
+    content = _first(item, TEXT_KEYS)
+    calls_tools = any(item.get(key) for key in TOOL_CALL_KEYS)
+    if content is None and not calls_tools and not item.get("captions"):
+        raise InvalidMessages(f'there is no "text" or "content" among its keys {shown(list(item))}')
+    text, captions = read_content(content)
+    captions += read_captions(item.get("captions"))
+    if calls_tools and not text.strip() and not captions:
+        return None
+    check_size(text, captions)
+    said_at = read_moment(_first(item, MOMENT_KEYS))
+    return Message(
+        role=role, speaker=speaker, text=text, captions=captions, said_at=said_at, external_id=_read_id(item)
+    )
+
+
+def _read_role(item: Mapping[str, object]) -> tuple[Role, str]:
+    name, role = _first(item, ("speaker", "name")), item.get("role")
+    if role is None and item.get("speaker") is None:
+        raise InvalidMessages(f'there is no "role" or "speaker" among its keys {shown(list(item))}')
+    speaker = "" if name is None else read_text(name, "the speaker").strip()
+    if role is None:
+        known = ROLES.get(speaker.casefold(), "user")
+    elif isinstance(role, str) and role.casefold() in ROLES:
+        known = ROLES[role.casefold()]
+    else:
+        raise InvalidMessages(f"unknown role {shown(role)}: use one of {', '.join(ROLES)}")
+    return known, speaker or known
+
+
+def _read_id(item: Mapping[str, object]) -> str | None:
+    found = _first(item, ID_KEYS)
+    if isinstance(found, int) and not isinstance(found, bool):
+        return str(found)
+    return None if found is None else read_text(found, "the id").strip() or None
+
+
+def _first(item: Mapping[str, object], keys: Iterable[str]) -> object:
+    return next((item[key] for key in keys if item.get(key) is not None), None)

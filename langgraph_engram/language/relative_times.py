@@ -1,0 +1,202 @@
+"""Read times that count from when something is said: yesterday, last week, three years ago, in two weeks.
+
+This module does not know dates with a number or a month's name in them but "last June" and "next March".
+"""
+
+import re
+from datetime import timedelta
+
+from langgraph_engram.language import time_words as words
+from langgraph_engram.language.dates import MONTH_TRIGGERS, SEASON_TRIGGERS
+from langgraph_engram.language.periods import (
+    MONTHS_OF_A_YEAR,
+    Period,
+    Unit,
+    away,
+    choose,
+    day_of,
+    moment,
+    month_of,
+    season_of,
+    shift,
+    span,
+    unit_of,
+    yearly,
+)
+from langgraph_engram.language.time_rule import Rule, Saying, led_by, rule
+from langgraph_engram.language.time_words import AMOUNT, MONTH, PART_OF_DAY, SEASON, UNIT, WHICH
+
+DAYS_AWAY = {
+    "the day before yesterday": -2,
+    "the night before last": -2,
+    "the day after tomorrow": 2,
+    "yesterday": -1,
+    "last night": -1,
+    "last evening": -1,
+    "tomorrow": 1,
+    "today": 0,
+    "tonight": 0,
+    "this morning": 0,
+    "this afternoon": 0,
+    "this evening": 0,
+}
+CLOSED = r"(?!\s+(?:of|that)\b)"
+"""A unit of something else ("the last week of school") is none of the calendar's."""
+NOT_FOR_LONG = re.compile(
+    r"\b(?:not|never|ever|first|best|worst|most|only|longest|biggest|once|twice|times?)\b|n['’]t\b|"
+    r"\b(?:finished|wrote|read|done|did|made|lost|gained|grew|changed)\s[^.!?]*$",
+    re.IGNORECASE,
+)
+"""Before "in three weeks" these words make it a duration."""
+
+
+def _read_day(match: re.Match[str], saying: Saying) -> Period | None:
+    phrase = " ".join(match.group("phrase").casefold().split())
+    phrase = phrase if phrase in DAYS_AWAY else f"the {phrase}"
+    return day_of(saying.today + timedelta(days=DAYS_AWAY[phrase]))
+
+
+def _read_which_unit(match: re.Match[str], saying: Saying) -> Period | None:
+    """Read "last week" as a calendar week, but "the past week" and "the last month" as so long until now."""
+    which, unit = match.group("which").casefold().split(), words.read_unit(match.group("unit"))[0]
+    if unit != "weekend" and (which[-1] == "past" or (which[0] == "the" and which[-1] in ("last", "next"))):
+        return _rolling(saying, which[-1] == "next", unit, 1)
+    steps = {"last": -1, "previous": -1, "past": -1, "next": 1, "this": 0, "coming": 0, "upcoming": 0}
+    step = steps[which[-1]]
+    if which[-1] in ("coming", "upcoming") and unit != "weekend":
+        step = 1
+    return unit_of(unit, shift(unit, saying.today, step))
+
+
+def _read_rolling(match: re.Match[str], saying: Saying) -> Period | None:
+    unit, size = words.read_unit(match.group("unit"))
+    most = words.read_amount(match.group("amount"))[1] * size
+    return _rolling(saying, match.group("way").casefold() in ("next", "coming"), unit, most)
+
+
+def _rolling(saying: Saying, ahead: bool, unit: Unit, most: int) -> Period:
+    other = shift(unit, saying.today, most if ahead else -most)
+    return span(min(saying.today, other), max(saying.today, other))
+
+
+def _read_ago(match: re.Match[str], saying: Saying) -> Period | None:
+    unit, size = words.read_unit(match.group("unit"))
+    least, most = words.read_amount(match.group("amount"))
+    return away(unit, saying.today, -least * size, -most * size)
+
+
+def _read_hours_ago(match: re.Match[str], saying: Saying) -> Period | None:
+    least, most = words.read_amount(match.group("amount"))
+    seconds = 3600 if match.group("unit").casefold().startswith("h") else 60
+    return moment(saying.clock - timedelta(seconds=most * seconds), saying.clock - timedelta(seconds=least * seconds))
+
+
+def _read_half_hour_ago(_: re.Match[str], saying: Saying) -> Period | None:
+    at = saying.clock - timedelta(minutes=30)
+    return moment(at, at)
+
+
+def _read_half_years_ago(match: re.Match[str], saying: Saying) -> Period | None:
+    """Read "a year and a half ago" as the months around that."""
+    amount = match.group("amount") or match.group("amount_before") or ""
+    months = MONTHS_OF_A_YEAR * (words.read_amount(amount)[0] if amount else 0) + MONTHS_OF_A_YEAR // 2
+    return away("month", saying.today, 1 - months, -1 - months)
+
+
+def _read_in(match: re.Match[str], saying: Saying) -> Period | None:
+    if NOT_FOR_LONG.search(saying.text[max(0, match.start() - 60) : match.start()].rpartition(". ")[2]):
+        return None
+    unit, size = words.read_unit(match.group("unit"))
+    least, most = words.read_amount(match.group("amount"))
+    return away(unit, saying.today, least * size, most * size)
+
+
+def _read_before_last(match: re.Match[str], saying: Saying) -> Period | None:
+    """Read "the week before last" and "the weekend after next"."""
+    unit, size = words.read_unit(match.group("unit"))
+    return unit_of(unit, shift(unit, saying.today, 2 * size * (1 if match.group("way").casefold() == "next" else -1)))
+
+
+def _read_which_month(match: re.Match[str], saying: Saying) -> Period | None:
+    month = words.read_month(match.group("month"))
+    made = yearly(lambda year: month_of(year, month), saying.today)
+    return choose(words.read_which(match.group("which")), made, saying.today)
+
+
+def _read_which_season(match: re.Match[str], saying: Saying) -> Period | None:
+    name = match.group("season").casefold()
+    made = yearly(lambda year: season_of(year, name), saying.today)
+    return choose(words.read_which(match.group("which")), made, saying.today)
+
+
+def _read_the_weekend(match: re.Match[str], saying: Saying) -> Period | None:
+    this = unit_of("weekend", saying.today)
+    if saying.looks_ahead(*match.span("span")) or this.first <= saying.today:
+        return this
+    return unit_of("weekend", shift("weekend", saying.today, -1))
+
+
+def _read_running_unit(match: re.Match[str], saying: Saying) -> Period | None:
+    return unit_of(words.read_unit(match.group("unit"))[0], saying.today)
+
+
+AMOUNT_GROUP = rf"(?P<amount>{AMOUNT})"
+UNITS = rf"(?P<unit>{UNIT})s?"
+RULES: tuple[Rule, ...] = (
+    rule(
+        "yesterday today tomorrow tonight last this",
+        rf"(?:the\s+)?(?P<phrase>(?:day|night)\s+(?:before\s+yesterday|after\s+tomorrow|before\s+last)|yesterday|today|tomorrow|"
+        rf"tonight|last\s+(?:night|evening)|this\s+(?:morning|afternoon|evening)){PART_OF_DAY}?",
+        _read_day,
+    ),
+    rule(
+        "last past this next coming upcoming previous",
+        rf"(?P<which>{WHICH})\s+(?P<unit>week|weekend|fortnight|month|year|decade)",
+        _read_which_unit,
+        after=CLOSED,
+    ),
+    rule(
+        "last past next previous coming",
+        rf"(?:(?:the|these|this)\s+)?(?P<way>last|past|next|previous|coming)\s+{AMOUNT_GROUP}\s+{UNITS}",
+        _read_rolling,
+        after=CLOSED,
+    ),
+    rule("ago back", rf"{AMOUNT_GROUP}[\s-]+{UNITS}\s+(?:ago|back(?!\s+(?:in|to|at|on|from|with|home)\b))", _read_ago),
+    rule("ago", rf"{AMOUNT_GROUP}\s+(?P<unit>hour|hr|minute|min)s?\s+ago", _read_hours_ago),
+    rule("half", r"half\s+an\s+hour\s+ago", _read_half_hour_ago),
+    rule(
+        "half",
+        rf"(?:{AMOUNT_GROUP}\s+and\s+a\s+half\s+years|(?P<amount_before>an?|one)\s+year\s+and\s+a\s+half|half\s+a\s+year)\s+ago",
+        _read_half_years_ago,
+    ),
+    rule(
+        "in",
+        rf"in\s+(?:about\s+|around\s+|just\s+|like\s+)?{AMOUNT_GROUP}\s+{UNITS}(?:['’]?\s+time)?",
+        _read_in,
+        after=CLOSED,
+    ),
+    rule("from", rf"{AMOUNT_GROUP}\s+{UNITS}\s+from\s+(?:now|today)", _read_in),
+    rule(
+        "before after",
+        rf"(?:the\s+)?(?P<unit>{UNIT})\s+(?:before|after)\s+(?P<way>last|next)",
+        _read_before_last,
+        after=CLOSED,
+    ),
+    rule(
+        MONTH_TRIGGERS, rf"(?P<which>{WHICH})\s+(?P<month>{MONTH})", _read_which_month, after=r"(?!,?\s+(?:the\s+)?\d)"
+    ),
+    rule(SEASON_TRIGGERS, rf"(?P<which>{WHICH})\s+(?P<season>{SEASON})", _read_which_season, after=r"(?!\s+(?:of|\d))"),
+    rule(
+        "weekend",
+        r"the\s+weekend",
+        _read_the_weekend,
+        led_by("over", "at", "on", "for", "during"),
+        r"(?!\s+(?:of|before|after)\b)",
+    ),
+    rule(
+        "week month year",
+        r"the\s+(?P<unit>week|month|year)",
+        _read_running_unit,
+        led_by("end of", "start of", "beginning of", "middle of"),
+    ),
+)

@@ -1,0 +1,158 @@
+"""Split English text, chat above all, into sentences.
+
+An end mark ends a sentence unless it belongs to an abbreviation, a number, an address or an initial. Emoji and closing
+quotes stay with the sentence they follow. A line is a sentence of its own unless it is wrapped. No character is lost
+but white space, and the time needed grows with the length of the text only. This module does not know what a sentence
+says.
+"""
+
+import re
+from collections.abc import Iterator
+
+MOST_CHARACTERS = 400
+"""A sentence longer than this is split further, at a semicolon, a comma, a conjunction, or else between words."""
+LEAST_CHARACTERS = 80
+"""No such piece is shorter, where it can be helped."""
+WRAPPED = 60
+"""A line at least this long, without an end mark, goes on in the next one if that starts in lower case."""
+REACH = 24
+"""How many characters before a mark are looked at for the word that it may belong to."""
+
+EMOJI = r"[\U0001F000-\U0001FAFF\u2600-\u27BF\u2B05-\u2B55\u203C\u2049\u200D\uFE0F]"
+MARK = re.compile(
+    rf"(?P<mark>[.!?…]+)(?P<closing>[\"'”’)\]*_~]*)(?:\s*(?:{EMOJI}|[:;]-?[)D(P](?!\w)))*|(?P<emoji>{EMOJI}+)"
+)
+"""A possible end: marks with what belongs to them, or emoji alone."""
+ADDRESS = re.compile(
+    r"(?:https?://|www\.)[^\s<>\"]*[^\s<>\"'.,;:!?)\]…]|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64})+"
+)
+BULLET = re.compile(r"\s*(?:[-*•–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])(?=\s)")
+LINE_ENDS = re.compile(r"[.!?…:;][\"'”’)\]]*\s*$")
+WORD_BEFORE = re.compile(r"[\w.&'’-]*$")
+NEXT_WORD = re.compile(r"\s*([^\W\d_]+)")
+FRESH = re.compile(r"[A-Z](?:[a-z]|['’ ])")
+"""How a sentence starts right after the mark of another."""
+DOTTED = re.compile(r"[A-Za-z](?:\.[A-Za-z])*")
+QUOTES = frozenset("\"'”’")
+ABBREVIATIONS = frozenset(
+    "dr mr mrs ms mx prof messrs mme mlle vs cf eg e.g ie i.e viz approx ca dept nos vol pp fig".split()
+)
+"""What never ends a sentence."""
+TITLES = frozenset("St Mt Ft Rev Hon Sgt Capt Lt Col Gen Gov Sen Rep Pres Est".split())
+"""What never does, written like this."""
+MAYBE_LAST = frozenset(
+    "a.m p.m etc inc ltd co corp jr sr u.s u.k u.s.a e.u d.c ph.d m.d b.a m.a ave blvd rd al".split()
+)
+"""Abbreviations that end a sentence only if a word follows that likes to open one."""
+OPENERS = frozenset(
+    "i im ive ill we he she it its they you my our his her their your the this that these those then there here but and so "
+    "or also after before when while what who how why where if in on at do did does is are was were no not yes yeah "
+    "thanks please hope have has just maybe now today let lets a an as for with since can could would will".split()
+)
+BREAKS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r";\s",
+        r",\s+(?=(?:and|but|so|or|then|because|which|while|although|though)\s)",
+        r",\s",
+        r"\s(?=(?:and|but|so|because|then)\s)",
+        r"\s",
+    )
+)
+"""Where a run-on is split, the best place first."""
+SPACE = BREAKS[-1]
+
+
+def split_sentences(text: str) -> list[str]:
+    """Split a text into its sentences, in order, without white space around them; none is empty."""
+    pieces = (piece for line in _lines(text) for sentence in _sentences(line) for piece in _shorten(sentence))
+    return [piece for piece in pieces if piece]
+
+
+def _lines(text: str) -> Iterator[str]:
+    waiting: list[str] = []
+    for line in text.splitlines():
+        if waiting and not _goes_on(waiting[-1], line):
+            yield " ".join(waiting)
+            waiting = []
+        waiting.append(line)
+    yield " ".join(waiting)
+
+
+def _goes_on(line: str, other: str) -> bool:
+    return len(line) >= WRAPPED and other.lstrip()[:1].islower() and LINE_ENDS.search(line[-REACH:]) is None
+
+
+def _sentences(line: str) -> Iterator[str]:
+    shadow = ADDRESS.sub(lambda match: "x" * len(match.group()), line)
+    bullet = BULLET.match(line)
+    start = 0
+    for match in MARK.finditer(shadow, bullet.end() if bullet else 0):
+        if _ends_here(shadow, start, match):
+            yield line[start : match.end()].strip()
+            start = match.end()
+    yield line[start:].strip()
+
+
+def _ends_here(line: str, start: int, match: re.Match[str]) -> bool:
+    """Tell whether a possible end is one, of the sentence that began at `start`."""
+    following = line[match.end() : match.end() + 2]
+    if not following[:1].isspace():
+        return _meets_next(line, match)
+    opener = NEXT_WORD.match(line, match.end())
+    if match.group("emoji"):
+        return opener is not None and opener.group(1)[0].isupper() and " " in line[start : match.start()].strip()
+    if QUOTES & set(match.group("closing")) and opener and opener.group(1)[0].islower():
+        return False
+    mark = match.group("mark")
+    if mark == ".":
+        return _is_full_stop(line, match, opener.group(1) if opener else "")
+    return "!" in mark or "?" in mark or opener is None or opener.group(1)[0].isupper()
+
+
+def _meets_next(line: str, match: re.Match[str]) -> bool:
+    """Tell whether a sentence starts right after the mark, its space forgotten."""
+    if match.group("emoji") or not FRESH.match(line, match.end()):
+        return False
+    if match.group("mark") != ".":
+        return True
+    word = _word_before(line, match)
+    return len(word) > 1 and "." not in word and word[-1].islower()
+
+
+def _is_full_stop(line: str, match: re.Match[str], opener: str) -> bool:
+    word = _word_before(line, match)
+    plain = word.casefold()
+    if plain in ABBREVIATIONS or word in TITLES:
+        return False
+    if plain in MAYBE_LAST:
+        return opener[:1].isupper() and opener.casefold() in OPENERS
+    if plain == "no":
+        return opener != ""
+    return word == "I" or not (word[:1].isupper() and DOTTED.fullmatch(word))
+
+
+def _word_before(line: str, match: re.Match[str]) -> str:
+    found = WORD_BEFORE.search(line[max(0, match.start() - REACH) : match.start()])
+    return found.group() if found else ""
+
+
+def _shorten(sentence: str) -> Iterator[str]:
+    start = 0
+    while len(sentence) - start > MOST_CHARACTERS:
+        end = _break_after(sentence, start)
+        yield sentence[start:end].strip()
+        start = end
+    yield sentence[start:].strip()
+
+
+def _break_after(sentence: str, start: int) -> int:
+    """Give the last place of the best kind within reach, or else the next space, or else the end."""
+    for pattern in BREAKS:
+        places = [
+            match.end() for match in pattern.finditer(sentence, start + LEAST_CHARACTERS, start + MOST_CHARACTERS)
+        ]
+        if places:
+            return places[-1]
+    space = SPACE.search(sentence, start + MOST_CHARACTERS)
+    return space.end() if space else len(sentence)

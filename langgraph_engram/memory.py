@@ -1,0 +1,312 @@
+"""The facade: long-term memory in a handful of calls, over the two graphs.
+
+memory = Memory(store="./engram-data")
+memory.remember(messages, user_id="ana", session_id="s1")
+memory.recall("Where did I camp?", user_id="ana").answer
+"""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Any, Literal, Self
+from uuid import uuid4
+
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.sqlite import SqliteSaver
+from pydantic import BaseModel
+
+from langgraph_engram.configuration import choose, choose_model, open_checkpointer
+from langgraph_engram.encoder import Encoder
+from langgraph_engram.encoders.opening import open_encoder
+from langgraph_engram.errors import InvalidInput, InvalidMessages, MissingUser
+from langgraph_engram.formats.conversation import Session
+from langgraph_engram.formats.messages import to_messages
+from langgraph_engram.graphs.read import ReadGraph, build_read_graph
+from langgraph_engram.graphs.write import WriteGraph, build_write_graph
+from langgraph_engram.inspection import Kind, show, status
+from langgraph_engram.model import Model
+from langgraph_engram.receipts import add_receipts
+from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.schema import Receipt, Recollection, Scope, Status
+from langgraph_engram.settings import ChatSettings, Settings
+from langgraph_engram.state import RecallRequest, RememberRequest
+from langgraph_engram.stores.opening import open_store
+
+LOG = logging.getLogger(__name__)
+MOST_QUERY_CHARACTERS = 20_000
+Progress = Callable[[str, int, int], None]
+
+
+class Memory:
+    """Long-term memory of many users. Every method takes whose memory it is; there is no default user."""
+
+    def __init__(
+        self,
+        store: str | Path | None = None,
+        model: str | BaseChatModel | Model | None = None,
+        preset: str | None = None,
+        *,
+        encoder: str | Encoder | Embeddings | None = None,
+        settings: Settings | None = None,
+        chat: ChatSettings | None = None,
+        checkpointer: BaseCheckpointSaver[str] | None = None,
+    ) -> None:
+        """Open a memory.
+
+        Args:
+            store: A folder, the `http(s)://` URL of a Chroma server, or "memory:". Else `ENGRAM_STORE`.
+            model: "rules", "openai:NAME", any chat model or `Model`. Else `ENGRAM_MODEL`, else "rules".
+            preset: "engram", "dimmem", "esmem", "structmem" or "hymem". Else `ENGRAM_PRESET`.
+            encoder: What makes vectors; MiniLM unless told otherwise.
+            settings: Settings of one's own, in place of a preset's.
+            chat: How a chat model is talked to.
+            checkpointer: Where steps are saved; a SQLite file beside the store unless told otherwise.
+
+        Raises:
+            InvalidInput: A name that means nothing.
+            StoreError: The store cannot be opened.
+            ModelUnavailable: The model needs a key that is not there.
+        """
+        choice = choose(store, model, preset, encoder)
+        self.settings = settings or choice.settings
+        self.model = choose_model(choice.model, chat or ChatSettings())
+        self.location = choice.store
+        self.store = open_store(choice.store, open_encoder(choice.encoder))
+        self._checkpointer = checkpointer or open_checkpointer(choice.store)
+        quick = RuleModel()
+        self.write_graph: WriteGraph = build_write_graph(self.store, self.model, self.settings)
+        self.read_graph: ReadGraph = build_read_graph(self.store, self.model, quick, self.settings)
+        self._writing = build_write_graph(self.store, self.model, self.settings, self._checkpointer)
+        self._reading = build_read_graph(self.store, self.model, quick, self.settings, self._checkpointer)
+        self._locks: defaultdict[str, Lock] = defaultdict(Lock)
+
+    def remember(
+        self,
+        messages: object,
+        *,
+        user_id: str,
+        session_id: str | None = None,
+        tenant: str = "default",
+        agent_id: str | None = None,
+        close_session: bool = False,
+    ) -> Receipt:
+        """Remember messages. What is known already is not stored again.
+
+        Args:
+            messages: LangChain messages, role and content mappings, or speaker and text mappings; oldest first.
+            user_id: Whose memory it is.
+            session_id: The conversation they belong to; without one, each call is a conversation of its own.
+            tenant: The organisation of the user.
+            agent_id: The agent whose memory of the user it is, where agents are kept apart.
+            close_session: Whether the conversation ends here.
+
+        Returns:
+            What was stored, known, quarantined, left pending, and what it cost.
+
+        Raises:
+            InvalidInput: Nothing is stored.
+            StoreError: The store cannot write.
+        """
+        scope = _scope(user_id, tenant, agent_id)
+        request = RememberRequest(
+            **scope.model_dump(),
+            session_id=session_id,
+            messages=to_messages(messages),
+            close_session=close_session,
+            run_id=str(uuid4()),
+        )
+        return self._write(request)
+
+    def remember_sessions(
+        self,
+        sessions: Sequence[Session],
+        *,
+        user_id: str,
+        tenant: str = "default",
+        agent_id: str | None = None,
+        progress: Progress | None = None,
+    ) -> Receipt:
+        """Remember whole conversations, such as those of a file; each is closed.
+
+        Args:
+            sessions: The conversations, oldest first.
+            user_id: Whose memory it is.
+            tenant: The organisation of the user.
+            agent_id: The agent whose memory of the user it is.
+            progress: Called with what is done now, how many sessions are done, and how many there are.
+
+        Returns:
+            The sum of the sessions' receipts.
+        """
+        scope = _scope(user_id, tenant, agent_id)
+        receipts: list[Receipt] = []
+        for place, session in enumerate(sessions):
+            if progress:
+                progress(f"remembering {session.session_id or place + 1}", place, len(sessions))
+            request = RememberRequest(
+                **scope.model_dump(),
+                session_id=session.session_id,
+                messages=session.messages,
+                close_session=True,
+                run_id=str(uuid4()),
+            )
+            receipts.append(self._write(request))
+        if progress:
+            progress("remembered", len(sessions), len(sessions))
+        return add_receipts(receipts)
+
+    def retry(self, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> Receipt:
+        """Do again what is pending, and only that: a run that was cut off goes on where it was."""
+        scope = _scope(user_id, tenant, agent_id)
+        receipts: list[Receipt] = []
+        done: set[str] = set()
+        for pending in self.store.pendings(scope):
+            if pending.pending_id in done:
+                continue
+            thread = _thread(pending.run_id)
+            if self._writing.get_state(thread).next:
+                with self._locks[scope.key]:
+                    receipts.append(self._writing.invoke(None, thread, durability="sync")["receipt"])
+                continue
+            same = [one for one in self.store.pendings(scope) if one.session_id == pending.session_id]
+            done.update(one.pending_id for one in same)
+            turn_ids = list(dict.fromkeys(turn_id for one in same for turn_id in one.turn_ids))
+            request = RememberRequest(
+                **scope.model_dump(), session_id=pending.session_id, retry_turn_ids=turn_ids, run_id=str(uuid4())
+            )
+            receipts.append(self._write(request))
+        return add_receipts(receipts)
+
+    def search(
+        self,
+        query: str,
+        *,
+        user_id: str,
+        budget: int | None = None,
+        now: datetime | None = None,
+        tenant: str = "default",
+        agent_id: str | None = None,
+    ) -> Recollection:
+        """Find evidence without asking a model.
+
+        Args:
+            query: What is looked for.
+            user_id: Whose memory it is.
+            budget: Tokens of evidence in the result.
+            now: The moment from which "last week" counts; the newest turn's time unless told otherwise.
+            tenant: The organisation of the user.
+            agent_id: The agent whose memory of the user it is.
+
+        Returns:
+            Evidence, best first, within the budget; no answer.
+        """
+        request = _recall_request(query, _scope(user_id, tenant, agent_id), "search", budget, now)
+        found: Recollection = self.read_graph.invoke({"request": request})["recollection"]
+        return found
+
+    def recall(
+        self,
+        query: str,
+        *,
+        user_id: str,
+        budget: int | None = None,
+        now: datetime | None = None,
+        tenant: str = "default",
+        agent_id: str | None = None,
+    ) -> Recollection:
+        """Answer from memory, as deep as it takes. Arguments as for `search`.
+
+        Returns:
+            An answer with [n] citing the n-th piece of evidence, a verdict, and what it cost.
+
+        Raises:
+            ModelUnavailable: The model gave no answer; nothing was found to be absent.
+        """
+        request = _recall_request(query, _scope(user_id, tenant, agent_id), "recall", budget, now)
+        state = self._reading.invoke({"request": request}, _thread(request.run_id), durability="exit")
+        told: Recollection = state["recollection"]
+        return told
+
+    def status(self, user_id: str, *, tenant: str = "default", agent_id: str | None = None) -> Status:
+        """Count what is kept for a user, and list what is left to do."""
+        scope = _scope(user_id, tenant, agent_id)
+        return status(self.store, scope, self.location, self.settings.preset, self.model.name)
+
+    def show(
+        self, kind: Kind, user_id: str, *, tenant: str = "default", agent_id: str | None = None
+    ) -> Sequence[BaseModel]:
+        """Give everything of one kind that is kept for a user, in order of time."""
+        return show(self.store, _scope(user_id, tenant, agent_id), kind)
+
+    async def aremember(self, messages: object, **whose: Any) -> Receipt:
+        """Remember, as `remember` does, in a thread."""
+        return await asyncio.to_thread(self.remember, messages, **whose)
+
+    async def asearch(self, query: str, **whose: Any) -> Recollection:
+        """Search, as `search` does, in a thread."""
+        return await asyncio.to_thread(self.search, query, **whose)
+
+    async def arecall(self, query: str, **whose: Any) -> Recollection:
+        """Recall, as `recall` does, in a thread."""
+        return await asyncio.to_thread(self.recall, query, **whose)
+
+    def close(self) -> None:
+        """Let go of the store and the checkpoints. Closing twice is harmless."""
+        self.store.close()
+        if isinstance(self._checkpointer, SqliteSaver):
+            self._checkpointer.conn.close()
+
+    def __enter__(self) -> Self:
+        """Give the memory itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close."""
+        self.close()
+
+    def _write(self, request: RememberRequest) -> Receipt:
+        with self._locks[request.scope.key]:
+            state = self._writing.invoke({"request": request}, _thread(request.run_id), durability="sync")
+        receipt: Receipt = state["receipt"]
+        if receipt.pending:
+            LOG.warning("%d turns are stored but not finished: see status(), then retry()", receipt.pending)
+        return receipt
+
+
+def _scope(user_id: str, tenant: str, agent_id: str | None) -> Scope:
+    if not isinstance(user_id, str) or not user_id.strip():
+        raise MissingUser("no user was named: pass user_id, because memory never guesses whose it is")
+    if not tenant:
+        raise InvalidInput("the tenant is empty: leave it out for the default tenant, or name one")
+    return Scope(tenant=tenant, user_id=user_id, agent_id=agent_id)
+
+
+def _recall_request(
+    query: str, scope: Scope, mode: Literal["search", "recall"], budget: int | None, now: datetime | None
+) -> RecallRequest:
+    if not isinstance(query, str) or not query.strip():
+        raise InvalidMessages("the question is empty: ask something")
+    if budget is not None and budget < 1:
+        raise InvalidInput(f"the budget is {budget}: give at least 1 token")
+    return RecallRequest(
+        query=query.strip()[:MOST_QUERY_CHARACTERS],
+        **scope.model_dump(),
+        mode=mode,
+        budget=budget,
+        now=now,
+        run_id=str(uuid4()),
+    )
+
+
+def _thread(run_id: str) -> RunnableConfig:
+    return {"configurable": {"thread_id": run_id}}

@@ -1,0 +1,14 @@
+"""Add up the receipts of several runs."""
+
+from collections.abc import Sequence
+
+from langgraph_engram.schema import Receipt
+from langgraph_engram.usage import total
+
+
+def add_receipts(receipts: Sequence[Receipt]) -> Receipt:
+    """Add up receipts; the run named is the last one. None gives an empty receipt."""
+    counts = Receipt.model_fields.keys() - {"run_id", "usage"}
+    sums = {name: sum(getattr(receipt, name) for receipt in receipts) for name in counts}
+    entries = [entry for receipt in receipts for entry in receipt.usage.by_node]
+    return Receipt(run_id=receipts[-1].run_id if receipts else "", usage=total(entries), **sums)

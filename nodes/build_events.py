@@ -1,0 +1,52 @@
+"""Make events of spans of turns: new ones, and the one that goes on from an earlier call."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from langgraph_engram.nodes.event_cuts import TopicLine
+from langgraph_engram.schema import Event, EventKind, Turn, make_id
+
+MOST_KEYWORDS = 12
+
+
+@dataclass(frozen=True)
+class EventBuilder:
+    """Make the events of one session."""
+
+    scope_key: str
+    kind: EventKind
+
+    def begin(self, turns: Sequence[Turn], lines: Sequence[TopicLine], seq: int, context: Sequence[Turn]) -> Event:
+        """Open an event with these turns.
+
+        Args:
+            turns: Its core turns, at least one.
+            lines: Their topic lines.
+            seq: The event's place in its session.
+            context: Turns shown beside the core ones.
+        """
+        return Event(
+            event_id=make_id(self.scope_key, self.kind, turns[0].turn_id),
+            session_id=turns[0].session_id,
+            seq=seq,
+            kind=self.kind,
+            turn_ids=[turn.turn_id for turn in turns],
+            context_turn_ids=[turn.turn_id for turn in context],
+            started_at=turns[0].said_at,
+            ended_at=turns[-1].said_at,
+            **_summary([], [], lines),
+        )
+
+    def extend(self, event: Event, turns: Sequence[Turn], lines: Sequence[TopicLine]) -> Event:
+        """Let an open event go on with these turns; turns that it holds already are not added twice."""
+        fresh = [turn.turn_id for turn in turns if turn.turn_id not in event.turn_ids]
+        update = {"turn_ids": [*event.turn_ids, *fresh], "ended_at": turns[-1].said_at}
+        return event.model_copy(update={**update, **_summary(event.topics, event.keywords, lines)})
+
+
+def _summary(topics: Sequence[str], keywords: Sequence[str], lines: Sequence[TopicLine]) -> dict[str, list[str] | str]:
+    """Sum up an event as its topics and keywords, without a call (ES-Mem section 3.2)."""
+    all_topics = list(dict.fromkeys([*topics, *(line.topic for line in lines if line.topic)]))
+    all_keywords = list(dict.fromkeys([*keywords, *(word for line in lines for word in line.keywords)]))[:MOST_KEYWORDS]
+    summary = "; ".join(all_topics) + (f" ({', '.join(all_keywords)})" if all_keywords else "")
+    return {"topics": all_topics, "keywords": all_keywords, "summary": summary}

@@ -1,0 +1,153 @@
+"""Fuse the routes into one ranking: our weighted one, and the fusions of the papers."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from langgraph_engram.nodes.record_links import RecordLinks, record_links
+from langgraph_engram.nodes.routes import RouteScores
+from langgraph_engram.nodes.scoring import Scores, ranks
+from langgraph_engram.schema import Intent
+from langgraph_engram.settings import RetrieveSettings
+from langgraph_engram.stores.scope_index import ScopeIndex
+
+MOST_RANKED = 400
+"""Candidates that the weighted fusion looks at closely."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One thing found: what it is, its place on its shelf, its score and what each route gave it."""
+
+    kind: Literal["record", "turn", "synthesis"]
+    place: int
+    score: float
+    routes: dict[str, float] = field(default_factory=dict)
+
+
+def fuse(index: ScopeIndex, intent: Intent, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
+    """Give what was found, best first, by the fusion that the settings name."""
+    match settings.fusion:
+        case "weighted":
+            return weighted(index, intent, scores, settings)
+        case "reciprocal_rank":
+            return reciprocal_rank(index, scores, settings)
+        case "ordered_dedup":
+            return ordered_dedup(index, scores, settings)
+        case "event_score":
+            return by_event(index, scores, settings)
+    return concatenate(index, scores, settings)
+
+
+def weighted(index: ScopeIndex, intent: Intent, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
+    """Add up the routes on one scale, then prefer the people asked about, telling to asking, and distinct turns."""
+    links = record_links(index)
+    parts = record_parts(index, links, scores)
+    weights = route_weights(settings)
+    total = np.asarray(sum((weights[name] * part for name, part in parts.items()), start=np.zeros(len(index.records))))
+    if intent.speakers:
+        total = total * (1 + settings.speaker_factor * np.isin(links.speaker, intent.speakers))
+    total = total * (1 - settings.question_factor * links.asks)
+    active = np.where(index.records.active, total, -np.inf) if len(total) else total
+    places = [place for place in ranks(active, MOST_RANKED) if np.isfinite(active[place]) and active[place] > 0]
+    repeated: Counter[int] = Counter()
+    found: list[Candidate] = []
+    for place in places:
+        turn = int(links.turn[place])
+        score = float(total[place]) * (1 - settings.repeat_factor) ** repeated[turn]
+        repeated[turn] += 1
+        found.append(Candidate("record", place, score, {name: float(part[place]) for name, part in parts.items()}))
+    scale = weights["lexical"] + weights["dense"] + weights["turn"]
+    found += [
+        Candidate("turn", one, float(scores.turns[one]) * scale, {"turn": float(scores.turns[one])})
+        for one in _live(scores, links)
+    ]
+    return iter(sorted(found, key=lambda one: -one.score))
+
+
+def record_parts(index: ScopeIndex, links: RecordLinks, scores: RouteScores) -> dict[str, Scores]:
+    """Give each route's scores of the records, those lent by turns, events and syntheses included."""
+    parts = dict(scores.records)
+    parts["turn"] = _lend(scores.turns, links.turn)
+    parts["boundary"] = _lend(scores.events, links.event)
+    told = np.zeros(len(index.records))
+    for synthesis, places in enumerate(links.covered_by):
+        told[list(places)] = np.maximum(told[list(places)], scores.syntheses[synthesis])
+    parts["synthesis"] = told
+    return parts
+
+
+def route_weights(settings: RetrieveSettings) -> dict[str, float]:
+    """Give the weight of each route in the weighted fusion."""
+    return {
+        "lexical": settings.lexical_weight,
+        "dense": settings.dense_weight,
+        "turn": settings.turn_weight,
+        "dimension": settings.dimension_weight,
+        "boundary": settings.event_weight,
+        "synthesis": settings.synthesis_weight,
+    }
+
+
+def reciprocal_rank(index: ScopeIndex, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
+    """Add up 1 / (k + rank) over the routes of records (Cormack et al. 2009)."""
+    total: Counter[int] = Counter()
+    for part in scores.records.values():
+        for rank, place in enumerate(_top(index, part, MOST_RANKED), start=1):
+            total[place] += 1 / (settings.rrf_k + rank)  # type: ignore[assignment]  # Counter adds floats as well
+    for place, score in total.most_common():
+        yield Candidate("record", place, float(score), _given(scores, place))
+
+
+def ordered_dedup(index: ScopeIndex, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
+    """Give each route's best k records, route after route, without repeats of content (DimMem's code)."""
+    seen: set[str] = set()
+    for part in scores.records.values():
+        for place in _top(index, part, settings.top_k):
+            content = " ".join(index.records.items[place].content.casefold().split())
+            if content not in seen:
+                seen.add(content)
+                yield Candidate("record", place, float(part[place]), _given(scores, place))
+
+
+def concatenate(index: ScopeIndex, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
+    """Give each route's best k records, then the best syntheses (StructMem section 3.4)."""
+    seen: set[int] = set()
+    for part in scores.records.values():
+        for place in _top(index, part, settings.top_k):
+            if place not in seen:
+                seen.add(place)
+                yield Candidate("record", place, float(part[place]), _given(scores, place))
+    for place in ranks(scores.syntheses, settings.synthesis_k):
+        if scores.syntheses[place] > 0:
+            score = float(scores.syntheses[place])
+            yield Candidate("synthesis", place, score, {"synthesis": score})
+
+
+def by_event(index: ScopeIndex, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
+    """Give the turns of the best K events, event after event (ES-Mem section 3.3)."""
+    for place in ranks(scores.events, settings.top_k):
+        score = float(scores.events[place])
+        for turn_id in index.events.items[place].turn_ids if score > 0 else ():
+            if turn_id in index.turns:
+                yield Candidate("turn", index.turns.position(turn_id), score, {"boundary": score})
+
+
+def _top(index: ScopeIndex, part: Scores, most: int) -> list[int]:
+    active = np.where(index.records.active, part, -np.inf) if len(part) else part
+    return [place for place in ranks(active, most) if np.isfinite(active[place])]
+
+
+def _given(scores: RouteScores, place: int) -> dict[str, float]:
+    return {name: float(part[place]) for name, part in scores.records.items()}
+
+
+def _lend(scores: Scores, places: np.ndarray) -> Scores:
+    return np.where(places >= 0, scores[places], 0.0) if len(scores) else np.zeros(len(places))
+
+
+def _live(scores: RouteScores, links: RecordLinks) -> list[int]:
+    return [place for place in links.uncited if len(scores.turns) and scores.turns[place] > 0]

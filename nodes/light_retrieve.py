@@ -1,0 +1,31 @@
+"""Find evidence by the light routes, fused, within the budget (DESIGN, read step 2). No model is asked."""
+
+from dataclasses import dataclass
+
+from langgraph_engram.nodes.fusion import fuse
+from langgraph_engram.nodes.routes import Routes
+from langgraph_engram.nodes.show_evidence import show, within
+from langgraph_engram.settings import RetrieveSettings
+from langgraph_engram.state import ReadState
+from langgraph_engram.stores.store import Store
+
+
+@dataclass(frozen=True)
+class LightRetrieve:
+    """Search. Reads `request`, `intent`; sets `evidence`, adds to `notes`."""
+
+    store: Store
+    settings: RetrieveSettings
+
+    def __call__(self, state: ReadState) -> ReadState:
+        """Return the pieces found, best first, and a note for each route that had nothing to search."""
+        request = state["request"]
+        index = self.store.index(request.scope)
+        if not len(index.turns) and not len(index.records):
+            return {"evidence": [], "notes": [*state.get("notes", []), "nothing is remembered in this scope"]}
+        routes = Routes(self.store.encoder, self.settings)
+        scores = routes.score(index, state["intent"])
+        ranked = (show(index, one) for one in fuse(index, state["intent"], scores, self.settings))
+        evidence = within(ranked, request.budget or self.settings.budget)
+        notes = [f"the route {name!r} has no data here" for name in scores.empty]
+        return {"evidence": evidence, "notes": list(dict.fromkeys([*state.get("notes", []), *notes]))}

@@ -1,0 +1,76 @@
+"""Note what the query of this round asks for (DimMem section 3.3; DESIGN, read step 1)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from time import time
+from uuid import uuid4
+
+from langgraph_engram.language.times import parse_constraint
+from langgraph_engram.model import Model, entry_of
+from langgraph_engram.prompts.parse_intent import ParsedIntent, ParseIntent
+from langgraph_engram.schema import Intent
+from langgraph_engram.settings import RetrieveSettings
+from langgraph_engram.state import ReadState
+from langgraph_engram.stores.store import Store
+
+UNREAD = "the query could not be analysed, so its words alone are searched for"
+
+
+@dataclass(frozen=True)
+class ParseIntentStep:
+    """Read the query. Reads `request`, `query`; sets `intent`, and at first `run_id`, `round`, `started_at`."""
+
+    store: Store
+    model: Model
+    quick_model: Model
+    """Answers where no call may be made: for `search`, and where the settings say that rules read queries."""
+    settings: RetrieveSettings
+
+    def __call__(self, state: ReadState) -> ReadState:
+        """Return the intent of the query that this round looks for."""
+        request = state["request"]
+        query = state.get("query") or request.query
+        index = self.store.index(request.scope)
+        now = request.now or index.newest
+        quick = request.mode == "search" or self.settings.intent == "rules"
+        model = self.quick_model if quick else self.model
+        asked = model.ask(ParseIntent(query, now, tuple(index.speakers)))
+        begun: ReadState = {} if state.get("run_id") else begin(state)
+        return {
+            **begun,
+            "query": query,
+            "intent": make_intent(query, asked.answer, now),
+            "notes": [*state.get("notes", []), *([] if asked.answer else [UNREAD])],
+            "usage": [entry_of("parse_intent", [asked])],
+        }
+
+
+def begin(state: ReadState) -> ReadState:
+    """Give what a run starts with."""
+    request = state["request"]
+    return {
+        "run_id": request.run_id or str(uuid4()),
+        "started_at": time(),
+        "round": 1,
+        "asked_queries": [request.query],
+        "pool": [],
+        "went_deep": False,
+    }
+
+
+def make_intent(query: str, parsed: ParsedIntent | None, now: datetime | None) -> Intent:
+    """Turn what was read of a query into constraints; the dimension asked for constrains nothing."""
+    if parsed is None:
+        return Intent(query=query, anchor=query)
+    asked_for = parsed.answer_dimension
+    return Intent(
+        query=query,
+        anchor=parsed.anchor or query,
+        target_types=list(dict.fromkeys(parsed.target_types)),
+        keywords=list(dict.fromkeys(parsed.keywords)),
+        time=parse_constraint(parsed.time, now) if parsed.time and asked_for != "time" else None,
+        location="" if asked_for == "location" else parsed.location,
+        speakers=list(dict.fromkeys(parsed.speakers)),
+        answer_dimension=asked_for,
+        needs_assistant=parsed.needs_assistant,
+    )

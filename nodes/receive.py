@@ -1,0 +1,117 @@
+"""Take what a caller sends, keep the turns that are new, and store them before any model is asked (DESIGN, step 1).
+
+From here nothing said can be lost: the run stands in the store as pending until `persist` settles it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import uuid4
+
+from langgraph_engram.schema import Pending, Scope, Turn, make_id
+from langgraph_engram.state import Message, RememberRequest, WriteState
+from langgraph_engram.stores.scope_index import ScopeIndex
+from langgraph_engram.stores.store import Changes, Store
+
+UNFINISHED = "the run did not reach its end"
+
+
+@dataclass(frozen=True, slots=True)
+class Receive:
+    """Store the raw turns. Reads `request`; sets `run_id`, `session_id`, `turns`, `known_turns`."""
+
+    store: Store
+
+    def __call__(self, state: WriteState) -> WriteState:
+        """Return the turns of this run that were not known, each with its id and its place."""
+        request = state["request"]
+        run_id = request.run_id or str(uuid4())
+        session_id = request.session_id or name_session(request)
+        index = self.store.index(request.scope)
+        if request.retry_turn_ids:
+            turns, known = stored_turns(index, request.retry_turn_ids), 0
+        else:
+            turns, known = new_turns(request, session_id, index)
+        if turns:
+            pending = pend(run_id, turns, "segment", UNFINISHED)
+            self.store.commit(request.scope, Changes(turns=turns, pendings=[pending]))
+        return {"run_id": run_id, "session_id": session_id, "turns": turns, "known_turns": known}
+
+
+def pend(run_id: str, turns: Sequence[Turn], step: str, reason: str) -> Pending:
+    """Note turns whose later steps are not done. The same run, step and turns give the same id."""
+    ids = [turn.turn_id for turn in turns]
+    return Pending(
+        pending_id=make_id(run_id, step, *ids),
+        run_id=run_id,
+        session_id=turns[0].session_id,
+        turn_ids=ids,
+        step=step,
+        reason=reason,
+        since=datetime.now(UTC),
+    )
+
+
+def run_pending_id(run_id: str, turns: Sequence[Turn]) -> str:
+    """Give the id under which `receive` noted a run as unfinished."""
+    return make_id(run_id, "segment", *[turn.turn_id for turn in turns])
+
+
+def name_session(request: RememberRequest) -> str:
+    """Name the session of a call that names none: by its content, so that the same call is known again."""
+    said = [(message.role, message.speaker, message.text, message.external_id) for message in request.messages]
+    return f"call-{make_id(request.scope.key, *said)}"
+
+
+def stored_turns(index: ScopeIndex, turn_ids: Sequence[str]) -> list[Turn]:
+    """Give stored turns by id, in their order of time; ids that are gone are left out."""
+    found = [turn for turn_id in turn_ids if (turn := index.turns.get(turn_id))]
+    return sorted(found, key=lambda turn: (turn.session_id, turn.seq))
+
+
+def new_turns(request: RememberRequest, session_id: str, index: ScopeIndex) -> tuple[list[Turn], int]:
+    """Give the turns of a request that are not stored yet, and how many were.
+
+    Turns with an `external_id` are known by it. The others are aligned with the stored end of the session by their
+    longest overlap, and what follows is new: a whole history or only its newest message may be sent.
+    """
+    stored = index.session_turns(session_id)
+    fresh = [one for one in request.messages if not _is_known(one, request.scope, session_id, index)]
+    unnamed = [message for message in fresh if message.external_id is None]
+    if len(unnamed) == len(fresh):
+        fresh = fresh[overlap([_said(turn) for turn in stored], [_said(message) for message in fresh]) :]
+    start = stored[-1].seq + 1 if stored else 0
+    clock = datetime.now(UTC)
+    turns = [_turn(one, request.scope, session_id, start + place, clock) for place, one in enumerate(fresh)]
+    return turns, len(request.messages) - len(turns)
+
+
+def overlap(stored: Sequence[object], sent: Sequence[object]) -> int:
+    """Give the length of the longest end of `stored` that `sent` begins with."""
+    for length in range(min(len(stored), len(sent)), 0, -1):
+        if list(stored[-length:]) == list(sent[:length]):
+            return length
+    return 0
+
+
+def _said(turn: Turn | Message) -> tuple[str, str, str, tuple[str, ...]]:
+    return turn.role, turn.speaker or turn.role, turn.text, tuple(turn.captions)
+
+
+def _is_known(message: Message, scope: Scope, session_id: str, index: ScopeIndex) -> bool:
+    return message.external_id is not None and make_id(scope.key, session_id, message.external_id) in index.turns
+
+
+def _turn(message: Message, scope: Scope, session_id: str, seq: int, clock: datetime) -> Turn:
+    place = (message.external_id,) if message.external_id is not None else (seq, *_said(message))
+    return Turn(
+        turn_id=make_id(scope.key, session_id, *place),
+        session_id=session_id,
+        seq=seq,
+        role=message.role,
+        speaker=message.speaker or message.role,
+        text=message.text,
+        captions=message.captions,
+        said_at=message.said_at or clock,
+        external_id=message.external_id,
+    )

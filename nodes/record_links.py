@@ -1,0 +1,60 @@
+"""Link the records of a scope to their turns and events by place, once for each state of the scope."""
+
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from langgraph_engram.stores.scope_index import ScopeIndex
+
+
+@dataclass(frozen=True)
+class RecordLinks:
+    """Columns over the records of a scope, in the order of their shelf."""
+
+    turn: NDArray[np.intp]
+    """The place of the last source turn; -1 for none."""
+    event: NDArray[np.intp]
+    """The place of the event; -1 for none."""
+    asks: NDArray[np.bool_]
+    """Whether the record is a question."""
+    speaker: NDArray[np.object_]
+    uncited: tuple[int, ...]
+    """The places of turns that no active record cites."""
+    covered_by: tuple[tuple[int, ...], ...]
+    """For each synthesis, the places of the records it covers."""
+
+
+CACHE: WeakKeyDictionary[ScopeIndex, tuple[str, RecordLinks]] = WeakKeyDictionary()
+"""The links last made for each index, with the revision they were made at."""
+
+
+def record_links(index: ScopeIndex) -> RecordLinks:
+    """Give the links of a scope as it stands now."""
+    held = CACHE.get(index)
+    if held is None or held[0] != index.revision:
+        CACHE[index] = held = (index.revision, _link(index))
+    return held[1]
+
+
+def _link(index: ScopeIndex) -> RecordLinks:
+    turn_place = {turn.turn_id: place for place, turn in enumerate(index.turns.items)}
+    event_place = {event.event_id: place for place, event in enumerate(index.events.items)}
+    record_place = {record.record_id: place for place, record in enumerate(index.records.items)}
+    records = index.records.items
+    cited = {one for record in records if record.status == "active" for one in record.source_turn_ids}
+    return RecordLinks(
+        turn=np.array(
+            [turn_place.get(one.source_turn_ids[-1], -1) if one.source_turn_ids else -1 for one in records],
+            dtype=np.intp,
+        ),
+        event=np.array([event_place.get(one.event_id, -1) for one in records], dtype=np.intp),
+        asks=np.array([one.content.rstrip().endswith("?") for one in records], dtype=np.bool_),
+        speaker=np.array([one.speaker for one in records], dtype=np.object_),
+        uncited=tuple(place for turn_id, place in turn_place.items() if turn_id not in cited),
+        covered_by=tuple(
+            tuple(record_place[one] for one in synthesis.covered_record_ids if one in record_place)
+            for synthesis in index.syntheses.items
+        ),
+    )

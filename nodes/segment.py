@@ -1,0 +1,137 @@
+"""Cut a run's turns into events, and say how each begins (DESIGN, step 2).
+
+Every strategy yields events with core turns and read-only context turns; sessions are never crossed. An event that
+is open at the end of a call goes on in the next call of its session, under the same id.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from langgraph_engram.model import Model
+from langgraph_engram.nodes.boundaries import Boundaries
+from langgraph_engram.nodes.build_events import EventBuilder
+from langgraph_engram.nodes.event_cuts import EventCuts, TopicLine
+from langgraph_engram.nodes.spans import buffers, windows
+from langgraph_engram.schema import Event, Turn, UsageEntry
+from langgraph_engram.settings import SegmentSettings
+from langgraph_engram.state import WriteState
+from langgraph_engram.stores.scope_index import ScopeIndex
+from langgraph_engram.stores.store import Store
+from langgraph_engram.usage import count_tokens
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Cut turns into events. Reads `request`, `session_id`, `turns`; sets `events`, `boundaries`."""
+
+    store: Store
+    model: Model
+    settings: SegmentSettings
+
+    def __call__(self, state: WriteState) -> WriteState:
+        """Return the events that this run opens, continues or closes, and the boundaries before the new ones."""
+        request = state["request"]
+        index = self.store.index(request.scope)
+        done = events_of(index, state["session_id"], request.retry_turn_ids)
+        held = {turn_id for event in done for turn_id in event.turn_ids}
+        turns = [turn for turn in state["turns"] if turn.turn_id not in held]
+        if done and not turns:
+            return {"events": done, "boundaries": []}
+        stored = earlier_turns(index, state["session_id"], turns)
+        going = open_event(index, state["session_id"])
+        lines, usage = self._topics(turns, stored, going)
+        events = self._events(EventBuilder(request.scope.key, self.settings.strategy), turns, lines, stored, index)
+        if request.close_session and events:
+            events[-1] = events[-1].model_copy(update={"status": "closed"})
+        by_id = {turn.turn_id: turn for turn in turns}
+        line_of = {turn.turn_id: line for turn, line in zip(turns, lines, strict=True)}
+        boundaries, cost = Boundaries(self.model, self.settings).describe(index, events, by_id, line_of)
+        known = [event for event in done if event.event_id not in {one.event_id for one in events}]
+        return {"events": [*known, *events], "boundaries": boundaries, "usage": [*usage, *cost]}
+
+    def _topics(
+        self, turns: Sequence[Turn], stored: Sequence[Turn], going: Event | None
+    ) -> tuple[list[TopicLine], list[UsageEntry]]:
+        if self.settings.strategy != "event" or not turns:
+            return [TopicLine() for _ in turns], []
+        return EventCuts(self.model, self.store.encoder, self.settings).follow(turns, stored, going)
+
+    def _events(
+        self,
+        builder: EventBuilder,
+        turns: Sequence[Turn],
+        lines: Sequence[TopicLine],
+        stored: Sequence[Turn],
+        index: ScopeIndex,
+    ) -> list[Event]:
+        going = open_event(index, turns[0].session_id) if turns else None
+        seq = len(index.session_events(turns[0].session_id)) if turns else 0
+        edges = [*self._starts(turns, lines, going), len(turns)]
+        events = [going] if going else []
+        for start, end in pairwise(edges):
+            core, about = turns[start:end], lines[start:end]
+            if going and start == 0 and not lines[0].cut:
+                events[-1] = builder.extend(going, core, about)
+                continue
+            events.append(builder.begin(core, about, seq, self._context(stored, turns, start)))
+            seq += 1
+        return [event.model_copy(update={"status": "closed"}) for event in events[:-1]] + events[-1:]
+
+    def _starts(self, turns: Sequence[Turn], lines: Sequence[TopicLine], going: Event | None) -> list[int]:
+        if not turns:
+            return []
+        match self.settings.strategy:
+            case "session":
+                return [0]
+            case "window":
+                ends = [end for _, end in windows(len(turns), self.settings.window, self.settings.overlap)]
+                return [0, *ends[:-1]]
+            case "buffer":
+                sizes = [count_tokens(turn.text) for turn in turns]
+                return [start for start, _ in buffers(sizes, self.settings.buffer_tokens)]
+        held = len(going.turn_ids) if going else 0
+        return limited_starts(
+            [place for place, line in enumerate(lines) if line.cut], len(turns), held, self.settings.max_turns
+        )
+
+    def _context(self, stored: Sequence[Turn], turns: Sequence[Turn], start: int) -> list[Turn]:
+        size = self.settings.overlap if self.settings.strategy == "window" else self.settings.context_turns
+        return [*stored, *turns[:start]][-size:] if size else []
+
+
+def open_event(index: ScopeIndex, session_id: str) -> Event | None:
+    """Give the event of a session that is still open; none if all are closed."""
+    events = index.session_events(session_id)
+    return events[-1] if events and events[-1].status == "open" else None
+
+
+def events_of(index: ScopeIndex, session_id: str, turn_ids: Sequence[str]) -> list[Event]:
+    """Give the stored events of a session that hold any of these turns: what is done again is not cut again."""
+    wanted = set(turn_ids)
+    return [event for event in index.session_events(session_id) if wanted & set(event.turn_ids)]
+
+
+def earlier_turns(index: ScopeIndex, session_id: str, turns: Sequence[Turn]) -> list[Turn]:
+    """Give the stored turns of a session that come before a run's."""
+    stored = index.session_turns(session_id)
+    return [turn for turn in stored if turn.seq < turns[0].seq] if turns else stored
+
+
+def limited_starts(cuts: Sequence[int], count: int, held: int, most: int) -> list[int]:
+    """Give where events start: at 0, at each cut, and wherever an event would grow beyond `most` turns.
+
+    Args:
+        cuts: Places before which an event begins.
+        count: The run's turns.
+        held: Turns that the open event holds already.
+        most: Turns an event may hold.
+    """
+    starts = [0]
+    size = 0 if 0 in cuts else held
+    for place in range(count):
+        if place and (place in cuts or size >= most):
+            starts.append(place)
+            size = 0
+        size += 1
+    return starts

@@ -1,0 +1,82 @@
+"""Show what was found as a reader sees it: dated, its speaker named, within a budget of tokens."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from langgraph_engram.language.times import resolve_times
+from langgraph_engram.nodes.fusion import Candidate
+from langgraph_engram.schema import Evidence, Turn, make_id
+from langgraph_engram.stores.scope_index import ScopeIndex
+from langgraph_engram.usage import count_tokens
+
+
+def within(pieces: Iterable[Evidence], budget: int, most: int | None = None) -> list[Evidence]:
+    """Keep the best pieces that fit in the budget together; one that is too large for what is left is passed over.
+
+    Args:
+        pieces: Pieces, best first.
+        budget: Tokens of their texts together.
+        most: Pieces to keep at most; none for no limit.
+    """
+    kept: list[Evidence] = []
+    left = budget
+    for piece in pieces:
+        size = count_tokens(piece.text)
+        if size <= left:
+            kept.append(piece)
+            left -= size
+        if left <= 0 or (most is not None and len(kept) >= most):
+            break
+    return kept
+
+
+def show(index: ScopeIndex, candidate: Candidate) -> Evidence:
+    """Show one candidate."""
+    match candidate.kind:
+        case "record":
+            return _record(index, candidate)
+        case "turn":
+            turn = index.turns.items[candidate.place]
+            return turn_piece([turn], candidate.score, candidate.routes)
+    synthesis = index.syntheses.items[candidate.place]
+    return Evidence(
+        evidence_id=synthesis.synthesis_id,
+        text=synthesis.text,
+        synthesis_id=synthesis.synthesis_id,
+        routes=candidate.routes,
+        score=candidate.score,
+    )
+
+
+def turn_piece(turns: Sequence[Turn], score: float, routes: dict[str, float]) -> Evidence:
+    """Show turns that follow one another as one piece, under their day, verbatim but for resolved times."""
+    lines = [f"{turn.speaker}: {resolve_times(turn.text, turn.said_at)}{_captions(turn)}" for turn in turns]
+    return Evidence(
+        evidence_id=make_id("turns", *[turn.turn_id for turn in turns]),
+        text=dated("\n".join(lines), turns[0].said_at),
+        turns=list(turns),
+        routes=routes,
+        score=score,
+    )
+
+
+def dated(text: str, moment: datetime | None) -> str:
+    """Put the day before a text: "7 May 2023, ..."; nothing for no day."""
+    return f"{moment.day} {moment:%b %Y}, {text}" if moment else text
+
+
+def _record(index: ScopeIndex, candidate: Candidate) -> Evidence:
+    record = index.records.items[candidate.place]
+    turns = [turn for one in record.source_turn_ids if (turn := index.turns.get(one))]
+    return Evidence(
+        evidence_id=record.record_id,
+        text=dated(record.content, record.mentioned_at),
+        record=record,
+        turns=turns,
+        routes=candidate.routes,
+        score=candidate.score,
+    )
+
+
+def _captions(turn: Turn) -> str:
+    return "".join(f" (shares an image: {caption})" for caption in turn.captions)

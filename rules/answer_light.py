@@ -1,0 +1,14 @@
+"""Answer from light memory without a model, and say whether it suffices: by coverage of what the query names."""
+
+from langgraph_engram.prompts.answer_light import AnswerLight, LightAnswer
+from langgraph_engram.rules.reading import read
+
+SUFFICIENT = 0.6
+"""Least share of what the query names that the answer's pieces must mention."""
+
+
+def answer_light(question: AnswerLight) -> LightAnswer:
+    """Give the answer that is read off the pieces, and whether it covers the query."""
+    reading = read(question.query, question.intent, question.evidence)
+    sufficient = reading.about and reading.coverage >= SUFFICIENT
+    return LightAnswer(sufficient=sufficient, answer=reading.answer if sufficient else "")

@@ -1,0 +1,61 @@
+"""Measure how far pieces of evidence cover what a query names: the ground of every verdict without a model."""
+
+from collections.abc import Sequence
+
+from langgraph_engram.language.tokens import content_stems
+from langgraph_engram.schema import Evidence, Intent
+
+ASKING_WORDS = frozenset(
+    content_stems(
+        "much many long often kind type sort name thing things did happen time date day year month week place person "
+        "people one first last recently currently new planned plan going get go make take tell said say told mention"
+    )
+)
+"""Stems that say how something is asked, not what is asked for."""
+HALF = 0.5
+
+
+def needed_stems(query: str, intent: Intent) -> set[str]:
+    """Give the stems that evidence must mention: those of the query but its asking words, people and times."""
+    people = {stem for name in intent.speakers for stem in content_stems(name)}
+    times = set(content_stems(intent.time.text)) if intent.time else set()
+    stems = set(content_stems(query))
+    return (stems - ASKING_WORDS - people - times) or (stems - people) or stems
+
+
+def coverage(needed: set[str], pieces: Sequence[Evidence]) -> float:
+    """Give the share of needed stems that the pieces mention together, in [0, 1]; 1 when nothing is needed."""
+    said = {stem for piece in pieces for stem in content_stems(piece_text(piece))}
+    return len(needed & said) / len(needed) if needed else 1.0
+
+
+def covering_order(query: str, intent: Intent, evidence: Sequence[Evidence]) -> list[int]:
+    """Order places of evidence by what they cover and how well they were found, best first.
+
+    A piece counts for the stems it mentions, each the more the fewer pieces mention it; a piece by another person
+    than the one asked about counts half.
+    """
+    needed = needed_stems(query, intent)
+    held = [set(content_stems(piece_text(piece))) & needed for piece in evidence]
+    weight = {stem: 1 / (1 + sum(stem in stems for stems in held)) for stem in needed}
+    whole = sum(weight.values()) or 1.0
+    scores = [sum(weight[stem] for stem in stems) / whole for stems in held]
+    best = max((piece.score for piece in evidence), default=0.0) or 1.0
+    total = [
+        (score + piece.score / best) * (1.0 if is_about(piece, intent) else HALF)
+        for score, piece in zip(scores, evidence, strict=True)
+    ]
+    return sorted(range(len(evidence)), key=lambda place: (-total[place], place))
+
+
+def is_about(piece: Evidence, intent: Intent) -> bool:
+    """Say whether a piece comes from, or mentions, one of the people a query names; true when it names none."""
+    if not intent.speakers:
+        return True
+    said = set(content_stems(piece_text(piece)))
+    return any(set(content_stems(name)) & said for name in intent.speakers)
+
+
+def piece_text(piece: Evidence) -> str:
+    """Give what a piece says, without its date."""
+    return piece.record.content if piece.record else piece.text

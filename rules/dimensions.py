@@ -1,0 +1,75 @@
+"""Read the dimensions of a sentence without a model: type, location, reason, purpose, keywords (DimMem 3.2)."""
+
+import re
+from datetime import datetime
+
+from langgraph_engram.language.names import proper_names
+from langgraph_engram.language.times import find_times
+from langgraph_engram.language.tokens import STOP_WORDS, words
+from langgraph_engram.schema import MemoryType
+
+MAX_KEYWORDS = 6
+PROFILE = re.compile(
+    r"\b(?:love[sd]?|likes?|enjoys?|prefers?|hates?|dislikes?|adores?|favou?rites?|always|usually|never|often|allergic|"
+    r"vegan|vegetarian|passion(?:ate)?|fan of|into|dream(?:s|ing)? of|afraid of|good at|works? as|i(?:'m| am) an?)\b",
+    re.IGNORECASE,
+)
+EPISODIC = re.compile(
+    r"\b(?:went|visited|met|saw|bought|got|made|took|started|finished|moved|joined|attended|won|lost|ran|played|tried|"
+    r"signed up|celebrated|had|gave|found|passed|adopted|planning|going to|will|gonna|plan to|about to)\b",
+    re.IGNORECASE,
+)
+LOCATION = re.compile(
+    r"\b(?:in|at|to|from|near|around|outside|inside|through)\s+(?:the\s+)?([A-Z][\w'’-]*(?:\s+[A-Z][\w'’-]*)*)"
+)
+REASON = re.compile(
+    r"\b(?:because|since|as|due to|thanks to|'cause|cause|cuz)\s+(?=\w+\s)([^.;!?]{8,160})", re.IGNORECASE
+)
+PURPOSE = re.compile(
+    r"\b(?:in order to|so that|so as to|to help|for the sake of|aiming to|hoping to)\s+([^.;!?]{4,160})", re.I
+)
+MONTHS_AND_DAYS = frozenset(
+    (
+        "january february march april may june july august september october november december monday tuesday "
+        "wednesday thursday friday saturday sunday christmas easter halloween thanksgiving"
+    ).split()
+)
+
+
+def type_of(sentence: str, clock: datetime | None) -> MemoryType:
+    """Guess whether a sentence tells an episode, a lasting trait, or a fact."""
+    if find_times(sentence, clock):
+        return "episodic"
+    if PROFILE.search(sentence):
+        return "profile"
+    return "episodic" if EPISODIC.search(sentence) else "fact"
+
+
+def location_of(sentence: str) -> str:
+    """Give the first place that a preposition leads to; empty for none."""
+    for match in LOCATION.finditer(sentence):
+        if match.group(1).split()[0].casefold() not in MONTHS_AND_DAYS:
+            return match.group(1)
+    return ""
+
+
+def reason_of(sentence: str) -> str:
+    """Give the clause that says why; empty for none."""
+    match = REASON.search(sentence)
+    return match.group(1).strip() if match else ""
+
+
+def purpose_of(sentence: str) -> str:
+    """Give the clause that says what for; empty for none."""
+    match = PURPOSE.search(sentence)
+    return match.group(1).strip() if match else ""
+
+
+def keywords_of(text: str, most: int = MAX_KEYWORDS) -> list[str]:
+    """Give the names of a text, then its longest content words, at most `most`, without repeats."""
+    names = proper_names(text)
+    in_names = {word for name in names for word in words(name)}
+    rest = [
+        word for word in dict.fromkeys(words(text)) if word not in STOP_WORDS and word not in in_names and len(word) > 3
+    ]
+    return [*names, *sorted(rest, key=lambda word: (-len(word), word))][:most]

@@ -1,0 +1,82 @@
+"""Read what a query asks for without a model: question words, names, times, and cues for the assistant's words."""
+
+import re
+
+from langgraph_engram.language.names import proper_names
+from langgraph_engram.language.times import parse_constraint
+from langgraph_engram.language.tokens import STOP_WORDS, words
+from langgraph_engram.prompts.parse_intent import ParsedIntent, ParseIntent
+from langgraph_engram.schema import Dimension, MemoryType
+
+ASKS_FOR: tuple[tuple[re.Pattern[str], Dimension], ...] = (
+    (re.compile(r"^\W*(?:when|since when|until when|(?:in|on|at) (?:what|which) (?:year|month|day|date|time))\b", re.I), "time"),
+    (re.compile(r"\b(?:what|which) (?:year|month|day|date|time|week|season)\b", re.I), "time"),
+    (re.compile(r"^\W*(?:where|from where|to where|(?:in|at|to|from) (?:what|which) (?:place|city|town|country|state))\b", re.I),
+     "location"),
+    (re.compile(r"\b(?:what|which) (?:place|city|town|country|state|venue|location)\b", re.I), "location"),
+    (re.compile(r"^\W*(?:why|how come|for what reason)\b|\bwhat (?:is|was|were|are) the reasons?\b", re.I), "reason"),
+    (re.compile(r"\bwhat for\b|\bfor what purpose\b|\bwhat(?:'s| is| was) the (?:purpose|goal|aim)\b", re.I), "purpose"),
+)  # fmt: skip
+PROFILE = re.compile(
+    r"\b(?:favou?rites?|likes?|loves?|enjoys?|prefers?|hobb(?:y|ies)|interests?|personality|usually|often|kind of "
+    r"person|traits?|allergic|dream)\b",
+    re.IGNORECASE,
+)
+EPISODIC = re.compile(r"\b(?:did|when|happened|went|visited|last|ago|first time|planning|plans?)\b", re.IGNORECASE)
+ASSISTANT = re.compile(
+    r"\b(?:you|assistant|our (?:last|previous|earlier) (?:chat|conversation))\b[^?]{0,60}\b(?:suggested|recommended|"
+    r"advised|told|mentioned|said|gave|listed|provided|proposed|explained|wrote|came up with|described|shared)\b|"
+    r"\b(?:did|have|had) (?:you|the assistant) (?:suggest|recommend|advise|tell|mention|say|give|list|provide|propose|"
+    r"explain|write|describe|share)|\b(?:your|the assistant'?s) (?:earlier |previous )?(?:suggestion|recommendation|advice|"
+    r"answer|list|idea)s?\b|\bremind me (?:what|which|of (?:what|the))\b",
+    re.IGNORECASE,
+)
+QUESTION_WORDS = frozenset((
+        "many much long often kind type sort did happened happen would could should might"
+    ).split())
+
+
+def parse_intent(question: ParseIntent) -> ParsedIntent:
+    """Note what the query asks for. The dimension asked for is left open as a constraint."""
+    query = question.query
+    dimension = next((name for pattern, name in ASKS_FOR if pattern.search(query)), "content")
+    constraint = parse_constraint(query, question.now)
+    return ParsedIntent(
+        anchor=query.strip(),
+        target_types=_types(query, dimension),
+        keywords=_keywords(query),
+        time=constraint.text if constraint else "",
+        location="" if dimension == "location" else _location(query, question.speakers),
+        speakers=[name for name in question.speakers if _names(query, name)],
+        answer_dimension=dimension,
+        needs_assistant=ASSISTANT.search(query) is not None,
+    )
+
+
+def _types(query: str, dimension: Dimension) -> list[MemoryType]:
+    if dimension == "time":
+        return ["episodic"]
+    if PROFILE.search(query):
+        return ["profile", "fact"]
+    return ["episodic", "fact"] if EPISODIC.search(query) else []
+
+
+def _keywords(query: str) -> list[str]:
+    names = proper_names(query)
+    in_names = {word for name in names for word in words(name)}
+    rest = (one for one in words(query) if one not in STOP_WORDS | QUESTION_WORDS | in_names)
+    return list(dict.fromkeys([*names, *rest]))
+
+
+def _location(query: str, speakers: tuple[str, ...]) -> str:
+    people = {word for name in speakers for word in words(name)}
+    for match in re.finditer(r"\b(?:in|at|near|to)\s+((?:[A-Z][\w'’-]*)(?:\s+[A-Z][\w'’-]*)*)", query):
+        place = match.group(1)
+        if not people & set(words(place)) and parse_constraint(match.group(), None) is None:
+            return place
+    return ""
+
+
+def _names(query: str, speaker: str) -> bool:
+    said = set(words(query))
+    return any(word in said for word in words(speaker)) and speaker not in ("user", "assistant")

@@ -1,0 +1,47 @@
+"""Tell what was just remembered without a model: its most central sentences, in order of time."""
+
+from collections import Counter
+
+from langgraph_engram.language.tokens import content_stems
+from langgraph_engram.prompts.quoting import name_day
+from langgraph_engram.prompts.write_synthesis import WriteSynthesis
+from langgraph_engram.schema import Record
+
+MOST_WORDS = 350
+HISTORY_SHARE = 0.3
+"""Share of the words given to earlier events."""
+
+
+def write_synthesis(question: WriteSynthesis) -> str:
+    """Give the sentences whose words recur most, those of earlier events first, under their days."""
+    counts = Counter(stem for record in question.buffer for stem in set(content_stems(record.content)))
+    history = _choose(question.history, counts, int(MOST_WORDS * HISTORY_SHARE))
+    buffer = _choose(question.buffer, counts, MOST_WORDS - sum(_size(record) for record in history))
+    lines: list[str] = []
+    day = None
+    for record in [*history, *buffer]:
+        heading = f"{name_day(record.mentioned_at)}: " if name_day(record.mentioned_at) != day else ""
+        day = name_day(record.mentioned_at)
+        lines.append(f"{heading}{record.content}")
+    return " ".join(lines)
+
+
+def _choose(records: tuple[Record, ...], counts: Counter[str], room: int) -> list[Record]:
+    ranked = sorted(range(len(records)), key=lambda place: (-_centrality(records[place], counts), place))
+    chosen: list[int] = []
+    for place in ranked:
+        if records[place].content.rstrip().endswith("?"):
+            continue
+        if _size(records[place]) <= room:
+            chosen.append(place)
+            room -= _size(records[place])
+    return [records[place] for place in sorted(chosen)]
+
+
+def _centrality(record: Record, counts: Counter[str]) -> float:
+    stems = set(content_stems(record.content))
+    return sum(counts[stem] - 1 for stem in stems) / (len(stems) + 3) if stems else 0.0
+
+
+def _size(record: Record) -> int:
+    return len(record.content.split())

@@ -1,0 +1,111 @@
+"""A small file of LoCoMo's shape in our own words, and a memory whose figures can be worked out by hand."""
+
+import json
+from contextlib import contextmanager
+
+import pytest
+
+from langgraph_engram.schema import Evidence, Receipt, Recollection, Status, Turn, Usage, make_id
+
+TURNS = {
+    "D1:1": "I planted three apple trees yesterday. The soil is heavy clay!",
+    "D1:2": "Lovely. My sister Runa sells cider.",
+    "D2:1": "We sold the orchard.",
+}
+
+
+class LexicalMemory:
+    """Find turns by shared words, and answer with the best one. It counts what it is asked."""
+
+    def __init__(self):
+        self.turns = {}
+        self.searches = []
+
+    def remember_sessions(self, sessions, *, user_id, progress=None):
+        kept = self.turns.setdefault(user_id, [])
+        for session in sessions:
+            if progress:
+                progress(f"remembering {session.session_id}", 0, len(sessions))
+            kept += [
+                Turn(
+                    turn_id=make_id(user_id, message.external_id),
+                    session_id=session.session_id,
+                    seq=seq,
+                    **message.model_dump(),
+                )
+                for seq, message in enumerate(session.messages)
+            ]
+        return Receipt(run_id="r", stored_turns=len(kept), usage=Usage(calls=2, prompt_tokens=30, completion_tokens=4))
+
+    def search(self, query, *, user_id, budget=None, now=None):
+        self.searches.append((user_id, query, budget))
+        words = set(query.lower().strip("?").split())
+        ranked = sorted(self.turns[user_id], key=lambda turn: -len(words & set(turn.text.lower().split())))
+        pieces = [Evidence(evidence_id=turn.turn_id, text=turn.indexed_text, turns=[turn]) for turn in ranked]
+        return Recollection(query=query, verdict="partial", evidence=pieces)
+
+    def recall(self, query, *, user_id, now=None):
+        found = self.search(query, user_id=user_id)
+        best = found.evidence[0].turns[0].text
+        deep = "orchard" in query
+        usage = Usage(calls=1, prompt_tokens=20, completion_tokens=3)
+        return Recollection(query=query, answer=f"{best} [1][2, 3]", verdict="sufficient", went_deep=deep, usage=usage)
+
+    def status(self, user_id):
+        return Status(
+            store="x", encoder="none", preset="engram", model="words", turns=len(self.turns[user_id]),
+            events=0, records={}, boundaries=0, syntheses=0, decisions=0, pending=[],
+        )  # fmt: skip
+
+
+@pytest.fixture
+def opened():
+    """Every memory that was opened."""
+    return []
+
+
+@pytest.fixture
+def open_memory(opened):
+    """Open a memory that finds turns by shared words."""
+
+    @contextmanager
+    def _open(store):
+        memory = LexicalMemory()
+        opened.append(memory)
+        yield memory
+
+    return _open
+
+
+@pytest.fixture
+def locomo_file(tmp_path):
+    """Write two samples with a question of each kind."""
+    path = tmp_path / "talks.json"
+    path.write_text(json.dumps([_sample("talk-1"), _sample("talk-2")]))
+    return path
+
+
+def _sample(sample_id):
+    said = [{"speaker": "Ilse", "dia_id": name, "text": text} for name, text in TURNS.items()]
+    said.append({"speaker": "Omar", "dia_id": "D2:2", "text": "", "blip_caption": "a photo of an empty barn"})
+    return {
+        "sample_id": sample_id,
+        "conversation": {
+            "session_1": said[:2],
+            "session_1_date_time": "9:00 am on 3 April, 2023",
+            "session_2": said[2:],
+            "session_2_date_time": "9:00 am on 9 May, 2023",
+        },
+        "qa": [
+            {"question": "Who sells cider?", "answer": "Runa, her sister", "evidence": ["D1:02"], "category": 1},
+            {
+                "question": "When did Ilse plant trees?",
+                "answer": "2 April 2023",
+                "evidence": ["D1:1; D9:9"],
+                "category": 2,
+            },
+            {"question": "Would Ilse garden?", "answer": "Yes; she planted", "evidence": ["D"], "category": 3},
+            {"question": "What was sold with the orchard?", "answer": 7, "evidence": ["D2:1 D2:2"], "category": 4},
+            {"question": "Who bought a yacht?", "adversarial_answer": "Ilse", "evidence": ["D1:1"], "category": 5},
+        ],
+    }

@@ -1,0 +1,80 @@
+"""The two F1 families and BLEU-1 give the figures that can be worked out by hand."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from langgraph_engram.benchmarks.answer_scores import f1_amem, f1_locomo
+from langgraph_engram.benchmarks.bleu import bleu1_amem, treebank_words
+
+ANY, MULTI_HOP, OPEN_DOMAIN = 4, 1, 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "official", "multi_hop", "amem"),
+    [
+        ("painting and running", "Running, painting", 1.0, 2 / 3, 0.8),
+        ("the adoption agencies", "Adoption agency", 1.0, 1.0, 0.4),
+        ("May 7, 2023", "7 May 2023", 1.0, 0.8, 1.0),
+        ("", "7 May 2023", 0.0, 0.0, 0.0),
+        ("no idea", "cider", 0.0, 0.0, 0.0),
+        ("red red barn", "red barn", 0.8, 0.8, 1.0),
+    ],
+)
+def test_the_two_f1_differ_as_published(answer, gold, official, multi_hop, amem):
+    """The pairs of the papers' code: stems, articles, commas and repeats are treated differently."""
+    scores = [f1_locomo(answer, gold, ANY), f1_locomo(answer, gold, MULTI_HOP), f1_amem(answer, gold)]
+
+    assert scores == pytest.approx([official, multi_hop, amem])
+
+
+def test_an_open_domain_answer_counts_up_to_its_semicolon():
+    """What follows explains the answer, and only in that category."""
+    gold = "Yes; she planted trees"
+
+    assert f1_locomo("yes", gold, OPEN_DOMAIN) == 1.0
+    assert f1_locomo("yes", gold, ANY) == pytest.approx(2 / 5)
+
+
+def test_each_gold_part_counts_its_best_answer_part():
+    """Multi-hop: one of two parts is met in full, the other not at all."""
+    assert f1_locomo("a barn, a dog, cider", "barn, trees", MULTI_HOP) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("i can't, he'll.", "i ca n't , he 'll ."),
+        ("it cost $3.50 (3,36 euros)...", "it cost $ 3.50 ( 3,36 euros ) ..."),
+        ('she said "no": ilse\'s barn!', "she said `` no '' : ilse 's barn !"),
+        ("we met mr. x. gonna go -- cannot", "we met mr. x. gon na go -- can not"),
+        ("", ""),
+    ],
+)
+def test_words_are_cut_as_the_treebank_cuts_them(text, words):
+    """Clitics, marks and quotes are words of their own; a sentence's last period too."""
+    cut = treebank_words(text)
+
+    assert cut == words.replace("mr. x.", "mr . x .").split()
+
+
+def test_bleu_is_precision_with_a_penalty_for_brevity():
+    """Two of three words at equal length; all of one word where two are wanted; nothing shared."""
+    assert bleu1_amem("the red barn", "red barn, old") == pytest.approx(2 / 3 * math.exp(1 - 4 / 3))
+    assert bleu1_amem("barn", "Red barn") == pytest.approx(math.exp(-1))
+    assert bleu1_amem("red red red", "red barn") == pytest.approx(1 / 3)
+    assert bleu1_amem("cider", "red barn") == 0.0
+    assert bleu1_amem("", "red barn") == 0.0
+
+
+@given(st.text(max_size=60), st.text(max_size=60), st.sampled_from([1, 2, 3, 4]))
+def test_scores_are_shares_and_a_right_answer_scores_full(answer, gold, category):
+    """Every score lies in [0, 1]; an answer equal to a gold one of content has 1 throughout."""
+    scores = [f1_locomo(answer, gold, category), f1_amem(answer, gold), bleu1_amem(answer, gold)]
+
+    assert all(0 <= score <= 1 for score in scores)
+    assert f1_amem(f"barn {gold}", f"barn {gold}") == 1.0
+    assert bleu1_amem(f"barn {gold}", f"barn {gold}") == pytest.approx(1.0)
+    assert f1_locomo("barn " + gold.replace(",", ""), "barn " + gold.replace(",", ""), 2) == pytest.approx(1.0)

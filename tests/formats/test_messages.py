@@ -1,0 +1,191 @@
+"""What callers have at hand becomes our messages, or is refused with its place."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    ChatMessage,
+    HumanMessage,
+    RemoveMessage,
+    SystemMessage,
+    ToolMessage,
+)
+
+from langgraph_engram.errors import InvalidMessages
+from langgraph_engram.formats.messages import to_messages
+from langgraph_engram.state import Message
+
+NOON = datetime(2024, 3, 9, 12, 0, tzinfo=UTC)
+
+
+def test_langchain_messages_keep_their_roles_and_are_called_by_them():
+    """Each kind of LangChain message has one role of ours; a name, where given, is the speaker."""
+    items = [
+        SystemMessage("Be kind."),
+        HumanMessage("I keep bees.", name="Ilse"),
+        AIMessage("How many hives?"),
+        AIMessageChunk("Go on."),
+        ToolMessage("3", tool_call_id="1"),
+        ChatMessage("Four now.", role="human"),
+    ]
+
+    messages = to_messages(items)
+
+    assert [(one.role, one.speaker) for one in messages] == [
+        ("system", "system"),
+        ("user", "Ilse"),
+        ("assistant", "assistant"),
+        ("assistant", "assistant"),
+        ("tool", "tool"),
+        ("user", "user"),
+    ]
+    assert [one.text for one in messages][1:3] == ["I keep bees.", "How many hives?"]
+
+
+def test_a_message_that_only_calls_tools_is_left_out():
+    """Nothing was said in it, and an agent's history is full of them."""
+    call = {"name": "weather", "args": {}, "id": "1"}
+    items = [
+        AIMessage("", tool_calls=[call]),
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]},
+        AIMessage("Let me look.", tool_calls=[call]),
+    ]
+
+    messages = to_messages(items)
+
+    assert [one.text for one in messages] == ["Let me look."]
+
+
+def test_parts_of_text_are_joined_and_images_give_their_words():
+    """Reasoning and sound are nothing that was said; an image without words adds nothing."""
+    content = [
+        "Look:",
+        {"type": "text", "text": "our new boat"},
+        {"type": "image_url", "image_url": {"url": "https://example.org/a.png", "alt": "a red rowing boat"}},
+        {"type": "image", "url": "https://example.org/b.png"},
+        {"type": "image", "url": "https://example.org/c.png", "caption": "two oars"},
+        {"type": "reasoning", "reasoning": "They like boats."},
+        {"type": "input_audio", "input_audio": {}},
+    ]
+
+    [message] = to_messages([HumanMessage(content)])
+
+    assert message.text == "Look:\nour new boat"
+    assert message.captions == ["a red rowing boat", "two oars"]
+
+
+def test_an_image_with_words_is_a_message_of_its_own():
+    """A caption without text was shown, and counts."""
+    [message] = to_messages({"speaker": "Ilse", "text": "", "captions": "a swarm in a pear tree"})
+
+    assert message == Message(role="user", speaker="Ilse", text="", captions=["a swarm in a pear tree"])
+
+
+def test_openai_dicts_and_speaker_dicts_say_the_same():
+    """Both shapes give one message; the wrapping object and a single mapping are taken too."""
+    openai = {"role": "user", "name": "Ilse", "content": "Hello", "timestamp": "2024-03-09T12:00:00Z", "id": "m1"}
+    spoken = {"speaker": "Ilse", "text": "Hello", "said_at": "2024-03-09 12:00", "external_id": "m1"}
+
+    [one], [other] = to_messages({"messages": [openai]}), to_messages(spoken)
+
+    assert one == other == Message(role="user", speaker="Ilse", text="Hello", said_at=NOON, external_id="m1")
+
+
+def test_a_speaker_who_is_called_by_a_role_has_that_role():
+    """ "assistant" as a speaker is the assistant; any other name is a user unless the role says otherwise."""
+    items = [
+        {"speaker": "Assistant", "text": "Hello"},
+        {"speaker": "Ilse", "text": "Hello"},
+        {"speaker": "Bot", "role": "ai", "text": "Hello"},
+    ]
+
+    messages = to_messages(items)
+
+    assert [one.role for one in messages] == ["assistant", "user", "assistant"]
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "2024-03-09T12:00:00",
+        "2024-03-09T12:00:00Z",
+        "2024-03-09T13:00:00+01:00",
+        1709985600,
+        1709985600.0,
+        datetime(2024, 3, 9, 12, 0),
+        NOON,
+    ],
+)
+def test_every_way_to_tell_a_time_gives_one_moment(moment):
+    """A time without an offset is UTC, and a number counts seconds since 1970."""
+    [message] = to_messages([{"role": "user", "content": "Noon", "created_at": moment}])
+
+    assert message.said_at == NOON
+
+
+@pytest.mark.parametrize(
+    ("item", "told"),
+    [
+        ({"role": "wizard", "content": "x"}, "unknown role 'wizard': use one of user"),
+        ({"role": ["user"], "content": "x"}, "unknown role"),
+        (RemoveMessage(id="1"), "unknown role 'remove'"),
+        ({"content": "x"}, 'no "role" or "speaker"'),
+        ({"role": "user"}, 'no "text" or "content"'),
+        ({"role": "user", "content": " \n"}, "the message is empty"),
+        ({"role": "user", "content": []}, "the message is empty"),
+        ({"role": "user", "content": 7}, "must be a string or a list of parts, not 7"),
+        ({"role": "user", "content": [7]}, "a part of the content"),
+        ({"role": "user", "content": "x", "said_at": "31 February"}, "'31 February' is no possible date"),
+        ({"role": "user", "content": "x", "said_at": "2023-02-30"}, "no possible date"),
+        ({"role": "user", "content": "x", "said_at": 1709985600000}, "no possible date"),
+        ({"role": "user", "content": "x", "said_at": 10**30}, "no possible date"),
+        ({"role": "user", "content": "x", "said_at": float("nan")}, "no possible date"),
+        ({"role": "user", "content": "x", "said_at": True}, "no possible date"),
+        ({"role": "user", "content": "x", "said_at": "0001-01-01T00:00+14:00"}, "no possible date"),
+        ({"role": "user", "content": "x", "said_at": "9999-12-31"}, "no possible date"),
+        ({"role": "user", "content": "x", "captions": 5}, "captions must be a list"),
+        ({"speaker": 5, "text": "x"}, "the speaker must be a string"),
+        ({"speaker": "a", "text": "x", "id": 1.5}, "the id must be a string"),
+        ({"role": "user", "content": "x" * 1_000_001}, "1,000,001 characters are too many"),
+        ("Hello", "is no message"),
+        (None, "is no message"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused_with_its_place(item, told):
+    """The error names the message from 0, what is wrong, and stays one short line."""
+    with pytest.raises(InvalidMessages) as caught:
+        to_messages([{"role": "user", "content": "fine"}, item])
+
+    assert str(caught.value).startswith("messages[1]: ")
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("items", ["Hello", b"Hello", 7, None, {"messages": "Hello"}])
+def test_what_is_no_list_is_refused(items):
+    """A bare text has no role, and is no list of messages."""
+    with pytest.raises(InvalidMessages, match="expected a list of messages"):
+        to_messages(items)
+
+
+def test_a_message_of_the_largest_size_is_kept_whole():
+    """A million characters are the limit, and within it."""
+    [message] = to_messages([{"role": "user", "content": "x" * 1_000_000}])
+
+    assert len(message.text) == 1_000_000
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=[]), min_size=1))
+def test_any_text_that_is_kept_can_be_stored(text):
+    """Lone surrogates and NUL cannot be stored anywhere: they are replaced, and all else stays verbatim."""
+    [message] = to_messages([{"role": "user", "content": f"a{text}"}])
+
+    assert "\x00" not in message.text
+    assert message.text.encode("utf-8").decode("utf-8") == message.text
+    sound = not any("\ud800" <= character <= "\udfff" or character == "\x00" for character in text)
+    assert message.text == f"a{text}" or not sound

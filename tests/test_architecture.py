@@ -1,0 +1,93 @@
+"""The folders are the architecture: imports point only downwards."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import langgraph_engram
+
+PACKAGE = Path(langgraph_engram.__file__).parent
+ROOT = PACKAGE.parent
+LAYERS: dict[str, int] = {
+    "schema": 0, "errors": 0, "settings": 0,
+    "language": 1, "state": 1, "usage": 1, "model": 1, "encoder": 1, "models": 2, "encoders": 2,
+    "prompts": 3,
+    "stores": 4, "rules": 4,
+    "nodes": 5,
+    "graphs": 6,
+    "formats": 7, "configuration": 7, "inspection": 7, "receipts": 7, "memory": 8, "demo": 8, "server": 9,
+    "testing": 9, "benchmarks": 10, "commands": 11, "cli": 12, "__init__": 12,
+}  # fmt: skip
+"""How high each part stands. A part imports only parts that stand lower, or itself."""
+FORBIDDEN = {("nodes", "rules"), ("graphs", "rules"), ("graphs", "prompts"), ("stores", "prompts"), ("stores", "rules")}
+"""Imports that would point down, and are not wanted all the same."""
+TOP = ("graphs", "nodes", "prompts", "rules", "stores", "benchmarks")
+
+
+def python_files() -> list[Path]:
+    own = [
+        path for path in PACKAGE.rglob("*.py") if not any(part in TOP for part in path.relative_to(PACKAGE).parts[:1])
+    ]
+    return own + [path for folder in TOP for path in (ROOT / folder).rglob("*.py")]
+
+
+def part_of(path: Path) -> str:
+    relative = path.relative_to(PACKAGE) if path.is_relative_to(PACKAGE) else path.relative_to(ROOT)
+    return relative.parts[0].removesuffix(".py")
+
+
+def imports_of(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+        elif isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+    return names
+
+
+@pytest.mark.parametrize("path", python_files(), ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_imports_point_down(path):
+    """No part imports what stands above it, nor a folder by its bare name."""
+    part = part_of(path)
+
+    names = imports_of(path)
+
+    assert not {name.split(".")[0] for name in names} & set(TOP)
+    for name in (name for name in names if name.startswith("langgraph_engram.")):
+        other = name.split(".")[1]
+        assert other == part or LAYERS[other] < LAYERS[part], f"{part} imports {name}"
+        assert (part, other) not in FORBIDDEN, f"{part} imports {name}"
+
+
+def test_nothing_imports_the_public_package():
+    """A name is imported from the module that defines it."""
+    guilty = [path for path in python_files() if "langgraph_engram" in imports_of(path)]
+
+    assert [path.name for path in guilty if path.name != "cli.py"] == []
+
+
+@pytest.mark.parametrize("folder", TOP)
+def test_a_link_leads_to_each_folder(folder):
+    """Type checkers and editors find the folders under the package."""
+    link = PACKAGE / folder
+
+    assert link.resolve() == (ROOT / folder).resolve()
+
+
+def test_every_question_has_its_rule():
+    """A prompt that asks a question has a rule of the same file name."""
+    questions = {path.stem for path in (ROOT / "prompts").glob("*.py")} - {"__init__", "quoting"}
+
+    rules = {path.stem for path in (ROOT / "rules").glob("*.py")}
+
+    assert questions <= rules
+
+
+def test_files_are_one_idea_each():
+    """A file fits in 250 lines."""
+    long = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in python_files()}
+
+    assert {name: lines for name, lines in long.items() if lines > 300} == {}

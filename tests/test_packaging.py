@@ -1,0 +1,63 @@
+"""What is installed is what stands in the tree."""
+
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+TOP = ("graphs", "nodes", "prompts", "rules", "stores", "benchmarks")
+
+
+def sources() -> set[str]:
+    own = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "langgraph_engram").rglob("*")
+        if path.is_file() and path.suffix in (".py", ".json", ".typed", ".npz")
+        and path.relative_to(ROOT / "langgraph_engram").parts[0] not in TOP
+    }  # fmt: skip
+    folders = {
+        f"langgraph_engram/{path.relative_to(ROOT).as_posix()}"
+        for folder in TOP
+        for path in (ROOT / folder).rglob("*.py")
+    }
+    return {name for name in own | folders if "__pycache__" not in name}
+
+
+def test_every_folder_with_code_is_listed():
+    """The package map names each folder that holds a module."""
+    listed = set(PROJECT["tool"]["setuptools"]["packages"])
+
+    needed = {Path(name).parent.as_posix().replace("/", ".") for name in sources() if name.endswith(".py")}
+
+    assert needed == listed
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """A wheel of this tree, built without a network."""
+    out = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True, text=True)
+    return next(out.glob("*.whl"))
+
+
+def test_the_wheel_holds_the_tree_and_nothing_else(wheel):
+    """No generic name reaches site-packages, and nothing is left behind."""
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+
+    assert names == sources()
+
+
+def test_importing_the_package_is_light():
+    """No heavy library is imported until something is used."""
+    heavy = "torch", "chromadb", "sentence_transformers", "openai", "langgraph", "onnxruntime"
+    code = f"import sys, langgraph_engram; print([name for name in {heavy!r} if name in sys.modules])"
+
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+
+    assert done.stdout.strip() == "[]"
