@@ -6,6 +6,7 @@ so that a change there cannot move the yardstick.
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from langgraph_engram.language.tokens import STOP_WORDS, stem
 
@@ -13,6 +14,7 @@ WORD = re.compile(r"[a-z0-9]+")
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
+@lru_cache(maxsize=50_000)
 def content_stems(text: str) -> frozenset[str]:
     """Give the distinct content stems: lower case, runs of a-z and 0-9, minus the stop list, Porter-stemmed."""
     return frozenset(stem(word) for word in WORD.findall(text.lower()) if word not in STOP_WORDS)

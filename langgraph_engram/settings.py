@@ -109,21 +109,27 @@ class RetrieveSettings(Group):
     """Records that each route gives under the papers' fusions (DimMem: 20; StructMem: 60)."""
     synthesis_k: int = Field(5, ge=0)
     """Syntheses beside the records (StructMem section 3.4)."""
-    neighbours: float = Field(0.5, ge=0, le=1)
-    """Weight of the records before and after in a record's score; 0 under the papers' presets."""
+    neighbours: list[float] = [0.6, 0.4, 0.2]
+    """Weights of the records one, two, ... places before and after in a record's score; none under the papers'."""
+    turn_neighbours: list[float] = [1.0, 0.5]
+    """The same for turns."""
     lexical_weight: float = Field(0.5, ge=0)
     dense_weight: float = Field(0.5, ge=0)
-    turn_weight: float = Field(0.5, ge=0)
+    turn_weight: float = Field(0.8, ge=0)
     dimension_weight: float = Field(0.2, ge=0)
     event_weight: float = Field(0.1, ge=0)
     synthesis_weight: float = Field(0.05, ge=0)
     """Weights of the routes in the weighted fusion."""
-    speaker_factor: float = Field(0.3, ge=0)
+    own_voice: bool = True
+    """Search for what is asked about one person in that person's words: "I" for the name."""
+    speaker_factor: float = Field(0.5, ge=0)
     """Raise of the records of a person whom the query names."""
     question_factor: float = Field(0.3, ge=0, le=1)
     """Fall of records that ask instead of tell."""
-    repeat_factor: float = Field(0.15, ge=0, le=1)
+    repeat_factor: float = Field(0.08, ge=0, le=1)
     """Fall of each further record from a turn that is in the list already: distinct evidence first."""
+    join_factor: float = Field(0.85, ge=0, le=1)
+    """Share of a piece's score from which a further record of the same turn joins the piece."""
     boundary_k: int = Field(10, ge=1)
     """k, boundary anchors (ES-Mem section 3.3)."""
     boundary_window: int = Field(3, ge=0)
@@ -225,7 +231,8 @@ PRESETS: dict[str, Settings] = {
             intent="model",
             fusion="ordered_dedup",
             top_k=15,
-            neighbours=0,
+            neighbours=[],
+            own_voice=False,
             unknown_credit=0,
             phrase_weight=0.15,
             token_weight=0.15,
@@ -239,7 +246,7 @@ PRESETS: dict[str, Settings] = {
         ground=PAPER_ONLY,
         update=UpdateSettings(enabled=False),
         synthesis=SynthesisSettings(enabled=False),
-        retrieve=RetrieveSettings(routes=["boundary"], fusion="event_score", top_k=10, neighbours=0),
+        retrieve=RetrieveSettings(routes=["boundary"], fusion="event_score", top_k=10, neighbours=[], own_voice=False),
         deep=DeepSettings(sufficiency="always", whole_events=True, reflect=False, max_rounds=1),
     ),
     "structmem": Settings(
@@ -249,7 +256,9 @@ PRESETS: dict[str, Settings] = {
         ground=PAPER_ONLY,
         update=UpdateSettings(enabled=False),
         synthesis=SynthesisSettings(expand_tokens=100_000),
-        retrieve=RetrieveSettings(routes=["dense", "synthesis"], fusion="concatenate", top_k=60, neighbours=0),
+        retrieve=RetrieveSettings(
+            routes=["dense", "synthesis"], fusion="concatenate", top_k=60, neighbours=[], own_voice=False
+        ),
         deep=DeepSettings(sufficiency="always", light_k=65, reflect=False, max_rounds=1),
     ),
     "hymem": Settings(
@@ -259,7 +268,7 @@ PRESETS: dict[str, Settings] = {
         ground=PAPER_ONLY,
         update=UpdateSettings(enabled=False),
         synthesis=SynthesisSettings(enabled=False),
-        retrieve=RetrieveSettings(routes=["dense"], fusion="concatenate", top_k=30, neighbours=0),
+        retrieve=RetrieveSettings(routes=["dense"], fusion="concatenate", top_k=30, neighbours=[], own_voice=False),
         deep=DeepSettings(batch=50, whole_events=True, level2_tokens=100_000),
     ),
 }

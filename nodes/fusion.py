@@ -26,6 +26,8 @@ class Candidate:
     place: int
     score: float
     routes: dict[str, float] = field(default_factory=dict)
+    joined: tuple[int, ...] = ()
+    """For a record: the places of further records of its turn that are shown with it."""
 
 
 def fuse(index: ScopeIndex, intent: Intent, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
@@ -53,19 +55,37 @@ def weighted(index: ScopeIndex, intent: Intent, scores: RouteScores, settings: R
     total = total * (1 - settings.question_factor * links.asks)
     active = np.where(index.records.active, total, -np.inf) if len(total) else total
     places = [place for place in ranks(active, MOST_RANKED) if np.isfinite(active[place]) and active[place] > 0]
-    repeated: Counter[int] = Counter()
-    found: list[Candidate] = []
-    for place in places:
-        turn = int(links.turn[place])
-        score = float(total[place]) * (1 - settings.repeat_factor) ** repeated[turn]
-        repeated[turn] += 1
-        found.append(Candidate("record", place, score, {name: float(part[place]) for name, part in parts.items()}))
+    found = [
+        Candidate(
+            "record", group[0], score, {name: float(part[group[0]]) for name, part in parts.items()}, tuple(group[1:])
+        )
+        for group, score in joined_by_turn(places, total, links, settings)
+    ]
     scale = weights["lexical"] + weights["dense"] + weights["turn"]
     found += [
         Candidate("turn", one, float(scores.turns[one]) * scale, {"turn": float(scores.turns[one])})
         for one in _live(scores, links)
     ]
     return iter(sorted(found, key=lambda one: -one.score))
+
+
+def joined_by_turn(
+    places: list[int], total: Scores, links: RecordLinks, settings: RetrieveSettings
+) -> list[tuple[list[int], float]]:
+    """Gather ranked records of one turn into pieces: what scores nearly as high as the piece's best joins it."""
+    repeated: Counter[int] = Counter()
+    piece_of: dict[int, tuple[list[int], float]] = {}
+    pieces: list[tuple[list[int], float]] = []
+    for place in places:
+        turn = int(links.turn[place])
+        score = float(total[place]) * (1 - settings.repeat_factor) ** repeated[turn]
+        repeated[turn] += 1
+        if turn >= 0 and turn in piece_of and score >= settings.join_factor * piece_of[turn][1]:
+            piece_of[turn][0].append(place)
+            continue
+        piece_of[turn] = ([place], score)
+        pieces.append(piece_of[turn])
+    return pieces
 
 
 def record_parts(index: ScopeIndex, links: RecordLinks, scores: RouteScores) -> dict[str, Scores]:

@@ -21,9 +21,9 @@ NUMBER_WORDS = {
     word: str(value)
     for value, word in enumerate(
         (
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-        "seventeen eighteen nineteen twenty"
-    ).split()
+            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+            "seventeen eighteen nineteen twenty"
+        ).split()
     )
 }
 

@@ -4,6 +4,7 @@ Lexical and dense scores of records spread to neighbours; the turn, boundary and
 and narratives, and lend their scores to the records that come from them.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -17,9 +18,6 @@ from langgraph_engram.nodes.scoring import Scores, min_max, with_neighbours
 from langgraph_engram.schema import Intent
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.scope_index import ScopeIndex
-
-TURN_NEIGHBOURS = (1.0,)
-"""Weight of the turns before and after in a turn's score."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +42,8 @@ class Routes:
     def score(self, index: ScopeIndex, intent: Intent) -> RouteScores:
         """Score everything in a scope for a query."""
         names = self.settings.routes
-        query = self.encoder.encode([intent.anchor])[0]
-        stems = content_stems(" ".join([intent.anchor, *intent.keywords]))
+        query = self.encoder.encode([in_own_voice(intent) if self.settings.own_voice else intent.anchor])[0]
+        stems = self._stems(intent)
         records: dict[str, Scores] = {}
         if "lexical" in names:
             records["lexical"] = self._spread(index, index.records.bm25(stems))
@@ -58,19 +56,25 @@ class Routes:
         syntheses = self._syntheses(index, query) if "synthesis" in names else np.zeros(len(index.syntheses))
         return RouteScores(records, turns, events, syntheses, self._empty(index))
 
+    def _stems(self, intent: Intent) -> list[str]:
+        """Give the stems to search for. Whose words they are is weighed by the fusion, not by the name in them."""
+        people = (
+            {stem for name in intent.speakers for stem in content_stems(name)} if self.settings.own_voice else set()
+        )
+        return [one for one in content_stems(" ".join([intent.anchor, *intent.keywords])) if one not in people]
+
     def _spread(self, index: ScopeIndex, scores: Scores) -> Scores:
         if not self.settings.neighbours or not len(index.records):
             return min_max(scores.astype(np.float64))
         before, after = index.records.neighbours()
-        weights = (self.settings.neighbours, self.settings.neighbours / 2)
-        return min_max(with_neighbours(scores.astype(np.float64), before, after, weights))
+        return min_max(with_neighbours(scores.astype(np.float64), before, after, self.settings.neighbours))
 
     def _turns(self, index: ScopeIndex, query: Vectors, stems: list[str]) -> Scores:
         if not len(index.turns):
             return np.zeros(0)
         before, after = index.turns.neighbours()
         lexical, dense = (
-            min_max(with_neighbours(scores.astype(np.float64), before, after, TURN_NEIGHBOURS))
+            min_max(with_neighbours(scores.astype(np.float64), before, after, self.settings.turn_neighbours))
             for scores in (index.turns.bm25(stems), index.turns.cosine(query))
         )
         return (lexical + dense) / 2
@@ -90,3 +94,15 @@ class Routes:
             "turn": len(index.turns),
         }
         return tuple(name for name in self.settings.routes if not held[name])
+
+
+def in_own_voice(intent: Intent) -> str:
+    """Put a query about one person as that person would say it: people speak of themselves as "I" and "my".
+
+    A query about nobody or about several people stays as it is.
+    """
+    if len(intent.speakers) != 1:
+        return intent.anchor
+    name = re.escape(intent.speakers[0])
+    owned = re.sub(rf"\b{name}['’]s\b", "my", intent.anchor)
+    return re.sub(rf"\b{name}\b", "I", owned)

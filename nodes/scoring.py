@@ -1,5 +1,7 @@
 """Bring the scores of routes to one scale, spread them to neighbours, and rank."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,7 +16,7 @@ def min_max(scores: Scores) -> Scores:
     return (scores - scores.min()) / (scores.max() - scores.min())
 
 
-def with_neighbours(scores: Scores, before: Places, after: Places, weights: tuple[float, ...]) -> Scores:
+def with_neighbours(scores: Scores, before: Places, after: Places, weights: Sequence[float]) -> Scores:
     """Add to each score the mean of its neighbours' on both sides, at each distance with its weight.
 
     Searching for a sentence by what stands around it beats showing what stands around it (docs/decisions).

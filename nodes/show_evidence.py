@@ -5,7 +5,7 @@ from datetime import datetime
 
 from langgraph_engram.language.times import resolve_times
 from langgraph_engram.nodes.fusion import Candidate
-from langgraph_engram.schema import Evidence, Turn, make_id
+from langgraph_engram.schema import Evidence, Record, Turn, make_id
 from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.usage import count_tokens
 
@@ -60,6 +60,13 @@ def turn_piece(turns: Sequence[Turn], score: float, routes: dict[str, float]) ->
     )
 
 
+def told_together(records: Sequence[Record]) -> str:
+    """Tell records of one turn one after the other, the speaker's name once."""
+    first, *rest = records
+    opening = f"{first.speaker}: "
+    return " ".join([first.content, *(record.content.removeprefix(opening) for record in rest)])
+
+
 def dated(text: str, moment: datetime | None) -> str:
     """Put the day before a text: "7 May 2023, ..."; nothing for no day."""
     return f"{moment.day} {moment:%b %Y}, {text}" if moment else text
@@ -67,10 +74,14 @@ def dated(text: str, moment: datetime | None) -> str:
 
 def _record(index: ScopeIndex, candidate: Candidate) -> Evidence:
     record = index.records.items[candidate.place]
-    turns = [turn for one in record.source_turn_ids if (turn := index.turns.get(one))]
+    shown = sorted(
+        (index.records.items[place] for place in (candidate.place, *candidate.joined)), key=lambda one: one.part
+    )
+    sources = dict.fromkeys(turn_id for one in shown for turn_id in one.source_turn_ids)
+    turns = [turn for turn_id in sources if (turn := index.turns.get(turn_id))]
     return Evidence(
         evidence_id=record.record_id,
-        text=dated(record.content, record.mentioned_at),
+        text=dated(told_together(shown), record.mentioned_at),
         record=record,
         turns=turns,
         routes=candidate.routes,

@@ -4,7 +4,7 @@ The sentence is kept as it was said, after its speaker's name: rules that rewrit
 general truths wrong. A short reply keeps the question it answers, because neither means anything alone.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from langgraph_engram.language.sentences import split_sentences
 from langgraph_engram.language.times import find_times, resolve_times
@@ -21,24 +21,26 @@ SHORT_REPLY_STEMS = 5
 def extract_records(question: ExtractRecords) -> Extraction:
     """Draw one record from each sentence and each image of the core turns that says anything."""
     earlier = question.context[-1] if question.context else None
+    people = {turn.speaker for turn in (*question.context, *question.turns)}
     records: list[RecordDraft] = []
     for number, turn in enumerate(question.turns, start=1):
-        records.extend(records_of(turn, number, earlier))
+        records.extend(records_of(turn, number, earlier, people))
         earlier = turn
     return Extraction(records=records)
 
 
-def records_of(turn: Turn, number: int, earlier: Turn | None) -> Iterator[RecordDraft]:
+def records_of(turn: Turn, number: int, earlier: Turn | None, people: Collection[str]) -> Iterator[RecordDraft]:
     """Draw the records of one turn.
 
     Args:
         turn: The turn to read.
         number: Its number in the question.
         earlier: The turn before it, whose question it may answer.
+        people: Who takes part.
     """
     asked = question_at_end(earlier) if earlier and earlier.speaker != turn.speaker else ""
     for sentence in split_sentences(turn.text):
-        if is_small_talk(sentence):
+        if is_small_talk(sentence, people):
             continue
         yield _draft(turn, number, sentence, asked if earlier and is_short_reply(sentence) else "", earlier)
         asked = ""

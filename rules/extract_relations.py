@@ -23,13 +23,13 @@ def extract_relations(question: ExtractRelations | ExtractRecords) -> SourcedSen
     found = [
         SourcedSentence(sources=[number], content=f"{turn.speaker} to {_others(turn, people)}: {said}")
         for number, turn in enumerate(question.turns, start=1)
-        for said in _relations_of(turn)
+        for said in _relations_of(turn, people)
     ]
     return SourcedSentences(sentences=found)
 
 
-def _relations_of(turn: Turn) -> list[str]:
-    kept = (one for one in split_sentences(turn.text) if RELATION.search(one) and not is_small_talk(one))
+def _relations_of(turn: Turn, people: list[str]) -> list[str]:
+    kept = (one for one in split_sentences(turn.text) if RELATION.search(one) and not is_small_talk(one, people))
     return [resolve_times(sentence, turn.said_at) for sentence in kept]
 
 

@@ -31,9 +31,7 @@ ASSISTANT = re.compile(
     r"answer|list|idea)s?\b|\bremind me (?:what|which|of (?:what|the))\b",
     re.IGNORECASE,
 )
-QUESTION_WORDS = frozenset((
-        "many much long often kind type sort did happened happen would could should might"
-    ).split())
+QUESTION_WORDS = frozenset(("many much long often kind type sort did happened happen would could should might").split())
 
 
 def parse_intent(question: ParseIntent) -> ParsedIntent:

@@ -1,16 +1,20 @@
 """Tell small talk from what is worth keeping, by its words alone."""
 
+from collections.abc import Collection
+
 from langgraph_engram.language.tokens import words
 
+LEAST_NICKNAME = 2
+"""Letters from which the beginning of a name counts as the name."""
 SMALL_TALK = frozenset(
     (
-        "hi hey hello hiya bye goodbye thanks thank thx welcome wow ooh oh ah aw aww haha hah lol omg yes yeah yep "
-        "yup nope sure ok okay cool nice great awesome amazing fantastic wonderful lovely sweet super absolutely "
-        "definitely totally exactly indeed right true congrats congratulations good glad happy sorry hear see say "
-        "tell know get got go going doing do done how been talk chat catch later soon well really much lot lots "
-        "again back let us thing things sounds sound look looks forward keep take care luck best always never ever "
-        "yet still please hope hopefully guess think mean love like way take day today night morning evening time "
-        "bet agree appreciate support"
+        ") absolutely again ah always amazing anything aw awesome aww back been best bet bye care catch chat "
+        "chatted congrats congratulations cool day definitely do doing done evening ever everything exactly "
+        "fantastic forward get glad go going gonna good goodbye got great guess hah haha happened happening happy "
+        "hear hello hey hi hiya hopefully how indeed keep know last later let like lol long look looks lot lots "
+        "love lovely luck mean morning much never new nice night nope oh ok okay omg ooh please really right say "
+        "see since something soon sorry sound sounds still super sure sweet take talk talked tell thank thanks "
+        "thing things think thx time today totally true us way welcome well wonderful wow yeah yep yes yet yup"
     ).split()
 )
 """Words that, by themselves, leave nothing to remember."""
@@ -24,9 +28,19 @@ FUNCTION_WORDS = frozenset(
 )
 
 
-def is_small_talk(sentence: str) -> bool:
-    """Say whether a sentence holds nothing but greetings, thanks and cheers."""
+def is_small_talk(sentence: str, people: Collection[str] = ()) -> bool:
+    """Say whether a sentence holds nothing but greetings, thanks and cheers.
+
+    Args:
+        sentence: What was said.
+        people: Who takes part; their names, or how these begin, add nothing to a greeting.
+    """
     said = words(sentence)
-    if any(word.isdigit() for word in said):
-        return False
-    return all(word in SMALL_TALK or word in FUNCTION_WORDS for word in said)
+    names = [word for name in people for word in words(name)]
+    return not any(word.isdigit() for word in said) and all(
+        word in SMALL_TALK or word in FUNCTION_WORDS or _calls(word, names) for word in said
+    )
+
+
+def _calls(word: str, names: Collection[str]) -> bool:
+    return len(word) >= LEAST_NICKNAME and any(name.startswith(word) for name in names)

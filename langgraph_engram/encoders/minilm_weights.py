@@ -108,7 +108,7 @@ def _hub_folder() -> Path | None:
 
 
 @lru_cache(maxsize=64)
-def _sha256(path: Path, size: int, changed_ns: int) -> str:  # noqa: ARG001 - size and time make a changed file another key
+def _sha256(path: Path, size: int, changed_ns: int) -> str:  # noqa: ARG001 - the cache's key
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(HASH_BLOCK):

@@ -187,13 +187,13 @@ RULES: tuple[Rule, ...] = (
     rule(SEASON_TRIGGERS, rf"(?:the\s+)?(?P<season>{SEASON})(?:,?\s+(?:of\s+|in\s+)?)(?P<year>{YEAR})", _read_season),
     rule(
         SEASON_TRIGGERS,
-        rf"the (?P<season>{SEASON})(?:time)?",
+        rf"the\s+(?P<season>{SEASON})(?:time)?",
         _read_season,
         led_by("in", "during", "over", "since", "until", "by", "before", "this past", "early in", "late in", "for"),
     ),
     rule(
         ORDINAL_TRIGGERS,
-        r"the (?P<day>(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th))",
+        r"the\s+(?P<day>(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th))",
         _read_day_of_month,
         rf"{led_by('on', 'by', 'since', 'until', 'before', 'after', 'from', 'around')}(?:{WEEKDAY},?\s+)?",
         r"(?!-)",

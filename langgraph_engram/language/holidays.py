@@ -63,8 +63,8 @@ HOLIDAYS: dict[str, Callable[[int], date]] = {
 }
 """Patterns of names, the more special first, and the day in a year."""
 TRIGGERS = (
-    "christmas xmas boxing eve nye year halloween valentine valentines independence fourth patrick patricks april earth "
-    "cinco juneteenth veteran veterans thanksgiving friday labor memorial mother mothers father fathers easter"
+    "christmas xmas boxing eve nye year halloween valentine valentines independence fourth patrick patricks april "
+    "earth cinco juneteenth veteran veterans thanksgiving friday labor memorial mother mothers father fathers easter"
 )
 LEAD = led_by("on", "at", "over", "for", "since", "until", "till", "by", "before", "after", "around", "during", "this")
 

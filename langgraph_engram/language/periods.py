@@ -16,8 +16,8 @@ Granularity = Literal["time", "day", "week", "weekend", "month", "season", "year
 """How long a period is. A `range` is any span that is not one calendar period."""
 Unit = Literal["day", "week", "weekend", "month", "year", "decade"]
 Part = Literal["early", "mid", "late"]
-Which = Literal["last", "recent", "this", "coming", "next"]
-"""Which of several occurrences: over before today, begun by today, today's own, not over yet, begun after today."""
+Which = Literal["last", "recent", "this", "nearest", "coming", "next"]
+"""Which occurrence: over before today, begun by today, of this year, nearest, not over yet, still to begin."""
 
 SATURDAY = 5
 SEASON_STARTS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
@@ -169,11 +169,19 @@ def choose(which: Which, occurrences: Iterable[Period], today: date) -> Period |
         case "recent":
             return next((one for one in reversed(ordered) if one.first <= today), None)
         case "this":
-            return min(ordered, key=lambda one: (one.first.year != today.year, _distance(one, today)), default=None)
+            return min(ordered, key=lambda one: _strangeness(one, today), default=None)
+        case "nearest":
+            return min(ordered, key=lambda one: _distance(one, today), default=None)
         case "coming":
             return next((one for one in ordered if one.last >= today), None)
         case "next":
             return next((one for one in ordered if one.first > today), None)
+
+
+def _strangeness(period: Period, today: date) -> tuple[bool, bool, int]:
+    """Give how little a period is "this" one: not running, not of this year, far away."""
+    distance = _distance(period, today)
+    return distance > 0, period.first.year != today.year, distance
 
 
 def _distance(period: Period, today: date) -> int:

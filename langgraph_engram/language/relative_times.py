@@ -40,14 +40,15 @@ DAYS_AWAY = {
     "this afternoon": 0,
     "this evening": 0,
 }
+UNITS_AWAY = {"last": -1, "previous": -1, "past": -1, "this": 0, "next": 1, "coming": 1, "upcoming": 1}
+WEEKENDS_AWAY = UNITS_AWAY | {"coming": 0, "upcoming": 0}
+"""A weekend lies at the end of its week, so that the coming one is this week's."""
 CLOSED = r"(?!\s+(?:of|that)\b)"
 """A unit of something else ("the last week of school") is none of the calendar's."""
-NOT_FOR_LONG = re.compile(
-    r"\b(?:not|never|ever|first|best|worst|most|only|longest|biggest|once|twice|times?)\b|n['’]t\b|"
-    r"\b(?:finished|wrote|read|done|did|made|lost|gained|grew|changed)\s[^.!?]*$",
-    re.IGNORECASE,
+DURATION = re.compile(
+    r"\b(?:not|never|ever|first|best|worst|most|only|longest|biggest|once|twice|times?)\b|n['’]t\b", re.IGNORECASE
 )
-"""Before "in three weeks" these words make it a duration."""
+"""Before "in three weeks" these words make it a duration, as the past tense does."""
 
 
 def _read_day(match: re.Match[str], saying: Saying) -> Period | None:
@@ -58,20 +59,24 @@ def _read_day(match: re.Match[str], saying: Saying) -> Period | None:
 
 def _read_which_unit(match: re.Match[str], saying: Saying) -> Period | None:
     """Read "last week" as a calendar week, but "the past week" and "the last month" as so long until now."""
-    which, unit = match.group("which").casefold().split(), words.read_unit(match.group("unit"))[0]
-    if unit != "weekend" and (which[-1] == "past" or (which[0] == "the" and which[-1] in ("last", "next"))):
-        return _rolling(saying, which[-1] == "next", unit, 1)
-    steps = {"last": -1, "previous": -1, "past": -1, "next": 1, "this": 0, "coming": 0, "upcoming": 0}
-    step = steps[which[-1]]
-    if which[-1] in ("coming", "upcoming") and unit != "weekend":
-        step = 1
-    return unit_of(unit, shift(unit, saying.today, step))
+    unit, size = words.read_unit(match.group("unit"))
+    article, way = (match.group("which").casefold().split() * 2)[:2]
+    if unit == "weekend":
+        return unit_of(unit, shift(unit, saying.today, WEEKENDS_AWAY[way]))
+    if way == "past" or (article == "the" and way == "last"):
+        return _rolling(saying, False, unit, size)
+    return unit_of(unit, shift(unit, saying.today, size * UNITS_AWAY[way]))
 
 
 def _read_rolling(match: re.Match[str], saying: Saying) -> Period | None:
     unit, size = words.read_unit(match.group("unit"))
     most = words.read_amount(match.group("amount"))[1] * size
     return _rolling(saying, match.group("way").casefold() in ("next", "coming"), unit, most)
+
+
+def _read_the_next_unit(match: re.Match[str], saying: Saying) -> Period | None:
+    unit, size = words.read_unit(match.group("unit"))
+    return _rolling(saying, True, unit, size)
 
 
 def _rolling(saying: Saying, ahead: bool, unit: Unit, most: int) -> Period:
@@ -104,7 +109,7 @@ def _read_half_years_ago(match: re.Match[str], saying: Saying) -> Period | None:
 
 
 def _read_in(match: re.Match[str], saying: Saying) -> Period | None:
-    if NOT_FOR_LONG.search(saying.text[max(0, match.start() - 60) : match.start()].rpartition(". ")[2]):
+    if DURATION.search(saying.before(match.start())) or saying.tense(*match.span("span")) == "behind":
         return None
     unit, size = words.read_unit(match.group("unit"))
     least, most = words.read_amount(match.group("amount"))
@@ -161,6 +166,12 @@ RULES: tuple[Rule, ...] = (
         _read_rolling,
         after=CLOSED,
     ),
+    rule(
+        "next coming",
+        rf"the\s+(?:next|coming)\s+(?P<unit>{UNIT})",
+        _read_the_next_unit,
+        led_by("in", "over", "within", "during", "for", "throughout"),
+    ),
     rule("ago back", rf"{AMOUNT_GROUP}[\s-]+{UNITS}\s+(?:ago|back(?!\s+(?:in|to|at|on|from|with|home)\b))", _read_ago),
     rule("ago", rf"{AMOUNT_GROUP}\s+(?P<unit>hour|hr|minute|min)s?\s+ago", _read_hours_ago),
     rule("half", r"half\s+an\s+hour\s+ago", _read_half_hour_ago),
@@ -171,7 +182,7 @@ RULES: tuple[Rule, ...] = (
     ),
     rule(
         "in",
-        rf"in\s+(?:about\s+|around\s+|just\s+|like\s+)?{AMOUNT_GROUP}\s+{UNITS}(?:['’]?\s+time)?",
+        rf"in\s+(?:about\s+|around\s+|just\s+|like\s+|another\s+)?{AMOUNT_GROUP}\s+{UNITS}(?:['’]?\s+time)?",
         _read_in,
         after=CLOSED,
     ),

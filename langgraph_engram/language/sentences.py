@@ -33,7 +33,8 @@ NEXT_WORD = re.compile(r"\s*([^\W\d_]+)")
 FRESH = re.compile(r"[A-Z](?:[a-z]|['’ ])")
 """How a sentence starts right after the mark of another."""
 DOTTED = re.compile(r"[A-Za-z](?:\.[A-Za-z])*")
-QUOTES = frozenset("\"'”’")
+CLOSERS = frozenset("\"'”’)]")
+"""After these a word in lower case goes on with the sentence around them."""
 ABBREVIATIONS = frozenset(
     "dr mr mrs ms mx prof messrs mme mlle vs cf eg e.g ie i.e viz approx ca dept nos vol pp fig".split()
 )
@@ -45,9 +46,9 @@ MAYBE_LAST = frozenset(
 )
 """Abbreviations that end a sentence only if a word follows that likes to open one."""
 OPENERS = frozenset(
-    "i im ive ill we he she it its they you my our his her their your the this that these those then there here but and so "
-    "or also after before when while what who how why where if in on at do did does is are was were no not yes yeah "
-    "thanks please hope have has just maybe now today let lets a an as for with since can could would will".split()
+    "i im ive ill we he she it its they you my our his her their your the this that these those then there here but "
+    "and so or also after before when while what who how why where if in on at do did does is are was were no not yes "
+    "yeah thanks please hope have has just maybe now today let lets a an as for with since can could would will".split()
 )
 BREAKS = tuple(
     re.compile(pattern)
@@ -102,7 +103,7 @@ def _ends_here(line: str, start: int, match: re.Match[str]) -> bool:
     opener = NEXT_WORD.match(line, match.end())
     if match.group("emoji"):
         return opener is not None and opener.group(1)[0].isupper() and " " in line[start : match.start()].strip()
-    if QUOTES & set(match.group("closing")) and opener and opener.group(1)[0].islower():
+    if CLOSERS & set(match.group("closing")) and opener and opener.group(1)[0].islower():
         return False
     mark = match.group("mark")
     if mark == ".":

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import Literal
 
 from langgraph_engram.language.periods import Period, Which, choose, yearly
 from langgraph_engram.language.time_words import read_full_year
@@ -18,15 +19,25 @@ AHEAD = re.compile(
     r"\b(?:will|won['’]t|shall|gonna|going\s+to|plan(?:s|ning)?|upcoming|coming|can(?:['’]t|not)\s+wait|"
     r"look(?:ing)?\s+forward|hop(?:e|es|ing)\s+to|wants?\s+to|want\s+to|excited\s+(?:for|about|to)|see\s+you|let['’]?s|"
     r"tomorrow|scheduled|supposed\s+to|should|due|deadline|preparing|getting\s+ready|next(?!\s+to)|about\s+to|"
-    r"be\s+there|starts?|starting|leav(?:e|es|ing)\s+(?:for|on)|soon|remind(?:er)?)\b|['’]ll\b",
+    r"be\s+there|starts?|starting|leav(?:e|es|ing)\s+(?:for|on)|soon|remind(?:er)?)\b|['’]ll\b|"
+    r"(?:['’](?:m|re|s)|\b(?:am|are|is))\s+(?:\w+ly\s+|also\s+|just\s+)?"
+    r"(?:going|coming|leaving|flying|driving|moving|heading|travell?ing|visiting|meeting|seeing|having|hosting|throwing|"
+    r"taking|getting|running|giving|launching|attending|performing|opening|joining|hiking|camping)\b",
     re.IGNORECASE,
 )
 BEHIND = re.compile(
-    r"\b(?:was|were|did|didn['’]t|had|went|saw|got|came|made|took|gave|felt|ago|yesterday|since|ended|visited|"
-    r"attended|started|finished|bought|met|won|lost|last|happened|told|said|ran|left|found|held|began)\b",
+    r"\b(?:was|were|did|didn['’]t|had|ago|yesterday|since|last|went|saw|got|came|made|took|gave|felt|met|won|lost|told|said|"
+    r"ran|left|found|held|began|ate|bought|broke|brought|built|caught|chose|drank|drew|drove|fell|flew|forgot|fought|grew|"
+    r"heard|kept|knew|led|paid|rode|sang|sent|slept|sold|spent|spoke|stood|swam|taught|thought|threw|woke|wore|wrote|"
+    r"ended|visited|attended|started|finished|happened)\b",
     re.IGNORECASE,
 )
 LIMIT = re.compile(r"\b(?:by|until|till)\s+(?:the\s+)?$", re.IGNORECASE)
+PAST_TENSE = re.compile(
+    r"\b(?!need|excited|scheduled|supposed|interested|planned|indeed|booked|wedding|speed|based|limited)[a-z]{2,}ed\b",
+    re.IGNORECASE,
+)
+"""A weaker hint, for it may be a participle."""
 SENTENCE_END = re.compile(r"[.!?\n](?=\s|$)")
 DIGITS = "#"
 """Stands among the words of a text for any number."""
@@ -44,16 +55,27 @@ class Saying:
         """Give the day it was said."""
         return self.clock.date()
 
-    def looks_ahead(self, start: int, end: int) -> bool:
-        """Tell whether the sentence around a place speaks of the future: the nearest hint before it decides."""
-        before = SENTENCE_END.split(self.text[max(0, start - FAR) : start])[-1]
+    def tense(self, start: int, end: int) -> Literal["ahead", "behind"] | None:
+        """Tell of what the sentence around a place speaks: the nearest hint before the place decides."""
+        before = self.before(start)
         ahead, behind = _last(AHEAD, before), _last(BEHIND, before)
         if ahead >= 0 or behind >= 0:
-            return ahead > behind
+            return "ahead" if ahead > behind else "behind"
         if LIMIT.search(before):
-            return True
+            return "ahead"
+        if PAST_TENSE.search(before):
+            return "behind"
         after = SENTENCE_END.split(self.text[end : end + FAR // 2])[0]
-        return AHEAD.search(after) is not None and BEHIND.search(after) is None
+        ahead, behind = _last(AHEAD, after), _last(BEHIND, after)
+        return None if ahead == behind else "ahead" if behind < 0 else "behind"
+
+    def looks_ahead(self, start: int, end: int) -> bool:
+        """Tell whether the sentence around a place speaks of the future."""
+        return self.tense(start, end) == "ahead"
+
+    def before(self, start: int) -> str:
+        """Give the sentence up to a place."""
+        return SENTENCE_END.split(self.text[max(0, start - FAR) : start])[-1]
 
 
 Read = Callable[[re.Match[str], Saying], Period | None]
@@ -114,9 +136,12 @@ def in_year(
         return make(read_full_year(year))
     if year:
         return make(saying.today.year + {"last": -1, "this": 0, "next": 1}[year.split()[0].casefold()])
+    occurrences = list(yearly(make, saying.today))
     if which is None:
-        which = "coming" if saying.looks_ahead(*match.span("span")) else "recent"
-    return choose(which, yearly(make, saying.today), saying.today)
+        tense = saying.tense(*match.span("span"))
+        is_day = any(one.granularity == "day" for one in occurrences)
+        which = "coming" if tense == "ahead" else "nearest" if tense is None and is_day else "recent"
+    return choose(which, occurrences, saying.today)
 
 
 def _last(pattern: re.Pattern[str], text: str) -> int:

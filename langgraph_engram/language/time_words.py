@@ -7,7 +7,6 @@ import re
 
 from langgraph_engram.language.periods import Unit, Which
 
-
 CENTURY = 100
 PIVOT = 50
 """Two-digit years below it belong to this century, the others to the last."""
@@ -30,10 +29,9 @@ ORDINALS = {
     word: number
     for number, word in enumerate(
         (
-            "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
-            "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth twenty-first twenty- "
-            "second twenty-third twenty-fourth twenty-fifth twenty-sixth twenty-seventh twenty-eighth twenty- "
-            "ninth thirtieth thirty-first"
+            "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
+            "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third "
+            "twenty-fourth twenty-fifth twenty-sixth twenty-seventh twenty-eighth twenty-ninth thirtieth thirty-first"
         ).split(),
         start=1,
     )
@@ -67,10 +65,9 @@ MONTH = (
     r"(?:jan(?:uary|\.)?|feb(?:ruary|\.)?|mar(?:ch|\.)?|apr(?:il|\.)?|may|june?|july?|aug(?:ust|\.)?|"
     r"sept?(?:ember|\.)?|oct(?:ober|\.)?|nov(?:ember|\.)?|dec(?:ember|\.)?)(?![a-z])"
 )
-WEEKDAY = (
-    r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?-i:(?:Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)(?:\b\.(?=,|\s*\d))?))"
-    r"(?![a-z])"
-)
+FULL_WEEKDAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day)(?![a-z])"
+WEEKDAY = rf"(?:{FULL_WEEKDAY}|(?-i:(?:Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)(?:\b\.(?=,|\s*\d))?)(?![a-z]))"
+"""A weekday in full, or short with a capital: "sat" and "sun" are words."""
 DAY_NUMBER = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?(?![\d:])"
 ORDINAL = rf"(?:(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)|{'|'.join(sorted(ORDINALS, key=len, reverse=True))})"
 FULL_YEAR = r"(?:1[5-9]|20|21)\d\d(?![\d%])(?!\.\d)"
@@ -80,7 +77,8 @@ AMOUNT = rf"(?:(?:a\s+)?(?:couple|few)(?:\s+of)?|several|{COUNT})"
 UNIT = r"(?:day|night|week|weekend|fortnight|month|year|yr|decade)"
 SEASON = r"(?:spring|summer|autumn|fall|winter)"
 PART_OF_DAY = r"(?:\s+(?:early\s+|late\s+)?(?:morning|afternoon|evening|night)(?![a-z]))"
-WHICH = r"(?:(?:the\s+|this\s+)?(?:past|last|previous|coming|upcoming)|this|next)"
+WHICH = r"(?:(?:the\s+|this\s+)?(?:past|last|previous|coming|upcoming)|this|(?<!the\s)next)"
+"""Not "the next": in a story that counts from what was told before."""
 UNTIL = r"\s*(?:-|–|—|to|until|till|thru|through)\s*"
 """What stands between the ends of a range."""
 

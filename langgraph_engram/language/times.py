@@ -30,14 +30,14 @@ __all__ = [
 ]
 
 RULES: tuple[Rule, ...] = (
-    *date_ranges.RULES,
     *dates.RULES,
+    *date_ranges.RULES,
     *holidays.RULES,
     *weekdays.RULES,
     *relative_times.RULES,
 )
-PLAUSIBLE_YEARS = range(1000, 3000)
-"""A clock beyond these is no clock."""
+PLAUSIBLE_YEARS = range(1500, 2200)
+"""A clock beyond these is no clock, as a year beyond them is no year."""
 NO_CLOCK = datetime(2000, 1, 1, tzinfo=UTC)
 """Stands in where times that need a clock are dropped anyway."""
 WORD = re.compile(r"[a-z]+")

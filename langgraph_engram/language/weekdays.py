@@ -7,11 +7,13 @@ import re
 from datetime import date, timedelta
 from typing import Literal
 
-from langgraph_engram.language.periods import Period, day_of, unit_of, weekday_from
+from langgraph_engram.language.periods import Period, day_of, span, unit_of, weekday_from
 from langgraph_engram.language.time_rule import Rule, Saying, led_by, rule
 from langgraph_engram.language.time_words import (
     AMOUNT,
+    FULL_WEEKDAY,
     PART_OF_DAY,
+    UNTIL,
     WEEKDAY,
     WHICH,
     names_something,
@@ -53,6 +55,18 @@ def _read_bare(match: re.Match[str], saying: Saying) -> Period | None:
     return day_of(weekday_from(saying.today, read_weekday(match.group("weekday")), direction))
 
 
+def _read_range(match: re.Match[str], saying: Saying) -> Period | None:
+    """Read "from Monday to Friday"; without "from" it is a habit."""
+    if not match.group("opener"):
+        return None
+    first, last = read_weekday(match.group("first")), read_weekday(match.group("last"))
+    if saying.looks_ahead(*match.span("span")):
+        start = weekday_from(saying.today, first, 1)
+        return span(start, weekday_from(start, last, 1))
+    end = weekday_from(saying.today, last, -1)
+    return span(weekday_from(end, first, -1), end)
+
+
 def _read_of_week(match: re.Match[str], saying: Saying) -> Period | None:
     week = match.group("week") or match.group("week_before")
     monday = unit_of("week", saying.today).first + timedelta(weeks=WEEKS[week.casefold()])
@@ -77,11 +91,16 @@ RULES: tuple[Rule, ...] = (
         TRIGGERS,
         rf"{NAMED}{PART_OF_DAY}?",
         _read_bare,
-        led_by("on", "by", "since", "until", "till", "before", "after", "from", "to", "around", "between", "through"),
+        led_by("on", "by", "since", "until", "till", "before", "after", "from", "around", "between"),
         r"(?!,?\s+(?:the\s+)?\d)",
     ),
-    rule(TRIGGERS, rf"{NAMED}{PART_OF_DAY}", _read_bare),
-    rule(TRIGGERS, rf"{NAMED}", _read_bare, after=CLAUSE_ENDS),
+    rule(
+        TRIGGERS,
+        rf"(?P<opener>from\s+)?(?P<first>{WEEKDAY}){UNTIL}(?P<last>{WEEKDAY})",
+        _read_range,
+    ),
+    rule(TRIGGERS, rf"(?P<weekday>{FULL_WEEKDAY}){PART_OF_DAY}", _read_bare),
+    rule(TRIGGERS, rf"(?P<weekday>{FULL_WEEKDAY})", _read_bare, after=CLAUSE_ENDS),
     rule(
         TRIGGERS,
         rf"{NAMED}{PART_OF_DAY}?,?\s+(?:of\s+|in\s+)?(?P<week>last|this|next)\s+week|"

@@ -49,15 +49,13 @@ def test_each_gold_part_counts_its_best_answer_part():
         ("i can't, he'll.", "i ca n't , he 'll ."),
         ("it cost $3.50 (3,36 euros)...", "it cost $ 3.50 ( 3,36 euros ) ..."),
         ('she said "no": ilse\'s barn!', "she said `` no '' : ilse 's barn !"),
-        ("we met mr. x. gonna go -- cannot", "we met mr. x. gon na go -- can not"),
+        ("we met in st. ives. gonna go -- cannot", "we met in st . ives . gon na go -- can not"),
         ("", ""),
     ],
 )
 def test_words_are_cut_as_the_treebank_cuts_them(text, words):
     """Clitics, marks and quotes are words of their own; a sentence's last period too."""
-    cut = treebank_words(text)
-
-    assert cut == words.replace("mr. x.", "mr . x .").split()
+    assert treebank_words(text) == words.split()
 
 
 def test_bleu_is_precision_with_a_penalty_for_brevity():

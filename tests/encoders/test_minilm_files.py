@@ -4,18 +4,15 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import numpy as np
 import pytest
-from huggingface_hub import constants
 
-from langgraph_engram.encoders import hub, minilm_graph, minilm_weights
+from langgraph_engram.encoders import minilm_graph, minilm_weights
 from langgraph_engram.encoders.minilm import MiniLM
 from langgraph_engram.encoders.minilm_graph import HUB_GRAPH, GraphFile
+from langgraph_engram.encoders.minilm_network import NO_TELEMETRY
 from langgraph_engram.encoders.minilm_onnx import OnnxMiniLM
 from langgraph_engram.encoders.minilm_torch import TorchMiniLM
 from langgraph_engram.encoders.minilm_weights import FILES, REVISION, TOKENIZER, WEIGHTS, check_file
@@ -31,12 +28,11 @@ def copy_of(weights: Path, folder: Path, *left_out: str) -> Path:
     return folder
 
 
-def run_python(code: str, cache: Path) -> str:
+def run_python(code: str, *arguments: str, **environment: str) -> str:
     """Run code in a process of its own, and give what it prints."""
-    environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], env=environment, capture_output=True, text=True, check=True
-    )
+    command = [sys.executable, "-W", "error", "-c", code, *arguments]
+    plain = {name: value for name, value in os.environ.items() if name not in ("CI", NO_TELEMETRY)}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=plain | environment)
     assert done.stderr == ""
     return done.stdout.strip()
 
@@ -182,81 +178,33 @@ def test_where_nothing_can_be_kept_torch_serves(tmp_path: Path, caplog: pytest.L
     assert "cannot keep" in caplog.text
 
 
-def test_a_kept_graph_is_run_without_torch(graph_cache: Path, tmp_path: Path) -> None:
-    """In a process of its own, through the encoder that everyone gets, without a word on standard error."""
-    (tmp_path / "langgraph-engram").symlink_to(graph_cache)
+def test_a_kept_graph_is_run_without_torch(graph_cache: Path) -> None:
+    """In a process of its own, through the choice that everyone gets, without a word on standard error."""
     code = (
-        "import sys; from langgraph_engram.encoders.opening import open_encoder; encoder = open_encoder();"
+        "import sys; from pathlib import Path; from langgraph_engram.encoders import opening;"
+        "encoder = opening.CachedEncoder(opening.MiniLM(cache=Path(sys.argv[1])));"
         "print('onnxruntime' in sys.modules, encoder.encode(['hello', 'you']).shape,"
         "'onnxruntime' in sys.modules, {'torch', 'transformers', 'sentence_transformers'} & set(sys.modules))"
     )
 
-    assert run_python(code, cache=tmp_path) == "False (2, 384) True set()"
+    assert run_python(code, str(graph_cache)) == "False (2, 384) True set()"
 
 
-def test_torch_loads_without_a_word(tmp_path: Path) -> None:
+def test_onnx_runtime_keeps_no_report_for_its_makers(graph_cache: Path, tmp_path: Path) -> None:
+    """It would leave a device id and a queue of events in the user's cache, and send them."""
+    code = (
+        "import sys; from pathlib import Path; from langgraph_engram.encoders.minilm_onnx import OnnxMiniLM;"
+        "print(OnnxMiniLM(cache=Path(sys.argv[1])).encode(['hello']).shape)"
+    )
+
+    assert run_python(code, str(graph_cache), HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path)) == "(1, 384)"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_torch_loads_without_a_word() -> None:
     """No progress bar and no warning reaches standard error, which belongs to the command line."""
     code = (
         "from langgraph_engram.encoders.minilm_torch import TorchMiniLM; print(TorchMiniLM().encode(['hello']).shape)"
     )
 
-    assert run_python(code, cache=tmp_path) == "(1, 384)"
-
-
-class SmallHub(BaseHTTPRequestHandler):
-    """Serve one file as the hub does."""
-
-    content = b'{"model_type": "bert"}'
-
-    def do_HEAD(self) -> None:
-        """Answer with what identifies the file."""
-        found = self.path == f"/owner/model/resolve/{REVISION}/config.json"
-        self.send_response(200 if found else 404)
-        self.send_header("Content-Length", str(len(self.content) if found else 0))
-        if found:
-            self.send_header("ETag", '"0123456789"')
-            self.send_header("X-Repo-Commit", REVISION)
-        else:
-            self.send_header("X-Error-Code", "EntryNotFound")
-        self.end_headers()
-
-    def do_GET(self) -> None:
-        """Answer with the file."""
-        self.do_HEAD()
-        self.wfile.write(self.content)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
-
-
-@pytest.fixture
-def small_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A hub on this machine. Gives the folder where what is fetched from it is kept."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), SmallHub) as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{server.server_port}")
-        url = f"http://127.0.0.1:{server.server_port}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
-        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", url)
-        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-        yield tmp_path / "hub"
-        server.shutdown()
-        thread.join()
-
-
-def test_a_file_is_fetched_from_the_hub_and_found_there_later(small_hub: Path) -> None:
-    """The second look does without the network."""
-    assert hub.cached("owner/model", "config.json", REVISION) is None
-
-    path = hub.download("owner/model", "config.json", REVISION, hint="")
-
-    assert path.read_bytes() == SmallHub.content
-    assert path.is_relative_to(small_hub)
-    assert hub.cached("owner/model", "config.json", REVISION) == path
-
-
-@pytest.mark.usefixtures("small_hub")
-def test_a_file_that_the_hub_does_not_have_is_named() -> None:
-    """The error ends with what to do instead."""
-    with pytest.raises(EncoderUnavailable, match=r"cannot fetch 'vocab\.txt' of 'owner/model'.*; do something else$"):
-        hub.download("owner/model", "vocab.txt", REVISION, hint="do something else")
+    assert run_python(code) == "(1, 384)"

@@ -1,0 +1,73 @@
+"""`engram bench`: measure a memory on a data set. The benchmarks are imported when one is run."""
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from langgraph_engram.commands.opening import open_memory
+from langgraph_engram.commands.options import AsJson, Model, Preset
+from langgraph_engram.commands.output import print_json, print_table
+from langgraph_engram.commands.progress import progress_bar
+
+if TYPE_CHECKING:
+    from langgraph_engram.benchmarks.door import MemoryDoor
+
+BENCH = typer.Typer(help="Measure a memory on a data set, in a temporary store.", add_completion=False)
+DataSet = Annotated[Path, typer.Argument(metavar="FILE", help="The data set's file.", show_default=False)]
+
+
+@dataclass(frozen=True)
+class OpensMemory:
+    """Open the memory that is measured, in the folder it is given."""
+
+    model: str | None
+    preset: str | None
+
+    def __call__(self, folder: str) -> "AbstractContextManager[MemoryDoor]":
+        """Open a memory that closes with its context."""
+        return open_memory(folder, self.model, self.preset)
+
+
+@BENCH.callback()
+def bench() -> None:
+    """Measure a memory on a data set, in a temporary store."""
+
+
+@BENCH.command()
+def locomo(
+    file: DataSet,
+    preset: Preset = None,
+    model: Model = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="Ask the first N questions only.", show_default=False)
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="A folder for questions.jsonl.", show_default=False)] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure evidence, answers, cost and speed on LoCoMo."""
+    from langgraph_engram.benchmarks.locomo import run_locomo
+
+    with progress_bar("reading") as bar:
+        figures = run_locomo(file, OpensMemory(model, preset), limit=limit, out=out, progress=bar)
+    if as_json:
+        print_json(figures)
+    else:
+        print_table(["figure", "value"], rows("", figures))
+
+
+def rows(prefix: str, figures: dict[str, object]) -> list[list[str]]:
+    """Lay nested figures out flat: {"usage": {"calls": 0}} gives the row "usage.calls", "0"."""
+    flat: list[list[str]] = []
+    for key, value in figures.items():
+        name = f"{prefix}{key}"
+        flat += rows(f"{name}.", value) if isinstance(value, dict) else [[name, _figure(value)]]
+    return flat
+
+
+def _figure(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.4f}" if isinstance(value, float) else str(value)

@@ -1,0 +1,42 @@
+"""Say what can be given on the command line, once for all commands. Absent means: from `ENGRAM_*`, else a default.
+
+This module does not know what a command does with it.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def _named(user: str) -> str:
+    if not user.strip():
+        raise typer.BadParameter("it is empty, and memory never guesses whose it is")
+    return user
+
+
+User = Annotated[
+    str, typer.Option("--user", "-u", metavar="USER", help="Whose memory it is.", callback=_named, show_default=False)
+]
+Tenant = Annotated[str, typer.Option("--tenant", help="The organisation of the user.")]
+Agent = Annotated[
+    str | None, typer.Option("--agent", help="The agent whose memory of the user it is.", show_default=False)
+]
+Store = Annotated[
+    str | None,
+    typer.Option(
+        "--store", help="A folder, or the URL of a Chroma server. [default: ./engram-data]", show_default=False
+    ),
+]
+Model = Annotated[
+    str | None,
+    typer.Option("--model", help='"rules" or "openai:NAME". [default: rules]', show_default=False),
+]
+Preset = Annotated[
+    str | None,
+    typer.Option("--preset", help="engram, dimmem, esmem, structmem or hymem. [default: engram]", show_default=False),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+Conversations = Annotated[
+    Path, typer.Argument(metavar="FILE", help="JSON or JSON lines, gzipped or not.", show_default=False)
+]

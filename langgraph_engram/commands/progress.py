@@ -1,0 +1,46 @@
+"""Show on stderr how far a long command has come, where stderr is a terminal; elsewhere say nothing."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One line of progress. Called with what is done now, how much is done, and how much there is."""
+
+    progress: Progress
+    task: TaskID
+
+    def __call__(self, step: str, done: int, total: int) -> None:
+        """Show the step and how far it has come."""
+        self.progress.update(self.task, description=step, completed=done, total=total)
+
+
+@contextmanager
+def spinner(doing: str) -> Iterator[None]:
+    """Show what is being done while the context lasts, where there is no telling how much of it is left."""
+    console = Console(stderr=True)
+    with console.status(escape(doing)) if console.is_terminal else nullcontext():
+        yield
+
+
+@contextmanager
+def progress_bar(first_step: str) -> Iterator[Bar]:
+    """Show progress while the context lasts; nothing of it stays on the screen."""
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+    with Progress(
+        *columns,
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+        disable=not console.is_terminal,
+    ) as progress:
+        yield Bar(progress, progress.add_task(first_step, total=None))

@@ -1,0 +1,46 @@
+"""`engram recall`: answer a question from memory, or show the evidence for one."""
+
+from typing import Annotated
+
+import typer
+
+from langgraph_engram.commands.opening import open_memory
+from langgraph_engram.commands.options import Agent, AsJson, Model, Preset, Store, Tenant, User
+from langgraph_engram.commands.output import print_json
+from langgraph_engram.commands.progress import spinner
+from langgraph_engram.commands.wording import say_recollection
+
+
+def recall(
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What is asked.", show_default=False)],
+    user: User,
+    search: Annotated[bool, typer.Option("--search", help="Find evidence only; no model is asked.")] = False,
+    budget: Annotated[
+        int | None, typer.Option("--budget", min=1, help="Tokens of evidence.", show_default=False)
+    ] = None,
+    now: Annotated[
+        str | None,
+        typer.Option(
+            "--now",
+            help='The date that "last week" counts from, ISO 8601. [default: the newest turn\'s]',
+            show_default=False,
+        ),
+    ] = None,
+    store: Store = None,
+    model: Model = None,
+    preset: Preset = None,
+    tenant: Tenant = "default",
+    agent: Agent = None,
+    as_json: AsJson = False,
+) -> None:
+    """Answer a question from memory, with the evidence that the answer rests on."""
+    from langgraph_engram.formats.fields import read_moment
+
+    moment = read_moment(now)
+    with spinner("remembering"), open_memory(store, model, preset) as memory:
+        ask = memory.search if search else memory.recall
+        told = ask(question, user_id=user, budget=budget, now=moment, tenant=tenant, agent_id=agent)
+    if as_json:
+        print_json(told)
+    else:
+        say_recollection(told)

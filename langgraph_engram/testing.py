@@ -1,0 +1,211 @@
+"""Test without a network: `FakeModel` answers from a queue, and `FakeServer` is a chat server that does as scripted.
+
+model = FakeModel([BoundaryVerdict(...), Failure("timeout", "it took too long")])
+with FakeServer([Reply(status=429, retry_after=1), Reply("Hello")]) as server:
+    ChatOpenAI(base_url=server.url, api_key="any", model="fake").invoke("Hi")
+"""
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Lock, Thread
+from types import TracebackType
+from typing import Any, Literal, Self, cast
+
+from pydantic import BaseModel
+
+from langgraph_engram.model import Answer, Asked, Failure, Question
+from langgraph_engram.schema import UsageEntry
+from langgraph_engram.usage import count_tokens
+
+Request = dict[str, Any]
+Refusal = Literal["json_schema", "json_object", "tools"]
+
+
+class FakeModel:
+    """Answer questions from a queue, and remember what was asked."""
+
+    def __init__(self, answers: Sequence[object] = (), name: str = "fake") -> None:
+        """Make a model.
+
+        Args:
+            answers: In order: an answer, a `Failure`, or a function of the question that gives either.
+            name: Its name in ledgers.
+        """
+        self.name = name
+        self.answers: list[object] = list(answers)
+        self.asked: list[Question[Any]] = []
+        self._lock = Lock()
+
+    def ask(self, question: Question[Answer]) -> Asked[Answer]:
+        """Answer with the next of the queue; an empty queue is a failure of this question.
+
+        Raises:
+            TypeError: The next answer is not of the question's type.
+        """
+        with self._lock:
+            self.asked.append(question)
+            item = self.answers.pop(0) if self.answers else Failure("refused", "this FakeModel has no answer left")
+        outcome = item(question) if callable(item) else item
+        if isinstance(outcome, Failure):
+            return Asked(answer=None, usage=self._usage(question, ""), failure=outcome)
+        if not isinstance(outcome, question.answer_type()):
+            raise TypeError(f"{question.name} takes a {question.answer_type().__name__}, not {outcome!r}")
+        text = outcome.model_dump_json() if isinstance(outcome, BaseModel) else str(outcome)
+        return Asked(answer=outcome, usage=self._usage(question, text))
+
+    def ask_all(self, questions: Sequence[Question[Answer]]) -> list[Asked[Answer]]:
+        """Answer questions one after the other, in order."""
+        return [self.ask(question) for question in questions]
+
+    def _usage(self, question: Question[Any], answer: str) -> UsageEntry:
+        prompt = sum(count_tokens(str(message.text)) for message in question.render())
+        tokens = {"prompt_tokens": prompt, "completion_tokens": count_tokens(answer)}
+        return UsageEntry(node="", model=self.name, calls=1, asked=1, **tokens)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a `FakeServer` does with one request."""
+
+    content: str = ""
+    """The text of the answer; the arguments of the function where a tool is asked for."""
+    status: int = 200
+    error: str = "something went wrong"
+    """The message that goes with a status of 400 and above."""
+    retry_after: float | None = None
+    """Seconds in a Retry-After header."""
+    after_seconds: float = 0.0
+    """Seconds before the reply begins."""
+    finish_reason: str = "stop"
+    usage: bool = True
+    """Whether the reply counts its tokens: 7 of the prompt, 3 of the answer."""
+    as_text: bool = False
+    """Whether the answer is text even where a tool is asked for."""
+    hangs_up: bool = False
+    """Whether the connection is closed without a word."""
+
+
+REFUSALS: dict[Refusal, Reply] = {
+    "json_schema": Reply(status=500, error="response_format.type must be 'text' or 'json_object'"),
+    "json_object": Reply(status=400, error="response_format is not supported"),
+    "tools": Reply(status=400, error="this model does not support tools"),
+}
+
+
+class FakeServer:
+    """Serve /v1/chat/completions on loopback by a script, and remember the requests."""
+
+    def __init__(
+        self, script: Sequence[Reply] = (), *, refuses: Collection[Refusal] = (), otherwise: Reply | None = None
+    ) -> None:
+        """Make a server; it starts when entered.
+
+        Args:
+            script: Replies, in order, to requests that are not refused.
+            refuses: Ways of asking for JSON that are refused, as real servers refuse them.
+            otherwise: The reply when the script is used up; else status 500.
+        """
+        self.requests: list[Request] = []
+        self.most_at_once = 0
+        """Requests that were in flight at once, at most."""
+        self._at_once = 0
+        self._script = list(script)
+        self._refuses = refuses
+        self._otherwise = otherwise or Reply(status=500, error="the script is used up")
+        self._lock = Lock()
+        self._closing = Event()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+
+    @property
+    def url(self) -> str:
+        """Give the base URL, as in OPENAI_BASE_URL."""
+        return f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    def __enter__(self) -> Self:
+        """Start to serve."""
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop, without waiting for slow replies."""
+        self._closing.set()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    def next_reply(self, request: Request) -> Reply:
+        """Remember a request, wait as the script says, and give its reply."""
+        with self._lock:
+            self.requests.append(request)
+            self._at_once += 1
+            self.most_at_once = max(self.most_at_once, self._at_once)
+            reply = self._choose(request)
+        self._closing.wait(reply.after_seconds)
+        with self._lock:
+            self._at_once -= 1
+        return reply
+
+    def _choose(self, request: Request) -> Reply:
+        wanted = (request.get("response_format") or {}).get("type") or ("tools" if request.get("tools") else None)
+        if wanted in self._refuses:
+            return REFUSALS[cast(Refusal, wanted)]
+        return self._script.pop(0) if self._script else self._otherwise
+
+
+def _handler(server: FakeServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        """Speak the part of OpenAI's interface that chat models use."""
+
+        def do_POST(self) -> None:
+            """Answer a request for a chat completion."""
+            request: Request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            reply = server.next_reply(request)
+            if not reply.hangs_up:
+                try:
+                    self._send(request, reply)
+                except ConnectionError:
+                    self.close_connection = True  # the client has gone, tired of waiting
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Stay silent."""
+
+        def _send(self, request: Request, reply: Reply) -> None:
+            self.send_response(reply.status)
+            streams = bool(request.get("stream")) and reply.status < 400
+            self.send_header("Content-Type", "text/event-stream" if streams else "application/json")
+            if reply.retry_after is not None:
+                self.send_header("Retry-After", str(reply.retry_after))
+            self.end_headers()
+            for part in _parts(request, reply) if streams else [json.dumps(_body(request, reply))]:
+                self.wfile.write(part.encode())
+
+    return Handler
+
+
+def _body(request: Request, reply: Reply) -> Request:
+    if reply.status >= 400:
+        return {"error": {"message": reply.error, "type": "scripted", "code": None}}
+    message: Request = {"role": "assistant", "content": reply.content}
+    if request.get("tools") and not reply.as_text:
+        function = {"name": request["tools"][0]["function"]["name"], "arguments": reply.content}
+        message |= {"content": None, "tool_calls": [{"id": "call-1", "type": "function", "function": function}]}
+    choice = {"index": 0, "message": message, "finish_reason": reply.finish_reason}
+    return _completion(request, "chat.completion", choice, reply.usage)
+
+
+def _parts(request: Request, reply: Reply) -> Iterator[str]:
+    for word in reply.content.split(" "):
+        choice = {"index": 0, "delta": {"role": "assistant", "content": f"{word} "}, "finish_reason": None}
+        yield f"data: {json.dumps(_completion(request, 'chat.completion.chunk', choice, False))}\n\n"
+    last = {"index": 0, "delta": {}, "finish_reason": reply.finish_reason}
+    yield f"data: {json.dumps(_completion(request, 'chat.completion.chunk', last, False))}\n\ndata: [DONE]\n\n"
+
+
+def _completion(request: Request, kind: str, choice: Request, counted: bool) -> Request:
+    usage = {"usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}} if counted else {}
+    return {"id": "reply", "object": kind, "created": 0, "model": request.get("model"), "choices": [choice], **usage}

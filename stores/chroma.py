@@ -1,0 +1,215 @@
+"""Keep memories in Chroma, and serve reads from scope indexes in the process.
+
+A commit writes what is new, then what it changes, then a fresh revision, then takes away what is settled: cut off
+anywhere, it can be done again. The index of a scope is filled when first asked for and grows with this store's own
+commits. On a server the scope's revision is compared on each read, so that another process's commits are seen; an
+embedded store has one process. This module does not know how Chroma is reached.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Generic
+from uuid import uuid4
+
+import numpy as np
+
+from langgraph_engram.encoder import Encoder, Vectors
+from langgraph_engram.errors import StoreError
+from langgraph_engram.schema import Decision, Pending, Scope
+from langgraph_engram.stores.chroma_collections import REVISIONS, open_collections
+from langgraph_engram.stores.failures import translated
+from langgraph_engram.stores.index_cache import IndexCache
+from langgraph_engram.stores.kinds import (
+    BOUNDARIES,
+    DECISIONS,
+    EVENTS,
+    PENDINGS,
+    RECORDS,
+    SYNTHESES,
+    TURNS,
+    Kind,
+    T,
+)
+from langgraph_engram.stores.revisions import Revisions
+from langgraph_engram.stores.scope_index import ScopeIndex
+from langgraph_engram.stores.store import Changes
+
+if TYPE_CHECKING:
+    from chromadb.api.client import Client
+
+SEARCHABLE: tuple[Kind[Any], ...] = (TURNS, EVENTS, BOUNDARIES, RECORDS, SYNTHESES)
+SCOPES_KEPT = 64
+"""Scope indexes kept in the process unless told otherwise."""
+ONLY_WRITER = "embedded"
+"""The writer's name where there can be but one."""
+
+
+@dataclass(frozen=True)
+class Batch(Generic[T]):
+    """Things of one kind that are written together, and their vectors."""
+
+    kind: Kind[T]
+    items: Sequence[T]
+    vectors: Vectors | None
+    """None for what is never searched."""
+
+
+class ChromaStore:
+    """A store over one Chroma client. Many threads may use it at once."""
+
+    def __init__(
+        self,
+        client: "Client",
+        encoder: Encoder,
+        *,
+        location: str,
+        shared: bool = False,
+        scopes_kept: int = SCOPES_KEPT,
+        on_close: Callable[[], None] | None = None,
+    ) -> None:
+        """Open the collections of a client.
+
+        Args:
+            client: The Chroma client; closing the store closes it.
+            encoder: What makes vectors; a store is written with one encoder throughout.
+            location: What errors call this store.
+            shared: Whether other processes write to it too.
+            scopes_kept: How many scopes have their index kept in the process.
+            on_close: Called once when the store is closed, after the client is.
+
+        Raises:
+            EncoderMismatch: The store's vectors were made by another encoder.
+            StoreError: Chroma cannot open it.
+        """
+        self.location = location
+        self._client, self._encoder, self._shared, self._on_close = client, encoder, shared, on_close
+        with translated(location):
+            self._collections = open_collections(client, encoder.name, location)
+        writer = uuid4().hex if shared else ONLY_WRITER
+        self._revisions = Revisions(self._collections.by_name[REVISIONS], writer)
+        self._cache = IndexCache(scopes_kept)
+        self._lock = RLock()
+        self._closed = False
+
+    @property
+    def encoder(self) -> Encoder:
+        """Give the encoder that made this store's vectors."""
+        return self._encoder
+
+    def commit(self, scope: Scope, changes: Changes) -> None:
+        """Write one run's changes: what is new first, then what it marks, then what it settles. Idempotent.
+
+        Raises:
+            StoreError: The store cannot write; nothing old is lost.
+            InvalidMessages: A text is not valid Unicode.
+        """
+        self._require_open()
+        batches = self._batches(scope, changes)
+        with self._lock, translated(self.location), ExitStack() as failed:
+            self._require_open()
+            failed.callback(self._cache.drop, scope)  # how much a failed commit has written is not known
+            revision = self._write(scope, batches, changes.settled)
+            index = self._cache.get(scope)
+            if index and self._revisions.only_mine_since(index.revision, revision):
+                self._cache.keep(scope, _grown(index, batches, revision))
+                failed.pop_all()
+
+    def index(self, scope: Scope) -> ScopeIndex:
+        """Give everything of a scope, ready for search, as of the last commit of any process.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
+        self._require_open()
+        index = self._cache.get(scope)
+        if index and not self._shared:
+            return index
+        with self._lock, translated(self.location):
+            index = self._cache.get(scope)
+            if index and (not self._shared or index.revision == self._revisions.read(scope)):
+                return index
+            index = self._filled(scope)
+            self._cache.keep(scope, index)
+            return index
+
+    def decisions(self, scope: Scope) -> list[Decision]:
+        """Give the audit trail of a scope, oldest first."""
+        return self._read_sorted(scope, DECISIONS)
+
+    def pendings(self, scope: Scope) -> list[Pending]:
+        """Give the turns whose later steps are not done, oldest first."""
+        return self._read_sorted(scope, PENDINGS)
+
+    def close(self) -> None:
+        """Let go of the store. Closing twice is harmless."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            self._client.close()
+            if self._on_close:
+                self._on_close()
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise StoreError(f"the store {self.location!r} is closed: open it again")
+
+    def _batches(self, scope: Scope, changes: Changes) -> list[Batch[Any]]:
+        """Give what a commit writes, in its order; texts whose vectors are not known are encoded together."""
+        parts = [(kind, kind.distinct(getattr(changes, kind.name))) for kind in (*SEARCHABLE, DECISIONS, PENDINGS)]
+        parts = [(kind, items) for kind, items in [*parts, (RECORDS, RECORDS.distinct(changes.changed))] if items]
+        vectors = self._vectors(scope, [(kind, items) for kind, items in parts if kind in SEARCHABLE])
+        return [
+            Batch(
+                kind, items, np.stack([vectors[kind.text_of(item)] for item in items]) if kind in SEARCHABLE else None
+            )
+            for kind, items in parts
+        ]
+
+    def _vectors(self, scope: Scope, parts: Sequence[tuple[Kind[Any], Sequence[Any]]]) -> dict[str, Vectors]:
+        index = self._cache.get(scope)
+        vectors = _known_vectors(index, parts) if index else {}
+        texts = dict.fromkeys(kind.text_of(item) for kind, items in parts for item in items)
+        unknown = [text for text in texts if text not in vectors]
+        return vectors | dict(zip(unknown, self._encoder.encode(unknown) if unknown else (), strict=True))
+
+    def _write(self, scope: Scope, batches: Sequence[Batch[Any]], settled: Sequence[str]) -> str:
+        for batch in batches:
+            self._collections.write(scope, batch.kind, batch.items, batch.vectors)
+        revision = self._revisions.renew(scope)
+        self._collections.remove(scope, PENDINGS, settled)
+        return revision
+
+    def _filled(self, scope: Scope) -> ScopeIndex:
+        index = ScopeIndex(self._revisions.read(scope))  # read first: a commit during the filling makes it outdated
+        for kind in SEARCHABLE:
+            for items, vectors in self._collections.read_with_vectors(scope, kind):
+                index.shelf(kind).put(items, vectors)
+        return index
+
+    def _read_sorted(self, scope: Scope, kind: Kind[T]) -> list[T]:
+        with translated(self.location):
+            self._require_open()
+            return sorted(self._collections.read(scope, kind), key=kind.place_of)
+
+
+def _known_vectors(index: ScopeIndex, parts: Sequence[tuple[Kind[Any], Sequence[Any]]]) -> dict[str, Vectors]:
+    """Give the vectors of texts that stand in the index already, such as those of records whose status changes."""
+    vectors: dict[str, Vectors] = {}
+    for kind, items in parts:
+        shelf = index.shelf(kind)
+        for item in items:
+            held = shelf.get(kind.id_of(item))
+            if held is not None and kind.text_of(held) == kind.text_of(item):
+                vectors[kind.text_of(item)] = shelf.vectors[shelf.position(kind.id_of(item))]
+    return vectors
+
+
+def _grown(index: ScopeIndex, batches: Sequence[Batch[Any]], revision: str) -> ScopeIndex:
+    grown = index.at(revision)
+    for batch in batches:
+        if batch.vectors is not None:
+            grown = grown.put(batch.kind, batch.items, batch.vectors)
+    return grown

@@ -1,0 +1,333 @@
+"""The chat adapter, through the real client, over a real socket."""
+
+import threading
+
+import pytest
+from langchain_core.caches import InMemoryCache
+from langchain_core.globals import set_llm_cache
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+
+from langgraph_engram.errors import ModelUnavailable
+from langgraph_engram.models.chat import ChatModel
+from langgraph_engram.settings import ChatSettings
+from langgraph_engram.testing import FakeServer, Reply
+
+GOOD = '{"label": "news", "confidence": 0.5}'
+BAD = '{"label": "gossip"}'
+
+
+def test_a_text_question_gives_text(chat_of, tell):
+    """Thoughts are left out, and the server's tokens are counted."""
+    with FakeServer([Reply("<think>hm</think>Hello.")]) as server:
+        asked = chat_of(server).ask(tell())
+
+    assert asked.answer == "Hello."
+    assert (asked.usage.calls, asked.usage.prompt_tokens, asked.usage.completion_tokens) == (1, 7, 3)
+    assert (asked.usage.asked, asked.usage.model, asked.usage.node) == (1, "openai:fake", "")
+
+
+def test_tokens_are_estimated_where_the_server_counts_none(chat_of, tell):
+    """Four characters are a token."""
+    with FakeServer([Reply("x" * 40, usage=False)]) as server:
+        asked = chat_of(server).ask(tell("y" * 80))
+
+    assert (asked.usage.prompt_tokens, asked.usage.completion_tokens) == (20, 10)
+
+
+@pytest.mark.parametrize("method", ["json_schema", "function_calling", "json_object_schema", "json_prompt"])
+def test_each_method_gives_a_validated_answer(method, chat_of, ask_note, note):
+    """Each way of asking for JSON works, and sends the schema in one place at least."""
+    with FakeServer([Reply(GOOD)]) as server:
+        asked = chat_of(server, structured_methods=[method]).ask(ask_note())
+
+    assert asked.answer == note(label="news", confidence=0.5)
+    assert '"gossip"' not in str(server.requests)
+    assert "confidence" in str(server.requests[0])
+
+
+def test_a_refused_method_is_skipped_and_the_working_one_remembered(chat_of, ask_note):
+    """A server like llama-cpp-python's costs one refused call, once."""
+    with FakeServer(refuses=["json_schema"], otherwise=Reply(GOOD)) as server:
+        model = chat_of(server)
+        first, second = model.ask(ask_note()), model.ask(ask_note())
+
+    assert first.answer == second.answer
+    assert (first.usage.calls, second.usage.calls) == (2, 1)
+    assert (first.usage.repaired, first.usage.invalid) == (0, 0)
+
+
+def test_a_server_that_knows_no_method_is_asked_in_words(chat_of, ask_note):
+    """The prompt's own words are the last way."""
+    with FakeServer(refuses=["json_schema", "tools", "json_object"], otherwise=Reply(f"Well: {GOOD}")) as server:
+        asked = chat_of(server).ask(ask_note())
+
+    assert asked.answer is not None
+    assert asked.usage.calls == 4
+    assert "response_format" not in server.requests[-1]
+
+
+def test_a_bad_answer_is_repaired_once(chat_of, ask_note):
+    """The model sees its answer, what is wrong with it, and the schema."""
+    with FakeServer([Reply(BAD), Reply(GOOD)]) as server:
+        asked = chat_of(server).ask(ask_note())
+
+    assert asked.answer is not None
+    assert (asked.usage.calls, asked.usage.repaired, asked.usage.invalid) == (2, 1, 0)
+    *_, bad, repair = server.requests[1]["messages"]
+    assert bad == {"role": "assistant", "content": BAD}
+    assert "label: Input should be 'news' or 'chat'" in repair["content"]
+
+
+def test_an_answer_that_stays_bad_is_a_failure_of_this_question(chat_of, ask_note):
+    """One repair by the method that works, then a typed failure; siblings are not lost."""
+    with FakeServer([Reply(GOOD), Reply(BAD), Reply("no"), Reply(GOOD)]) as server:
+        model = chat_of(server, concurrency=1)
+        asked = model.ask_all([ask_note("one"), ask_note("two"), ask_note("three")])
+
+    assert [one.failure and one.failure.kind for one in asked] == [None, "invalid", None]
+    assert (asked[1].usage.calls, asked[1].usage.invalid, asked[1].usage.repaired) == (2, 1, 0)
+
+
+def test_a_method_that_is_answered_in_prose_is_left(chat_of, ask_note):
+    """A server that takes a response format and ignores it: the next method is tried in the same question."""
+    with FakeServer([Reply("Hm."), Reply("Hm."), Reply(GOOD)], otherwise=Reply(GOOD)) as server:
+        model = chat_of(server)
+        first, second = model.ask(ask_note()), model.ask(ask_note())
+
+    assert first.answer is not None
+    assert (first.usage.calls, first.usage.repaired, second.usage.calls) == (3, 1, 1)
+    assert "tools" in server.requests[-1]
+
+
+def test_a_method_that_needs_repair_again_and_again_is_left(chat_of, ask_note):
+    """Two first answers that are invalid are enough, if no answer was ever right at once."""
+    with FakeServer([Reply("Hm."), Reply(GOOD), Reply("Hm."), Reply(GOOD)], otherwise=Reply(GOOD)) as server:
+        model = chat_of(server)
+        asked = [model.ask(ask_note()) for _ in range(3)]
+
+    assert [one.usage.calls for one in asked] == [2, 2, 1]
+    assert "tools" in server.requests[-1]
+
+
+def test_a_weak_model_is_not_hunted_through_all_methods_twice(chat_of, ask_note):
+    """When every method was answered badly, the first is kept, and later questions cost two calls."""
+    with FakeServer(otherwise=Reply("Hm.")) as server:
+        model = chat_of(server)
+        first, second = model.ask(ask_note()), model.ask(ask_note())
+
+    assert (first.usage.calls, second.usage.calls) == (8, 2)
+    assert second.failure is not None
+    assert second.failure.kind == "invalid"
+
+
+@pytest.mark.parametrize("method", ["json_schema", "function_calling", "json_prompt"])
+def test_a_cut_off_answer_says_so(method, chat_of, ask_note):
+    """It is not asked for again: the same limit would cut it again."""
+    with FakeServer([Reply('{"label": "ne', finish_reason="length")]) as server:
+        asked = chat_of(server, structured_methods=[method]).ask(ask_note())
+
+    assert asked.failure is not None
+    assert asked.failure.kind == "too_long"
+    assert "cut off" in asked.failure.reason
+    assert (asked.usage.calls, asked.usage.completion_tokens, asked.usage.invalid) == (1, 3, 1)
+
+
+def test_a_rate_limit_is_waited_for(chat_of, tell, pauses):
+    """The server says how long; every attempt is counted."""
+    with FakeServer([Reply(status=429, retry_after=7), Reply("Hello.")]) as server:
+        asked = chat_of(server).ask(tell())
+
+    assert asked.answer == "Hello."
+    assert asked.usage.calls == len(server.requests) == 2
+    assert len(pauses) == 1
+    assert pauses[0] == pytest.approx(7, abs=0.01)
+
+
+def test_a_server_that_asks_for_an_hour_is_not_waited_for(chat_of, tell, pauses):
+    """The failure says why."""
+    with FakeServer([Reply(status=429, retry_after=3600, error="come back later")]) as server:
+        asked = chat_of(server).ask(tell())
+
+    assert asked.failure is not None
+    assert asked.failure.kind == "rate_limited"
+    assert "come back later" in asked.failure.reason
+    assert pauses == []
+
+
+def test_pauses_grow(chat_of, tell, pauses):
+    """Four further attempts, each after a longer pause."""
+    with FakeServer() as server:
+        asked = chat_of(server, retries=4).ask(tell())
+
+    assert asked.failure is not None
+    assert asked.failure.kind == "unreachable"
+    assert asked.usage.calls == len(server.requests) == 5
+    assert [round(pause - 0.25) for pause in pauses[1:]] == [1, 2, 4]
+
+
+def test_a_broken_connection_is_made_again(chat_of, tell):
+    """A server that hangs up once is asked again."""
+    with FakeServer([Reply(hangs_up=True), Reply("Hello.")]) as server:
+        asked = chat_of(server).ask(tell())
+
+    assert asked.answer == "Hello."
+    assert asked.usage.calls == 2
+
+
+def test_a_slow_server_is_a_timeout(chat_of, tell):
+    """The client's own time-out ends the wait, and is tried again."""
+    with FakeServer(otherwise=Reply("Hello.", after_seconds=30)) as server:
+        asked = chat_of(server, timeout=0.1, retries=1).ask(tell())
+
+    assert asked.failure is not None
+    assert asked.failure.kind == "timeout"
+    assert asked.usage.calls == 2
+
+
+def test_nobody_there_is_found_out_quickly(chat_of, tell, pauses):
+    """One further attempt, a moment later."""
+    with FakeServer() as server:
+        gone = server.url
+
+    asked = chat_of(gone, retries=4).ask(tell())
+
+    assert asked.failure is not None
+    assert asked.failure.kind == "unreachable"
+    assert asked.usage.calls == 2
+    assert sum(pauses) < 1
+
+
+@pytest.mark.parametrize(("status", "kind"), [(401, "refused"), (404, "refused"), (413, "too_long")])
+def test_what_will_not_pass_is_not_tried_again(status, kind, chat_of, ask_note):
+    """One call, no other method, no pause."""
+    with FakeServer([Reply(status=status, error="no")]) as server:
+        asked = chat_of(server).ask(ask_note())
+
+    assert asked.failure is not None
+    assert asked.failure.kind == kind
+    assert len(server.requests) == 1
+
+
+def test_a_bare_server_error_may_be_the_methods_fault(chat_of, ask_note):
+    """While no method is known to work, a method that meets status 500 twice is left for the next."""
+    with FakeServer([Reply(status=500), Reply(status=500), Reply(GOOD)]) as server:
+        asked = chat_of(server).ask(ask_note())
+
+    assert asked.answer is not None
+    assert "tools" in server.requests[-1]
+
+
+def test_a_model_that_refuses_a_temperature_gets_none(chat_of, tell):
+    """OpenAI's reasoning models take their own alone."""
+    refusal = Reply(status=400, error="Unsupported value: 'temperature' does not support 0 with this model.")
+    with FakeServer([refusal, Reply("Hello."), Reply("Hello.")]) as server:
+        model = chat_of(server)
+        first, second = model.ask(tell()), model.ask(tell())
+
+    assert first.answer == second.answer == "Hello."
+    assert ["temperature" in request for request in server.requests] == [True, False, False]
+
+
+def test_order_is_kept_and_so_many_are_in_flight(chat_of, ask_note, tell):
+    """Answers come in the order of the questions, whoever is quicker; never more at once than allowed."""
+    script = [Reply("0")] + [Reply(str(place), after_seconds=0.05) for place in range(1, 9)]
+    with FakeServer(script) as server:
+        asked = chat_of(server, concurrency=3).ask_all([tell(str(place)) for place in range(9)])
+
+    told = {request["messages"][0]["content"]: reply.content for request, reply in zip(server.requests, script)}
+    assert [one.answer for one in asked] == [told[str(place)] for place in range(9)]
+    assert 2 <= server.most_at_once <= 3
+
+
+def test_questions_of_one_batch_do_not_hunt_side_by_side(chat_of, ask_note):
+    """The first goes alone until a method is known: refusals are met once."""
+    with FakeServer(refuses=["json_schema"], otherwise=Reply(GOOD)) as server:
+        asked = chat_of(server).ask_all([ask_note(str(place)) for place in range(6)])
+
+    assert all(one.answer for one in asked)
+    assert [one.usage.calls for one in asked] == [2, 1, 1, 1, 1, 1]
+
+
+def test_trouble_that_all_would_meet_is_met_once(chat_of, ask_note):
+    """No access: one call, and the same failure for each question."""
+    with FakeServer(otherwise=Reply(status=401, error="bad key")) as server:
+        asked = chat_of(server).ask_all([ask_note(str(place)) for place in range(5)])
+
+    assert len(server.requests) == 1
+    assert {one.failure for one in asked} == {asked[0].failure}
+    assert [one.usage.calls for one in asked] == [1, 0, 0, 0, 0]
+    assert sum(one.usage.asked for one in asked) == 5
+
+
+def test_nothing_asked_is_nothing_answered(chat_of):
+    """No questions cost nothing."""
+    with FakeServer() as server:
+        asked = chat_of(server).ask_all([])
+
+    assert asked == []
+    assert server.requests == []
+
+
+def test_any_chat_model_will_do(ask_note, tell):
+    """One without tools or response formats is asked in words."""
+    chat = GenericFakeChatModel(messages=iter([AIMessage(GOOD), AIMessage("Hello.")]))
+    model = ChatModel(chat, "generic", ChatSettings())
+
+    answers = [model.ask(ask_note()).answer, model.ask(tell()).answer]
+
+    assert answers[0].label == "news"
+    assert answers[1] == "Hello."
+
+
+def test_a_chat_model_that_cannot_be_built_is_a_refusal(ask_note):
+    """`check` raises; `ask` does not."""
+
+    def build():
+        raise ModelUnavailable("set a key")
+
+    model = ChatModel(build, "openai:fake", ChatSettings())
+
+    asked = model.ask_all([ask_note(), ask_note()])
+
+    assert [one.failure.kind for one in asked] == ["refused", "refused"]
+    assert [one.usage.calls for one in asked] == [0, 0]
+    with pytest.raises(ModelUnavailable, match="set a key"):
+        model.check()
+
+
+def test_a_mistake_in_code_is_not_hidden(tell):
+    """Only what servers do is a failure of a question."""
+    chat = GenericFakeChatModel(messages=iter([]))
+
+    with pytest.raises(RuntimeError):
+        ChatModel(chat, "generic", ChatSettings()).ask(tell())
+
+
+def test_a_reply_from_the_cache_costs_nothing(chat_of, tell):
+    """LangChain's cache, where a user switches it on, is no call."""
+    set_llm_cache(InMemoryCache())
+    try:
+        with FakeServer([Reply("Hello.")]) as server:
+            model = chat_of(server)
+            first, second = model.ask(tell()), model.ask(tell())
+    finally:
+        set_llm_cache(None)
+
+    assert first.answer == second.answer
+    assert (first.usage.calls, second.usage.calls, second.usage.prompt_tokens) == (1, 0, 0)
+
+
+def test_threads_may_share_a_model(chat_of, ask_note):
+    """Questions asked from many threads at once each get an answer, and the gate holds for all of them."""
+    answers = []
+    with FakeServer(refuses=["json_schema"], otherwise=Reply(GOOD, after_seconds=0.01)) as server:
+        model = chat_of(server, concurrency=2)
+        threads = [threading.Thread(target=lambda: answers.append(model.ask(ask_note()).answer)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    assert len([answer for answer in answers if answer]) == 8
+    assert server.most_at_once <= 2

@@ -1,0 +1,135 @@
+"""Give stores of each sort, scopes of their own, and one commit that holds something of every kind."""
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from langgraph_engram.encoders.hashing import HashingEncoder
+from langgraph_engram.schema import Boundary, Decision, Event, Pending, Record, Scope, Synthesis, Turn
+from langgraph_engram.stores.opening import open_store
+from langgraph_engram.stores.store import Changes, Store
+
+StartServer = Callable[[], tuple[str, "subprocess.Popen[bytes]"]]
+NOON = datetime(2024, 5, 7, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def encoder() -> HashingEncoder:
+    return HashingEncoder(64)
+
+
+@pytest.fixture
+def scope() -> Scope:
+    """A scope that no other test has."""
+    return Scope(user_id=uuid4().hex)
+
+
+@pytest.fixture(scope="session")
+def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartServer]:
+    """Start a real Chroma server on loopback, over an empty folder; gives its URL and its process."""
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def start() -> tuple[str, "subprocess.Popen[bytes]"]:
+        folder = tmp_path_factory.mktemp("server")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        command = [str(Path(sys.executable).parent / "chroma"), "run", "--path", str(folder), "--host", "127.0.0.1"]
+        process = subprocess.Popen(
+            [*command, "--port", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        processes.append(process)
+        wait_for(f"http://127.0.0.1:{port}/api/v2/heartbeat", process)
+        return f"http://127.0.0.1:{port}", process
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(scope="session")
+def server(start_server: StartServer) -> str:
+    """The URL of a Chroma server that all tests share."""
+    return start_server()[0]
+
+
+def wait_for(url: str, process: "subprocess.Popen[bytes]") -> None:
+    for _ in range(300):
+        assert process.poll() is None, "the Chroma server did not start"
+        try:
+            httpx.get(url, timeout=1).raise_for_status()
+        except httpx.HTTPError:
+            time.sleep(0.1)
+        else:
+            return
+    raise AssertionError("the Chroma server does not answer")
+
+
+@pytest.fixture(params=["folder", "server"])
+def durable(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The location of a store that outlives its openers."""
+    return str(request.getfixturevalue("server")) if request.param == "server" else str(tmp_path / "store")
+
+
+@pytest.fixture(params=["folder", "memory:", "server"])
+def store(request: pytest.FixtureRequest, tmp_path: Path, encoder: HashingEncoder) -> Iterator[Store]:
+    """An open store of each sort."""
+    location = {"folder": str(tmp_path / "store"), "memory:": "memory:"}.get(request.param)
+    opened = open_store(location or request.getfixturevalue("server"), encoder)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def turn() -> Callable[..., Turn]:
+    """Make a turn of a session that starts at noon, a minute a turn."""
+
+    def make(seq: int, text: str = "I went camping by the lake.", **fields: object) -> Turn:
+        known = {"turn_id": f"t{seq}", "session_id": "s1", "role": "user", "speaker": "Ana"}
+        return Turn.model_validate(
+            {**known, "seq": seq, "text": text, "said_at": NOON + timedelta(minutes=seq), **fields}
+        )
+
+    return make
+
+
+@pytest.fixture
+def record() -> Callable[..., Record]:
+    """Make a record of a session that starts at noon, a minute a record."""
+
+    def make(seq: int, content: str = "Ana went camping by the lake.", **fields: object) -> Record:
+        known = {"record_id": f"r{seq}", "session_id": "s1", "event_id": "e0", "source_turn_ids": [f"t{seq}"]}
+        return Record.model_validate(
+            {**known, "seq": seq, "content": content, "mentioned_at": NOON + timedelta(minutes=seq), **fields}
+        )
+
+    return make
+
+
+@pytest.fixture
+def everything(turn: Callable[..., Turn], record: Callable[..., Record]) -> Changes:
+    """One commit with something of every kind, odd text and odd times among it."""
+    zone = NOON + timedelta(microseconds=123456)
+    full = {"memory_type": "episodic", "keywords": ["camp", "Zürich"], "event_start": zone, "location": "lake"}
+    return Changes(
+        turns=[turn(0), turn(1, "", captions=["a tent", "🏕"]), turn(2, "x\x00y", said_at=None)],
+        events=[Event(event_id="e0", session_id="s1", seq=0, kind="event", turn_ids=["t0", "t1"], topics=["camp"])],
+        boundaries=[Boundary(boundary_id="b0", session_id="s1", to_event_id="e0", kind="opening", text="It begins.")],
+        records=[record(0, **full), record(1, "Ana swims.", valid_from=datetime(2024, 1, 1))],
+        syntheses=[Synthesis(synthesis_id="y0", text="Ana likes lakes.", covered_record_ids=["r0", "r1"])],
+        decisions=[Decision(decision_id="d0", run_id="x", pair=["r0", "r1"], jaccard=0.5, cosine=1, action="MERGE")],
+        pendings=[
+            Pending(
+                pending_id="p0", run_id="x", session_id="s1", turn_ids=["t2"], step="extract", reason="", since=NOON
+            )
+        ],
+    )

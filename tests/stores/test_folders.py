@@ -1,0 +1,185 @@
+"""A store in a folder: one process at a time, shared within it, and nothing lost when it dies."""
+
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from langgraph_engram.encoders.hashing import HashingEncoder
+from langgraph_engram.errors import EncoderMismatch, EncoderUnavailable, StoreError, StoreLocked, StoreUnwritable
+from langgraph_engram.schema import Scope
+from langgraph_engram.stores.chroma import ChromaStore
+from langgraph_engram.stores.clients import open_memory
+from langgraph_engram.stores.opening import open_store
+from langgraph_engram.stores.store import Changes
+
+PREAMBLE = """
+import sys
+from langgraph_engram.encoders.hashing import HashingEncoder
+from langgraph_engram.errors import StoreLocked
+from langgraph_engram.schema import Scope, Turn
+from langgraph_engram.stores.chroma import ChromaStore
+from langgraph_engram.stores.clients import open_memory
+from langgraph_engram.stores.opening import open_store
+from langgraph_engram.stores.store import Changes
+"""
+
+
+def python(script: str, folder: Path) -> "subprocess.Popen[str]":
+    """Start another process that runs `script` with the folder as its argument."""
+    command = [sys.executable, "-c", PREAMBLE + textwrap.dedent(script), str(folder)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_a_second_process_is_refused_at_once(tmp_path, encoder):
+    """It is told which folder, and how several processes can share one; a store let go of can be had."""
+    script = """
+        try:
+            open_store(sys.argv[1], HashingEncoder(64)).close()
+            print("opened")
+        except StoreLocked as error:
+            print(error)
+    """
+    store = open_store(tmp_path / "store", encoder)
+    refused, _ = python(script, tmp_path / "store").communicate(timeout=60)
+    store.close()
+
+    opened, _ = python(script, tmp_path / "store").communicate(timeout=60)
+
+    assert str(tmp_path / "store") in refused
+    assert "chroma run --path" in refused
+    assert "ENGRAM_STORE=http://localhost:8000" in refused
+    assert opened == "opened\n"
+
+
+def test_a_killed_process_loses_nothing_it_acknowledged(tmp_path, encoder):
+    """Every commit that returned is there, whole, and the folder can be had at once."""
+    script = """
+        store = open_store(sys.argv[1], HashingEncoder(64))
+        for place in range(10_000):
+            turns = [Turn(turn_id=f"{place}-{seq}", session_id=str(place), seq=seq, role="user", speaker="Ana",
+                          text=f"turn {place} {seq}") for seq in range(5)]
+            store.commit(Scope(user_id="ana"), Changes(turns=turns))
+            print(place, flush=True)
+    """
+    process = python(script, tmp_path / "store")
+    assert process.stdout
+    acknowledged = [process.stdout.readline() for _ in range(12)]
+    process.kill()
+    acknowledged += process.stdout.read().splitlines(keepends=True)
+    process.communicate()
+
+    store = open_store(tmp_path / "store", encoder)
+    index = store.index(Scope(user_id="ana"))
+
+    complete = [line for line in acknowledged if line.endswith("\n")]
+    assert len(complete) >= 12
+    for line in complete:
+        assert [turn.seq for turn in index.session_turns(line.strip())] == [0, 1, 2, 3, 4]
+    assert len(index.turns.vectors) == len(index.turns)
+    store.close()
+
+
+def test_openers_in_one_process_share_a_store(tmp_path, encoder, scope, turn):
+    """What one writes the other reads; the last to close lets go, and closing twice counts once."""
+    (tmp_path / "link").symlink_to(tmp_path / "store")
+    one, other = open_store(tmp_path / "store", encoder), open_store(str(tmp_path / "link"), HashingEncoder(64))
+
+    one.commit(scope, Changes(turns=[turn(0)]))
+    one.close()
+    one.close()
+
+    assert [item.turn_id for item in other.index(scope).turns.items] == ["t0"]
+    with pytest.raises(StoreError, match="closed"):
+        one.index(scope)
+    other.close()
+
+
+def test_openers_in_one_process_use_one_encoder(tmp_path, encoder):
+    """A second encoder is refused, and counts for nothing."""
+    store = open_store(tmp_path / "store", encoder)
+
+    with pytest.raises(EncoderMismatch, match=r"'hashing-64'.*'hashing-32'"):
+        open_store(tmp_path / "store", HashingEncoder(32))
+
+    store.close()
+    with pytest.raises(EncoderMismatch, match=r"'hashing-64'.*'hashing-32'"):
+        open_store(tmp_path / "store", HashingEncoder(32))
+
+
+def test_threads_may_write_and_read_at_once(tmp_path, encoder, scope, turn):
+    """Nothing is lost, and whatever a reader is given fits together."""
+    store = open_store(tmp_path / "store", encoder)
+
+    def write(seq):
+        store.commit(scope, Changes(turns=[turn(seq, f"turn {seq}")]))
+
+    def read(_):
+        index = store.index(scope)
+        return (
+            len(index.turns) == len(index.turns.vectors) == len(index.turns.bm25(["turn"])) == len(index.turns.order())
+        )
+
+    with ThreadPoolExecutor(4) as pool:
+        written, fits = pool.map(write, range(12)), list(pool.map(read, range(200)))
+        list(written)
+
+    assert all(fits)
+    assert sorted(item.seq for item in store.index(scope).turns.items) == list(range(12))
+    store.close()
+
+
+def test_the_scope_used_longest_ago_is_read_again(encoder, turn):
+    """More scopes than are kept in the process are no fewer in the store."""
+    client, _ = open_memory()
+    store = ChromaStore(client, encoder, location="here", scopes_kept=2)
+    ana, ben, cem = scopes = [Scope(user_id=name) for name in ("ana", "ben", "cem")]
+    for scope in scopes:
+        store.commit(scope, Changes(turns=[turn(0, scope.user_id)]))
+
+    first, second, again = store.index(ana), store.index(ben), store.index(ana)
+    third = store.index(cem)
+
+    assert again is first
+    assert store.index(ben) is not second
+    assert store.index(cem) is third
+    assert [store.index(scope).turns.items[0].text for scope in scopes] == ["ana", "ben", "cem"]
+    store.close()
+
+
+@pytest.mark.parametrize("path", ["file", "file/below"])
+def test_a_file_is_no_folder(tmp_path, encoder, path):
+    """The error names the path and says what to do."""
+    (tmp_path / "file").write_text("not a store")
+
+    with pytest.raises(StoreUnwritable, match=r"file.*choose a folder"):
+        open_store(tmp_path / path, encoder)
+
+    assert (tmp_path / "file").read_text() == "not a store"
+
+
+def test_an_opening_that_fails_leaves_nothing(tmp_path):
+    """An encoder that cannot be had is found out before anything is written."""
+
+    class Missing(HashingEncoder):
+        @property
+        def name(self) -> str:
+            raise EncoderUnavailable("no weights")
+
+    with pytest.raises(EncoderUnavailable):
+        open_store(tmp_path / "a" / "store", Missing())
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_no_store_is_told(tmp_path, encoder):
+    """A damaged database is an error of ours, and the lock is let go."""
+    (tmp_path / "chroma.sqlite3").write_text("this is no database, but it is long enough to look like one" * 20)
+
+    for _ in range(2):
+        with pytest.raises(StoreError) as caught:
+            open_store(tmp_path, encoder)
+        assert not isinstance(caught.value, StoreLocked)

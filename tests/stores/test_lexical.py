@@ -1,0 +1,97 @@
+"""BM25 over posting lists gives the library's own scores."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rank_bm25 import BM25Okapi
+
+from langgraph_engram.stores.lexical import K1, B, LexicalIndex
+
+TERMS = st.sampled_from("abcdefgh")
+DOCUMENTS = st.lists(st.lists(TERMS, max_size=8), max_size=12)
+
+
+class Reference(BM25Okapi):
+    """The library's own loop over every document, with the idf that is never negative."""
+
+    def _calc_idf(self, nd):
+        for term, containing in nd.items():
+            self.idf[term] = math.log(1 + (self.corpus_size - containing + 0.5) / (containing + 0.5))
+
+
+def expected(documents, query):
+    if not any(documents):
+        return np.zeros(len(documents))
+    return Reference(documents, k1=K1, b=B).get_scores(query)
+
+
+@given(documents=DOCUMENTS, query=st.lists(TERMS, max_size=5))
+def test_scores_are_the_library_s_own(documents, query):
+    """Whatever the documents, empty ones among them, and the query, repeats in it."""
+    index = LexicalIndex(documents)
+
+    scores = index.get_scores(query)
+
+    assert scores == pytest.approx(expected(documents, query), abs=1e-12)
+    assert (scores >= 0).all()
+
+
+@settings(max_examples=60)
+@given(
+    batches=st.lists(DOCUMENTS, max_size=4),
+    changes=st.lists(st.tuples(st.integers(0, 50), st.lists(TERMS, max_size=8)), max_size=6),
+    query=st.lists(TERMS, max_size=5),
+)
+def test_documents_may_be_added_and_replaced(batches, changes, query):
+    """However the documents came to be what they are, the scores are those of an index built at once."""
+    documents = [document for batch in batches for document in batch]
+    index = LexicalIndex()
+
+    for batch in batches:
+        index.extend(batch)
+    for place, document in changes if documents else []:
+        index.replace(place % len(documents), document)
+        documents[place % len(documents)] = document
+
+    assert index.get_scores(query) == pytest.approx(expected(documents, query), abs=1e-12)
+
+
+@given(first=DOCUMENTS, second=DOCUMENTS, third=DOCUMENTS, query=st.lists(TERMS, max_size=5))
+def test_forks_go_their_own_ways(first, second, third, query):
+    """What is added to an index or to a fork of it is not seen by the other."""
+    index = LexicalIndex(first)
+
+    one, other = index.fork(), index.fork()
+    one.extend(second)
+    other.extend(third)
+    if third:
+        other.replace(0, ["a", "z"])
+
+    changed = [["a", "z"], *[*first, *third][1:]] if third else first
+    for lexical, documents in ((index, first), (one, [*first, *second]), (other, changed)):
+        assert lexical.get_scores(query) == pytest.approx(expected(documents, query), abs=1e-12)
+
+
+@pytest.mark.parametrize("documents", [[], [[]], [["a"]], [["a"], []], [["a"], ["b"]]])
+def test_small_corpora_are_scored(documents):
+    """No documents, one or two: a score each, above 0 where the term is."""
+    scores = LexicalIndex(documents).get_scores(["a"])
+
+    assert [score > 0 for score in scores] == ["a" in document for document in documents]
+
+
+def test_a_term_of_every_document_still_counts():
+    """The library's own idf would be negative here."""
+    index = LexicalIndex([["a", "b"], ["a"], ["a"]])
+
+    assert (index.get_scores(["a"]) > 0).all()
+
+
+def test_chosen_documents_are_scored_in_the_order_asked_for():
+    """The library's other way of asking gives the same scores."""
+    index = LexicalIndex([["a"], ["b"], ["a", "b"]])
+
+    assert index.get_batch_scores(["a"], [2, 1, 0]) == index.get_scores(["a"])[[2, 1, 0]].tolist()

@@ -1,0 +1,114 @@
+"""A store on a server: several processes at once, each sees what the others wrote."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from langgraph_engram.errors import InvalidSetting, StoreUnreachable
+from langgraph_engram.stores import revisions
+from langgraph_engram.stores.opening import open_store
+from langgraph_engram.stores.store import Changes
+
+OTHER_PROCESS = """
+import sys
+from langgraph_engram.encoders.hashing import HashingEncoder
+from langgraph_engram.schema import Scope, Turn
+from langgraph_engram.stores.opening import open_store
+from langgraph_engram.stores.store import Changes
+store = open_store(sys.argv[1], HashingEncoder(64))
+turn = Turn(turn_id="theirs", session_id="s1", seq=0, role="user", speaker="Ben", text="Hello")
+store.commit(Scope(user_id=sys.argv[2]), Changes(turns=[turn]))
+store.close()
+"""
+
+
+@pytest.fixture
+def pair(server, encoder):
+    """Two clients of one server, as two processes have."""
+    stores = [open_store(server, encoder), open_store(server + "/", encoder)]
+    yield stores
+    for store in stores:
+        store.close()
+
+
+def ids(store, scope):
+    return [turn.turn_id for turn in store.index(scope).turns.items]
+
+
+def test_another_process_s_commit_is_seen(server, encoder, scope, turn):
+    """An index that was filled before is filled again."""
+    store = open_store(server, encoder)
+    store.commit(scope, Changes(turns=[turn(0)]))
+    assert ids(store, scope) == ["t0"]
+
+    subprocess.run([sys.executable, "-c", OTHER_PROCESS, server, scope.user_id], check=True, timeout=60)
+
+    assert ids(store, scope) == ["t0", "theirs"]
+    store.close()
+
+
+def test_writing_does_not_hide_what_another_wrote(pair, scope, turn):
+    """A store that has an index and commits after another did has both commits."""
+    one, other = pair
+    assert ids(one, scope) == ids(other, scope) == []
+
+    one.commit(scope, Changes(turns=[turn(0)]))
+    other.commit(scope, Changes(turns=[turn(1)]))
+
+    assert ids(one, scope) == ids(other, scope) == ["t0", "t1"]
+
+
+def test_an_index_that_is_up_to_date_is_not_filled_again(pair, scope, turn):
+    """Reading costs a comparison."""
+    one, _ = pair
+    one.index(scope)
+    one.commit(scope, Changes(turns=[turn(0)]))
+
+    assert one.index(scope) is one.index(scope)
+
+
+def test_silent_writers_are_swept_away(pair, scope, turn, monkeypatch):
+    """Their rows go, their commits stay, and the other store still sees what is new."""
+    one, other = pair
+    one.commit(scope, Changes(turns=[turn(0)]))
+    assert ids(other, scope) == ["t0"]
+
+    monkeypatch.setattr(revisions, "SILENT_MS", -1)
+    time.sleep(0.01)
+    other.commit(scope, Changes(turns=[turn(1)]))
+    monkeypatch.undo()
+
+    assert ids(one, scope) == ids(other, scope) == ["t0", "t1"]
+    one.commit(scope, Changes(turns=[turn(2)]))
+    assert ids(other, scope) == ["t0", "t1", "t2"]
+
+
+def test_no_server_is_told(encoder):
+    """The error names the URL and how to start one."""
+    with pytest.raises(StoreUnreachable, match=r"127\.0\.0\.1:9'.*chroma run --path"):
+        open_store("http://127.0.0.1:9", encoder)
+
+
+def test_a_server_that_dies_is_told(encoder, scope, turn, start_server):
+    """Reading and writing say that it does not answer; nothing hangs."""
+    url, process = start_server()
+    store = open_store(url, encoder)
+    store.commit(scope, Changes(turns=[turn(0)]))
+    assert ids(store, scope) == ["t0"]
+    process.kill()
+    process.wait()
+
+    for use in (store.index, store.pendings, lambda scope: store.commit(scope, Changes(turns=[turn(1)]))):
+        with pytest.raises(StoreUnreachable, match="chroma run --path"):
+            use(scope)
+
+    store.close()
+
+
+@pytest.mark.parametrize("location", ["ftp://localhost", "http://", "http://host:port", ""])
+def test_a_location_that_means_nothing_is_refused(encoder, location):
+    """Before anything is opened."""
+    with pytest.raises(InvalidSetting):
+        open_store(location, encoder)

@@ -1,0 +1,135 @@
+"""The command line refuses in one line, keeps its exit codes, and costs nothing before a command runs."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from langgraph_engram.cli import run
+from langgraph_engram.commands.failures import BugReport
+
+HEAVY = "torch", "chromadb", "sentence_transformers", "openai", "langgraph", "langchain_core", "numpy", "onnxruntime"
+CALL_MAIN = "from langgraph_engram.cli import main; main()"
+MISUSES = [
+    ["recall"],
+    ["recall", "Where?"],
+    ["recall", "Where?", "--user", " "],
+    ["recall", "Where?", "--user", "ana", "--budget", "0"],
+    ["recall", "Where?", "--user", "ana", "--now", "yesterday"],
+    ["recall", "Where?", "--user", "ana", "--bogus"],
+    ["remember", "there-is-no-such-file.json", "--user", "ana"],
+    ["show", "--user", "ana", "--kind", "zebras"],
+    ["bench"],
+    ["bench", "locomo", "there-is-no-such-file.json"],
+    ["nonsense"],
+]
+
+
+def test_help_imports_nothing_heavy():
+    """Looking a command up loads no library of vectors, stores or models."""
+    code = f"""
+import sys
+from langgraph_engram.cli import run
+code = run(["--help"])
+print(code, [name for name in {HEAVY!r} if name in sys.modules])
+"""
+
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+
+    assert done.stdout.splitlines()[-1] == "0 []"
+
+
+@pytest.mark.parametrize("arguments", MISUSES, ids=" ".join)
+def test_a_misuse_is_one_line_and_code_two(arguments, capsys):
+    """Bad usage and bad input say on one line of stderr what is wrong, and print nothing."""
+    code = run(arguments)
+
+    told = capsys.readouterr()
+    assert code == 2
+    assert told.out == ""
+    assert told.err.startswith("engram: ")
+    assert told.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", MISUSES, ids=" ".join)
+def test_with_json_an_error_is_a_document(arguments, capsys):
+    """The same misuse with --json is one document on stdout beside the line on stderr."""
+    code = run([*arguments, "--json"])
+
+    told = capsys.readouterr()
+    assert code == 2
+    assert list(json.loads(told.out)) == ["error"]
+    assert told.err.count("\n") == 1
+
+
+def test_a_missing_user_is_named():
+    """Who leaves --user out is told so, before anything is opened."""
+    command = [sys.executable, "-c", CALL_MAIN, "status"]
+
+    done = subprocess.run(command, capture_output=True, text=True)
+
+    assert done.returncode == 2
+    assert "--user" in done.stderr
+
+
+def test_json_after_a_bare_dash_dash_is_no_option(capsys):
+    """A question may read "--json": what follows "--" is no option."""
+    code = run(["recall", "--now", "never", "--user", "ana", "--", "--json"])
+
+    assert code == 2
+    assert capsys.readouterr().out == ""
+
+
+def test_the_version_is_told(capsys):
+    """--version tells the distribution's version."""
+    code = run(["--version"])
+
+    assert code == 0
+    assert capsys.readouterr().out.startswith("engram ")
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_an_error_nobody_foresaw_is_called_a_bug(as_json, capsys):
+    """It is told on one line, with its kind and with how to see more."""
+    report = BugReport(as_json)
+
+    report(ZeroDivisionError, ZeroDivisionError("division by\nzero"), None)
+
+    told = capsys.readouterr()
+    assert "this is a bug: ZeroDivisionError: division by zero" in told.err
+    assert "ENGRAM_DEBUG=1" in told.err
+    assert told.err.count("\n") == 1
+    assert bool(told.out) == as_json
+
+
+@pytest.mark.parametrize(("debug", "traced"), [("", False), ("1", True)])
+def test_a_bug_is_traced_when_asked(debug, traced):
+    """The process ends with code 1, and shows a traceback only under ENGRAM_DEBUG."""
+    code = f"import langgraph_engram.cli as cli; cli.run = lambda arguments: 1 // 0; {CALL_MAIN}"
+
+    done = subprocess.run(
+        [sys.executable, "-c", code, "demo"], capture_output=True, text=True, env={**os.environ, "ENGRAM_DEBUG": debug}
+    )
+
+    assert done.returncode == 1
+    assert ("Traceback" in done.stderr) == traced
+    assert "ZeroDivisionError" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="named pipes and SIGINT are POSIX")
+def test_an_interrupt_is_one_line_and_code_130(tmp_path):
+    """Who presses Ctrl-C while a file is read gets one line, no traceback."""
+    pipe = tmp_path / "conversation.json"
+    os.mkfifo(pipe)
+    command = [sys.executable, "-c", CALL_MAIN, "remember", str(pipe), "--user", "ana"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+    with pipe.open("w"):
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=30)
+
+    assert process.returncode == 130
+    assert told == "engram: interrupted\n"

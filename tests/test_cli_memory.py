@@ -1,0 +1,260 @@
+"""The command line remembers, recalls, lists and counts, for people and for programs."""
+
+import gzip
+import json
+
+import pytest
+
+from langgraph_engram.cli import run
+from langgraph_engram.commands.show import COLUMNS, ShownKind
+from langgraph_engram.inspection import Kind
+
+CONVERSATION = {
+    "sessions": [
+        {
+            "session_id": "one",
+            "messages": [
+                {"speaker": "Ana", "text": "I planted three apple trees yesterday.", "said_at": "2024-04-02T09:00:00Z"},
+                {"speaker": "Ben", "text": "How lovely! I keep bees.", "said_at": "2024-04-02T09:01:00Z"},
+            ],
+        },
+        {
+            "session_id": "two",
+            "messages": [
+                {"speaker": "Ana", "text": "My sister Runa lives in Oslo.", "said_at": "2024-06-02T09:00:00Z"}
+            ],
+        },
+    ]
+}
+LOCOMO = [
+    {
+        "sample_id": "pair-1",
+        "conversation": {
+            "speaker_a": "Ana",
+            "speaker_b": "Ben",
+            "session_1_date_time": "9:00 am on 2 April, 2024",
+            "session_1": [
+                {"speaker": "Ana", "dia_id": "D1:1", "text": "I planted three apple trees yesterday."},
+                {"speaker": "Ben", "dia_id": "D1:2", "text": "How lovely! I keep bees."},
+            ],
+        },
+        "qa": [{"question": "What did Ana plant?", "answer": "apple trees", "evidence": ["D1:1"], "category": 4}],
+    }
+]
+
+
+@pytest.fixture
+def engram(tmp_path, capsys, monkeypatch):
+    """Run a command on a store of the test's own; gives the code, stdout and stderr."""
+    monkeypatch.setenv("ENGRAM_STORE", str(tmp_path / "store"))
+    monkeypatch.setenv("ENGRAM_ENCODER", "hashing")
+    monkeypatch.delenv("ENGRAM_MODEL", raising=False)
+    monkeypatch.delenv("ENGRAM_PRESET", raising=False)
+
+    def command(*arguments):
+        capsys.readouterr()
+        code = run(arguments)
+        told = capsys.readouterr()
+        return code, told.out, told.err
+
+    return command
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "conversation.json"
+    path.write_text(json.dumps(CONVERSATION))
+    return str(path)
+
+
+@pytest.fixture
+def kept(engram, file):
+    """A command line whose user Ana has the conversation in memory."""
+    code, _, _ = engram("remember", file, "--user", "ana")
+    assert code == 0
+    return engram
+
+
+def test_a_file_is_remembered(engram, file):
+    """A receipt is one document of counts."""
+    code, out, err = engram("remember", file, "--user", "ana", "--json")
+
+    receipt = json.loads(out)
+    assert (code, err) == (0, "")
+    assert (receipt["stored_turns"], receipt["known_turns"], receipt["pending"]) == (3, 0, 0)
+    assert receipt["usage"]["calls"] == 0
+
+
+def test_what_is_known_is_nothing_new(kept, file):
+    """The same file a second time stores nothing, and says so."""
+    code, out, _ = kept("remember", file, "--user", "ana")
+
+    assert code == 0
+    assert out.splitlines()[0] == "nothing new: all 3 turns were known"
+
+
+def test_a_session_can_be_named(engram, tmp_path):
+    """A file of bare messages is kept under the session that was asked for."""
+    path = tmp_path / "messages.json.gz"
+    path.write_bytes(gzip.compress(json.dumps(CONVERSATION["sessions"][0]["messages"]).encode()))
+
+    engram("remember", str(path), "--user", "ana", "--session", "garden")
+
+    _, out, _ = engram("show", "--user", "ana", "--kind", "turns", "--json")
+    assert {turn["session_id"] for turn in json.loads(out)} == {"garden"}
+
+
+def test_several_sessions_cannot_share_a_name(engram, file):
+    """--session with a file of two sessions is a misuse, and stores nothing."""
+    code, _, err = engram("remember", file, "--user", "ana", "--session", "garden")
+
+    assert code == 2
+    assert "2: leave --session out" in err
+
+
+def test_a_question_is_answered(kept):
+    """An answer comes with its verdict and the evidence that it rests on."""
+    code, out, err = kept("recall", "What did Ana plant?", "--user", "ana", "--json")
+
+    told = json.loads(out)
+    assert (code, err) == (0, "")
+    assert "apple trees" in told["answer"]
+    assert told["verdict"] == "sufficient"
+    assert any("apple trees" in piece["text"] for piece in told["evidence"])
+
+
+def test_an_answer_is_laid_out_for_people(kept):
+    """Without --json: the answer, the verdict, the evidence it cites, the cost, a line each."""
+    code, out, _ = kept("recall", "What did Ana plant?", "--user", "ana")
+
+    lines = out.splitlines()
+    assert code == 0
+    assert "apple trees" in lines[0]
+    assert lines[1] == "sufficient"
+    assert lines[2].lstrip().startswith("[")
+    assert lines[-1] == "cost: no model was called"
+
+
+def test_a_search_has_no_answer(kept):
+    """--search finds evidence within its budget and answers nothing."""
+    _, out, _ = kept("recall", "apple trees", "--user", "ana", "--search", "--budget", "60", "--json")
+
+    found = json.loads(out)
+    assert found["answer"] is None
+    assert found["evidence"]
+    assert sum(-(-len(piece["text"]) // 4) for piece in found["evidence"]) <= 60
+
+
+def test_nothing_is_shown_of_another_user(kept):
+    """Ben's memory is empty although Ana's is not."""
+    code, out, _ = kept("show", "--user", "ben", "--kind", "turns", "--json")
+
+    assert (code, json.loads(out)) == (0, [])
+
+
+def test_another_tenant_and_another_agent_have_memories_of_their_own(kept):
+    """The same user name elsewhere is another memory."""
+    _, tenant, _ = kept("status", "--user", "ana", "--tenant", "elsewhere", "--json")
+    _, agent, _ = kept("status", "--user", "ana", "--agent", "gardener", "--json")
+
+    assert [json.loads(out)["turns"] for out in (tenant, agent)] == [0, 0]
+
+
+@pytest.mark.parametrize("kind", list(ShownKind))
+def test_every_kind_is_listed(kept, kind):
+    """A list has a line for each thing under its titles, with as many cells; JSON has as many things."""
+    _, listed, _ = kept("show", "--user", "ana", "--kind", kind.value)
+    _, document, _ = kept("show", "--user", "ana", "--kind", kind.value, "--json")
+
+    things, lines = json.loads(document), listed.splitlines()
+    assert len(lines) == len(things) + 1 if things else lines == [f"no {kind.value} are kept for ana"]
+    if things:
+        assert lines[0].split("\t") == list(COLUMNS[kind])
+        assert {line.count("\t") for line in lines} == {len(COLUMNS[kind]) - 1}
+
+
+def test_the_kinds_are_those_of_memory():
+    """The command line lists what the facade can show, no more and no less."""
+    assert set(ShownKind) == set(Kind.__args__)
+
+
+def test_what_is_kept_is_counted(kept):
+    """Turns, records by status, nothing pending, and where it is kept."""
+    code, out, _ = kept("status", "--user", "ana", "--json")
+
+    status = json.loads(out)
+    assert code == 0
+    assert status["turns"] == 3
+    assert status["records"]["active"] >= 2
+    assert status["pending"] == []
+    assert {"store", "encoder", "preset", "model", "boundaries", "syntheses", "decisions"} <= status.keys()
+
+
+def test_a_status_is_laid_out_for_people(kept):
+    """A line each, the name before the count."""
+    _, out, _ = kept("status", "--user", "ana")
+
+    lines = dict(line.split(maxsplit=1) for line in out.splitlines())
+    assert (lines["turns"], lines["pending"]) == ("3", "0")
+
+
+def test_nothing_pending_needs_no_retry(kept):
+    """A retry without anything to do says so."""
+    code, out, _ = kept("retry", "--user", "ana")
+
+    assert (code, out) == (0, "nothing is pending\n")
+
+
+@pytest.fixture
+def cut_off(engram, file, monkeypatch):
+    """A command line whose user Ana was remembered while her model could not be reached."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    return engram, engram("remember", file, "--user", "ana", "--model", "openai:none", "--json")
+
+
+def test_a_model_out_of_reach_fails_the_command(cut_off):
+    """Nothing was drawn from what was said: code 1, one document, how to go on."""
+    _, (code, out, err) = cut_off
+
+    assert code == 1
+    assert "engram retry --user ana" in json.loads(out)["error"]
+    assert err.startswith("engram: nothing was drawn")
+
+
+def test_what_was_said_is_found_meanwhile_and_finished_later(cut_off, file):
+    """Turns are kept and searched; remembering again says what is pending, and a retry does it."""
+    engram, _ = cut_off
+
+    _, found, _ = engram("recall", "apple trees", "--user", "ana", "--search")
+    _, again, _ = engram("remember", file, "--user", "ana")
+    code, _, _ = engram("retry", "--user", "ana")
+    _, after, _ = engram("status", "--user", "ana", "--json")
+
+    assert "apple trees" in found
+    assert "3 turns can be found, but later steps are pending" in again
+    assert code == 0
+    assert json.loads(after)["pending"] == []
+    assert json.loads(after)["records"]["active"] >= 2
+
+
+def test_an_unknown_preset_is_bad_input(engram, file):
+    """A name that means nothing is code 2."""
+    code, _, err = engram("remember", file, "--user", "ana", "--preset", "gold")
+
+    assert code == 2
+    assert "'gold'" in err
+
+
+def test_locomo_is_measured(engram, tmp_path):
+    """The figures are one document, and each question leaves a line."""
+    path, out = tmp_path / "locomo.json", tmp_path / "out"
+    path.write_text(json.dumps(LOCOMO))
+
+    code, document, _ = engram("bench", "locomo", str(path), "--out", str(out), "--json")
+
+    figures = json.loads(document)
+    assert code == 0
+    assert (figures["questions"], figures["preset"], figures["model"]) == (1, "engram", "rules")
+    assert figures["evidence_recall"]["500"] == 1.0
+    assert len((out / "questions.jsonl").read_text().splitlines()) == 1
