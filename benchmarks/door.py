@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Protocol
 
 from langgraph_engram.formats.conversation import Session
-from langgraph_engram.schema import Receipt, Recollection, Status
+from langgraph_engram.results import Receipt, Recollection, Status
 
 Progress = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and how much there is."""

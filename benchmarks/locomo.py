@@ -17,7 +17,7 @@ from langgraph_engram.benchmarks.data import LocomoSample, read_samples
 from langgraph_engram.benchmarks.door import MemoryDoor, OpenMemory, Progress
 from langgraph_engram.benchmarks.figures import compute
 from langgraph_engram.errors import InvalidInput
-from langgraph_engram.schema import Receipt
+from langgraph_engram.results import Receipt
 
 QUESTIONS_FILE = "questions.jsonl"
 COUNTED = ("stored_turns", "records", "quarantined", "pending")

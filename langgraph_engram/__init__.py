@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from langgraph_engram.errors import EngramError
     from langgraph_engram.memory import Memory
-    from langgraph_engram.schema import Receipt, Recollection
-    from langgraph_engram.settings import Settings, preset
+    from langgraph_engram.presets import preset
+    from langgraph_engram.results import Receipt, Recollection
+    from langgraph_engram.settings import Settings
 
 __all__ = ["EngramError", "Memory", "Receipt", "Recollection", "Settings", "preset"]
 
 HOMES = {
     "EngramError": "langgraph_engram.errors",
     "Memory": "langgraph_engram.memory",
-    "Receipt": "langgraph_engram.schema",
-    "Recollection": "langgraph_engram.schema",
+    "Receipt": "langgraph_engram.results",
+    "Recollection": "langgraph_engram.results",
     "Settings": "langgraph_engram.settings",
-    "preset": "langgraph_engram.settings",
+    "preset": "langgraph_engram.presets",
 }
 
 

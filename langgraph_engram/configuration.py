@@ -8,16 +8,19 @@ import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
+from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from platformdirs import user_data_path
 
+from langgraph_engram.encoder import Encoder
 from langgraph_engram.model import Model
 from langgraph_engram.models.opening import open_model
+from langgraph_engram.presets import preset
 from langgraph_engram.rules.model import RuleModel
-from langgraph_engram.settings import ChatSettings, Settings, preset
+from langgraph_engram.settings import ChatSettings, Settings
 
 DEFAULT_STORE = "./engram-data"
 IN_MEMORY = "memory:"
@@ -30,11 +33,14 @@ class Choice:
     store: str
     model: str | BaseChatModel | Model
     settings: Settings
-    encoder: object
+    encoder: str | Path | Encoder | Embeddings | None
 
 
 def choose(
-    store: str | Path | None, model: str | BaseChatModel | Model | None, preset_name: str | None, encoder: object
+    store: str | Path | None,
+    model: str | BaseChatModel | Model | None,
+    preset_name: str | None,
+    encoder: str | Path | Encoder | Embeddings | None,
 ) -> Choice:
     """Fill in what was not given from the environment, then from defaults.
 

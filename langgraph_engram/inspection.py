@@ -7,7 +7,8 @@ from typing import Literal, get_args
 from pydantic import BaseModel
 
 from langgraph_engram.errors import InvalidInput
-from langgraph_engram.schema import Scope, Status
+from langgraph_engram.results import Status
+from langgraph_engram.schema import Scope
 from langgraph_engram.stores.store import Store
 
 Kind = Literal["records", "events", "boundaries", "syntheses", "decisions", "turns"]

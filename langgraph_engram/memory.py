@@ -13,8 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import Any, Literal, Self
-from uuid import uuid4
+from typing import Any, Self
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
@@ -26,7 +25,6 @@ from pydantic import BaseModel
 from langgraph_engram.configuration import choose, choose_model, open_checkpointer
 from langgraph_engram.encoder import Encoder
 from langgraph_engram.encoders.opening import open_encoder
-from langgraph_engram.errors import InvalidInput, InvalidMessages, MissingUser
 from langgraph_engram.formats.conversation import Session
 from langgraph_engram.formats.messages import to_messages
 from langgraph_engram.graphs.read import ReadGraph, build_read_graph
@@ -34,14 +32,14 @@ from langgraph_engram.graphs.write import WriteGraph, build_write_graph
 from langgraph_engram.inspection import Kind, show, status
 from langgraph_engram.model import Model
 from langgraph_engram.receipts import add_receipts
+from langgraph_engram.requests import make_scope, recall_request, remember_request, retry_request
+from langgraph_engram.results import Receipt, Recollection, Status
 from langgraph_engram.rules.model import RuleModel
-from langgraph_engram.schema import Receipt, Recollection, Scope, Status
 from langgraph_engram.settings import ChatSettings, Settings
-from langgraph_engram.state import RecallRequest, RememberRequest
+from langgraph_engram.state import RememberRequest
 from langgraph_engram.stores.opening import open_store
 
 LOG = logging.getLogger(__name__)
-MOST_QUERY_CHARACTERS = 20_000
 Progress = Callable[[str, int, int], None]
 
 
@@ -115,15 +113,8 @@ class Memory:
             InvalidInput: Nothing is stored.
             StoreError: The store cannot write.
         """
-        scope = _scope(user_id, tenant, agent_id)
-        request = RememberRequest(
-            **scope.model_dump(),
-            session_id=session_id,
-            messages=to_messages(messages),
-            close_session=close_session,
-            run_id=str(uuid4()),
-        )
-        return self._write(request)
+        scope = make_scope(user_id, tenant, agent_id)
+        return self._write(remember_request(scope, to_messages(messages), session_id, close_session=close_session))
 
     def remember_sessions(
         self,
@@ -146,26 +137,21 @@ class Memory:
         Returns:
             The sum of the sessions' receipts.
         """
-        scope = _scope(user_id, tenant, agent_id)
+        scope = make_scope(user_id, tenant, agent_id)
         receipts: list[Receipt] = []
         for place, session in enumerate(sessions):
             if progress:
                 progress(f"remembering {session.session_id or place + 1}", place, len(sessions))
-            request = RememberRequest(
-                **scope.model_dump(),
-                session_id=session.session_id,
-                messages=session.messages,
-                close_session=True,
-                run_id=str(uuid4()),
+            receipts.append(
+                self._write(remember_request(scope, session.messages, session.session_id, close_session=True))
             )
-            receipts.append(self._write(request))
         if progress:
             progress("remembered", len(sessions), len(sessions))
         return add_receipts(receipts)
 
     def retry(self, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> Receipt:
         """Do again what is pending, and only that: a run that was cut off goes on where it was."""
-        scope = _scope(user_id, tenant, agent_id)
+        scope = make_scope(user_id, tenant, agent_id)
         receipts: list[Receipt] = []
         done: set[str] = set()
         for pending in self.store.pendings(scope):
@@ -179,10 +165,7 @@ class Memory:
             same = [one for one in self.store.pendings(scope) if one.session_id == pending.session_id]
             done.update(one.pending_id for one in same)
             turn_ids = list(dict.fromkeys(turn_id for one in same for turn_id in one.turn_ids))
-            request = RememberRequest(
-                **scope.model_dump(), session_id=pending.session_id, retry_turn_ids=turn_ids, run_id=str(uuid4())
-            )
-            receipts.append(self._write(request))
+            receipts.append(self._write(retry_request(scope, pending.session_id, turn_ids)))
         return add_receipts(receipts)
 
     def search(
@@ -208,7 +191,7 @@ class Memory:
         Returns:
             Evidence, best first, within the budget; no answer.
         """
-        request = _recall_request(query, _scope(user_id, tenant, agent_id), "search", budget, now)
+        request = recall_request(query, make_scope(user_id, tenant, agent_id), "search", budget, now)
         found: Recollection = self.read_graph.invoke({"request": request})["recollection"]
         return found
 
@@ -230,21 +213,21 @@ class Memory:
         Raises:
             ModelUnavailable: The model gave no answer; nothing was found to be absent.
         """
-        request = _recall_request(query, _scope(user_id, tenant, agent_id), "recall", budget, now)
+        request = recall_request(query, make_scope(user_id, tenant, agent_id), "recall", budget, now)
         state = self._reading.invoke({"request": request}, _thread(request.run_id), durability="exit")
         told: Recollection = state["recollection"]
         return told
 
     def status(self, user_id: str, *, tenant: str = "default", agent_id: str | None = None) -> Status:
         """Count what is kept for a user, and list what is left to do."""
-        scope = _scope(user_id, tenant, agent_id)
+        scope = make_scope(user_id, tenant, agent_id)
         return status(self.store, scope, self.location, self.settings.preset, self.model.name)
 
     def show(
         self, kind: Kind, user_id: str, *, tenant: str = "default", agent_id: str | None = None
     ) -> Sequence[BaseModel]:
         """Give everything of one kind that is kept for a user, in order of time."""
-        return show(self.store, _scope(user_id, tenant, agent_id), kind)
+        return show(self.store, make_scope(user_id, tenant, agent_id), kind)
 
     async def aremember(self, messages: object, **whose: Any) -> Receipt:
         """Remember, as `remember` does, in a thread."""
@@ -281,31 +264,6 @@ class Memory:
         if receipt.pending:
             LOG.warning("%d turns are stored but not finished: see status(), then retry()", receipt.pending)
         return receipt
-
-
-def _scope(user_id: str, tenant: str, agent_id: str | None) -> Scope:
-    if not isinstance(user_id, str) or not user_id.strip():
-        raise MissingUser("no user was named: pass user_id, because memory never guesses whose it is")
-    if not tenant:
-        raise InvalidInput("the tenant is empty: leave it out for the default tenant, or name one")
-    return Scope(tenant=tenant, user_id=user_id, agent_id=agent_id)
-
-
-def _recall_request(
-    query: str, scope: Scope, mode: Literal["search", "recall"], budget: int | None, now: datetime | None
-) -> RecallRequest:
-    if not isinstance(query, str) or not query.strip():
-        raise InvalidMessages("the question is empty: ask something")
-    if budget is not None and budget < 1:
-        raise InvalidInput(f"the budget is {budget}: give at least 1 token")
-    return RecallRequest(
-        query=query.strip()[:MOST_QUERY_CHARACTERS],
-        **scope.model_dump(),
-        mode=mode,
-        budget=budget,
-        now=now,
-        run_id=str(uuid4()),
-    )
 
 
 def _thread(run_id: str) -> RunnableConfig:

@@ -11,7 +11,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, cast, get_args
 
 from langchain_core.messages import BaseMessage
 
-from langgraph_engram.schema import UsageEntry
+from langgraph_engram.results import UsageEntry
 
 Answer = TypeVar("Answer")
 

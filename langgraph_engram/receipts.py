@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from langgraph_engram.schema import Receipt
+from langgraph_engram.results import Receipt
 from langgraph_engram.usage import total
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from langgraph_engram.results import Receipt, Recollection, UsageEntry
 from langgraph_engram.schema import (
     Boundary,
     Decision,
@@ -19,13 +20,10 @@ from langgraph_engram.schema import (
     Frozen,
     Intent,
     Pending,
-    Receipt,
-    Recollection,
     Record,
     Role,
     Scope,
     Turn,
-    UsageEntry,
 )
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, Self, cast
 from pydantic import BaseModel
 
 from langgraph_engram.model import Answer, Asked, Failure, Question
-from langgraph_engram.schema import UsageEntry
+from langgraph_engram.results import UsageEntry
 from langgraph_engram.usage import count_tokens
 
 Request = dict[str, Any]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from langgraph_engram.schema import Usage, UsageEntry
+from langgraph_engram.results import Usage, UsageEntry
 
 CHARACTERS_PER_TOKEN = 4
 

@@ -7,7 +7,8 @@ from datetime import timedelta
 from langgraph_engram.model import Model, entry_of
 from langgraph_engram.nodes.event_cuts import TopicLine
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary
-from langgraph_engram.schema import Boundary, BoundaryKind, Event, Turn, UsageEntry, make_id
+from langgraph_engram.results import UsageEntry
+from langgraph_engram.schema import Boundary, BoundaryKind, Event, Turn, make_id
 from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.stores.scope_index import ScopeIndex
 

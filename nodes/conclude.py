@@ -4,7 +4,7 @@ import re
 from typing import Literal
 
 from langgraph_engram.prompts.write_answer import UNKNOWN
-from langgraph_engram.schema import Recollection
+from langgraph_engram.results import Recollection
 from langgraph_engram.state import ReadState
 from langgraph_engram.usage import total
 

@@ -9,7 +9,8 @@ from langgraph_engram.nodes.boundary_probability import boundary_probability, ve
 from langgraph_engram.nodes.coupling import coupling, weakest
 from langgraph_engram.prompts.judge_boundary import JudgeBoundary
 from langgraph_engram.prompts.track_topics import SHIFT_LABELS, TopicNote, TopicTrack, TrackTopics
-from langgraph_engram.schema import Event, Turn, UsageEntry
+from langgraph_engram.results import UsageEntry
+from langgraph_engram.schema import Event, Turn
 from langgraph_engram.settings import SegmentSettings
 
 

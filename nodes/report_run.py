@@ -1,6 +1,6 @@
 """Sum up a write run as the receipt that its caller gets."""
 
-from langgraph_engram.schema import Receipt
+from langgraph_engram.results import Receipt
 from langgraph_engram.state import WriteState
 from langgraph_engram.usage import total
 

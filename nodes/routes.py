@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from langgraph_engram.encoder import Encoder, Vectors
 from langgraph_engram.language.tokens import content_stems
@@ -63,7 +64,7 @@ class Routes:
         )
         return [one for one in content_stems(" ".join([intent.anchor, *intent.keywords])) if one not in people]
 
-    def _spread(self, index: ScopeIndex, scores: Scores) -> Scores:
+    def _spread(self, index: ScopeIndex, scores: NDArray[np.float32]) -> Scores:
         if not self.settings.neighbours or not len(index.records):
             return min_max(scores.astype(np.float64))
         before, after = index.records.neighbours()

@@ -13,7 +13,7 @@ def min_max(scores: Scores) -> Scores:
     """Stretch scores to [0, 1]; all equal scores become 0."""
     if scores.size == 0 or scores.max() <= scores.min():
         return np.zeros_like(scores)
-    return (scores - scores.min()) / (scores.max() - scores.min())
+    return np.asarray((scores - scores.min()) / (scores.max() - scores.min()))
 
 
 def with_neighbours(scores: Scores, before: Places, after: Places, weights: Sequence[float]) -> Scores:

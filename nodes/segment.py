@@ -13,7 +13,8 @@ from langgraph_engram.nodes.boundaries import Boundaries
 from langgraph_engram.nodes.build_events import EventBuilder
 from langgraph_engram.nodes.event_cuts import EventCuts, TopicLine
 from langgraph_engram.nodes.spans import buffers, windows
-from langgraph_engram.schema import Event, Turn, UsageEntry
+from langgraph_engram.results import UsageEntry
+from langgraph_engram.schema import Event, Turn
 from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.scope_index import ScopeIndex

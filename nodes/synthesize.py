@@ -6,13 +6,14 @@ from history only, and each is expanded to its whole event. A stale synthesis is
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import numpy as np
 
 from langgraph_engram.model import Asked, Model, entry_of
 from langgraph_engram.nodes.receive import pend
 from langgraph_engram.prompts.write_synthesis import WriteSynthesis
-from langgraph_engram.schema import Record, Synthesis, make_id
+from langgraph_engram.schema import Pending, Record, Synthesis, make_id
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.scope_index import ScopeIndex
@@ -76,7 +77,7 @@ class Synthesize:
         ]
         return _expand(index, order[: self.settings.seeds], inside, self.settings.expand_tokens)
 
-    def _failures(self, state: WriteState, asked: Sequence[Asked[str]]) -> list:
+    def _failures(self, state: WriteState, asked: Sequence[Asked[str]]) -> list[Pending]:
         return [
             pend(state["run_id"], state["turns"], "synthesize", one.failure.reason)
             for one in asked
@@ -118,7 +119,7 @@ def _expand(index: ScopeIndex, seeds: Sequence[Record], inside: set[str], room: 
     return sorted(chosen, key=lambda one: (str(one.mentioned_at), one.session_id, one.seq, one.part))
 
 
-def _before(record: Record, moment: object) -> bool:
+def _before(record: Record, moment: datetime | None) -> bool:
     return moment is None or record.mentioned_at is None or record.mentioned_at < moment
 
 

@@ -19,6 +19,7 @@ from langgraph_engram.prompts.select_records import SelectRecords
 from langgraph_engram.prompts.track_topics import TrackTopics
 from langgraph_engram.prompts.write_answer import WriteAnswer
 from langgraph_engram.prompts.write_synthesis import WriteSynthesis
+from langgraph_engram.results import UsageEntry
 from langgraph_engram.rules.answer_light import answer_light
 from langgraph_engram.rules.decide_update import decide_update
 from langgraph_engram.rules.describe_boundary import describe_boundary
@@ -33,7 +34,6 @@ from langgraph_engram.rules.select_records import select_records
 from langgraph_engram.rules.track_topics import track_topics
 from langgraph_engram.rules.write_answer import write_answer
 from langgraph_engram.rules.write_synthesis import write_synthesis
-from langgraph_engram.schema import UsageEntry
 
 RULES: dict[type[Question[Any]], Callable[[Any], Any]] = {
     AnswerLight: answer_light,

@@ -37,7 +37,7 @@ QUESTION_WORDS = frozenset(("many much long often kind type sort did happened ha
 def parse_intent(question: ParseIntent) -> ParsedIntent:
     """Note what the query asks for. The dimension asked for is left open as a constraint."""
     query = question.query
-    dimension = next((name for pattern, name in ASKS_FOR if pattern.search(query)), "content")
+    dimension: Dimension = next((name for pattern, name in ASKS_FOR if pattern.search(query)), "content")
     constraint = parse_constraint(query, question.now)
     return ParsedIntent(
         anchor=query.strip(),

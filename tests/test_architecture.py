@@ -11,13 +11,13 @@ PACKAGE = Path(langgraph_engram.__file__).parent
 ROOT = PACKAGE.parent
 LAYERS: dict[str, int] = {
     "schema": 0, "errors": 0, "settings": 0,
-    "language": 1, "state": 1, "usage": 1, "model": 1, "encoder": 1, "models": 2, "encoders": 2,
-    "prompts": 3,
-    "stores": 4, "rules": 4,
-    "nodes": 5,
-    "graphs": 6,
-    "formats": 7, "configuration": 7, "inspection": 7, "receipts": 7, "memory": 8, "demo": 8, "server": 9,
-    "testing": 9, "benchmarks": 10, "commands": 11, "cli": 12, "__init__": 12,
+    "language": 1, "results": 1, "presets": 1, "encoder": 1, "state": 2, "usage": 2, "model": 2, "models": 3, "encoders": 3,
+    "prompts": 4,
+    "stores": 5, "rules": 5,
+    "nodes": 6,
+    "graphs": 7,
+    "formats": 8, "configuration": 8, "inspection": 8, "receipts": 8, "requests": 8, "memory": 9, "demo": 9, "server": 10,
+    "testing": 10, "benchmarks": 11, "commands": 12, "cli": 13, "__init__": 13,
 }  # fmt: skip
 """How high each part stands. A part imports only parts that stand lower, or itself."""
 FORBIDDEN = {("nodes", "rules"), ("graphs", "rules"), ("graphs", "prompts"), ("stores", "prompts"), ("stores", "rules")}

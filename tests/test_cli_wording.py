@@ -12,7 +12,8 @@ from langgraph_engram.commands.output import one_line
 from langgraph_engram.commands.remember import report
 from langgraph_engram.commands.show import cell
 from langgraph_engram.commands.wording import cites, counted, say_recollection, word_receipt
-from langgraph_engram.schema import Evidence, Pending, Receipt, Recollection
+from langgraph_engram.results import Receipt, Recollection
+from langgraph_engram.schema import Evidence, Pending
 
 PENDING = Pending(
     pending_id="p",

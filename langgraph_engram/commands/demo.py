@@ -10,7 +10,7 @@ from langgraph_engram.commands.options import AsJson, Model, Preset, Store
 from langgraph_engram.commands.output import print_json, say
 from langgraph_engram.commands.progress import progress_bar
 from langgraph_engram.commands.wording import counted, say_recollection, word_cost, word_receipt
-from langgraph_engram.schema import Receipt, Recollection
+from langgraph_engram.results import Receipt, Recollection
 
 if TYPE_CHECKING:
     from langgraph_engram.demo import DemoQuestion

@@ -13,7 +13,8 @@ from langgraph_engram.commands.output import one_line, print_json, say
 from langgraph_engram.commands.progress import progress_bar, spinner
 from langgraph_engram.commands.wording import counted, word_cost, word_receipt
 from langgraph_engram.errors import InvalidInput
-from langgraph_engram.schema import Pending, Receipt
+from langgraph_engram.results import Receipt
+from langgraph_engram.schema import Pending
 
 if TYPE_CHECKING:
     from langgraph_engram.formats.conversation import Session

@@ -6,7 +6,7 @@ from langgraph_engram.commands.opening import open_memory
 from langgraph_engram.commands.options import Agent, AsJson, Model, Preset, Store, Tenant, User
 from langgraph_engram.commands.output import one_line, print_json, say
 from langgraph_engram.commands.wording import counted
-from langgraph_engram.schema import Status
+from langgraph_engram.results import Status
 
 
 def status(

@@ -1,7 +1,8 @@
 """Word receipts, recollections and costs for people. This module does not know where they come from."""
 
 from langgraph_engram.commands.output import one_line, say
-from langgraph_engram.schema import Evidence, Receipt, Recollection, Usage
+from langgraph_engram.results import Receipt, Recollection, Usage
+from langgraph_engram.schema import Evidence
 
 VERDICT_STYLES = {"sufficient": "green", "partial": "yellow", "absent": "red"}
 SHOWN_EVIDENCE = 5

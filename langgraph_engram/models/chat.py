@@ -20,7 +20,7 @@ from langgraph_engram.models.reading import Mistake, Reply, read_answer, read_re
 from langgraph_engram.models.sending import Sender, Tally
 from langgraph_engram.models.structured import Method, Methods, plain_schema, prepare, repair, word
 from langgraph_engram.models.troubles import METHOD_STATUSES, Trouble
-from langgraph_engram.schema import UsageEntry
+from langgraph_engram.results import UsageEntry
 from langgraph_engram.settings import ChatSettings
 
 

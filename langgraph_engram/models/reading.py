@@ -16,8 +16,9 @@ from pydantic import BaseModel, ValidationError
 Shape = TypeVar("Shape", bound=BaseModel)
 
 THOUGHT = re.compile(r"\s*<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.S)
-END_OF_THOUGHT = re.compile(r"\A[^{\[`]*?</(think|thinking|reasoning)>", re.S)
+END_OF_THOUGHT = re.compile(r"\A(?:(?!<(?:think|reasoning))[^{\[`])*</(think|thinking|reasoning)>", re.S)
 """The end of a thought whose beginning the server's chat template has swallowed."""
+JSON_BEGINS = re.compile(r"""\{\s*["'}]|\[\s*[{\["']""")
 CUT_OFF = {"length", "max_tokens"}
 MOST_STARTS = 200
 """Brackets in an answer at which a JSON value is looked for."""
@@ -29,8 +30,8 @@ class Reply:
     """What a chat model wrote, without its thoughts."""
 
     text: str
-    arguments: dict[str, Any] | None = None
-    """The arguments of the function it called, where it called one."""
+    arguments: tuple[dict[str, Any], ...] = ()
+    """The arguments of each call of the function, where it called it."""
     cut_off: bool = False
     """Whether it reached the limit of tokens."""
     declined: str = ""
@@ -53,7 +54,7 @@ def read_reply(message: AIMessage) -> Reply:
         text = message.invalid_tool_calls[0]["args"] or ""
     return Reply(
         text=text,
-        arguments=message.tool_calls[0]["args"] if message.tool_calls else None,
+        arguments=tuple(call["args"] for call in message.tool_calls),
         cut_off=str(finish).lower() in CUT_OFF,
         declined=str(message.additional_kwargs.get("refusal") or ""),
     )
@@ -70,13 +71,19 @@ def read_answer(reply: Reply, shape: type[Shape]) -> Shape | Mistake:
     Returns:
         The answer; or the mistake of the likeliest candidate where none fits.
     """
+    values = [_without_surrogates(one) for one in reply.arguments] or json_values(reply.text)
+    items = [value for value in values if isinstance(value, dict)]
+    if len(items) > 1 and not any(item.keys() & _keys(shape) for item in items):
+        values = [items]  # the items of a list, without their list
+    elif len(reply.arguments) > 1:
+        return Mistake("there are several answers where one holds everything")
     first: Mistake | None = None
-    for value in _candidates(reply):
+    for value in sorted(values, key=_likelihood):
         answer = fit(value, shape)
         if not isinstance(answer, Mistake):
             return answer
         first = first or answer
-    return first or Mistake("there is no JSON in it")
+    return first or Mistake("there is no whole JSON value in it")
 
 
 def fit(value: object, shape: type[Shape]) -> Shape | Mistake:
@@ -91,9 +98,12 @@ def fit(value: object, shape: type[Shape]) -> Shape | Mistake:
 
 
 def json_values(text: str) -> list[object]:
-    """Find the JSON objects and lists in a text, objects before lists, and the longest first."""
+    """Find the JSON objects and lists in a text, in order.
+
+    Where one begins and is not whole, none is given: its parts would pass for an answer.
+    """
     decoder = json.JSONDecoder(strict=False, parse_constant=_refuse_constant)
-    found: list[tuple[bool, int, object]] = []
+    found: list[object] = []
     end = 0
     for start in [match.start() for match in re.finditer(r"[{\[]", text)][:MOST_STARTS]:
         if start < end:
@@ -101,15 +111,16 @@ def json_values(text: str) -> list[object]:
         try:
             value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
+            if JSON_BEGINS.match(text, start):
+                return []
             continue
-        found.append((isinstance(value, list), start - end, _without_surrogates(value)))
-    return [value for _, _, value in sorted(found, key=lambda one: one[:2])]
+        found.append(_without_surrogates(value))
+    return found
 
 
-def _candidates(reply: Reply) -> Iterator[object]:
-    if reply.arguments is not None:
-        yield _without_surrogates(reply.arguments)
-    yield from json_values(reply.text)
+def _likelihood(value: object) -> tuple[bool, int]:
+    """Order objects before lists, and the longest first."""
+    return isinstance(value, list), -len(json.dumps(value))
 
 
 def _near_misses(value: object, shape: type[BaseModel]) -> Iterator[object]:

@@ -17,7 +17,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from langgraph_engram.errors import UnreadableFile
 from langgraph_engram.model import Answer, Asked, Failure, Model, Question
-from langgraph_engram.schema import UsageEntry
+from langgraph_engram.results import UsageEntry
 
 LOG = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from tenacity import RetryCallState, Retrying, retry_if_result, wait_exponential, wait_random
 
 from langgraph_engram.models.troubles import METHOD_STATUSES, Trouble, read_trouble
-from langgraph_engram.schema import UsageEntry
+from langgraph_engram.results import UsageEntry
 from langgraph_engram.usage import count_tokens
 
 Send = Callable[[list[BaseMessage]], AIMessage]

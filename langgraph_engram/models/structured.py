@@ -133,7 +133,7 @@ def word(messages: Sequence[BaseMessage], method: Method, schema: Schema) -> lis
 
 def repair(reply: Reply, mistake: Mistake, schema: Schema) -> list[BaseMessage]:
     """Word the repair of a bad answer: the answer, what is wrong with it, and the schema."""
-    bad = json.dumps(reply.arguments, ensure_ascii=False) if reply.arguments is not None else reply.text
+    bad = "\n".join(json.dumps(one, ensure_ascii=False) for one in reply.arguments) or reply.text
     return [
         AIMessage(bad[:LONGEST_BAD_ANSWER] or "(no answer)"),
         HumanMessage(f"That answer cannot be used: {mistake.reason}. Answer the question again.\n{_told(schema)}"),

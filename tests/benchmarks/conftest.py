@@ -5,7 +5,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from langgraph_engram.schema import Evidence, Receipt, Recollection, Status, Turn, Usage, make_id
+from langgraph_engram.results import Receipt, Recollection, Status, Usage
+from langgraph_engram.schema import Evidence, Turn, make_id
 
 TURNS = {
     "D1:1": "I planted three apple trees yesterday. The soil is heavy clay!",

@@ -57,7 +57,7 @@ def test_each_method(name, settings, ask_note, method):
 
 def test_a_prompt_beyond_the_context_is_too_long(name, settings, tell):
     """It is not tried again."""
-    asked = open_model(name, settings).ask(tell("word " * 200_000))
+    asked = open_model(name, settings).ask(tell("word " * 20_000))
 
     assert asked.failure is not None
     assert asked.failure.kind == "too_long"

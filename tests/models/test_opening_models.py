@@ -21,7 +21,7 @@ def no_settings_from_outside(monkeypatch):
 
 def test_without_a_key_it_says_what_to_do():
     """Before anything is written, and without a call."""
-    with pytest.raises(ModelUnavailable, match="OPENAI_API_KEY.*OPENAI_BASE_URL"):
+    with pytest.raises(ModelUnavailable, match=r"OPENAI_API_KEY.*OPENAI_BASE_URL"):
         open_model("openai:gpt-4.1-mini", ChatSettings())
 
 

@@ -39,6 +39,7 @@ ONE = Items(items=[Item(name="x", size=2)])
         '[{"name": "x", "size": 2}]',
         '{"memories": [{"name": "x", "size": 2}]}',
         '{"name": "x", "size": 2}',
+        'Example: {"items": []}. Answer: {"items": [{"name": "x", "size": 2}]}',
         '{"Items": {"items": [{"name": "x", "size": "2"}]}}',
         '{"items": [{"name": "x", "size": 2}], "comment": "done"}',
         '<think>Perhaps {"items": []}?</think>{"items": [{"name": "x", "size": 2}]}',
@@ -57,13 +58,14 @@ def test_near_misses_of_the_shape_are_read(text):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("I cannot say.", "no JSON"),
-        ('{"items": [{"name": "x"}', "no JSON"),
+        ("I cannot say.", "no whole JSON"),
+        ('{"items": [{"name": "x"}', "no whole JSON"),
         ('{"items": [{"size": 2}]}', "items.0.name: Field required"),
         ('{"items": "x"}', "items: Input should be a valid list"),
         ('{"a": 1, "b": 2}', "items.0.name: Field required"),
         ("[1, 2]", "items.0: Input should be a valid dictionary"),
-        ("[" * 5000, "no JSON"),
+        ('See {"items": [{"name": "x"}], "others": [{"name": "y"}, {"na', "no whole JSON"),
+        ("[" * 5000, "no whole JSON"),
     ],
 )
 def test_what_does_not_fit_is_a_mistake(text, reason):
@@ -72,6 +74,22 @@ def test_what_does_not_fit_is_a_mistake(text, reason):
 
     assert isinstance(answer, Mistake)
     assert reason in answer.reason
+
+
+def test_items_without_their_list_are_all_kept():
+    """One object a line is a list."""
+    answer = read_answer(Reply('{"name": "x"}\n{"name": "y"}'), Items)
+
+    assert answer == Items(items=[Item(name="x"), Item(name="y")])
+
+
+def test_several_calls_are_no_answer_unless_each_is_an_item():
+    """Taking one of them would lose what the others hold."""
+    whole = read_answer(Reply("", ({"items": [{"name": "x"}]}, {"items": [{"name": "y"}]})), Items)
+    items = read_answer(Reply("", ({"name": "x"}, {"name": "y"})), Items)
+
+    assert isinstance(whole, Mistake)
+    assert items == Items(items=[Item(name="x"), Item(name="y")])
 
 
 def test_other_keys_are_no_empty_answer():

@@ -96,14 +96,24 @@ def test_other_errors_are_not_ours_to_hold(error):
 
 @pytest.mark.parametrize(
     ("value", "seconds"),
-    [("2", 2.0), ("0.5", 0.5), ("soon", 0.0), (format_datetime(datetime.now(UTC) + timedelta(seconds=30)), 30.0)],
+    [("2", 2.0), ("0.5", 0.5), ("soon", 0.0), ("Sat, 01 Jan 2000 00:00:00 GMT", 0.0)],
 )
 def test_the_pause_that_a_server_asks_for_is_read(value, seconds):
-    """Retry-After is a number of seconds, or a date."""
+    """Retry-After is a number of seconds; what cannot be read, or is past, asks for none."""
     trouble = read_trouble(ServerError(429, "slow down", {"retry-after": value}))
 
     assert trouble is not None
-    assert trouble.pause == pytest.approx(seconds, abs=3)
+    assert trouble.pause == seconds
+
+
+def test_a_pause_may_end_at_a_date():
+    """Retry-After may name the moment."""
+    moment = format_datetime(datetime.now(UTC) + timedelta(seconds=30))
+
+    trouble = read_trouble(ServerError(429, "slow down", {"retry-after": moment}))
+
+    assert trouble is not None
+    assert trouble.pause == pytest.approx(30, abs=5)
 
 
 def test_a_long_message_is_cut():

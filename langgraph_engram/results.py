@@ -1,0 +1,87 @@
+"""Say what a caller gets back: what a run cost, what a write did, what a read found, what is kept.
+
+An empty result has a verdict or a count of zero; a failure is an error. They never look alike.
+"""
+
+from typing import Literal
+
+from langgraph_engram.schema import Evidence, Frozen, Pending
+
+
+class UsageEntry(Frozen):
+    """What one step cost: physical calls, tokens, seconds."""
+
+    node: str
+    model: str = ""
+    calls: int = 0
+    """Requests that left the process, repairs and retries included."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+    invalid: int = 0
+    """Questions left without a valid answer after repair."""
+    repaired: int = 0
+    """Questions whose first answer was invalid and whose second was not."""
+    asked: int = 0
+    """Questions put to the model."""
+
+
+class Usage(Frozen):
+    """What a run cost, in all and by node."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    tokens: int = 0
+    """Prompt and completion tokens together."""
+    seconds: float = 0.0
+    by_node: list[UsageEntry] = []
+
+
+class Receipt(Frozen):
+    """What one `remember` did. Every field but `run_id` and `usage` is a count."""
+
+    run_id: str
+    stored_turns: int = 0
+    known_turns: int = 0
+    events: int = 0
+    records: int = 0
+    quarantined: int = 0
+    pending: int = 0
+    decisions: int = 0
+    boundaries: int = 0
+    syntheses: int = 0
+    usage: Usage = Usage()
+
+
+class Recollection(Frozen):
+    """What one `recall` or `search` found. An empty result has a verdict; a failure is an error."""
+
+    query: str
+    answer: str | None = None
+    verdict: Literal["sufficient", "partial", "absent"]
+    evidence: list[Evidence] = []
+    missing: list[str] = []
+    notes: list[str] = []
+    """What the reader of this result ought to know: routes without data, a spent budget."""
+    rounds: int = 0
+    went_deep: bool = False
+    run_id: str | None = None
+    usage: Usage = Usage()
+
+
+class Status(Frozen):
+    """What is kept for one scope, and what is left to do."""
+
+    store: str
+    encoder: str
+    preset: str
+    model: str
+    turns: int
+    events: int
+    records: dict[str, int]
+    """Records by status."""
+    boundaries: int
+    syntheses: int
+    decisions: int
+    pending: list[Pending]
