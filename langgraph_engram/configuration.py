@@ -7,13 +7,16 @@ import os
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from platformdirs import user_data_path
+from pydantic import BaseModel
 
 from langgraph_engram.encoder import Encoder
 from langgraph_engram.model import Model
@@ -21,6 +24,7 @@ from langgraph_engram.models.opening import open_model
 from langgraph_engram.presets import preset
 from langgraph_engram.rules.model import RuleModel
 from langgraph_engram.settings import ChatSettings, Settings
+from langgraph_engram.state import ReadState, WriteState
 
 DEFAULT_STORE = "./engram-data"
 IN_MEMORY = "memory:"
@@ -73,4 +77,22 @@ def open_checkpointer(store: str) -> BaseCheckpointSaver[str]:
     connection = sqlite3.connect(folder / "checkpoints.sqlite", check_same_thread=False)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=NORMAL")
-    return SqliteSaver(connection)
+    return SqliteSaver(connection, serde=JsonPlusSerializer(allowed_msgpack_modules=travelling_types()))
+
+
+def travelling_types() -> list[tuple[str, str]]:
+    """Name the types that a checkpoint of ours may hold, and no others: what the two states are made of."""
+    found: dict[type[BaseModel], None] = {}
+    for state in (WriteState, ReadState):
+        for annotation in get_type_hints(state).values():
+            _collect(annotation, found)
+    return [(model.__module__, model.__name__) for model in found]
+
+
+def _collect(annotation: object, found: dict[type[BaseModel], None]) -> None:
+    for inner in get_args(annotation):
+        _collect(inner, found)
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel) and annotation not in found:
+        found[annotation] = None
+        for field in annotation.model_fields.values():
+            _collect(field.annotation, found)

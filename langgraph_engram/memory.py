@@ -214,7 +214,7 @@ class Memory:
             ModelUnavailable: The model gave no answer; nothing was found to be absent.
         """
         request = recall_request(query, make_scope(user_id, tenant, agent_id), "recall", budget, now)
-        state = self._reading.invoke({"request": request}, _thread(request.run_id), durability="exit")
+        state = self._reading.invoke({"request": request}, _thread(request.run_id), durability="async")
         told: Recollection = state["recollection"]
         return told
 

@@ -46,7 +46,17 @@ class EventBuilder:
 
 def _summary(topics: Sequence[str], keywords: Sequence[str], lines: Sequence[TopicLine]) -> dict[str, list[str] | str]:
     """Sum up an event as its topics and keywords, without a call (ES-Mem section 3.2)."""
-    all_topics = list(dict.fromkeys([*topics, *(line.topic for line in lines if line.topic)]))
-    all_keywords = list(dict.fromkeys([*keywords, *(word for line in lines for word in line.keywords)]))[:MOST_KEYWORDS]
-    summary = "; ".join(all_topics) + (f" ({', '.join(all_keywords)})" if all_keywords else "")
+    all_topics = _distinct([*topics, *(line.topic for line in lines if line.topic)])
+    all_keywords = _distinct([*keywords, *(word for line in lines for word in line.keywords)])[:MOST_KEYWORDS]
+    told = "; ".join(all_topics)
+    further = [word for word in all_keywords if word.casefold() not in told.casefold()]
+    summary = told + (f" ({', '.join(further)})" if further else "")
     return {"topics": all_topics, "keywords": all_keywords, "summary": summary}
+
+
+def _distinct(texts: Sequence[str]) -> list[str]:
+    """Give texts without repeats, whatever their case; the first wording stays."""
+    first: dict[str, str] = {}
+    for text in texts:
+        first.setdefault(text.casefold(), text)
+    return list(first.values())

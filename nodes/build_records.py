@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from langgraph_engram.language.times import parse_time
+from langgraph_engram.language.times import find_times, parse_time
 from langgraph_engram.prompts.extract_records import RecordDraft
 from langgraph_engram.schema import Interval, Record, RecordKind, Turn, make_id
 
@@ -90,7 +90,7 @@ def _with_dimensions(record: Record, draft: RecordDraft, source: Turn) -> Record
     return record.model_copy(
         update={
             "memory_type": draft.memory_type,
-            "time_text": draft.time,
+            "time_text": said_time(source, happened) or draft.time,
             "event_start": happened.start if happened else None,
             "event_end": happened.end if happened else None,
             "location": draft.location,
@@ -100,6 +100,15 @@ def _with_dimensions(record: Record, draft: RecordDraft, source: Turn) -> Record
             "speaker": draft.speaker or source.speaker,
         }
     )
+
+
+def said_time(source: Turn, happened: Interval | None) -> str:
+    """Give the words by which a turn says when something happened; empty where it does not say it."""
+    if happened is None:
+        return ""
+    mentions = find_times(source.text, source.said_at)
+    near = (one for one in mentions if one.interval.start <= happened.end and happened.start <= one.interval.end)
+    return next((one.text for one in near), "")
 
 
 def _with_sources(record: Record, twin: Record) -> Record:

@@ -5,10 +5,12 @@ from datetime import datetime
 
 from langgraph_engram.language.names import proper_names
 from langgraph_engram.language.times import find_times
-from langgraph_engram.language.tokens import STOP_WORDS, words
+from langgraph_engram.language.tokens import words
+from langgraph_engram.rules.worth import FUNCTION_WORDS, SMALL_TALK
 from langgraph_engram.schema import MemoryType
 
 MAX_KEYWORDS = 6
+LEAST_LETTERS = 3
 PROFILE = re.compile(
     r"\b(?:love[sd]?|likes?|enjoys?|prefers?|hates?|dislikes?|adores?|favou?rites?|always|usually|never|often|allergic|"
     r"vegan|vegetarian|passion(?:ate)?|fan of|into|dream(?:s|ing)? of|afraid of|good at|works? as|i(?:'m| am) an?)\b",
@@ -70,6 +72,8 @@ def keywords_of(text: str, most: int = MAX_KEYWORDS) -> list[str]:
     names = proper_names(text)
     in_names = {word for name in names for word in words(name)}
     rest = [
-        word for word in dict.fromkeys(words(text)) if word not in STOP_WORDS and word not in in_names and len(word) > 3
+        word
+        for word in dict.fromkeys(words(text))
+        if word not in SMALL_TALK | FUNCTION_WORDS and word not in in_names and len(word) > LEAST_LETTERS
     ]
     return [*names, *sorted(rest, key=lambda word: (-len(word), word))][:most]

@@ -4,17 +4,22 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from langgraph_engram.language.times import name_span
-from langgraph_engram.rules.coverage import coverage, covering_order, is_about, needed_stems, piece_text
+from langgraph_engram.language.sentences import split_sentences
+from langgraph_engram.language.times import find_times, name_span, resolve_times
+from langgraph_engram.language.tokens import content_stems
+from langgraph_engram.rules.coverage import coverage, covering_order, is_about, needed_stems
 from langgraph_engram.schema import Evidence, Intent
 
 SEVERAL = re.compile(
-    r"^\W*(?:what|which)\s+(?:are|were|do|does|did|has|have)?\s*(?:\w+\s){0,3}(?:\w+(?:ies|[^s]s))\b|\bhow many\b|"
-    r"\bboth\b|\bin common\b",
+    r"^\W*(?:what|which)\s+(?:are|were)\b|\bhow many\b|\bboth\b|\bin common\b|"
+    r"^\W*(?:what|which)\s+(?:(?!is\b|was\b|did\b|does\b|has\b|had\b)\w+\s+){0,2}\w+(?:ies|[^su\W]s)\s+"
+    r"(?:are|were|do|does|did|has|have|had|can)\b",
     re.IGNORECASE,
 )
 """Queries that ask for several things."""
 MOST_PIECES = 3
+NEAR = 0.75
+"""Share of the best piece's score from which a newer piece that covers as much takes its place."""
 CLOSE = 0.6
 """Share of the best piece's coverage from which a further piece joins a list."""
 
@@ -44,9 +49,9 @@ def read(query: str, intent: Intent, evidence: Sequence[Evidence]) -> Reading:
         return Reading(answer="", cited=(), coverage=0.0, about=False)
     order = covering_order(query, intent, evidence)
     needed = needed_stems(query, intent)
-    best = order[0]
+    best = newest_equal(order, needed, evidence)
     chosen = _several(order, needed, evidence) if SEVERAL.search(query) else [best]
-    told = [f"{_tell(evidence[place], intent)} [{place + 1}]" for place in chosen]
+    told = [f"{_tell(evidence[place], intent, needed)} [{place + 1}]" for place in chosen]
     return Reading(
         answer=" ".join(told),
         cited=tuple(place + 1 for place in chosen),
@@ -55,21 +60,59 @@ def read(query: str, intent: Intent, evidence: Sequence[Evidence]) -> Reading:
     )
 
 
+def newest_equal(order: Sequence[int], needed: set[str], evidence: Sequence[Evidence]) -> int:
+    """Give the newest of the pieces that were found nearly as well as the best and cover as much: newest wins.
+
+    Args:
+        order: Places of evidence, best first; at least one.
+        needed: What the query names.
+        evidence: The pieces.
+    """
+    best = evidence[order[0]]
+    covers = coverage(needed, [best])
+    near = [
+        place
+        for place in order
+        if evidence[place].score >= NEAR * best.score and coverage(needed, [evidence[place]]) >= covers
+    ]
+    return max(near, key=lambda place: (_mentioned(evidence[place]), -order.index(place)))
+
+
+def _mentioned(piece: Evidence) -> float:
+    moments = [piece.record.mentioned_at] if piece.record else [turn.said_at for turn in piece.turns]
+    return max((moment.timestamp() for moment in moments if moment), default=0.0)
+
+
 def _several(order: Sequence[int], needed: set[str], evidence: Sequence[Evidence]) -> list[int]:
     least = CLOSE * coverage(needed, [evidence[order[0]]])
     close = [place for place in order if coverage(needed, [evidence[place]]) >= least]
     return close[:MOST_PIECES]
 
 
-def _tell(piece: Evidence, intent: Intent) -> str:
-    when = _when(piece) if intent.answer_dimension == "time" else ""
-    return f"{when} ({piece_text(piece)})" if when else piece_text(piece)
+def _tell(piece: Evidence, intent: Intent, needed: set[str]) -> str:
+    said = piece.record.content if piece.record else _said(piece, needed)
+    when = _when(piece, said) if intent.answer_dimension == "time" else ""
+    return f"{when} ({said})" if when else said
 
 
-def _when(piece: Evidence) -> str:
+def _said(piece: Evidence, needed: set[str]) -> str:
+    """Give the sentence of a piece's turns that covers most of what the query names, under its speaker's name."""
+    sentences = [
+        f"{turn.speaker}: {resolve_times(sentence, turn.said_at)}"
+        for turn in piece.turns
+        for sentence in split_sentences(turn.text)
+    ]
+    told = [sentence for sentence in sentences if not sentence.rstrip().endswith("?")] or sentences
+    return max(told, key=lambda sentence: len(needed & set(content_stems(sentence))), default=piece.text)
+
+
+def _when(piece: Evidence, said: str) -> str:
+    """Name the time that a piece gives: the event's, else one that is said, else the day it was said on."""
     record = piece.record
-    if record is None:
-        return ""
-    if record.event_start and record.event_end:
+    if record and record.event_start and record.event_end:
         return name_span(record.event_start, record.event_end)
-    return name_span(record.mentioned_at, record.mentioned_at) if record.mentioned_at else ""
+    spoken = record.mentioned_at if record else next((turn.said_at for turn in piece.turns if turn.said_at), None)
+    mentions = find_times(said, spoken)
+    if mentions:
+        return name_span(mentions[0].interval.start, mentions[0].interval.end)
+    return name_span(spoken, spoken) if spoken else ""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from rank_bm25 import BM25Okapi  # type: ignore[import-untyped]  # the library ships no types
+from rank_bm25 import BM25Okapi
 
 from langgraph_engram.stores.growing import GrowingArray
 
@@ -27,7 +27,7 @@ def inverse_document_frequency(documents: int, containing: int) -> float:
     return math.log1p((documents - containing + 0.5) / (containing + 0.5))
 
 
-class LexicalIndex(BM25Okapi):  # type: ignore[misc]  # the library ships no types
+class LexicalIndex(BM25Okapi):  
     """Documents as posting lists. Read it from any thread; let one thread at a time change it, or change a fork."""
 
     corpus_size: int

@@ -1,6 +1,9 @@
 """Open the memory that a command works on. The facade is imported when it is needed: `engram --help` takes no time."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from langgraph_engram.errors import InvalidInput
 
 if TYPE_CHECKING:
     from langgraph_engram.memory import Memory
@@ -11,3 +14,17 @@ def open_memory(store: str | None, model: str | None, preset: str | None) -> "Me
     from langgraph_engram.memory import Memory
 
     return Memory(store, model, preset)
+
+
+def open_existing(store: str | None, model: str | None, preset: str | None) -> "Memory":
+    """Open a memory that was written before: a mistyped folder must not look like an empty memory.
+
+    Raises:
+        InvalidInput: There is no such folder.
+    """
+    from langgraph_engram.configuration import choose
+
+    location = choose(store, model, preset, None).store
+    if "://" not in location and not Path(location).exists():
+        raise InvalidInput(f"no memory at {location!r}: remember something first, or name the folder with --store")
+    return open_memory(store, model, preset)

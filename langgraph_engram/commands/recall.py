@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from langgraph_engram.commands.opening import open_memory
+from langgraph_engram.commands.opening import open_existing
 from langgraph_engram.commands.options import Agent, AsJson, Model, Preset, Store, Tenant, User
 from langgraph_engram.commands.output import print_json
 from langgraph_engram.commands.progress import spinner
@@ -37,7 +37,7 @@ def recall(
     from langgraph_engram.formats.fields import read_moment
 
     moment = read_moment(now)
-    with spinner("remembering"), open_memory(store, model, preset) as memory:
+    with spinner("remembering"), open_existing(store, model, preset) as memory:
         ask = memory.search if search else memory.recall
         told = ask(question, user_id=user, budget=budget, now=moment, tenant=tenant, agent_id=agent)
     if as_json:

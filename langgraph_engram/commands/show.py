@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from pydantic import BaseModel
 
-from langgraph_engram.commands.opening import open_memory
+from langgraph_engram.commands.opening import open_existing
 from langgraph_engram.commands.options import Agent, AsJson, Store, Tenant, User
 from langgraph_engram.commands.output import print_json, print_table, say
 
@@ -62,7 +62,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """List what is kept for a user: a table, tab-separated lines in a pipe, or JSON with every field."""
-    with open_memory(store, None, None) as memory:
+    with open_existing(store, None, None) as memory:
         things = memory.show(kind.value, user, tenant=tenant, agent_id=agent)
     if as_json:
         print_json(things)

@@ -2,7 +2,7 @@
 
 from shlex import quote
 
-from langgraph_engram.commands.opening import open_memory
+from langgraph_engram.commands.opening import open_existing
 from langgraph_engram.commands.options import Agent, AsJson, Model, Preset, Store, Tenant, User
 from langgraph_engram.commands.output import one_line, print_json, say
 from langgraph_engram.commands.wording import counted
@@ -19,7 +19,7 @@ def status(
     as_json: AsJson = False,
 ) -> None:
     """Count what is kept for a user, and list what is pending."""
-    with open_memory(store, model, preset) as memory:
+    with open_existing(store, model, preset) as memory:
         kept = memory.status(user, tenant=tenant, agent_id=agent)
     if as_json:
         print_json(kept)
