@@ -1,6 +1,7 @@
 # make demo    remember a sample conversation and answer questions from it (no key, no network beyond the registry)
 # make test    what CI runs
 # make check   style, types, tests: green before a change is proposed
+# make docs    draw both graphs into the README
 # make bench   LOCOMO=path/to/locomo.json: evidence, answers, cost and speed on LoCoMo
 
 PYTHON ?= python3
@@ -9,7 +10,7 @@ BIN := $(VENV)/bin
 LOCOMO ?=
 OUT ?= bench-out
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench docs clean
 
 demo: $(VENV)/.demo
 	$(BIN)/engram demo
@@ -26,6 +27,9 @@ check: $(VENV)/.dev
 bench: $(VENV)/.dev
 	@test -n "$(LOCOMO)" || { echo "make bench: say where the data is: make bench LOCOMO=path/to/locomo10.json"; exit 2; }
 	$(BIN)/engram bench locomo $(LOCOMO) --out $(OUT) --json
+
+docs: $(VENV)/.dev
+	$(BIN)/python docs/refresh_readme.py
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info $(OUT)

@@ -27,7 +27,7 @@ def inverse_document_frequency(documents: int, containing: int) -> float:
     return math.log1p((documents - containing + 0.5) / (containing + 0.5))
 
 
-class LexicalIndex(BM25Okapi):  
+class LexicalIndex(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
     """Documents as posting lists. Read it from any thread; let one thread at a time change it, or change a fork."""
 
     corpus_size: int
