@@ -68,7 +68,7 @@ class Routing:
     settings: DeepSettings
 
     def after_light(self, state: ReadState) -> Literal["judge_sufficiency", "backtrack", "write_answer"]:
-        """Judge, unless the preset answers from what light retrieval found (DimMem, StructMem), or its turns (ES-Mem)."""
+        """Judge, unless the preset answers from what light retrieval found, or from the turns under it (ES-Mem)."""
         if self.settings.sufficiency == "judged" or state["request"].mode == "search":
             return "judge_sufficiency"
         return "backtrack" if self.settings.whole_events else "write_answer"

@@ -1,7 +1,7 @@
 """Serve the two graphs: what `langgraph.json` names. Nothing is opened until the server asks for a graph.
 
-Settings come from `ENGRAM_STORE`, `ENGRAM_MODEL`, `ENGRAM_ENCODER` and `ENGRAM_PRESET`. The graphs are compiled without a
-checkpointer: the server brings its own.
+Settings come from `ENGRAM_STORE`, `ENGRAM_MODEL`, `ENGRAM_ENCODER` and `ENGRAM_PRESET`. The graphs are compiled without
+a checkpointer: the server brings its own.
 """
 
 from functools import cache

@@ -3,9 +3,10 @@
 From here nothing said can be lost: the run stands in the store as pending until `persist` settles it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TypeVar
 from uuid import uuid4
 
 from langgraph_engram.schema import Pending, Scope, Turn, make_id
@@ -14,6 +15,9 @@ from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.stores.store import Changes, Store
 
 UNFINISHED = "the run did not reach its end"
+
+Kept = TypeVar("Kept")
+Sent = TypeVar("Sent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,30 +76,40 @@ def stored_turns(index: ScopeIndex, turn_ids: Sequence[str]) -> list[Turn]:
 def new_turns(request: RememberRequest, session_id: str, index: ScopeIndex) -> tuple[list[Turn], int]:
     """Give the turns of a request that are not stored yet, and how many were.
 
-    Turns with an `external_id` are known by it. The others are aligned with the stored end of the session by their
-    longest overlap, and what follows is new: a whole history or only its newest message may be sent.
+    The call's turns are aligned with the stored end of the session by their longest overlap, and what follows is new:
+    a whole history or only its newest message may be sent. A turn with an `external_id` is known by it wherever it is.
     """
     stored = index.session_turns(session_id)
-    fresh = [one for one in request.messages if not _is_known(one, request.scope, session_id, index)]
-    unnamed = [message for message in fresh if message.external_id is None]
-    if len(unnamed) == len(fresh):
-        fresh = fresh[overlap([_said(turn) for turn in stored], [_said(message) for message in fresh]) :]
+    following = request.messages[overlap(stored, request.messages, _same) :]
+    fresh = [one for one in _named_once(following) if not _is_known(one, request.scope, session_id, index)]
     start = stored[-1].seq + 1 if stored else 0
     clock = datetime.now(UTC)
     turns = [_turn(one, request.scope, session_id, start + place, clock) for place, one in enumerate(fresh)]
     return turns, len(request.messages) - len(turns)
 
 
-def overlap(stored: Sequence[object], sent: Sequence[object]) -> int:
+def overlap(stored: Sequence[Kept], sent: Sequence[Sent], same: Callable[[Kept, Sent], bool]) -> int:
     """Give the length of the longest end of `stored` that `sent` begins with."""
     for length in range(min(len(stored), len(sent)), 0, -1):
-        if list(stored[-length:]) == list(sent[:length]):
+        if all(same(one, other) for one, other in zip(stored[-length:], sent, strict=False)):
             return length
     return 0
 
 
+def _same(turn: Turn, message: Message) -> bool:
+    if turn.external_id is not None and message.external_id is not None:
+        return turn.external_id == message.external_id
+    return _said(turn) == _said(message)
+
+
 def _said(turn: Turn | Message) -> tuple[str, str, str, tuple[str, ...]]:
     return turn.role, turn.speaker or turn.role, turn.text, tuple(turn.captions)
+
+
+def _named_once(messages: Sequence[Message]) -> list[Message]:
+    """Give messages without those that repeat the id of an earlier one."""
+    first = {one.external_id: place for place, one in reversed(list(enumerate(messages)))}
+    return [one for place, one in enumerate(messages) if one.external_id is None or first[one.external_id] == place]
 
 
 def _is_known(message: Message, scope: Scope, session_id: str, index: ScopeIndex) -> bool:

@@ -11,8 +11,9 @@ from langgraph_engram.rules.worth import is_small_talk
 from langgraph_engram.schema import Turn
 
 RELATION = re.compile(
-    r"\b(?:thank|grateful|support|proud of|happy for|inspir\w+|encourag\w+|help\w*|agree\w*|recommend\w*|suggest\w*|"
-    r"advi[cs]e\w*|miss you|love you|congrat\w*|together|both|admire\w*|trust\w*|worried about|sorry|because|so that)\b",
+    r"\b(?:thank|grateful|support|proud of|happy for|inspir\w+|encourag\w+|help\w*|agree\w*|recommend\w*|"
+    r"suggest\w*|advi[cs]e\w*|miss you|love you|congrat\w*|together|both|admire\w*|trust\w*|worried about|sorry|"
+    r"because|so that)\b",
     re.IGNORECASE,
 )
 

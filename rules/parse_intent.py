@@ -8,15 +8,17 @@ from langgraph_engram.language.tokens import STOP_WORDS, words
 from langgraph_engram.prompts.parse_intent import ParsedIntent, ParseIntent
 from langgraph_engram.schema import Dimension, MemoryType
 
+PERIOD = "year|month|day|date|time|week|season"
+PLACE = "place|city|town|country|state|venue|location"
 ASKS_FOR: tuple[tuple[re.Pattern[str], Dimension], ...] = (
-    (re.compile(r"^\W*(?:when|since when|until when|(?:in|on|at) (?:what|which) (?:year|month|day|date|time))\b", re.I), "time"),
-    (re.compile(r"\b(?:what|which) (?:year|month|day|date|time|week|season)\b", re.I), "time"),
-    (re.compile(r"^\W*(?:where|from where|to where|(?:in|at|to|from) (?:what|which) (?:place|city|town|country|state))\b", re.I),
-     "location"),
-    (re.compile(r"\b(?:what|which) (?:place|city|town|country|state|venue|location)\b", re.I), "location"),
+    (re.compile(r"^\W*(?:(?:since |until )?when)\b", re.IGNORECASE), "time"),
+    (re.compile(rf"\b(?:what|which) (?:{PERIOD})\b", re.IGNORECASE), "time"),
+    (re.compile(r"^\W*(?:(?:from |to )?where)\b", re.IGNORECASE), "location"),
+    (re.compile(rf"\b(?:what|which) (?:{PLACE})\b", re.IGNORECASE), "location"),
     (re.compile(r"^\W*(?:why|how come|for what reason)\b|\bwhat (?:is|was|were|are) the reasons?\b", re.I), "reason"),
-    (re.compile(r"\bwhat for\b|\bfor what purpose\b|\bwhat(?:'s| is| was) the (?:purpose|goal|aim)\b", re.I), "purpose"),
-)  # fmt: skip
+    (re.compile(r"\bwhat for\b|\bfor what purpose\b|\bwhat(?:'s| is| was) the (?:purpose|goal)\b", re.I), "purpose"),
+)
+"""How a query asks for a dimension; the first that fits counts."""
 PROFILE = re.compile(
     r"\b(?:favou?rites?|likes?|loves?|enjoys?|prefers?|hobb(?:y|ies)|interests?|personality|usually|often|kind of "
     r"person|traits?|allergic|dream)\b",
@@ -27,8 +29,8 @@ ASSISTANT = re.compile(
     r"\b(?:you|assistant|our (?:last|previous|earlier) (?:chat|conversation))\b[^?]{0,60}\b(?:suggested|recommended|"
     r"advised|told|mentioned|said|gave|listed|provided|proposed|explained|wrote|came up with|described|shared)\b|"
     r"\b(?:did|have|had) (?:you|the assistant) (?:suggest|recommend|advise|tell|mention|say|give|list|provide|propose|"
-    r"explain|write|describe|share)|\b(?:your|the assistant'?s) (?:earlier |previous )?(?:suggestion|recommendation|advice|"
-    r"answer|list|idea)s?\b|\bremind me (?:what|which|of (?:what|the))\b",
+    r"explain|write|describe|share)|\b(?:your|the assistant'?s) (?:earlier |previous )?(?:suggestion|recommendation|"
+    r"advice|answer|list|idea)s?\b|\bremind me (?:what|which|of (?:what|the))\b",
     re.IGNORECASE,
 )
 QUESTION_WORDS = frozenset(("many much long often kind type sort did happened happen would could should might").split())

@@ -11,12 +11,14 @@ PACKAGE = Path(langgraph_engram.__file__).parent
 ROOT = PACKAGE.parent
 LAYERS: dict[str, int] = {
     "schema": 0, "errors": 0, "settings": 0,
-    "language": 1, "results": 1, "presets": 1, "encoder": 1, "state": 2, "usage": 2, "model": 2, "models": 3, "encoders": 3,
+    "language": 1, "results": 1, "presets": 1, "encoder": 1, "state": 2, "usage": 2, "model": 2,
+    "models": 3, "encoders": 3,
     "prompts": 4,
     "stores": 5, "rules": 5,
     "nodes": 6,
     "graphs": 7,
-    "formats": 8, "configuration": 8, "inspection": 8, "receipts": 8, "requests": 8, "memory": 9, "demo": 9, "server": 10,
+    "formats": 8, "configuration": 8, "inspection": 8, "receipts": 8, "requests": 8, "memory": 9, "demo": 9,
+    "server": 10,
     "testing": 10, "benchmarks": 11, "commands": 12, "cli": 13, "__init__": 13,
 }  # fmt: skip
 """How high each part stands. A part imports only parts that stand lower, or itself."""

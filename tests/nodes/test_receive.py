@@ -1,10 +1,13 @@
 """Raw turns are stored once, before anything else, however much of a conversation is sent again."""
 
+from operator import eq
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_engram.nodes.receive import Receive, new_turns, overlap
-from langgraph_engram.state import Message
+from langgraph_engram.state import Message, RememberRequest
+from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.stores.store import Changes
 
 WORDS = st.lists(st.sampled_from(["ok", "yes", "no"]), max_size=8)
@@ -13,7 +16,7 @@ WORDS = st.lists(st.sampled_from(["ok", "yes", "no"]), max_size=8)
 @given(WORDS, WORDS)
 def test_the_overlap_is_the_longest(stored, sent):
     """What overlaps is equal, and nothing longer is."""
-    length = overlap(stored, sent)
+    length = overlap(stored, sent, eq)
 
     assert stored[len(stored) - length :] == sent[:length]
     assert all(
@@ -26,7 +29,7 @@ def test_a_history_sent_again_adds_what_follows_it_alone(history, following, dro
     """A whole history, or its end, is known; at most what follows is new."""
     sent = [*history[min(dropped, len(history)) :], *following]
 
-    new = len(sent) - overlap(history, sent)
+    new = len(sent) - overlap(history, sent, eq)
 
     assert new <= len(following)
 
@@ -123,16 +126,11 @@ def test_a_retry_takes_up_stored_turns(store, scope, turn, to_remember):
 
 @given(st.lists(st.tuples(st.sampled_from(["ok", "hm"]), st.sampled_from([None, "1", "2", "3"])), max_size=6))
 def test_ids_are_distinct_whatever_is_sent(said):
-    """No two new turns share an id unless their source says so."""
-    from langgraph_engram.schema import Scope
-    from langgraph_engram.state import RememberRequest
-    from langgraph_engram.stores.scope_index import ScopeIndex
-
+    """No two new turns share an id: a source's id that comes twice in a call is one turn."""
     messages = [Message(text=text, external_id=name) for text, name in said]
-    request = RememberRequest(user_id="u", messages=messages)
 
-    turns, known = new_turns(request, "s", ScopeIndex())
+    turns, known = new_turns(RememberRequest(user_id="u", messages=messages), "s", ScopeIndex())
 
-    assert Scope(user_id="u") == request.scope
     assert len({turn.turn_id for turn in turns}) == len(turns)
+    assert [turn.seq for turn in turns] == list(range(len(turns)))
     assert known + len(turns) == len(messages)
