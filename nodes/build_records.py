@@ -112,5 +112,7 @@ def said_time(source: Turn, happened: Interval | None) -> str:
 
 
 def _with_sources(record: Record, twin: Record) -> Record:
+    if not record.source_turn_ids:
+        return twin
     sources = list(dict.fromkeys([*record.source_turn_ids, *twin.source_turn_ids]))
     return record.model_copy(update={"source_turn_ids": sources})

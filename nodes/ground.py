@@ -77,9 +77,10 @@ def ungrounded_number(record: Record, sources: Sequence[Turn]) -> str:
 
 def ungrounded_name(record: Record, around: Sequence[Turn]) -> str:
     """Say which name of the content nobody near it mentions; empty if all are mentioned."""
-    held = {stem(word) for turn in around for word in words(_grounds(turn))}
+    said = " ".join(_grounds(turn) for turn in around)
+    held = {stem(word) for word in words(said)}
     for name in proper_names(record.content):
-        if not {stem(word) for word in words(name)} & held:
+        if name.casefold() not in said.casefold() and not {stem(word) for word in words(name)} & held:
             return f"the name {name!r} is not mentioned near its sources"
     return ""
 

@@ -9,6 +9,10 @@ from numpy.typing import NDArray
 from langgraph_engram.stores.scope_index import ScopeIndex
 
 
+MOST_CITED = 3
+"""Turns that a record may cite and still stand for each of them in a search."""
+
+
 @dataclass(frozen=True)
 class RecordLinks:
     """Columns over the records of a scope, in the order of their shelf."""
@@ -21,7 +25,7 @@ class RecordLinks:
     """Whether the record is a question."""
     speaker: NDArray[np.object_]
     uncited: tuple[int, ...]
-    """The places of turns that no active record cites."""
+    """The places of turns that no active record stands for: none cites them among at most three turns."""
     covered_by: tuple[tuple[int, ...], ...]
     """For each synthesis, the places of the records it covers."""
 
@@ -43,7 +47,8 @@ def _link(index: ScopeIndex) -> RecordLinks:
     event_place = {event.event_id: place for place, event in enumerate(index.events.items)}
     record_place = {record.record_id: place for place, record in enumerate(index.records.items)}
     records = index.records.items
-    cited = {one for record in records if record.status == "active" for one in record.source_turn_ids}
+    close = (one for one in records if one.status == "active" and len(one.source_turn_ids) <= MOST_CITED)
+    cited = {turn_id for record in close for turn_id in record.source_turn_ids}
     return RecordLinks(
         turn=np.array(
             [turn_place.get(one.source_turn_ids[-1], -1) if one.source_turn_ids else -1 for one in records],

@@ -59,9 +59,8 @@ class TrackTopics(Question[TopicTrack]):
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        earlier = "\n".join(f"{turn.speaker}: {turn.text}" for turn in self.before)
-        parts = [
-            inside("context", f"Topic so far: {self.topic_before or 'none yet'}\n{earlier}".strip()),
-            inside("conversation", number_turns(self.turns)),
-        ]
+        topic = [f"Topic until now: {self.topic_before}"] if self.topic_before else []
+        earlier = [*topic, *(f"{turn.speaker}: {turn.text}" for turn in self.before)]
+        context = [inside("context", "\n".join(earlier))] if earlier else []
+        parts = [*context, inside("conversation", number_turns(self.turns))]
         return [SystemMessage(SYSTEM), HumanMessage("\n\n".join(parts))]

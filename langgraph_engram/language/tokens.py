@@ -9,6 +9,8 @@ from functools import lru_cache
 
 import snowballstemmer
 
+from langgraph_engram.language.irregular import BASE
+
 STOP_WORDS = frozenset(
     "a an the and or but if of at by for with about to from in on is are was were be been being am do does did has "
     "have had having i you he she it we they me him her us them my your his our its their this that these those what "
@@ -33,5 +35,8 @@ def stem(word: str) -> str:
 
 
 def content_stems(text: str) -> list[str]:
-    """Give the stems of the words of `text` that are not in the stop list, in order, repeats kept."""
-    return [stem(word) for word in words(text) if word not in STOP_WORDS]
+    """Give the stems of the words of `text` that are not in the stop list, in order, repeats kept.
+
+    Irregular forms are led back to their base first: "bought" and "buys" give the same stem.
+    """
+    return [stem(BASE.get(word, word)) for word in words(text) if word not in STOP_WORDS]

@@ -1,0 +1,35 @@
+"""Lead irregular and everyday short forms of common English words back to one base, where stemming does not."""
+
+FORMS = """
+arise arose arisen; bear bore borne born; beat beaten; become became; begin began begun; bend bent; bet; bind bound;
+bite bit bitten; bleed bled; blow blew blown; break broke broken; bring brought; build built; burn burnt; buy bought;
+catch caught; choose chose chosen; come came; creep crept; deal dealt; dig dug; dive dove; draw drew drawn;
+dream dreamt; drink drank drunk; drive drove driven; eat ate eaten; fall fell fallen; feed fed; feel felt;
+fight fought; find found; flee fled; fly flew flown; forbid forbade forbidden; forget forgot forgotten;
+forgive forgave forgiven; freeze froze frozen; get got gotten; give gave given; go went gone; grow grew grown;
+hang hung; hear heard; hide hid hidden; hold held; keep kept; know knew known; lay laid; lead led; learn learnt;
+leave left; lend lent; lie lay lain; light lit; lose lost; make made; mean meant; meet met; pay paid;
+ride rode ridden; ring rang rung; rise rose risen; run ran; say said; see saw seen; seek sought; sell sold; send sent;
+sew sewn; shake shook shaken; shine shone; shoot shot; show shown; sing sang sung; sink sank sunk; sit sat;
+sleep slept; slide slid; speak spoke spoken; spend spent; spin spun; stand stood; steal stole stolen; stick stuck;
+strike struck; swear swore sworn; sweep swept; swim swam swum; swing swung; take took taken; teach taught;
+tear tore torn; tell told; think thought; throw threw thrown; understand understood; wake woke woken;
+wear wore worn; weep wept; win won; wind wound; write wrote written;
+child children; man men; woman women; person people; foot feet; tooth teeth; mouse mice; goose geese; life lives;
+wife wives; knife knives; leaf leaves; shelf shelves; wolf wolves; mom mum mommy mother; dad daddy father;
+bike bicycle; photo photograph picture pic; fridge refrigerator; tv television; movie film; kid child
+"""
+"""Lines of forms, the base first."""
+
+AMBIGUOUS = frozenset(
+    "lay saw left found wound felt bore ground rose shot born light lit leaves spoke bit fell".split()
+)
+"""Forms that are as often another word; they stay as they are."""
+
+BASE = {
+    form: base
+    for base, *forms in (group.split() for group in FORMS.replace("\n", " ").split(";"))
+    for form in forms
+    if form not in AMBIGUOUS
+}
+"""The base of each form."""
