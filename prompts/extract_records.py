@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
 from langgraph_engram.model import Question
-from langgraph_engram.prompts.quoting import DATA_ONLY, inside, number_turns
+from langgraph_engram.prompts.quoting import DATA_ONLY, inside, number_turns, quote_turn
 from langgraph_engram.schema import MemoryType, Turn
 
 
@@ -73,6 +73,6 @@ class ExtractRecords(Question[Extraction]):
 
 def render_turns(system: str, turns: tuple[Turn, ...], context: tuple[Turn, ...]) -> list[BaseMessage]:
     """Word an extraction: the rules, the turns that are read only, and the numbered core turns."""
-    earlier = "\n".join(f"{turn.speaker}: {turn.text}" for turn in context)
+    earlier = "\n".join(quote_turn(turn) for turn in context)
     parts = [inside("context", earlier)] if earlier else []
     return [SystemMessage(system), HumanMessage("\n\n".join([*parts, inside("conversation", number_turns(turns))]))]
