@@ -35,7 +35,7 @@ def verdict_of(state: ReadState, answer: str | None) -> Literal["sufficient", "p
     """Judge the result: absent without evidence or answer, sufficient when nothing is missing, else partial."""
     if state["request"].mode == "search":
         return "sufficient" if state.get("sufficient") else ("partial" if state["evidence"] else "absent")
-    if not state["pool"] or not answer or UNKNOWN.rstrip(".").casefold() in answer.casefold():
+    if not state["pool"] or not answer or answer.casefold().startswith(UNKNOWN.rstrip(".").casefold()):
         return "absent"
     return "partial" if state.get("missing") else "sufficient"
 

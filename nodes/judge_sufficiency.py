@@ -21,7 +21,7 @@ class JudgeSufficiency:
     settings: DeepSettings
 
     def __call__(self, state: ReadState) -> ReadState:
-        """Return whether the pool and the best pieces of this round suffice, and the answer if they do."""
+        """Return whether the pool and the best pieces of this round suffice, and the answer; an earlier one if not."""
         request = state["request"]
         pool = joined(state["pool"], state["evidence"][: self.settings.light_k])
         if not pool:
@@ -32,7 +32,7 @@ class JudgeSufficiency:
         sufficient = light is not None and light.sufficient and bool(light.answer.strip())
         return {
             "sufficient": sufficient,
-            "answer": light.answer.strip() if light and sufficient else "",
+            "answer": light.answer.strip() if light and sufficient else state.get("answer", ""),
             "pool": pool,
             "usage": [entry_of("judge_sufficiency", [asked])],
         }

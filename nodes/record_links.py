@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from langgraph_engram.stores.scope_index import ScopeIndex
 
-
 MOST_CITED = 3
 """Turns that a record may cite and still stand for each of them in a search."""
 

@@ -36,11 +36,13 @@ class ReflectStep:
         thought = asked.answer or Reflection(complete=True)
         following = thought.next_query.strip()
         repeated = following.casefold() in {query.casefold() for query in state["asked_queries"]}
-        done = thought.complete or not following or repeated or state["round"] >= self.settings.max_rounds
         usage = [entry_of("reflect", [asked])]
         missing = [] if thought.complete or not thought.missing.strip() else [thought.missing.strip()]
-        if done:
+        if thought.complete or not following or repeated:
             return {"done": True, "missing": missing, "usage": usage}
+        if state["round"] >= self.settings.max_rounds:
+            spent = f"the budget of {self.settings.max_rounds} rounds is spent"
+            return {"done": True, "missing": missing, "notes": [*state.get("notes", []), spent], "usage": usage}
         return {
             "done": False,
             "missing": missing,

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage
 from pydantic import BaseModel, Field
 
 from langgraph_engram.model import Question
-from langgraph_engram.prompts.quoting import DATA_ONLY, inside, name_day, number_evidence
+from langgraph_engram.prompts.quoting import DATA_ONLY, ask_about
 from langgraph_engram.schema import Evidence, Intent
 
 
@@ -37,8 +37,4 @@ class AnswerLight(Question[LightAnswer]):
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        memories = inside("memories", number_evidence(self.evidence))
-        return [
-            SystemMessage(SYSTEM),
-            HumanMessage(f"{memories}\n\nToday: {name_day(self.now)}\nQuestion: {self.query}"),
-        ]
+        return ask_about(SYSTEM, self.evidence, self.query, self.now)

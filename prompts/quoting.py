@@ -8,6 +8,8 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+
 from langgraph_engram.language.times import resolve_times
 from langgraph_engram.schema import Evidence, Record, Turn
 
@@ -48,6 +50,12 @@ def number_records(records: Sequence[Record]) -> str:
         f"[{number}] ({name_day(record.mentioned_at)}) {_plain(record.content)}"
         for number, record in enumerate(records, start=1)
     )
+
+
+def ask_about(system: str, evidence: Sequence[Evidence], query: str, now: datetime | None) -> list[BaseMessage]:
+    """Put a query to numbered pieces of evidence: the rules, the pieces, then the day and the query."""
+    memories = inside("memories", number_evidence(evidence))
+    return [SystemMessage(system), HumanMessage(f"{memories}\n\nToday: {name_day(now)}\nQuestion: {query}")]
 
 
 def inside(tag: str, text: str) -> str:

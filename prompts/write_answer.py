@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage
 
 from langgraph_engram.model import Question
-from langgraph_engram.prompts.quoting import DATA_ONLY, inside, name_day, number_evidence
+from langgraph_engram.prompts.quoting import DATA_ONLY, ask_about
 from langgraph_engram.schema import Evidence, Intent
 
 UNKNOWN = "I don't know."
@@ -30,8 +30,4 @@ class WriteAnswer(Question[str]):
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        memories = inside("memories", number_evidence(self.evidence))
-        return [
-            SystemMessage(SYSTEM),
-            HumanMessage(f"{memories}\n\nToday: {name_day(self.now)}\nQuestion: {self.query}"),
-        ]
+        return ask_about(SYSTEM, self.evidence, self.query, self.now)
