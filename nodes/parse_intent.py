@@ -10,7 +10,7 @@ from langgraph_engram.model import Model, entry_of
 from langgraph_engram.prompts.parse_intent import ParsedIntent, ParseIntent
 from langgraph_engram.schema import Intent
 from langgraph_engram.settings import RetrieveSettings
-from langgraph_engram.state import ReadState
+from langgraph_engram.state import ReadState, RecallRequest
 from langgraph_engram.stores.store import Store
 
 UNREAD = "the query could not be analysed, so its words alone are searched for"
@@ -18,7 +18,7 @@ UNREAD = "the query could not be analysed, so its words alone are searched for"
 
 @dataclass(frozen=True)
 class ParseIntentStep:
-    """Read the query. Reads `request`, `query`; sets `intent`, and at first `run_id`, `round`, `started_at`."""
+    """Read the query. Reads `request` (JSON too) and `query`; sets `intent`, and at first what a run starts with."""
 
     store: Store
     model: Model
@@ -28,16 +28,17 @@ class ParseIntentStep:
 
     def __call__(self, state: ReadState) -> ReadState:
         """Return the intent of the query that this round looks for."""
-        request = state["request"]
+        request = RecallRequest.model_validate(state["request"])
         query = state.get("query") or request.query
         index = self.store.index(request.scope)
         now = request.now or index.newest
         quick = request.mode == "search" or self.settings.intent == "rules"
         model = self.quick_model if quick else self.model
         asked = model.ask(ParseIntent(query, now, tuple(index.speakers)))
-        begun: ReadState = {} if state.get("run_id") else begin(state)
+        begun: ReadState = {} if state.get("run_id") else begin(request)
         return {
             **begun,
+            "request": request,
             "query": query,
             "intent": make_intent(query, asked.answer, now),
             "notes": [*state.get("notes", []), *([] if asked.answer else [UNREAD])],
@@ -45,9 +46,8 @@ class ParseIntentStep:
         }
 
 
-def begin(state: ReadState) -> ReadState:
+def begin(request: RecallRequest) -> ReadState:
     """Give what a run starts with."""
-    request = state["request"]
     return {
         "run_id": request.run_id or str(uuid4()),
         "started_at": time(),

@@ -22,13 +22,13 @@ Sent = TypeVar("Sent")
 
 @dataclass(frozen=True, slots=True)
 class Receive:
-    """Store the raw turns. Reads `request`; sets `run_id`, `session_id`, `turns`, `known_turns`."""
+    """Store the raw turns. Reads `request`, JSON included; sets `run_id`, `session_id`, `turns`, `known_turns`."""
 
     store: Store
 
     def __call__(self, state: WriteState) -> WriteState:
         """Return the turns of this run that were not known, each with its id and its place."""
-        request = state["request"]
+        request = RememberRequest.model_validate(state["request"])
         run_id = request.run_id or str(uuid4())
         session_id = request.session_id or name_session(request)
         index = self.store.index(request.scope)
@@ -39,7 +39,7 @@ class Receive:
         if turns:
             pending = pend(run_id, turns, "segment", UNFINISHED)
             self.store.commit(request.scope, Changes(turns=turns, pendings=[pending]))
-        return {"run_id": run_id, "session_id": session_id, "turns": turns, "known_turns": known}
+        return {"request": request, "run_id": run_id, "session_id": session_id, "turns": turns, "known_turns": known}
 
 
 def pend(run_id: str, turns: Sequence[Turn], step: str, reason: str) -> Pending:

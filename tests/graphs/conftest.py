@@ -1,0 +1,142 @@
+"""Give graphs over a store on disk with checkpoints beside it, that can be let go of and opened again."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+from langgraph_engram.configuration import open_checkpointer
+from langgraph_engram.encoders.hashing import HashingEncoder
+from langgraph_engram.graphs.read import build_read_graph
+from langgraph_engram.graphs.write import build_write_graph
+from langgraph_engram.model import Model, Question
+from langgraph_engram.presets import preset
+from langgraph_engram.rules.model import RULES, RuleModel
+from langgraph_engram.schema import Scope
+from langgraph_engram.settings import Settings
+from langgraph_engram.state import Message, RecallRequest, RememberRequest
+from langgraph_engram.stores.opening import open_store
+from langgraph_engram.stores.store import Store
+from langgraph_engram.testing import FakeModel
+
+NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
+FIRST = (
+    ("Ana", "My sister Runa lives in Oslo and teaches music there."),
+    ("Ben", "How nice! I keep bees in the garden behind our house."),
+    ("Ana", "By the way, I went camping by the lake with Tom yesterday."),
+)
+SECOND = (
+    ("Ana", "My sister Runa no longer lives in Oslo and teaches music there."),
+    ("Ben", "Oh! I sold my bees last week because the garden was too small."),
+)
+WHOSE = Scope(user_id="ana")
+
+
+def by_rule(question: Question[Any]) -> object:
+    """Answer as the rules do: a `FakeModel` that is given this remembers what it was asked."""
+    return RULES[type(question)](question)
+
+
+def session(name: str, said: tuple[tuple[str, str], ...], at: datetime) -> RememberRequest:
+    messages = [
+        Message(speaker=speaker, text=text, said_at=at + timedelta(minutes=place))
+        for place, (speaker, text) in enumerate(said)
+    ]
+    return RememberRequest(user_id="ana", session_id=name, messages=messages, close_session=True, run_id=f"run-{name}")
+
+
+@pytest.fixture
+def first() -> RememberRequest:
+    """A conversation of three turns about three things."""
+    return session("one", FIRST, NOON)
+
+
+@pytest.fixture
+def second() -> RememberRequest:
+    """A later conversation that changes what the first one said."""
+    return session("two", SECOND, NOON + timedelta(days=30))
+
+
+@pytest.fixture
+def question() -> RecallRequest:
+    return RecallRequest(query="Where does Ana's sister Runa teach music?", user_id="ana", run_id="read")
+
+
+@pytest.fixture
+def answering() -> Callable[[], FakeModel]:
+    """Make a model that answers as the rules do, and remembers what it was asked."""
+    return lambda: FakeModel([by_rule] * 200)
+
+
+class Place:
+    """A folder with a store and its checkpoints: what one process after another would open."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.store: Store
+        self.checkpointer: SqliteSaver
+        self._open()
+
+    def _open(self) -> None:
+        self.store = open_store(self.folder, HashingEncoder())
+        opened = open_checkpointer(str(self.folder))
+        assert isinstance(opened, SqliteSaver)
+        self.checkpointer = opened
+
+    def reopen(self) -> None:
+        self.close()
+        self._open()
+
+    def close(self) -> None:
+        self.store.close()
+        self.checkpointer.conn.close()
+
+    def writing(self, model: Model, settings: Settings | None = None, store: Store | None = None) -> Any:
+        return build_write_graph(store or self.store, model, settings or preset("engram"), self.checkpointer)
+
+    def reading(self, model: Model, settings: Settings | None = None) -> Any:
+        return build_read_graph(self.store, model, RuleModel(), settings or preset("engram"), self.checkpointer)
+
+    def contents(self) -> dict[str, list[dict[str, object]]]:
+        """Give everything that is kept, but the moments at which it was written."""
+        index = self.store.index(WHOSE)
+        kept = {name: getattr(index, name).items for name in ("turns", "events", "boundaries", "records", "syntheses")}
+        kept |= {"decisions": self.store.decisions(WHOSE), "pendings": self.store.pendings(WHOSE)}
+        return {
+            name: sorted((one.model_dump(exclude={"decided_at", "since"}) for one in things), key=str)
+            for name, things in kept.items()
+        }
+
+
+@pytest.fixture
+def place_at(tmp_path: Path) -> Iterator[Callable[[str], Place]]:
+    """Open places by name; all are closed at the end."""
+    places: list[Place] = []
+
+    def make(name: str = "here") -> Place:
+        places.append(Place(tmp_path / name))
+        return places[-1]
+
+    yield make
+    for place in places:
+        place.close()
+
+
+@pytest.fixture
+def thread() -> dict[str, dict[str, str]]:
+    return {"configurable": {"thread_id": "thread"}}
+
+
+@pytest.fixture
+def counts() -> Callable[[Any], dict[str, object]]:
+    """Give what a receipt or a recollection says, but the seconds it took."""
+
+    def plain(result: Any) -> dict[str, object]:
+        told: dict[str, object] = result.model_dump(exclude={"usage": {"seconds", "by_node"}})
+        ledger = [one.model_dump(exclude={"seconds"}) for one in result.usage.by_node]
+        return {**told, "ledger": sorted(ledger, key=str)}
+
+    return plain

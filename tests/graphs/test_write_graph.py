@@ -1,0 +1,215 @@
+"""The write graph does what its drawing says, and a run that is cut off anywhere ends as if it had not been."""
+
+from typing import get_args, get_type_hints
+
+import pytest
+
+from langgraph_engram.graphs.write import after_filter, after_receive, build_write_graph
+from langgraph_engram.presets import PRESETS, preset
+from langgraph_engram.prompts.extract_records import ExtractRecords
+from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.state import Pair, RememberRequest
+from langgraph_engram.testing import FakeModel
+
+NODES = [
+    "receive", "segment", "extract", "ground", "filter_candidates", "consolidate", "persist", "synthesize",
+    "report_run",
+]  # fmt: skip
+ASKING = ["TrackTopics", "ExtractRecords", "DecideUpdate", "WriteSynthesis"]
+WRITERS = ["receive", "persist", "synthesize"]
+
+
+class PowerCut(BaseException):
+    """The process ends here."""
+
+
+@pytest.fixture
+def whole(place_at, thread, first, second, answering):
+    """An uninterrupted run: what it asked, its place, and its receipt. The first session is not counted."""
+    place = place_at("whole")
+    place.writing(RuleModel()).invoke({"request": first}, {"configurable": {"thread_id": "first"}})
+    model = answering()
+    state = place.writing(model).invoke({"request": second}, thread, durability="sync")
+    return model.asked, place, state["receipt"]
+
+
+@pytest.fixture
+def cut_off(place_at, first):
+    """A place at which the first session is remembered."""
+    place = place_at("cut")
+    place.writing(RuleModel()).invoke({"request": first}, {"configurable": {"thread_id": "first"}})
+    return place
+
+
+def test_every_step_is_a_named_node(place_at):
+    """What people see in Studio is DESIGN's path, and what they may send is a schema."""
+    graph = place_at().writing(RuleModel())
+
+    assert [name for name in graph.get_graph().nodes if not name.startswith("__")] == NODES
+    assert "request" in graph.get_input_jsonschema()["properties"]
+    assert graph.name == "remember"
+
+
+@pytest.mark.parametrize("router", [after_receive, after_filter])
+def test_a_router_names_nodes_alone(router):
+    """What a router may return is a set of node names, and all of them are nodes."""
+    assert set(get_args(get_type_hints(router)["return"])) <= set(NODES)
+
+
+def test_nothing_new_ends_at_once(first):
+    """Without a new turn, and without a session to close, there is nothing to do."""
+    going_on = first.model_copy(update={"close_session": False})
+
+    assert after_receive({"turns": [], "request": going_on}) == "report_run"
+    assert after_receive({"turns": [], "request": first}) == "segment"
+
+
+def test_decisions_need_pairs():
+    """Only where records resemble one another is anything decided."""
+    assert after_filter({"pairs": []}) == "persist"
+    assert after_filter({"pairs": [Pair(older_id="a", newer_id="b", jaccard=1, cosine=1)]}) == "consolidate"
+
+
+def test_a_run_passes_every_step(whole, counts):
+    """The second conversation changes what the first said: every node has work to do."""
+    asked, place, receipt = whole
+    told = counts(receipt)
+
+    assert {question.name for question in asked} == set(ASKING)
+    assert (told["stored_turns"], told["known_turns"], told["pending"], told["quarantined"]) == (2, 0, 0, 0)
+    assert told["records"] > 0
+    assert told["decisions"] == told["syntheses"] == 1
+    assert [one["status"] for one in place.contents()["records"]].count("superseded") == 1
+    assert place.contents()["pendings"] == []
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_a_run_stopped_after_any_step_is_resumed_elsewhere(whole, cut_off, thread, second, answering, counts, node):
+    """Stopped, let go of, opened again and resumed: the same memory, the same receipt, no question asked twice."""
+    asked, place, receipt = whole
+    before, after = answering(), answering()
+    cut_off.writing(before).invoke({"request": second}, thread, durability="sync", interrupt_after=[node])
+    cut_off.reopen()
+
+    state = cut_off.writing(after).invoke(None, thread, durability="sync")
+
+    assert cut_off.contents() == place.contents()
+    assert counts(state["receipt"]) == counts(receipt)
+    assert [*before.asked, *after.asked] == asked
+
+
+@pytest.mark.parametrize("name", ASKING)
+def test_a_run_that_dies_over_a_question_asks_it_again_and_no_other(
+    whole, cut_off, thread, second, answering, counts, name
+):
+    """A crash while a model answers costs that step alone: what was asked before is not paid twice."""
+    asked, place, receipt = whole
+    names = [question.name for question in asked]
+    dying = FakeModel([*answering().answers[: names.index(name)], die])
+    with pytest.raises(PowerCut):
+        cut_off.writing(dying).invoke({"request": second}, thread, durability="sync")
+    cut_off.reopen()
+    model = answering()
+
+    state = cut_off.writing(model).invoke(None, thread, durability="sync")
+
+    assert cut_off.contents() == place.contents()
+    assert counts(state["receipt"]) == counts(receipt)
+    assert model.asked == asked[names.index(name) :]
+
+
+@pytest.mark.parametrize("writer", range(len(WRITERS)), ids=WRITERS)
+@pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
+def test_a_run_that_dies_over_a_commit_commits_once(whole, cut_off, thread, second, answering, counts, writer, late):
+    """A crash just before or just after a commit: doing it again changes nothing."""
+    asked, place, receipt = whole
+    store = DyingStore(cut_off.store, writer, late=late)
+    with pytest.raises(PowerCut):
+        cut_off.writing(answering(), store=store).invoke({"request": second}, thread, durability="sync")
+    cut_off.reopen()
+
+    state = cut_off.writing(answering()).invoke(None, thread, durability="sync")
+
+    assert cut_off.contents() == place.contents()
+    assert counts(state["receipt"])["records"] == counts(receipt)["records"]
+
+
+def test_what_a_checkpoint_gives_back_is_what_was_saved(cut_off, thread, second):
+    """After every step, the state that is read from disk equals the one that was there, types included."""
+    graph = cut_off.writing(RuleModel())
+    lived = list(graph.stream({"request": second}, thread, stream_mode="values", durability="sync"))
+    cut_off.reopen()
+
+    history = list(cut_off.writing(RuleModel()).get_state_history(thread))
+    saved = [one.values for one in reversed(history)]
+
+    assert saved[-len(lived) :] == lived
+    assert types_of(saved[-1]) == types_of(lived[-1])
+    assert saved[-1].keys() >= {"request", "turns", "events", "records", "pairs", "decisions", "usage", "receipt"}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_writes_by_the_same_graph(place_at, first, name):
+    """All presets share nodes and edges; turns are stored under each, and nothing is left to do."""
+    place = place_at()
+    graph = build_write_graph(place.store, RuleModel(), preset(name))
+
+    receipt = graph.invoke({"request": first})["receipt"]
+
+    assert (receipt.stored_turns, receipt.pending) == (3, 0)
+    assert receipt.events > 0
+
+
+def test_json_from_a_server_is_a_request(place_at):
+    """What the LangGraph server hands over is plain JSON; the first node must find a request."""
+    graph = build_write_graph(place_at().store, RuleModel(), preset("engram"))
+
+    state = graph.invoke({"request": {"user_id": "ana", "messages": [{"text": "I ski."}]}})
+
+    assert isinstance(state["request"], RememberRequest)
+    assert state["receipt"].stored_turns == 1
+
+
+def test_questions_of_a_resumed_run_do_not_ask_extraction_again(cut_off, thread, second, answering):
+    """The dearest question of all is asked once, whatever happens after it."""
+    model = answering()
+    cut_off.writing(model).invoke({"request": second}, thread, durability="sync", interrupt_after=["extract"])
+
+    cut_off.writing(model).invoke(None, thread, durability="sync")
+
+    assert sum(isinstance(question, ExtractRecords) for question in model.asked) == 1
+
+
+def die(question):
+    raise PowerCut
+
+
+def types_of(value):
+    """Give the types inside a value, as deep as it goes."""
+    if isinstance(value, dict):
+        return {key: types_of(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [types_of(one) for one in value]
+    fields = {name: types_of(getattr(value, name)) for name in getattr(type(value), "model_fields", ())}
+    return type(value), fields
+
+
+class DyingStore:
+    """A store whose process dies at its n-th commit, before or after it is written."""
+
+    def __init__(self, store, commits, *, late):
+        self._store = store
+        self._left = commits
+        self._late = late
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+    def commit(self, scope, changes):
+        dies = self._left == 0
+        self._left -= 1
+        if dies and not self._late:
+            raise PowerCut
+        self._store.commit(scope, changes)
+        if dies:
+            raise PowerCut
