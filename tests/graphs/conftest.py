@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
@@ -48,24 +49,24 @@ def session(name: str, said: tuple[tuple[str, str], ...], at: datetime) -> Remem
     return RememberRequest(user_id="ana", session_id=name, messages=messages, close_session=True, run_id=f"run-{name}")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def first() -> RememberRequest:
     """A conversation of three turns about three things."""
     return session("one", FIRST, NOON)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def second() -> RememberRequest:
     """A later conversation that changes what the first one said."""
     return session("two", SECOND, NOON + timedelta(days=30))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def question() -> RecallRequest:
     return RecallRequest(query="Where does Ana's sister Runa teach music?", user_id="ana", run_id="read")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def answering() -> Callable[[], FakeModel]:
     """Make a model that answers as the rules do, and remembers what it was asked."""
     return lambda: FakeModel([by_rule] * 200)
@@ -111,26 +112,43 @@ class Place:
         }
 
 
+@pytest.fixture(scope="session")
+def begun(tmp_path_factory: pytest.TempPathFactory, first: RememberRequest) -> Path:
+    """A folder in which the first conversation is remembered, for tests to copy."""
+    place = Place(tmp_path_factory.mktemp("begun") / "store")
+    place.writing(RuleModel()).invoke({"request": first}, {"configurable": {"thread_id": "first"}})
+    place.close()
+    return place.folder
+
+
+@pytest.fixture(scope="session")
+def copy_of(begun: Path) -> Callable[[Path], Place]:
+    """Make a place at which the first conversation is remembered."""
+    return lambda folder: Place(copytree(begun, folder))
+
+
 @pytest.fixture
-def place_at(tmp_path: Path) -> Iterator[Callable[[str], Place]]:
-    """Open places by name; all are closed at the end."""
-    places: list[Place] = []
-
-    def make(name: str = "here") -> Place:
-        places.append(Place(tmp_path / name))
-        return places[-1]
-
-    yield make
-    for place in places:
-        place.close()
+def cut_off(copy_of: Callable[[Path], Place], tmp_path: Path) -> Iterator[Place]:
+    """A place at which the first conversation is remembered, and where a run will be cut off."""
+    place = copy_of(tmp_path / "cut")
+    yield place
+    place.close()
 
 
 @pytest.fixture
+def empty(tmp_path: Path) -> Iterator[Place]:
+    """A place at which nothing is remembered."""
+    place = Place(tmp_path / "empty")
+    yield place
+    place.close()
+
+
+@pytest.fixture(scope="session")
 def thread() -> dict[str, dict[str, str]]:
     return {"configurable": {"thread_id": "thread"}}
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def counts() -> Callable[[Any], dict[str, object]]:
     """Give what a receipt or a recollection says, but the seconds it took."""
 
