@@ -3,7 +3,6 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from langgraph_engram.nodes.receive import run_pending_id
 from langgraph_engram.schema import Synthesis
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.scope_index import ScopeIndex
@@ -37,21 +36,11 @@ class Persist:
         return {}
 
     def _settled(self, state: WriteState) -> list[str]:
-        """Give the pendings this run puts an end to: its own, and those of the turns it did again."""
-        if not state["turns"]:
-            return []
-        redone = set(state["request"].retry_turn_ids)
+        """Give the pendings this run puts an end to: all whose turns it has done, its own failures aside."""
+        done = {*state["request"].retry_turn_ids, *(turn.turn_id for turn in state["turns"])}
         failed = {failure.pending_id for failure in state.get("failures", [])}
-        before = [
-            one.pending_id
-            for one in self.store.pendings(state["request"].scope)
-            if redone and redone.issuperset(one.turn_ids)
-        ]
-        return [
-            one
-            for one in dict.fromkeys([run_pending_id(state["run_id"], state["turns"]), *before])
-            if one not in failed
-        ]
+        pendings = self.store.pendings(state["request"].scope)
+        return [one.pending_id for one in pendings if done.issuperset(one.turn_ids) and one.pending_id not in failed]
 
 
 def stale(index: ScopeIndex, changed: Collection[str]) -> list[Synthesis]:

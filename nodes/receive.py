@@ -32,14 +32,20 @@ class Receive:
         run_id = request.run_id or str(uuid4())
         session_id = request.session_id or name_session(request)
         index = self.store.index(request.scope)
-        if request.retry_turn_ids:
-            turns, known = stored_turns(index, request.retry_turn_ids), 0
-        else:
-            turns, known = new_turns(request, session_id, index)
+        begun = stored_turns(index, request.retry_turn_ids or self._begun(request.scope, run_id, session_id))
+        fresh = [] if request.retry_turn_ids else new_turns(request, session_id, index)
+        turns = [*begun, *fresh]
+        known = 0 if request.retry_turn_ids else len(request.messages) - len(turns)
         if turns:
             pending = pend(run_id, turns, "segment", UNFINISHED)
             self.store.commit(request.scope, Changes(turns=turns, pendings=[pending]))
         return {"request": request, "run_id": run_id, "session_id": session_id, "turns": turns, "known_turns": known}
+
+    def _begun(self, scope: Scope, run_id: str, session_id: str) -> list[str]:
+        """Give the turns that this run has stored already: it was cut off just after, and goes on."""
+        mine = (run_id, session_id, "segment")
+        pendings = self.store.pendings(scope)
+        return [one for note in pendings if (note.run_id, note.session_id, note.step) == mine for one in note.turn_ids]
 
 
 def pend(run_id: str, turns: Sequence[Turn], step: str, reason: str) -> Pending:
@@ -56,11 +62,6 @@ def pend(run_id: str, turns: Sequence[Turn], step: str, reason: str) -> Pending:
     )
 
 
-def run_pending_id(run_id: str, turns: Sequence[Turn]) -> str:
-    """Give the id under which `receive` noted a run as unfinished."""
-    return make_id(run_id, "segment", *[turn.turn_id for turn in turns])
-
-
 def name_session(request: RememberRequest) -> str:
     """Name the session of a call that names none: by its content, so that the same call is known again."""
     said = [(message.role, message.speaker, message.text, message.external_id) for message in request.messages]
@@ -73,8 +74,8 @@ def stored_turns(index: ScopeIndex, turn_ids: Sequence[str]) -> list[Turn]:
     return sorted(found, key=lambda turn: (turn.session_id, turn.seq))
 
 
-def new_turns(request: RememberRequest, session_id: str, index: ScopeIndex) -> tuple[list[Turn], int]:
-    """Give the turns of a request that are not stored yet, and how many were.
+def new_turns(request: RememberRequest, session_id: str, index: ScopeIndex) -> list[Turn]:
+    """Give the turns of a request that are not stored yet.
 
     The call's turns are aligned with the stored end of the session by their longest overlap, and what follows is new:
     a whole history or only its newest message may be sent. A turn with an `external_id` is known by it wherever it is.
@@ -84,8 +85,7 @@ def new_turns(request: RememberRequest, session_id: str, index: ScopeIndex) -> t
     fresh = [one for one in _named_once(following) if not _is_known(one, request.scope, session_id, index)]
     start = stored[-1].seq + 1 if stored else 0
     clock = datetime.now(UTC)
-    turns = [_turn(one, request.scope, session_id, start + place, clock) for place, one in enumerate(fresh)]
-    return turns, len(request.messages) - len(turns)
+    return [_turn(one, request.scope, session_id, start + place, clock) for place, one in enumerate(fresh)]
 
 
 def overlap(stored: Sequence[Kept], sent: Sequence[Sent], same: Callable[[Kept, Sent], bool]) -> int:

@@ -91,8 +91,7 @@ def _several(order: Sequence[int], needed: set[str], evidence: Sequence[Evidence
 
 def _tell(piece: Evidence, intent: Intent, needed: set[str]) -> str:
     said = piece.record.content if piece.record else _said(piece, needed)
-    when = _when(piece, said) if intent.answer_dimension == "time" else ""
-    return f"{when} ({said})" if when else said
+    return (_when(piece, said) if intent.answer_dimension == "time" else "") or said
 
 
 def _said(piece: Evidence, needed: set[str]) -> str:
@@ -107,7 +106,7 @@ def _said(piece: Evidence, needed: set[str]) -> str:
 
 
 def _when(piece: Evidence, said: str) -> str:
-    """Name the time that a piece gives: the event's, else one that is said, else the day it was said on."""
+    """Name the time that a piece gives: the event's, else one that is said, else what was said and on which day."""
     record = piece.record
     if record and record.event_start and record.event_end:
         return name_span(record.event_start, record.event_end)
@@ -115,4 +114,4 @@ def _when(piece: Evidence, said: str) -> str:
     mentions = find_times(said, spoken)
     if mentions:
         return name_span(mentions[0].interval.start, mentions[0].interval.end)
-    return name_span(spoken, spoken) if spoken else ""
+    return f"{said} (said on {name_span(spoken, spoken)})" if spoken else ""

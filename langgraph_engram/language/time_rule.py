@@ -5,40 +5,14 @@ This module does not know any rule.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Literal
 
 from langgraph_engram.language.periods import Period, Which, choose, yearly
+from langgraph_engram.language.tense import Tense, is_habit_at, sentence_before, tense_at
 from langgraph_engram.language.time_words import read_full_year
 
-FAR = 100
-"""How many characters before a time, and half as many after it, can say that it lies ahead."""
-AHEAD = re.compile(
-    r"\b(?:will|won['’]t|shall|gonna|going\s+to|plan(?:s|ning)?|upcoming|coming|can(?:['’]t|not)\s+wait|"
-    r"look(?:ing)?\s+forward|hop(?:e|es|ing)\s+to|wants?\s+to|want\s+to|excited\s+(?:for|about|to)|see\s+you|let['’]?s|"
-    r"tomorrow|scheduled|supposed\s+to|should|due|deadline|preparing|getting\s+ready|next(?!\s+to)|about\s+to|"
-    r"be\s+there|starts?|starting|leav(?:e|es|ing)\s+(?:for|on)|soon|remind(?:er)?)\b|['’]ll\b|"
-    r"(?:['’](?:m|re|s)|\b(?:am|are|is))\s+(?:\w+ly\s+|also\s+|just\s+)?"
-    r"(?:going|coming|leaving|flying|driving|moving|heading|travell?ing|visiting|meeting|seeing|having|hosting|throwing|"
-    r"taking|getting|running|giving|launching|attending|performing|opening|joining|hiking|camping)\b",
-    re.IGNORECASE,
-)
-BEHIND = re.compile(
-    r"\b(?:was|were|did|didn['’]t|had|ago|yesterday|since|last|went|saw|got|came|made|took|gave|felt|met|won|lost|told|said|"
-    r"ran|left|found|held|began|ate|bought|broke|brought|built|caught|chose|drank|drew|drove|fell|flew|forgot|fought|grew|"
-    r"heard|kept|knew|led|paid|rode|sang|sent|slept|sold|spent|spoke|stood|swam|taught|thought|threw|woke|wore|wrote|"
-    r"ended|visited|attended|started|finished|happened)\b",
-    re.IGNORECASE,
-)
-LIMIT = re.compile(r"\b(?:by|until|till)\s+(?:the\s+)?$", re.IGNORECASE)
-PAST_TENSE = re.compile(
-    r"\b(?!need|excited|scheduled|supposed|interested|planned|indeed|booked|wedding|speed|based|limited)[a-z]{2,}ed\b",
-    re.IGNORECASE,
-)
-"""A weaker hint, for it may be a participle."""
-SENTENCE_END = re.compile(r"[.!?\n](?=\s|$)")
 DIGITS = "#"
 """Stands among the words of a text for any number."""
 
@@ -55,27 +29,21 @@ class Saying:
         """Give the day it was said."""
         return self.clock.date()
 
-    def tense(self, start: int, end: int) -> Literal["ahead", "behind"] | None:
-        """Tell of what the sentence around a place speaks: the nearest hint before the place decides."""
-        before = self.before(start)
-        ahead, behind = _last(AHEAD, before), _last(BEHIND, before)
-        if ahead >= 0 or behind >= 0:
-            return "ahead" if ahead > behind else "behind"
-        if LIMIT.search(before):
-            return "ahead"
-        if PAST_TENSE.search(before):
-            return "behind"
-        after = SENTENCE_END.split(self.text[end : end + FAR // 2])[0]
-        ahead, behind = _last(AHEAD, after), _last(BEHIND, after)
-        return None if ahead == behind else "ahead" if behind < 0 else "behind"
+    def tense(self, start: int, end: int) -> Tense | None:
+        """Tell whether the words around a place speak of the past or of the future."""
+        return tense_at(self.text, start, end)
 
     def looks_ahead(self, start: int, end: int) -> bool:
-        """Tell whether the sentence around a place speaks of the future."""
+        """Tell whether the words around a place speak of the future."""
         return self.tense(start, end) == "ahead"
+
+    def is_habit(self, start: int, end: int) -> bool:
+        """Tell whether the words around a place speak of what happens again and again."""
+        return is_habit_at(self.text, start, end)
 
     def before(self, start: int) -> str:
         """Give the sentence up to a place."""
-        return SENTENCE_END.split(self.text[max(0, start - FAR) : start])[-1]
+        return sentence_before(self.text, start)
 
 
 Read = Callable[[re.Match[str], Saying], Period | None]
@@ -136,14 +104,11 @@ def in_year(
         return make(read_full_year(year))
     if year:
         return make(saying.today.year + {"last": -1, "this": 0, "next": 1}[year.split()[0].casefold()])
-    occurrences = list(yearly(make, saying.today))
-    if which is None:
-        tense = saying.tense(*match.span("span"))
-        is_day = any(one.granularity == "day" for one in occurrences)
-        which = "coming" if tense == "ahead" else "nearest" if tense is None and is_day else "recent"
-    return choose(which, occurrences, saying.today)
+    if which is None and saying.is_habit(*match.span("span")):
+        return None
+    return choose(which or _which(match, saying), yearly(make, saying.today), saying.today)
 
 
-def _last(pattern: re.Pattern[str], text: str) -> int:
-    places: Iterator[int] = (match.start() for match in pattern.finditer(text))
-    return max(places, default=-1)
+def _which(match: re.Match[str], saying: Saying) -> Which:
+    tense = saying.tense(*match.span("span"))
+    return "nearest" if tense is None else "coming" if tense == "ahead" else "recent"

@@ -1,5 +1,6 @@
 """The write graph does what its drawing says, and a run that is cut off anywhere ends as if it had not been."""
 
+from itertools import groupby
 from typing import get_args, get_type_hints
 
 import pytest
@@ -28,7 +29,7 @@ def whole(copy_of, tmp_path_factory, thread, second, answering):
     """An uninterrupted run of the second conversation: what it asked, what is kept after it, and its receipt."""
     place, model = copy_of(tmp_path_factory.mktemp("whole") / "store"), answering()
     state = place.writing(model).invoke({"request": second}, thread, durability="sync")
-    yield model.asked, kept, state["receipt"]
+    yield model.asked, place.contents(), state["receipt"]
     place.close()
 
 
@@ -132,9 +133,9 @@ def test_what_a_checkpoint_gives_back_is_what_was_saved(cut_off, thread, second)
     cut_off.reopen()
 
     history = list(cut_off.writing(RuleModel()).get_state_history(thread))
-    saved = [one.values for one in reversed(history)]
+    saved = [one.values for one in reversed(history) if "request" in one.values]
 
-    assert saved[-len(lived) :] == lived
+    assert [state for state, _ in groupby(saved)] == [state for state, _ in groupby(lived)]
     assert types_of(saved[-1]) == types_of(lived[-1])
     assert saved[-1].keys() >= {"request", "turns", "events", "records", "pairs", "decisions", "usage", "receipt"}
 

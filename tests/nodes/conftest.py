@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from uuid import uuid4
 
 import pytest
@@ -76,11 +77,12 @@ def keep(store: Store, scope: Scope) -> Callable[..., None]:
 
 @pytest.fixture
 def to_remember(scope: Scope) -> Callable[..., RememberRequest]:
-    """Ask to remember texts or messages in session s1, under the run id "run"."""
+    """Ask to remember texts or messages in session s1, each time under a run id of its own."""
+    numbers = count()
 
     def make(*said: str | Message, **fields: object) -> RememberRequest:
         messages = [Message(speaker="Ana", text=one, said_at=NOON) if isinstance(one, str) else one for one in said]
-        known = {"user_id": scope.user_id, "session_id": "s1", "run_id": "run", "messages": messages}
+        known = {"user_id": scope.user_id, "session_id": "s1", "run_id": f"run{next(numbers)}", "messages": messages}
         return RememberRequest.model_validate({**known, **fields})
 
     return make

@@ -36,11 +36,13 @@ def test_a_history_sent_again_adds_what_follows_it_alone(history, following, dro
 
 def test_what_is_received_is_stored_and_pending(store, scope, to_remember):
     """Before any model is asked, the turns stand in the store, and the run as unfinished."""
-    update = Receive(store)({"request": to_remember("Hi!", "I moved to Oslo.")})
+    request = to_remember("Hi!", "I moved to Oslo.")
+
+    update = Receive(store)({"request": request})
 
     assert [turn.text for turn in store.index(scope).session_turns("s1")] == ["Hi!", "I moved to Oslo."]
     assert [one.turn_ids for one in store.pendings(scope)] == [[turn.turn_id for turn in update["turns"]]]
-    assert (update["run_id"], update["session_id"], update["known_turns"]) == ("run", "s1", 0)
+    assert (update["run_id"], update["session_id"], update["known_turns"]) == (request.run_id, "s1", 0)
 
 
 def test_the_same_call_twice_adds_nothing(store, scope, to_remember):
@@ -53,6 +55,20 @@ def test_the_same_call_twice_adds_nothing(store, scope, to_remember):
     assert update["turns"] == []
     assert update["known_turns"] == 2
     assert len(store.index(scope).turns) == 2
+
+
+def test_a_run_that_was_cut_off_goes_on_with_its_own_turns(store, scope, to_remember):
+    """A run that is begun again finds its turns stored and takes them up; what it is sent beside them is not lost."""
+    receive = Receive(store)
+    request = to_remember("Hi!", "I moved to Oslo.")
+    first = receive({"request": request})
+
+    again = receive({"request": request})
+    more = receive({"request": request.model_copy(update={"messages": to_remember("I ski.").messages})})
+
+    assert again == first
+    assert [turn.text for turn in more["turns"]] == ["Hi!", "I moved to Oslo.", "I ski."]
+    assert len(store.pendings(scope)) == 2
 
 
 def test_a_second_ok_is_a_second_turn(store, scope, to_remember):
@@ -129,8 +145,7 @@ def test_ids_are_distinct_whatever_is_sent(said):
     """No two new turns share an id: a source's id that comes twice in a call is one turn."""
     messages = [Message(text=text, external_id=name) for text, name in said]
 
-    turns, known = new_turns(RememberRequest(user_id="u", messages=messages), "s", ScopeIndex())
+    turns = new_turns(RememberRequest(user_id="u", messages=messages), "s", ScopeIndex())
 
     assert len({turn.turn_id for turn in turns}) == len(turns)
     assert [turn.seq for turn in turns] == list(range(len(turns)))
-    assert known + len(turns) == len(messages)

@@ -1,0 +1,233 @@
+"""The read graph does what its drawing says, goes as deep as it must, and can be resumed at every step."""
+
+from typing import get_args, get_type_hints
+
+import pytest
+
+from langgraph_engram.graphs.read import Routing, after_reflect, build_read_graph
+from langgraph_engram.model import Failure
+from langgraph_engram.presets import PRESETS, preset
+from langgraph_engram.prompts.answer_light import AnswerLight, LightAnswer
+from langgraph_engram.prompts.reflect import Reflect, Reflection
+from langgraph_engram.prompts.select_records import Selection, SelectRecords
+from langgraph_engram.prompts.write_answer import WriteAnswer
+from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.settings import DeepSettings
+from langgraph_engram.testing import FakeModel
+
+NODES = [
+    "parse_intent", "light_retrieve", "judge_sufficiency", "deep_select", "backtrack", "write_answer", "reflect",
+    "conclude",
+]  # fmt: skip
+NEXT = "What does Runa teach?"
+
+
+def two_rounds(question):
+    """Go deep in the first round, look further, and be content in the second."""
+    match question:
+        case AnswerLight():
+            return LightAnswer(sufficient=len(question.evidence) > 12, answer="She teaches music in Oslo [1].")
+        case SelectRecords():
+            return Selection(numbers=[1])
+        case WriteAnswer():
+            return "In Oslo [1]."
+        case Reflect(asked=(_,)):
+            return Reflection(complete=False, missing="what she teaches", next_query=NEXT)
+        case Reflect():
+            return Reflection(complete=True)
+    raise AssertionError(question)
+
+
+@pytest.fixture
+def deep():
+    """Make a model that needs two rounds."""
+    return lambda: FakeModel([two_rounds] * 20)
+
+
+@pytest.fixture(scope="module")
+def place(copy_of, tmp_path_factory):
+    """A place to read at: reading changes nothing but checkpoints."""
+    opened = copy_of(tmp_path_factory.mktemp("reading") / "store")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def whole(place, deep, question, request):
+    """An uninterrupted recall: what it asked, and what it told."""
+    model = deep()
+    state = place.reading(model).invoke({"request": question}, {"configurable": {"thread_id": request.node.name}})
+    return model.asked, state["recollection"]
+
+
+def test_every_step_is_a_named_node(place):
+    """What people see in Studio is DESIGN's path, and what they may send is a schema."""
+    graph = place.reading(RuleModel())
+
+    assert [name for name in graph.get_graph().nodes if not name.startswith("__")] == NODES
+    assert "request" in graph.get_input_jsonschema()["properties"]
+    assert graph.name == "recall"
+
+
+@pytest.mark.parametrize("router", [Routing.after_light, Routing.after_judge, Routing.after_answer, after_reflect])
+def test_a_router_names_nodes_alone(router):
+    """What a router may return is a set of node names, and all of them are nodes."""
+    assert set(get_args(get_type_hints(router)["return"])) <= set(NODES)
+
+
+@pytest.mark.parametrize(
+    ("settings", "mode", "way"),
+    [
+        ({}, "recall", "judge_sufficiency"),
+        ({"sufficiency": "always"}, "recall", "write_answer"),
+        ({"sufficiency": "always", "whole_events": True}, "recall", "backtrack"),
+        ({"sufficiency": "always"}, "search", "judge_sufficiency"),
+    ],
+)
+def test_the_way_after_light_retrieval(question, settings, mode, way):
+    """The preset decides whether light memory is judged; a search always is, by rules."""
+    state = {"request": question.model_copy(update={"mode": mode})}
+
+    assert Routing(DeepSettings(**settings)).after_light(state) == way
+
+
+@pytest.mark.parametrize(
+    ("mode", "sufficient", "evidence", "reflects", "way"),
+    [
+        ("search", False, ["x"], True, "conclude"),
+        ("recall", True, ["x"], True, "reflect"),
+        ("recall", True, ["x"], False, "conclude"),
+        ("recall", False, ["x"], True, "deep_select"),
+        ("recall", False, [], True, "conclude"),
+    ],
+)
+def test_the_way_after_the_judge(question, mode, sufficient, evidence, reflects, way):
+    """A search ends; what does not suffice goes deep, if there is anything to go into."""
+    state = {
+        "request": question.model_copy(update={"mode": mode}),
+        "sufficient": sufficient,
+        "evidence": evidence,
+    }
+
+    assert Routing(DeepSettings(reflect=reflects)).after_judge(state) == way
+
+
+def test_the_way_after_an_answer():
+    """A preset that reflects does so when there is a pool to hold the answer against."""
+    assert Routing(DeepSettings()).after_answer({"pool": ["x"]}) == "reflect"
+    assert Routing(DeepSettings()).after_answer({"pool": []}) == "conclude"
+    assert Routing(DeepSettings(reflect=False)).after_answer({"pool": ["x"]}) == "conclude"
+
+
+def test_the_way_after_reflection():
+    """Look further, or end."""
+    assert after_reflect({"done": True}) == "conclude"
+    assert after_reflect({"done": False}) == "parse_intent"
+
+
+def test_a_question_may_need_a_second_round(whole):
+    """What the first round lacks is asked for in the second (HyMem Figure 4)."""
+    asked, told = whole
+
+    names = [question.name for question in asked]
+    assert names[:4] == ["AnswerLight", "SelectRecords", "WriteAnswer", "Reflect"]
+    assert names[-1] == "Reflect"
+    assert (told.rounds, told.went_deep, told.verdict, told.missing) == (2, True, "sufficient", [])
+    assert told.usage.calls == len(asked)
+
+
+def test_reading_by_rules_answers_with_a_citation(place, question):
+    """Without a model the answer is what was said, and cites it."""
+    graph = build_read_graph(place.store, RuleModel(), RuleModel(), preset("engram"))
+
+    told = graph.invoke({"request": question})["recollection"]
+
+    assert "Oslo" in told.answer
+    assert "[1]" in told.answer
+    assert (told.verdict, told.usage.calls) == ("sufficient", 0)
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_a_recall_stopped_after_any_step_is_resumed(place, whole, deep, question, counts, node):
+    """Stopped at a step and resumed by another graph: the same result, and no question asked twice."""
+    asked, told = whole
+    before, after = deep(), deep()
+    thread = {"configurable": {"thread_id": f"stop-{node}"}}
+    place.reading(before).invoke({"request": question}, thread, durability="sync", interrupt_after=[node])
+
+    graph = place.reading(after)
+    if graph.get_state(thread).next:
+        graph.invoke(None, thread, durability="sync")
+
+    assert counts(graph.get_state(thread).values["recollection"]) == counts(told)
+    assert [*before.asked, *after.asked] == asked
+
+
+@pytest.mark.parametrize("place_in_line", range(4))
+def test_a_recall_that_dies_over_a_question_asks_it_again_and_no_other(
+    place, whole, deep, question, counts, place_in_line
+):
+    """What was asked before the crash is not paid twice."""
+    asked, told = whole
+    thread = {"configurable": {"thread_id": f"die-{place_in_line}"}}
+    dying, model = FakeModel([*[two_rounds] * place_in_line, die]), deep()
+    with pytest.raises(KeyboardInterrupt):
+        place.reading(dying).invoke({"request": question}, thread, durability="sync")
+
+    state = place.reading(model).invoke(None, thread, durability="sync")
+
+    assert counts(state["recollection"]) == counts(told)
+    assert model.asked == asked[place_in_line:]
+
+
+def test_what_a_checkpoint_gives_back_is_what_was_saved(copy_of, tmp_path, deep, question):
+    """The state read from disk equals the one that was there, evidence with records and turns included."""
+    opened, thread = copy_of(tmp_path / "store"), {"configurable": {"thread_id": "x"}}
+    lived = opened.reading(deep()).invoke({"request": question}, thread, durability="sync")
+    opened.reopen()
+
+    saved = opened.reading(deep()).get_state(thread).values
+
+    opened.close()
+    assert saved == lived
+    assert {type(one) for one in saved["pool"]} == {type(one) for one in lived["pool"]}
+    assert any(one.record for one in saved["evidence"])
+    assert any(one.turns for one in saved["pool"])
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_reads_by_the_same_graph(place, question, name):
+    """A memory written under one preset is read under another; what has no data is said in the notes."""
+    graph = build_read_graph(place.store, RuleModel(), RuleModel(), preset(name))
+
+    told = graph.invoke({"request": question})["recollection"]
+
+    assert told.evidence
+    assert any("Oslo" in piece.text for piece in told.evidence)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_search_asks_no_model_under_any_preset(place, question, name):
+    """A search costs no call; its evidence stays within the budget it was given."""
+    model = FakeModel([Failure("refused", "no")] * 9)
+    graph = build_read_graph(place.store, model, RuleModel(), preset(name))
+
+    found = graph.invoke({"request": question.model_copy(update={"mode": "search", "budget": 60})})["recollection"]
+
+    assert (model.asked, found.usage.calls, found.answer) == ([], 0, None)
+    assert sum(-(-len(piece.text) // 4) for piece in found.evidence) <= 60
+
+
+def test_an_empty_memory_is_absent_and_not_an_error(place, question):
+    """Nothing remembered: no question is asked, and the result says why."""
+    model = FakeModel()
+    graph = build_read_graph(place.store, model, RuleModel(), preset("engram"))
+
+    told = graph.invoke({"request": question.model_copy(update={"user_id": "nobody"})})["recollection"]
+
+    assert (told.verdict, told.evidence, model.asked) == ("absent", [], [])
+    assert "nothing is remembered in this scope" in told.notes
+
+
+def die(question):
+    raise KeyboardInterrupt

@@ -1,0 +1,297 @@
+"""The facade keeps each turn once, each user apart, and says what it could not do."""
+
+import asyncio
+
+import pytest
+
+from langgraph_engram.errors import (
+    InvalidInput,
+    InvalidMessages,
+    MissingUser,
+    ModelUnavailable,
+    UnknownModel,
+    UnknownPreset,
+)
+from langgraph_engram.formats.conversation import Session
+from langgraph_engram.memory import Memory
+from langgraph_engram.model import Failure
+from langgraph_engram.presets import PRESETS
+from langgraph_engram.results import Receipt
+from langgraph_engram.state import Message
+from langgraph_engram.testing import FakeModel
+
+TOLD = [
+    {"speaker": "Ana", "text": "My sister Runa lives in Oslo.", "said_at": "2023-05-08T12:00:00Z"},
+    {"speaker": "Ben", "text": "I keep bees in the garden.", "said_at": "2023-05-08T12:01:00Z"},
+    {"speaker": "Ana", "text": "I went camping by the lake yesterday.", "said_at": "2023-05-08T12:02:00Z"},
+]
+MORE = [{"speaker": "Ben", "text": "The bees gave four jars of honey.", "said_at": "2023-05-08T12:03:00Z"}]
+OK = {"role": "user", "content": "ok"}
+
+
+@pytest.fixture(scope="module")
+def memory():
+    """A memory by rules that tests share; each takes a user of its own."""
+    with Memory(store="memory:", encoder="hashing", model="rules") as opened:
+        yield opened
+
+
+@pytest.fixture
+def user(request):
+    return request.node.name
+
+
+def texts(memory, user, **whose):
+    return [turn.text for turn in memory.show("turns", user, **whose)]
+
+
+def test_what_is_told_is_found_with_its_source(memory, user):
+    """A search gives evidence without an answer, a recall an answer that cites it."""
+    receipt = memory.remember(TOLD, user_id=user, session_id="s1", close_session=True)
+
+    found = memory.search("Where does Ana's sister Runa live?", user_id=user)
+    told = memory.recall("Where does Ana's sister Runa live?", user_id=user)
+
+    assert (receipt.stored_turns, receipt.known_turns, receipt.pending, receipt.quarantined) == (3, 0, 0, 0)
+    assert found.answer is None
+    assert "Oslo" in found.evidence[0].text
+    assert "Oslo" in told.answer
+    assert told.verdict == "sufficient"
+    assert [turn.text for turn in found.evidence[0].turns] == ["My sister Runa lives in Oslo."]
+
+
+def test_the_same_messages_twice_store_nothing(memory, user):
+    """Ingesting again changes nothing that is kept."""
+    memory.remember(TOLD, user_id=user, session_id="s1", close_session=True)
+    kinds = ("turns", "events", "records", "boundaries", "decisions", "syntheses")
+    before = [memory.show(kind, user) for kind in kinds]
+
+    receipt = memory.remember(TOLD, user_id=user, session_id="s1", close_session=True)
+
+    assert [memory.show(kind, user) for kind in kinds] == before
+    assert (receipt.stored_turns, receipt.known_turns, receipt.records) == (0, 3, 0)
+
+
+def test_a_second_ok_is_a_second_turn(memory, user):
+    """A history in which the same word stands twice keeps it twice."""
+    memory.remember([OK], user_id=user, session_id="s1")
+
+    receipt = memory.remember([OK, OK], user_id=user, session_id="s1")
+
+    assert (receipt.stored_turns, receipt.known_turns) == (1, 1)
+    assert texts(memory, user) == ["ok", "ok"]
+
+
+def test_a_whole_history_or_its_newest_message_may_be_sent(memory, user):
+    """Both ways of calling end in the same memory."""
+    for sent in (TOLD[:1], TOLD[:2], TOLD[2:], TOLD[1:], [*TOLD, *MORE]):
+        memory.remember(sent, user_id=user, session_id="s1")
+
+    assert texts(memory, user) == [message["text"] for message in [*TOLD, *MORE]]
+    assert [turn.seq for turn in memory.show("turns", user)] == [0, 1, 2, 3]
+
+
+def test_an_open_event_goes_on_in_the_next_call(memory, user):
+    """A conversation that goes on about one thing is one event, with one id, closed when the session closes."""
+    memory.remember([{"speaker": "Ben", "text": "I keep bees in the garden."}], user_id=user, session_id="s1")
+    (opened,) = memory.show("events", user)
+
+    memory.remember(
+        [{"speaker": "Ben", "text": "The bees in the garden gave honey."}],
+        user_id=user,
+        session_id="s1",
+        close_session=True,
+    )
+
+    (closed,) = memory.show("events", user)
+    assert (opened.event_id, opened.status, len(opened.turn_ids)) == (closed.event_id, "open", 1)
+    assert (closed.status, len(closed.turn_ids)) == ("closed", 2)
+
+
+def test_a_session_may_be_closed_without_a_new_turn(memory, user):
+    """Closing ends the open event and writes the synthesis, though nothing was said."""
+    memory.remember(TOLD, user_id=user, session_id="s1")
+
+    receipt = memory.remember([], user_id=user, session_id="s1", close_session=True)
+
+    assert receipt.syntheses == 1
+    assert {event.status for event in memory.show("events", user)} == {"closed"}
+
+
+def test_a_call_without_a_session_is_one_of_its_own(memory, user):
+    """Nothing is aligned across calls that name no session."""
+    memory.remember(TOLD[:2], user_id=user)
+    memory.remember(TOLD[1:], user_id=user)
+
+    turns = memory.show("turns", user)
+    assert len(turns) == 4
+    assert len({turn.session_id for turn in turns}) == 2
+
+
+@pytest.mark.parametrize("whose", [{"user_id": "other"}, {"tenant": "other"}, {"agent_id": "other"}])
+def test_scopes_see_nothing_of_one_another(memory, user, whose):
+    """Another user, tenant or agent finds nothing, and its own words stay its own."""
+    memory.remember(TOLD, user_id=user, session_id="s1")
+    other = {"user_id": f"{user}-{whose['user_id']}"} if "user_id" in whose else {"user_id": user, **whose}
+
+    found = memory.search("Where does Runa live?", **other)
+    memory.remember(MORE, session_id="s1", **other)
+
+    assert (found.verdict, found.evidence) == ("absent", [])
+    assert texts(memory, other.pop("user_id"), **other) == [MORE[0]["text"]]
+    assert len(memory.show("turns", user)) == 3
+
+
+@pytest.mark.parametrize("name", ["", "   ", None, 7])
+def test_memory_never_guesses_whose_it_is(memory, name):
+    """Every way in asks for a user."""
+    calls = [
+        lambda: memory.remember(TOLD, user_id=name),
+        lambda: memory.remember_sessions([], user_id=name),
+        lambda: memory.search("x", user_id=name),
+        lambda: memory.recall("x", user_id=name),
+        lambda: memory.retry(user_id=name),
+        lambda: memory.status(name),
+        lambda: memory.show("turns", name),
+    ]
+
+    for call in calls:
+        with pytest.raises(MissingUser):
+            call()
+
+
+@pytest.mark.parametrize("query", ["", " \n", None])
+def test_an_empty_question_is_refused(memory, user, query):
+    """There is nothing to look for."""
+    with pytest.raises(InvalidMessages):
+        memory.search(query, user_id=user)
+    with pytest.raises(InvalidMessages):
+        memory.recall(query, user_id=user)
+
+
+@pytest.mark.parametrize("whose", [{"tenant": ""}, {"agent_id": ""}, {"session_id": ""}])
+def test_empty_names_are_refused(memory, user, whose):
+    """A name that is given must say something; nothing is stored."""
+    with pytest.raises(InvalidInput):
+        memory.remember(TOLD, user_id=user, **whose)
+    assert memory.show("turns", user) == []
+
+
+@pytest.mark.parametrize("budget", [0, -5])
+def test_a_budget_is_at_least_a_token(memory, user, budget):
+    """A budget that holds nothing is a mistake."""
+    with pytest.raises(InvalidInput, match="budget"):
+        memory.search("x", user_id=user, budget=budget)
+
+
+def test_unknown_names_say_what_there_is(memory, user):
+    """A preset, a model or a kind that does not exist is refused by name."""
+    with pytest.raises(UnknownPreset, match="engram"):
+        Memory(store="memory:", encoder="hashing", preset="nothing")
+    with pytest.raises(UnknownModel):
+        Memory(store="memory:", encoder="hashing", model="nothing")
+    with pytest.raises(InvalidInput, match="records"):
+        memory.show("things", user)
+
+
+def test_bad_messages_store_nothing(memory, user):
+    """One message that cannot be kept refuses the call."""
+    with pytest.raises(InvalidMessages, match=r"messages\[1\]"):
+        memory.remember([*TOLD[:1], {"role": "wizard", "content": "x"}], user_id=user)
+
+    assert memory.show("turns", user) == []
+
+
+def test_status_counts_what_is_kept(memory, user):
+    """Counts agree with the lists, and nothing is left to do."""
+    memory.remember(TOLD, user_id=user, session_id="s1", close_session=True)
+
+    status = memory.status(user)
+
+    assert (status.store, status.encoder, status.preset, status.model) == ("memory:", "hashing-256", "engram", "rules")
+    assert status.turns == 3
+    assert sum(status.records.values()) == len(memory.show("records", user))
+    assert status.events == len(memory.show("events", user))
+    assert (status.boundaries, status.syntheses) == (status.events, 1)
+    assert status.pending == []
+
+
+def test_receipts_of_sessions_add_up(memory, user):
+    """A file of sessions gives one receipt, which is the sum of what each did; each session is closed."""
+    sessions = [
+        Session(session_id=name, messages=[Message.model_validate(one) for one in said])
+        for name, said in (("a", TOLD), ("b", MORE))
+    ]
+    steps = []
+
+    receipt = memory.remember_sessions(sessions, user_id=user, progress=lambda *step: steps.append(step))
+
+    assert (receipt.stored_turns, receipt.syntheses) == (4, 2)
+    assert receipt.records == len(memory.show("records", user))
+    assert receipt.usage.calls == 0
+    assert steps == [("remembering a", 0, 2), ("remembering b", 1, 2), ("remembered", 2, 2)]
+    assert memory.remember_sessions([], user_id=user) == Receipt(run_id="")
+
+
+def test_what_is_shown_is_in_order_of_time(memory, user):
+    """What was said earlier comes first, whenever it was sent."""
+    memory.remember(MORE, user_id=user, session_id="late")
+    memory.remember(TOLD, user_id=user, session_id="early")
+
+    assert texts(memory, user) == [message["text"] for message in [*TOLD, *MORE]]
+
+
+def test_the_async_twins_do_the_same(memory, user):
+    """What the one remembers, the other finds."""
+
+    async def live():
+        receipt = await memory.aremember(TOLD, user_id=user, session_id="s1")
+        found = await memory.asearch("Where does Runa live?", user_id=user)
+        return receipt, found, await memory.arecall("Where does Runa live?", user_id=user)
+
+    receipt, found, told = asyncio.run(live())
+
+    assert receipt.stored_turns == 3
+    assert found.evidence == memory.search("Where does Runa live?", user_id=user).evidence
+    assert "Oslo" in told.answer
+
+
+def test_closing_twice_is_harmless(tmp_path):
+    """Leaving a `with` after a close, or closing again, does nothing."""
+    with Memory(store=tmp_path / "store", encoder="hashing") as memory:
+        memory.remember(TOLD, user_id="ana")
+        memory.close()
+
+    memory.close()
+
+    with Memory(store=tmp_path / "store", encoder="hashing") as again:
+        assert len(again.show("turns", "ana")) == 3
+
+
+def test_a_model_that_does_not_answer_is_an_error(user):
+    """A failure to answer never looks like an empty memory."""
+    with Memory(store="memory:", encoder="hashing", model=FakeModel([Failure("unreachable", "down")] * 9)) as memory:
+        memory.remember(TOLD, user_id=user)
+
+        with pytest.raises(ModelUnavailable, match="down"):
+            memory.recall("Where does Runa live?", user_id=user)
+        assert memory.search("Where does Runa live?", user_id=user).evidence
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_memory_written_under_any_preset_is_read_under_any(tmp_path, name):
+    """What one preset wrote, every other reads; what it has no data for, it says."""
+    with Memory(store=tmp_path / "store", encoder="hashing", preset=name) as memory:
+        receipt = memory.remember(TOLD, user_id="ana", session_id="s1", close_session=True)
+        assert (receipt.stored_turns, receipt.pending) == (3, 0)
+
+    for other in PRESETS:
+        with Memory(store=tmp_path / "store", encoder="hashing", preset=other) as memory:
+            found = memory.search("Where does Ana's sister Runa live?", user_id="ana")
+            told = memory.recall("Where does Ana's sister Runa live?", user_id="ana")
+
+        assert found.evidence or found.notes
+        assert told.evidence or told.notes
+        if other in ("engram", name):
+            assert any("Oslo" in piece.text for piece in found.evidence)
+            assert "Oslo" in told.answer
