@@ -38,10 +38,11 @@ class Extract:
 
     def __call__(self, state: WriteState) -> WriteState:
         """Return this run's records, each with its sources among the core turns it was drawn from."""
-        if self.settings.strategy == "none" or not state["turns"]:
-            return {"records": []}
         request = state["request"]
-        packs = self._packs(self.store.index(request.scope), state["events"], state["turns"])
+        turns = self._undrawn(state)
+        if self.settings.strategy == "none" or not turns:
+            return {"records": []}
+        packs = self._packs(self.store.index(request.scope), state["events"], turns)
         builder = RecordBuilder(request.scope.key, self.settings.max_records_per_call)
         records, asked = self._draw(packs, builder)
         failures = [
@@ -54,6 +55,14 @@ class Extract:
             "failures": _once(failures),
             "usage": [entry_of("extract", [one for _, one in asked])],
         }
+
+    def _undrawn(self, state: WriteState) -> list[Turn]:
+        """Give the turns to draw from: all of a run's, but of a retry only those whose records are what is pending."""
+        if not state["request"].retry_turn_ids:
+            return state["turns"]
+        others = [one for one in self.store.pendings(state["request"].scope) if one.run_id != state["run_id"]]
+        wanted = {turn_id for one in others if one.step != "synthesize" for turn_id in one.turn_ids}
+        return [turn for turn in state["turns"] if turn.turn_id in wanted]
 
     def _draw(
         self, packs: Sequence[Pack], builder: RecordBuilder

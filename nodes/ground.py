@@ -7,15 +7,19 @@ its reason; it is kept and shown, and no search finds it.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
 
 from langgraph_engram.language.names import proper_names
 from langgraph_engram.language.times import find_times, resolve_times
 from langgraph_engram.language.tokens import stem, words
-from langgraph_engram.schema import Record, Turn
+from langgraph_engram.schema import Interval, Record, Turn
 from langgraph_engram.settings import GroundSettings
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.store import Store
 
+TURNS_KEPT = 2048
+"""Turns whose grounds are kept in the process."""
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 NUMBER_WORDS = {
     word: str(value)
@@ -69,18 +73,17 @@ def judge(record: Record, sources: Sequence[Turn], around: Sequence[Turn]) -> Re
 
 def ungrounded_number(record: Record, sources: Sequence[Turn]) -> str:
     """Say which number of the content no source holds; empty if all are held."""
-    grounds = " ".join(_grounds(turn) for turn in sources)
-    held = set(NUMBER.findall(grounds)) | {NUMBER_WORDS[word] for word in words(grounds) if word in NUMBER_WORDS}
+    held = {number for turn in sources for number in grounds_of(turn).numbers}
     missing = [number for number in NUMBER.findall(record.content) if number not in held]
     return f"the number {missing[0]!r} is in none of its sources" if missing else ""
 
 
 def ungrounded_name(record: Record, around: Sequence[Turn]) -> str:
     """Say which name of the content nobody near it mentions; empty if all are mentioned."""
-    said = " ".join(_grounds(turn) for turn in around)
-    held = {stem(word) for word in words(said)}
+    grounds = [grounds_of(turn) for turn in around]
     for name in proper_names(record.content):
-        if name.casefold() not in said.casefold() and not {stem(word) for word in words(name)} & held:
+        stems = {stem(word) for word in words(name)}
+        if not any(name.casefold() in one.text or stems & one.stems for one in grounds):
             return f"the name {name!r} is not mentioned near its sources"
     return ""
 
@@ -90,7 +93,7 @@ def ungrounded_date(record: Record, sources: Sequence[Turn]) -> str:
     if record.event_start is None or record.event_end is None:
         return ""
     for turn in sources:
-        spans = [mention.interval for mention in find_times(turn.text, turn.said_at)]
+        spans = grounds_of(turn).spans
         if any(span.start <= record.event_end and record.event_start <= span.end for span in spans):
             return ""
         if turn.said_at and record.event_start.date() <= turn.said_at.date() <= record.event_end.date():
@@ -98,6 +101,32 @@ def ungrounded_date(record: Record, sources: Sequence[Turn]) -> str:
     return f"the date {record.event_start.date().isoformat()} follows from none of its sources"
 
 
-def _grounds(turn: Turn) -> str:
-    day = f"{turn.said_at:%Y-%m-%d} {turn.said_at.day} {turn.said_at:%B %Y}" if turn.said_at else ""
-    return " ".join([turn.speaker, resolve_times(turn.text, turn.said_at), *turn.captions, day])
+@dataclass(frozen=True)
+class Grounds:
+    """What a turn gives grounds for."""
+
+    text: str
+    """Speaker, words with times resolved, captions and day, case-folded."""
+    stems: frozenset[str]
+    numbers: frozenset[str]
+    """Numbers in digits, those that are spelled out included."""
+    spans: tuple[Interval, ...]
+    """The times it mentions."""
+
+
+def grounds_of(turn: Turn) -> Grounds:
+    """Give what a turn gives grounds for. It is read once, however many records cite it."""
+    return _read(turn.speaker, turn.text, tuple(turn.captions), turn.said_at)
+
+
+@lru_cache(maxsize=TURNS_KEPT)
+def _read(speaker: str, text: str, captions: tuple[str, ...], said_at: datetime | None) -> Grounds:
+    day = f"{said_at:%Y-%m-%d} {said_at.day} {said_at:%B %Y}" if said_at else ""
+    said = " ".join([speaker, resolve_times(text, said_at), *captions, day])
+    each = words(said)
+    return Grounds(
+        text=said.casefold(),
+        stems=frozenset(stem(word) for word in each),
+        numbers=frozenset(NUMBER.findall(said)) | {NUMBER_WORDS[word] for word in each if word in NUMBER_WORDS},
+        spans=tuple(mention.interval for mention in find_times(text, said_at)),
+    )

@@ -42,7 +42,9 @@ class Segment:
         stored = earlier_turns(index, state["session_id"], turns)
         going = open_event(index, state["session_id"])
         lines, usage = self._topics(turns, stored, going)
-        events = self._events(EventBuilder(request.scope.key, self.settings.strategy), turns, lines, stored, index)
+        seq = len(index.session_events(state["session_id"]))
+        builder = EventBuilder(request.scope.key, self.settings.strategy)
+        events = self._events(builder, turns, lines, stored, going, seq)
         if request.close_session and events:
             events[-1] = events[-1].model_copy(update={"status": "closed"})
         by_id = {turn.turn_id: turn for turn in turns}
@@ -64,10 +66,9 @@ class Segment:
         turns: Sequence[Turn],
         lines: Sequence[TopicLine],
         stored: Sequence[Turn],
-        index: ScopeIndex,
+        going: Event | None,
+        seq: int,
     ) -> list[Event]:
-        going = open_event(index, turns[0].session_id) if turns else None
-        seq = len(index.session_events(turns[0].session_id)) if turns else 0
         edges = [*self._starts(turns, lines, going), len(turns)]
         events = [going] if going else []
         for start, end in pairwise(edges):

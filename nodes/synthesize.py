@@ -36,7 +36,7 @@ class Synthesize:
         if not self.settings.enabled:
             return {"synthesis_ids": []}
         buffer = uncovered(index, state["session_id"])
-        due = self._is_due(buffer, session_closes=state["request"].close_session)
+        due = self._is_due(buffer, session_closed=is_closed(index, state["session_id"]))
         jobs = [(covered(index, one), one.synthesis_id) for one in index.syntheses.items if one.status == "stale"]
         jobs = [(records, one) for records, one in jobs if records] + ([(buffer, "")] if due else [])
         if not jobs:
@@ -55,12 +55,12 @@ class Synthesize:
         ids = [one.synthesis_id for one in written]
         return {"synthesis_ids": ids, "failures": failures, "usage": [entry_of("synthesize", asked)]}
 
-    def _is_due(self, buffer: Sequence[Record], *, session_closes: bool) -> bool:
+    def _is_due(self, buffer: Sequence[Record], *, session_closed: bool) -> bool:
         if not buffer:
             return False
         times = [record.mentioned_at for record in buffer if record.mentioned_at]
         span = (max(times) - min(times)).total_seconds() if times else 0.0
-        return (session_closes and self.settings.at_session_close) or span > self.settings.window_seconds
+        return (session_closed and self.settings.at_session_close) or span > self.settings.window_seconds
 
     def _history(self, index: ScopeIndex, buffer: Sequence[Record]) -> list[Record]:
         """Give the whole events of the seeds: the records before the buffer that are closest to it."""
@@ -83,6 +83,12 @@ class Synthesize:
             for one in asked
             if one.failure and state["turns"]
         ]
+
+
+def is_closed(index: ScopeIndex, session_id: str) -> bool:
+    """Say whether a session was closed: its last event is, by this run or, when this one is a retry, by an earlier."""
+    events = index.session_events(session_id)
+    return bool(events) and events[-1].status == "closed"
 
 
 def uncovered(index: ScopeIndex, session_id: str) -> list[Record]:

@@ -7,7 +7,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
 from langgraph_engram.model import Question
-from langgraph_engram.prompts.quoting import DATA_ONLY, inside, name_day
+from langgraph_engram.prompts.quoting import DATA_ONLY, inside, name_day, plain
 from langgraph_engram.schema import Dimension, MemoryType
 
 
@@ -41,7 +41,7 @@ class ParseIntent(Question[ParsedIntent]):
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        people = ", ".join(self.speakers) or "unknown"
+        people = plain(", ".join(self.speakers)) or "unknown"
         return [
             SystemMessage(SYSTEM),
             HumanMessage(f"People: {people}\nToday: {name_day(self.now)}\n\n{inside('context', self.query)}"),

@@ -26,7 +26,7 @@ MONTH_TRIGGERS = (
 )
 SEASON_TRIGGERS = "spring summer autumn fall winter"
 ORDINAL_TRIGGERS = f"{DIGITS} {' '.join(ordinal.split('-')[-1] for ordinal in words.ORDINALS)}"
-YEAR_FOLLOWS = rf"(?:(?:,?\s+|,)(?:of\s+|in\s+)?(?P<year>{YEAR}))?"
+YEAR_FOLLOWS = rf"(?:(?:,?\s+|[,.])(?:of\s+|in\s+)?(?P<year>{YEAR}))?"
 TIME_OF_DAY = (
     r"(?:(?:T|\s+|\s+\([a-z]{3,9}\)\s+)(?P<hour>[01]\d|2[0-3]):(?P<minute>[0-5]\d)"
     r"(?::(?P<second>[0-5]\d)(?:\.\d+)?)?\s?(?P<zone>Z(?![a-z])|[+-]\d\d:?\d\d(?!\d))?)?"
@@ -109,7 +109,7 @@ def _read_decade(match: re.Match[str], _: Saying) -> Period | None:
 
 def _read_day_of_month(match: re.Match[str], saying: Saying) -> Period | None:
     """Read "on the 15th": of the last month that had it by today, or of the next where the sentence looks ahead."""
-    if words.names_something(saying.text, match.end()):
+    if words.names_something(saying.text, match.end()) or saying.is_habit(*match.span("span")):
         return None
     day, today = words.read_day(match.group("day")), saying.today
     ahead = saying.looks_ahead(*match.span("span"))
@@ -124,7 +124,8 @@ def _read_day_of_month(match: re.Match[str], saying: Saying) -> Period | None:
 
 PREPOSITIONS = (
     "in", "since", "until", "till", "by", "before", "after", "during", "around", "about", "early", "mid", "late",
-    "late in", "early in", "end of", "middle of", "beginning of", "start of", "back in", "month of", "of", "through",
+    "late in", "early in", "back to", "forward to", "moved to", "postponed to", "planned for", "scheduled for",
+    "set for", "booked for", "end of", "middle of", "beginning of", "start of", "back in", "month of", "of", "through",
 )  # fmt: skip
 """What makes a bare month a month."""
 RULES: tuple[Rule, ...] = (
@@ -161,7 +162,7 @@ RULES: tuple[Rule, ...] = (
     ),
     rule(
         MONTH_TRIGGERS,
-        rf"(?P<month>{MONTH})(?:,?\s+(?:of\s+|in\s+)?|,)(?P<year>{YEAR})",
+        rf"(?P<month>{MONTH})(?:,?\s+(?:of\s+|in\s+)?|[,.])(?P<year>{YEAR})",
         _read_month,
     ),
     rule(

@@ -10,6 +10,7 @@ from datetime import timedelta
 from langgraph_engram.language.periods import (
     DAYS_OF_A_WEEK,
     SATURDAY,
+    SUNDAY,
     Part,
     Period,
     away,
@@ -109,13 +110,19 @@ def _take_week_of(match: re.Match[str], period: Period) -> Period | None:
 
 
 def _step_away(match: re.Match[str], period: Period) -> Period | None:
-    """Give "the Sunday before X", "two days after X", and, as a calendar week, "the week before X"."""
+    """Give "the Sunday before X", "two days after X", and, as a calendar week, "the week before X".
+
+    The weekend after a Friday starts the next day, and the one after a Saturday a week later.
+    """
     before = match.group("way").casefold() in ("before", "preceding") or match.group("way")[0] in "pP"
     if match.group("weekday"):
         weekday = read_weekday(match.group("weekday"))
         return day_of(weekday_from(period.first, weekday, -1) if before else weekday_from(period.last, weekday, 1))
     least, most = read_amount(match.group("amount")) if match.group("amount") else (1, 1)
     unit, size = read_unit(match.group("unit") or match.group("one"))
+    if unit == "weekend":
+        on = weekday_from(period.first, SUNDAY, -1) if before else weekday_from(period.last, SATURDAY, 1)
+        return away(unit, on, 1 - least if before else least - 1, 1 - most if before else most - 1)
     sign = -size if before else size
     return away(unit, period.first if before else period.last, sign * least, sign * most)
 

@@ -19,7 +19,7 @@ Part = Literal["early", "mid", "late"]
 Which = Literal["last", "recent", "this", "nearest", "coming", "next"]
 """Which occurrence: over before today, begun by today, of this year, nearest, not over yet, still to begin."""
 
-SATURDAY = 5
+SATURDAY, SUNDAY = 5, 6
 SEASON_STARTS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 MONTHS_OF_A_SEASON = 3
 DAYS_OF_A_WEEK = 7

@@ -45,6 +45,15 @@ WEEKENDS_AWAY = UNITS_AWAY | {"coming": 0, "upcoming": 0}
 """A weekend lies at the end of its week, so that the coming one is this week's."""
 CLOSED = r"(?!\s+(?:of|that)\b)"
 """A unit of something else ("the last week of school") is none of the calendar's."""
+OTHERS: dict[Unit, tuple[int, int]] = {"day": (-2, -10), "week": (-1, -3)}
+"""How far away, at the least and the most, is "the other day" and "the other week"."""
+AN_AGE = re.compile(
+    r"['’]s\s+(?:(?:modern|digital|fast-paced|busy|\w+ing)\s+)?"
+    r"(?:world|society|age|era|day\s+and\s+age|economy|youth|generation|culture|standards|times)\b",
+    re.IGNORECASE,
+)
+NAMED_AFTER = re.compile(r"\s+(?:show|programme|program)\b", re.IGNORECASE)
+NAMED_BEFORE = re.compile(r"(?:\bthe|\b(?!I\b)(?-i:[A-Z])[\w&.]*[^\W_])\s+$")
 DURATION = re.compile(
     r"\b(?:not|never|ever|first|best|worst|most|only|longest|biggest|once|twice|times?)\b|n['’]t\b", re.IGNORECASE
 )
@@ -53,8 +62,24 @@ DURATION = re.compile(
 
 def _read_day(match: re.Match[str], saying: Saying) -> Period | None:
     phrase = " ".join(match.group("phrase").casefold().split())
+    if phrase in ("today", "tonight") and _is_title(match, saying):
+        return None
     phrase = phrase if phrase in DAYS_AWAY else f"the {phrase}"
     return day_of(saying.today + timedelta(days=DAYS_AWAY[phrase]))
+
+
+def _is_title(match: re.Match[str], saying: Saying) -> bool:
+    """Tell whether "Today" belongs to a name ("USA Today", "the Today show") or to an age ("today's world")."""
+    if AN_AGE.match(saying.text, match.end("span")):
+        return True
+    named = NAMED_AFTER.match(saying.text, match.end("span")) or NAMED_BEFORE.search(saying.before(match.start("span")))
+    return match.group("phrase").istitle() and named is not None
+
+
+def _read_the_other(match: re.Match[str], saying: Saying) -> Period | None:
+    """Read "the other day": a vague one, not yesterday."""
+    unit, _ = words.read_unit(match.group("unit") or "day")
+    return away(unit, saying.today, *OTHERS[unit])
 
 
 def _read_which_unit(match: re.Match[str], saying: Saying) -> Period | None:
@@ -135,6 +160,8 @@ def _read_which_season(match: re.Match[str], saying: Saying) -> Period | None:
 
 
 def _read_the_weekend(match: re.Match[str], saying: Saying) -> Period | None:
+    if saying.is_habit(*match.span("span")):
+        return None
     this = unit_of("weekend", saying.today)
     if saying.looks_ahead(*match.span("span")) or this.first <= saying.today:
         return this
@@ -153,6 +180,13 @@ RULES: tuple[Rule, ...] = (
         rf"(?:the\s+)?(?P<phrase>(?:day|night)\s+(?:before\s+yesterday|after\s+tomorrow|before\s+last)|yesterday|today|tomorrow|"
         rf"tonight|last\s+(?:night|evening)|this\s+(?:morning|afternoon|evening)){PART_OF_DAY}?",
         _read_day,
+    ),
+    rule(
+        "other",
+        r"(?:just\s+)?the\s+other\s+(?P<unit>day|night|week)|the\s+other\s+(?:morning|afternoon|evening)",
+        _read_the_other,
+        r"(?<![\w-])(?<!\bon )",
+        CLOSED,
     ),
     rule(
         "last past this next coming upcoming previous",

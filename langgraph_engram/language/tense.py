@@ -19,7 +19,7 @@ SUBJECT = r"(?:i|we|he|she|it|they|you|there|that|this|my|our|his|her|their|the)
 CLAUSE_END = re.compile(
     rf"[;:]\s|\s+[–—-]+\s+|,?\s+(?=(?:but|because|although|though|whereas|unless)\b)|"
     rf",\s+(?=(?:and|so|or|then|while|when|which|who|since|if)\s)|,?\s+(?=(?:and|so|or)\s+{SUBJECT}\b)|"
-    rf",\s+(?={SUBJECT}\s)",
+    rf",\s+(?={SUBJECT}\s)|\s+(?=that\s+(?:on|in|by)\s)",
     re.IGNORECASE,
 )
 
@@ -36,6 +36,8 @@ def tense_at(text: str, start: int, end: int) -> Tense | None:
     after, *later = CLAUSE_END.split(_sentence_after(text, end))
     if tense := _at_end(before) or _last(before) or _first(after):
         return tense
+    if words.PRESENT.search(before) or words.PRESENT.search(after):
+        return None
     told_before, told_after = map(_last, reversed(earlier)), map(_first, later)
     opens_next = not after.strip(" ,") and len(before.split()) <= words.LONGEST_OPENING
     return _any(told_after) or _any(told_before) if opens_next else _any(told_before) or _any(told_after)

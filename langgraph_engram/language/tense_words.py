@@ -15,7 +15,8 @@ GOINGS = (
     "going coming leaving flying driving moving heading travelling traveling visiting meeting seeing having hosting "
     "throwing taking getting running giving launching attending performing opening joining hiking camping organizing "
     "organising holding celebrating playing speaking presenting competing racing marrying arriving returning releasing "
-    "starting beginning hitting spending staying closing"
+    "starting beginning doing(?!\\s+(?:well|great|good|ok|okay|fine|better)) bringing cooking wearing hitting spending "
+    "staying closing"
 ).split()
 """What someone who is doing it is often about to do."""
 SCHEDULED = (
@@ -28,40 +29,55 @@ PLANS = (
     "drive perform"
 ).split()
 """Likewise, of oneself and one's company."""
+INTENTIONS = (
+    rf"(?-i:will|WILL)|will\s+(?:{PERSON}|there|the|your|my)|won['’]t|shall|should|must|might|ought\s+to|needs?\s+to",
+    r"gonna|going\s+to|about\s+to|ha(?:ve|s)\s+to|got\s+to|can(?:not)?|can['’]t\s+wait|plan(?:s|ning)?|planned\s+(?:for|in|on)",
+    r"look(?:ing)?\s+forward|hop(?:e|es|ing)\s+to|hopefully|want(?:s|ing)?\s+to|would\s+(?:you\s+)?(?:like|love)\s+to",
+    r"(?:thinking|dreaming)\s+(?:of|about)\s+[a-z]+ing|(?:training|practi[cs]ing|studying|saving|packing)\s+for",
+    r"(?:invited|selected|chosen|agreed|promised|signed\s+up)\s+(?:(?:me|us|him|her|them|you)\s+)?to\s+[a-z]+",
+    r"(?<!was )(?<!were )(?<!was so )(?<!were so )excited\s+(?:for|about|to)|preparing|getting\s+ready|remind(?:er)?",
+    r"see\s+you|let['’]?s|how\s+about|don['’]t\s+forget|save\s+the\s+date|rsvp|please|tomorrow|soon|next(?!\s+to)|be\s+there",
+    r"scheduled|rescheduled|expect(?:s|ed|ing)?|supposed\s+to|upcoming|coming|due(?!\s+to)|deadline|(?:to|will)\s+be\s+held",
+)
+"""What is said of what is wanted, owed or promised."""
+HAVING = (
+    r"(?:(?<!\bdid )(?:i|we|you|they)\s+(?:also\s+|still\s+)?have|has)\s+(?:got|an?|my|our|another|plans|tickets)|"
+    r"leav(?:e|es|ing)\s+(?:for|on)|starting"
+)
 AHEAD = re.compile(
-    rf"\b(?:(?-i:will|WILL)|will\s+(?:{PERSON}|there|the|your|my)|won['’]t|shall|gonna|going\s+to|plan(?:s|ning)?|"
-    r"planned\s+(?:for|in|on)|upcoming|coming|can(?:not)?|can['’]t\s+wait|must|might|ought\s+to|needs?\s+to|"
-    r"ha(?:ve|s)\s+to|got\s+to|look(?:ing)?\s+forward|hop(?:e|es|ing)\s+to|hopefully|wants?\s+to|would\s+(?:you\s+)?(?:like|love)\s+to|"
-    r"(?<!was )(?<!were )(?<!was so )(?<!were so )excited\s+(?:for|about|to)|see\s+you|let['’]?s|how\s+about|"
-    r"don['’]t\s+forget|save\s+the\s+date|rsvp|please|tomorrow|scheduled|rescheduled|expect(?:s|ed|ing)?|supposed\s+to|should|"
-    r"due(?!\s+to)|deadline|preparing|getting\s+ready|next(?!\s+to)|about\s+to|be\s+there|starting|soon|remind(?:er)?|"
-    rf"leav(?:e|es|ing)\s+(?:for|on)|{'|'.join(SCHEDULED)}|(?:i|we|you|they)\s+(?:{'|'.join(PLANS)})|"
-    r"(?:have|has)\s+(?:got|an?|my|our|another|plans|tickets)|(?:to|will)\s+be\s+held)\b|"
+    rf"\b(?:{'|'.join(INTENTIONS)}|{HAVING}|{'|'.join(SCHEDULED)}|(?:i|we|you|they)\s+(?:{'|'.join(PLANS)}))\b|"
     r"['’]ll\b|['’]ve\s+got\b|['’]d\s+(?:like|love)\s+to\b|"
     rf"{BE}\s+(?:{PERSON}\s+)?{SOFTENER}(?:{'|'.join(GOINGS)}|free|available|busy|away|invited)\b",
     re.IGNORECASE,
 )
 """What speaks of the future wherever it stands."""
 PAST_VERBS = (
-    "did saw came made took gave felt met won lost told said ran found held began ate bought broke brought built caught "
-    "chose drank drew drove fell flew forgot fought grew heard knew led paid rode sang sent slept sold spent spoke stood "
-    "swam taught thought threw woke wore wrote hid shot swept froze dug bit blew stole tore rang rose shook won hung lent "
-    "meant lit became"
+    "ended visited attended started finished happened did saw came made took gave felt met won lost told said ran "
+    "found held began ate bought broke brought built caught chose drank drew drove fell flew forgot fought grew "
+    "heard knew led paid rode sang sent slept sold spent spoke stood swam taught thought threw woke wore wrote hid "
+    "shot swept froze dug bit blew stole tore rang rose shook hung lent meant lit became"
 ).split()
 NOT_PASSIVE = r"(?<!\bbe )(?<!\bis )(?<!\bare )(?<!['’]re )(?<!\bget )(?<!\bto )"
 BEHIND = re.compile(
-    r"\b(?:was|were|wasn['’]t|weren['’]t|didn['’]t|had|hadn['’]t|been|ago|yesterday|since|last|went|back\s+in|"
+    r"\b(?:was|were|wasn['’]t|weren['’]t|didn['’]t|had|hadn['’]t|(?<!will have )(?<!['’]ll have )been|"
+    r"ago|yesterday|since|last|went|(?<!\bgo )(?<!going )(?<!\bcome )(?<!coming )(?<!\bbe )back\s+in|"
     r"left(?!\s+(?:until|till|to|before|for)\b)|kept|"
-    rf"{NOT_PASSIVE}(?:(?<!have )(?<!has )(?<!['’]ve )got|ended|visited|attended|started|finished|happened|{'|'.join(PAST_VERBS)}))\b",
+    rf"{NOT_PASSIVE}(?:(?<!have )(?<!has )(?<!['’]ve )got|{'|'.join(PAST_VERBS)}))\b",
     re.IGNORECASE,
 )
 """What speaks of the past wherever it stands."""
 PAST_FORM = re.compile(
-    rf"\b{NOT_PASSIVE}(?!need|excited|supposed|interested|planned|indeed|booked|wedding|speed|based|limited|hundred|"
-    r"red\b|invited|married\s+on)[a-z]{2,}ed\b",
+    rf"\b{NOT_PASSIVE}(?!need|excited|supposed|interested|indeed|wedding|speed|based|limited|hundred|"
+    r"red\b)[a-z]{2,}ed\b",
     re.IGNORECASE,
 )
 """A weaker hint, for it may be a participle."""
+MOVED = re.compile(
+    r"\b(?:mov(?:ed?|es|ing)|postpon(?:ed?|es|ing)|reschedul(?:ed?|es|ing)|push(?:ed|es|ing)?|shift(?:ed|s|ing)?|br(?:ing|ought)|"
+    r"chang(?:ed?|es|ing)|switch(?:ed|es|ing)?)\s+\S[^.;!?]{0,60}$",
+    re.IGNORECASE,
+)
+"""After these, "from A to B" is no range, but a thing that is now at B."""
 ARRANGED = re.compile(
     r"\b(?:(?:re)?schedul(?:e[ds]?|ing)|plan(?:s|ned|ning)?|book(?:ed|ing)?|set|arrang(?:e[ds]?|ing|ements?)|reserv(?:ed?|ing|ations?)|"
     r"fixed|slated|invit(?:ed?|ations?)|appointments?|tickets?|table|aim(?:s|ed|ing)?|due|deadline)\b[^.;!?]{0,60}?\bfor\s+(?:the\s+)?$|"
@@ -69,24 +85,27 @@ ARRANGED = re.compile(
     r"chang(?:ed?|es|ing)|switch(?:ed|es|ing)?|exten(?:d|ds|ded|ding|sion)|delay(?:ed|s|ing)?|put(?:ting)?\s+(?:it\s+|this\s+)?off)\b"
     r"[^.;!?]{0,60}?\b(?:to|until|till)\s+(?:the\s+)?$|"
     r"\b(?:days?|weeks?|months?|sleeps?|nights?)\s+(?:left\s+|more\s+|to\s+go\s+)?(?:until|till|to)\s+(?:the\s+)?$|"
-    r"\b(?:closed|open|suspended|valid|due|deadline)\s+(?:until|till|through|by|on|in|is)\s+(?:the\s+)?$",
+    r"\b(?:(?:closed|open|suspended|valid)\s+(?:until|till|through)|(?:due|deadline)\s+(?:until|till|by|on|in|is)|on\s+for)\s+(?:the\s+)?$",
     re.IGNORECASE,
 )
 """What makes a time an appointment, right before it."""
 IS_ON = re.compile(
     rf"(?:\b(?:is|are)|\w['’](?:s|re))\s+{SOFTENER}(?:(?:on|at|in|from|until|till|around|about)\s+)?(?:the\s+)?$|"
+    rf"(?:\b(?:is|are)|['’]re)\s+{SOFTENER}(?:[a-z]+ed|held)\s+on\s+(?:the\s+)?$|"
     r"\b(?:is|are)\s+(?:at|in|on)\s+(?:the\s+)?\S+(?:\s\S+)?\s+on\s+$",
     re.IGNORECASE,
 )
 """What is on a day, right before it."""
 IS = re.compile(r"\s+(?:is|are|['’]s)\b")
 """What the day itself is, right after it."""
+PRESENT = re.compile(rf"{BE}|\b(?:do|does|have|has|don['’]t|doesn['’]t)\b|['’]ve\b", re.IGNORECASE)
+"""A clause that holds one of these is whole, and needs no other one to tell its tense."""
 LIMIT = re.compile(r"\b(?:by|until|till)\s+(?:the\s+)?$", re.IGNORECASE)
 DUE_BY = re.compile(r"(?<!managed )\bto\s+[a-z]+\b[^,;]{0,40}\bby\s+(?:the\s+)?$", re.IGNORECASE)
 """What is to be done by a time, whoever asked for it."""
 HABIT = re.compile(
-    r"\b(?:usually|(?<!will )(?<!['’]ll )(?<!['’]ve )(?<!have )(?<!has )always|often|normally|typically|generally|sometimes|"
-    r"tends?\s+to|used\s+to(?!\s+(?:it|this|that)\b)|regularly|annually|whenever|all\s+the\s+time|"
+    r"\b(?:usually|(?<!will )(?<!['’]ll )(?<!['’]ve )(?<!have )(?<!has )always|often|normally|typically|generally|"
+    r"sometimes|tends?\s+to|used\s+to(?!\s+(?:it|this|that)\b)|regularly|annually|whenever|all\s+the\s+time|"
     r"(?:every|each)\s+(?:single\s+|other\s+)?(?:day|night|morning|evening|week|weekend|month|year|spring|summer|autumn|fall|"
     r"winter|season|time))\b",
     re.IGNORECASE,

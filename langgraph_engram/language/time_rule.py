@@ -104,7 +104,7 @@ def in_year(
         return make(read_full_year(year))
     if year:
         return make(saying.today.year + {"last": -1, "this": 0, "next": 1}[year.split()[0].casefold()])
-    if which is None and saying.is_habit(*match.span("span")):
+    if which is None and "day" not in match.groupdict() and saying.is_habit(*match.span("span")):
         return None
     return choose(which or _which(match, saying), yearly(make, saying.today), saying.today)
 

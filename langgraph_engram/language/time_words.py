@@ -93,6 +93,7 @@ FUNCTION_WORDS = frozenset(
     ).split()
 )
 """Words that may follow a date; another lower-case word after it makes the date a part of a name or a quantity."""
+CONTRACTED = re.compile(r"['’](?:m|re|s|ve|d|ll)$")
 NEXT_WORD = re.compile(r"\s+([a-z]+(?:['’][a-z]+)?)")
 
 
@@ -143,4 +144,4 @@ def read_which(words: str) -> Which:
 def names_something(text: str, end: int) -> bool:
     """Tell whether the word after `end` makes what stands before it part of a name or a quantity."""
     follower = NEXT_WORD.match(text, end)
-    return follower is not None and follower.group(1) not in FUNCTION_WORDS
+    return follower is not None and CONTRACTED.sub("", follower.group(1)) not in FUNCTION_WORDS

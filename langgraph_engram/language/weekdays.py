@@ -1,6 +1,7 @@
 """Read weekdays: "last Friday", "on Monday", "Tuesday of next week", "two Sundays ago".
 
-A bare weekday lies in the past unless the sentence looks ahead, and is never today: who means today says so.
+A bare weekday lies in the past unless its clause looks ahead, and is never today but in "it is Friday": who means today
+says so.
 """
 
 import re
@@ -27,6 +28,7 @@ WEEKS = {"last": -1, "this": 0, "next": 1}
 CLAUSE_ENDS = r"(?=\s*(?:[.,;:!?)\n]|$|at\s+\d|(?:and|but|so|with)\s+(?:I|we|it|my)\b))"
 NAMES = frozenset(["black", "good", "ash", "cyber", "super", "ruby", "bloody", "happy", "palm"])
 """Words that make a weekday the name of something else."""
+SAYS_TODAY = re.compile(r"\b(?:it|today)(?:['’]?s|\s+is)\s+(?:a\s+)?$", re.IGNORECASE)
 
 
 def _read_which(match: re.Match[str], saying: Saying) -> Period | None:
@@ -51,13 +53,18 @@ def _read_bare(match: re.Match[str], saying: Saying) -> Period | None:
     before = saying.text[max(0, match.start("span") - 12) : match.start("span")].casefold().split()
     if (before and before[-1] in NAMES) or names_something(saying.text, match.end()):
         return None
+    weekday = read_weekday(match.group("weekday"))
+    if weekday == saying.today.weekday() and SAYS_TODAY.search(saying.before(match.start("span"))):
+        return day_of(saying.today)
+    if saying.is_habit(*match.span("span")):
+        return None
     direction: Literal[-1, 1] = 1 if saying.looks_ahead(*match.span("span")) else -1
-    return day_of(weekday_from(saying.today, read_weekday(match.group("weekday")), direction))
+    return day_of(weekday_from(saying.today, weekday, direction))
 
 
 def _read_range(match: re.Match[str], saying: Saying) -> Period | None:
     """Read "from Monday to Friday"; without "from" it is a habit."""
-    if not match.group("opener"):
+    if not match.group("opener") or saying.is_habit(*match.span("span")):
         return None
     first, last = read_weekday(match.group("first")), read_weekday(match.group("last"))
     if saying.looks_ahead(*match.span("span")):

@@ -1,0 +1,95 @@
+"""Give one example of each question, made of a short conversation of two people."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from langgraph_engram.model import Question
+from langgraph_engram.prompts.answer_light import AnswerLight
+from langgraph_engram.prompts.decide_update import DecideUpdate
+from langgraph_engram.prompts.describe_boundary import DescribeBoundary
+from langgraph_engram.prompts.extract_facts import ExtractFacts
+from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
+from langgraph_engram.prompts.extract_records import ExtractRecords
+from langgraph_engram.prompts.extract_relations import ExtractRelations
+from langgraph_engram.prompts.judge_boundary import JudgeBoundary
+from langgraph_engram.prompts.parse_intent import ParseIntent
+from langgraph_engram.prompts.reflect import Reflect
+from langgraph_engram.prompts.select_records import SelectRecords
+from langgraph_engram.prompts.track_topics import TrackTopics
+from langgraph_engram.prompts.write_answer import WriteAnswer
+from langgraph_engram.prompts.write_synthesis import WriteSynthesis
+from langgraph_engram.schema import Evidence, Intent, Record, Turn
+
+NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
+SAID = (
+    ("Ana", "I went camping by the lake yesterday.", []),
+    ("Ben", "Lovely! Was it cold?", ["a red tent under pines"]),
+    ("Ana", "No. By the way, my sister Runa moved to Oslo.", []),
+)
+
+
+def turns_of(said: tuple[tuple[str, str, list[str]], ...]) -> tuple[Turn, ...]:
+    return tuple(
+        Turn(
+            turn_id=f"t{seq}",
+            session_id="s",
+            seq=seq,
+            role="user",
+            speaker=speaker,
+            text=text,
+            captions=captions,
+            said_at=NOON + timedelta(days=seq // 2),
+        )
+        for seq, (speaker, text, captions) in enumerate(said)
+    )
+
+
+def questions_about(said: tuple[tuple[str, str, list[str]], ...], query: str) -> dict[str, Question[Any]]:
+    """Give one question of each kind about what was said, by name."""
+    turns = turns_of(said)
+    records = tuple(
+        Record(
+            record_id=turn.turn_id,
+            memory_type="fact",
+            content=f"{turn.speaker}: {turn.text}",
+            mentioned_at=turn.said_at,
+            session_id="s",
+            event_id="e",
+            seq=turn.seq,
+            source_turn_ids=[turn.turn_id],
+        )
+        for turn in turns
+    )
+    evidence = tuple(Evidence(evidence_id=one.record_id, text=one.content, record=one) for one in records)
+    intent = Intent(query=query, anchor=query)
+    summary = said[0][1]
+    questions: list[Question[Any]] = [
+        AnswerLight(query, intent, evidence, NOON),
+        DecideUpdate(records),
+        DescribeBoundary("session_break", summary, said[-1][1], turns[:2], turns[2:], "3 days"),
+        ExtractFacts(turns[1:], turns[:1]),
+        ExtractKeySentences(turns[1:], turns[:1]),
+        ExtractRecords(turns[1:], turns[:1]),
+        ExtractRelations(turns[1:], turns[:1]),
+        JudgeBoundary(turns[:2], turns[2:]),
+        ParseIntent(query, NOON, tuple(dict.fromkeys(turn.speaker for turn in turns))),
+        Reflect(query, intent, "By the lake [1].", evidence, (query,)),
+        SelectRecords(query, intent, evidence),
+        TrackTopics(turns[1:], turns[:1], summary),
+        WriteAnswer(query, intent, evidence, NOON),
+        WriteSynthesis(records[1:], records[:1]),
+    ]
+    return {question.name: question for question in questions}
+
+
+@pytest.fixture
+def questions() -> dict[str, Question[Any]]:
+    return questions_about(SAID, "Where did Ana camp in May?")
+
+
+@pytest.fixture
+def about() -> Callable[..., dict[str, Question[Any]]]:
+    return questions_about
