@@ -114,7 +114,7 @@ class RetrieveSettings(Group):
     lexical_weight: float = Field(0.5, ge=0)
     dense_weight: float = Field(0.5, ge=0)
     turn_weight: float = Field(0.8, ge=0)
-    dimension_weight: float = Field(0.2, ge=0)
+    dimension_weight: float = Field(0.3, ge=0)
     event_weight: float = Field(0.1, ge=0)
     synthesis_weight: float = Field(0.05, ge=0)
     """Weights of the routes in the weighted fusion."""
@@ -122,7 +122,7 @@ class RetrieveSettings(Group):
     """Search for what is asked about one person in that person's words: "I" for the name."""
     speaker_factor: float = Field(0.5, ge=0)
     """Raise of the records of a person whom the query names."""
-    question_factor: float = Field(0.3, ge=0, le=1)
+    question_factor: float = Field(0.5, ge=0, le=1)
     """Fall of records that ask instead of tell."""
     repeat_factor: float = Field(0.08, ge=0, le=1)
     """Fall of each further record from a turn that is in the list already: distinct evidence first."""

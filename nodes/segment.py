@@ -69,33 +69,37 @@ class Segment:
         going: Event | None,
         seq: int,
     ) -> list[Event]:
-        edges = [*self._starts(turns, lines, going), len(turns)]
+        cuts = self._cuts(turns, lines, stored, going)
+        edges = [*([0] if turns else []), *(cut for cut in cuts if cut), len(turns)]
         events = [going] if going else []
         for start, end in pairwise(edges):
             core, about = turns[start:end], lines[start:end]
-            if going and start == 0 and not lines[0].cut:
+            if going and start == 0 and 0 not in cuts:
                 events[-1] = builder.extend(going, core, about)
                 continue
             events.append(builder.begin(core, about, seq, self._context(stored, turns, start)))
             seq += 1
         return [event.model_copy(update={"status": "closed"}) for event in events[:-1]] + events[-1:]
 
-    def _starts(self, turns: Sequence[Turn], lines: Sequence[TopicLine], going: Event | None) -> list[int]:
-        if not turns:
-            return []
+    def _cuts(
+        self, turns: Sequence[Turn], lines: Sequence[TopicLine], stored: Sequence[Turn], going: Event | None
+    ) -> list[int]:
+        """Give the turns before which an event begins, as if the whole session had come in one call."""
+        held = [turn for turn in stored if going and turn.turn_id in going.turn_ids]
         match self.settings.strategy:
             case "session":
-                return [0]
+                return []
             case "window":
-                ends = [end for _, end in windows(len(turns), self.settings.window, self.settings.overlap)]
-                return [0, *ends[:-1]]
+                spans = windows(len(stored) + len(turns), self.settings.window, self.settings.overlap)
+                return [end - len(stored) for _, end in spans[:-1] if end >= len(stored)]
             case "buffer":
-                sizes = [count_tokens(turn.text) for turn in turns]
-                return [start for start, _ in buffers(sizes, self.settings.buffer_tokens)]
-        held = len(going.turn_ids) if going else 0
-        return limited_starts(
-            [place for place, line in enumerate(lines) if line.cut], len(turns), held, self.settings.max_turns
-        )
+                sizes = [count_tokens(turn.text) for turn in (*held, *turns)]
+                starts = [start - len(held) for start, _ in buffers(sizes, self.settings.buffer_tokens)]
+                return [start for start in starts[1:] if start >= 0]
+        full = [0] if len(held) >= self.settings.max_turns else []
+        shifts = [place for place, line in enumerate(lines) if line.cut]
+        starts = limited_starts([*full, *shifts], len(turns), len(held), self.settings.max_turns)
+        return [start for start in starts if start or full or 0 in shifts]
 
     def _context(self, stored: Sequence[Turn], turns: Sequence[Turn], start: int) -> list[Turn]:
         size = self.settings.overlap if self.settings.strategy == "window" else self.settings.context_turns

@@ -13,7 +13,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
 from langgraph_engram.model import Question
-from langgraph_engram.prompts.quoting import DATA_ONLY, inside, number_turns, quote_turn
+from langgraph_engram.prompts.quoting import DATA_ONLY, inside, number_turns, plain, quote_turn
 from langgraph_engram.schema import Turn
 
 Label = Literal["topic_intro", "topic_shift", "detail_elaborate", "direct_resp"]
@@ -59,7 +59,7 @@ class TrackTopics(Question[TopicTrack]):
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        topic = [f"Topic until now: {self.topic_before}"] if self.topic_before else []
+        topic = [f"Topic until now: {plain(self.topic_before)}"] if self.topic_before else []
         earlier = [*topic, *(quote_turn(turn) for turn in self.before)]
         context = [inside("context", "\n".join(earlier))] if earlier else []
         parts = [*context, inside("conversation", number_turns(self.turns))]

@@ -27,12 +27,16 @@ AND = r"\s+and\s+"
 def _read_days(match: re.Match[str], saying: Saying) -> Period | None:
     month = read_month(match.group("month"))
     first, last = read_day(_first_end(match)), read_day(match.group("last"))
+    if saying.is_move(match):
+        return in_year(match, saying, lambda year: day_of(date(year, month, last)), "coming")
     return in_year(match, saying, lambda year: span(date(year, month, first), date(year, month, last)))
 
 
 def _read_months(match: re.Match[str], saying: Saying) -> Period | None:
     """Read a range from one month or day to another; a first end later in the year is a year earlier."""
     first, last = _first_end(match), match.group("last") or match.group("last_between")
+    if saying.is_move(match):
+        return in_year(match, saying, lambda year: _partial(last, year), "coming")
     return in_year(match, saying, lambda year: _between(first, last, year))
 
 

@@ -21,6 +21,7 @@ from langgraph_engram.language.periods import (
     unit_of,
     weekday_from,
 )
+from langgraph_engram.language.tense import is_move_at
 from langgraph_engram.language.time_rule import Found
 from langgraph_engram.language.time_words import AMOUNT, UNIT, UNTIL, WEEKDAY, read_amount, read_unit, read_weekday
 
@@ -68,6 +69,8 @@ def _join_two(text: str, one: Found, other: Found) -> Found | None:
     if one.period.first > other.period.last:
         return None
     start = one.start - len(opener.group()) if opener else one.start
+    if opener and not between and is_move_at(text, start):
+        return None
     return Found(start, other.end, join(one.period, other.period), one.relative or other.relative)
 
 

@@ -34,6 +34,8 @@ def tense_at(text: str, start: int, end: int) -> Tense | None:
     """
     *earlier, before = CLAUSE_END.split(sentence_before(text, start))
     after, *later = CLAUSE_END.split(_sentence_after(text, end))
+    if words.WHERE.match(after) and (tense := _first(after)):
+        return tense
     if tense := _at_end(before) or _last(before) or _first(after):
         return tense
     if words.PRESENT.search(before) or words.PRESENT.search(after):
@@ -50,6 +52,11 @@ def is_habit_at(text: str, start: int, end: int) -> bool:
     return words.HABIT.search(before) is not None or words.HABIT.search(after) is not None
 
 
+def is_move_at(text: str, start: int) -> bool:
+    """Tell whether the clause up to a place says that something is moved: "they moved the party (from A to B)"."""
+    return words.MOVED.search(CLAUSE_END.split(sentence_before(text, start))[-1]) is not None
+
+
 def sentence_before(text: str, start: int) -> str:
     """Give the sentence up to a place, no more than its last `FAR` characters."""
     return SENTENCE_END.split(text[max(0, start - FAR) : start])[-1]
@@ -61,7 +68,8 @@ def _sentence_after(text: str, end: int) -> str:
 
 def _at_end(clause: str) -> Tense | None:
     """Judge by words that must stand right before the place."""
-    return "ahead" if words.ARRANGED.search(clause) or words.IS_ON.search(clause) else None
+    patterns = (words.ARRANGED, words.IS_ON, words.DUE_BY)
+    return "ahead" if any(pattern.search(clause) for pattern in patterns) else None
 
 
 def _last(clause: str) -> Tense | None:
@@ -69,8 +77,6 @@ def _last(clause: str) -> Tense | None:
     ahead, behind = _last_place(words.AHEAD, clause), _last_place(words.BEHIND, clause)
     if ahead >= 0 or behind >= 0:
         return "ahead" if ahead > behind else "behind"
-    if words.DUE_BY.search(clause):
-        return "ahead"
     if words.PAST_FORM.search(clause):
         return "behind"
     return "ahead" if words.LIMIT.search(clause) else None

@@ -61,6 +61,7 @@ NOT_PASSIVE = r"(?<!\bbe )(?<!\bis )(?<!\bare )(?<!['’]re )(?<!\bget )(?<!\bto
 BEHIND = re.compile(
     r"\b(?:was|were|wasn['’]t|weren['’]t|didn['’]t|had|hadn['’]t|(?<!will have )(?<!['’]ll have )been|"
     r"ago|yesterday|since|last|went|(?<!\bgo )(?<!going )(?<!\bcome )(?<!coming )(?<!\bbe )back\s+in|"
+    rf"wouldn['’]t|couldn['’]t|{PERSON}\s+{SOFTENER}(?!need\b|indeed\b|feed\b)[a-z]{{2,}}ed|"
     r"left(?!\s+(?:until|till|to|before|for)\b)|kept|"
     rf"{NOT_PASSIVE}(?:(?<!have )(?<!has )(?<!['’]ve )got|{'|'.join(PAST_VERBS)}))\b",
     re.IGNORECASE,
@@ -100,8 +101,10 @@ IS = re.compile(r"\s+(?:is|are|['’]s)\b")
 """What the day itself is, right after it."""
 PRESENT = re.compile(rf"{BE}|\b(?:do|does|have|has|don['’]t|doesn['’]t)\b|['’]ve\b", re.IGNORECASE)
 """A clause that holds one of these is whole, and needs no other one to tell its tense."""
+WHERE = re.compile(r"\s*(?:where|when)\b", re.IGNORECASE)
+"""What opens a clause about the time it follows."""
 LIMIT = re.compile(r"\b(?:by|until|till)\s+(?:the\s+)?$", re.IGNORECASE)
-DUE_BY = re.compile(r"(?<!managed )\bto\s+[a-z]+\b[^,;]{0,40}\bby\s+(?:the\s+)?$", re.IGNORECASE)
+DUE_BY = re.compile(r"(?<!managed )(?<!able )(?<!had )\bto\s+[a-z]+\b[^,;]{0,40}\bby\s+(?:the\s+)?$", re.IGNORECASE)
 """What is to be done by a time, whoever asked for it."""
 HABIT = re.compile(
     r"\b(?:usually|(?<!will )(?<!['’]ll )(?<!['’]ve )(?<!have )(?<!has )always|often|normally|typically|generally|"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from langgraph_engram.language.periods import Period, Which, choose, yearly
-from langgraph_engram.language.tense import Tense, is_habit_at, sentence_before, tense_at
+from langgraph_engram.language.tense import Tense, is_habit_at, is_move_at, sentence_before, tense_at
 from langgraph_engram.language.time_words import read_full_year
 
 DIGITS = "#"
@@ -40,6 +40,10 @@ class Saying:
     def is_habit(self, start: int, end: int) -> bool:
         """Tell whether the words around a place speak of what happens again and again."""
         return is_habit_at(self.text, start, end)
+
+    def is_move(self, match: re.Match[str]) -> bool:
+        """Tell whether a match, "from A to B", is no range, but says where something was moved."""
+        return match.group("span")[:4].casefold() == "from" and is_move_at(self.text, match.start("span"))
 
     def before(self, start: int) -> str:
         """Give the sentence up to a place."""

@@ -67,6 +67,8 @@ def _read_range(match: re.Match[str], saying: Saying) -> Period | None:
     if not match.group("opener") or saying.is_habit(*match.span("span")):
         return None
     first, last = read_weekday(match.group("first")), read_weekday(match.group("last"))
+    if saying.is_move(match):
+        return day_of(weekday_from(saying.today, last, 1))
     if saying.looks_ahead(*match.span("span")):
         start = weekday_from(saying.today, first, 1)
         return span(start, weekday_from(start, last, 1))

@@ -54,6 +54,16 @@ October | I was so nervous; on [Friday] I'll be on stage. | 25 October 2024
 October | We lost, so on [Friday] we're going to train more. | 25 October 2024
 October | We lost, but on [Friday], we'll try again. | 25 October 2024
 October | I'm going, and on [Friday] too. | 25 October 2024
+October | He said that on [Friday] he is flying home. | 25 October 2024
+October | What are you doing on [Friday]? | 25 October 2024
+October | Are we still on for [Friday]? | 25 October 2024
+October | The album is released on [Friday]. | 25 October 2024
+October | I've been invited to speak on [12 November]. | 12 November 2024
+October | I've been wanting to see the show on [12 November]. | 12 November 2024
+October | I'm thinking of going in [May]. | May 2025
+October | We've moved the party [from Friday to Saturday]. | 26 October 2024
+October | They moved the party [from 9 to 16 November]. | 16 November 2024
+October | They moved the party [from May 9 to June 3]. | 3 June 2025
 """
 BEHIND = """
 March | The wedding was on [14 September]. | 14 September 2023
@@ -63,6 +73,7 @@ March | The shop opened on [14 September]. | 14 September 2023
 March | I've lived here since [14 September]. | 14 September 2023
 March | I worked there until [November]. | November 2023
 March | She finished the draft by [November]. | November 2023
+March | I managed to finish the draft by [November]. | November 2023
 March | We met the planners in [November]. | November 2023
 March | [14 September] was wonderful. | 14 September 2023
 March | Will called me on [14 September]. | 14 September 2023
@@ -77,6 +88,15 @@ October | I'll be head nurse, they called me on [Friday]. | 18 October 2024
 October | I can't wait for the job, but on [Friday] I was scared. | 18 October 2024
 October | I'm leaving the job – we talked about it on [Friday]. | 18 October 2024
 October | We ran on [Friday] and rested. | 18 October 2024
+October | I was away [from Friday to Saturday]. | 18 to 19 October 2024
+October | We moved house [between 9 and 16 May]. | 9 to 16 May 2024
+October | The store was closed on [Friday]. | 18 October 2024
+October | I did just have a fitting on [Friday]. | 18 October 2024
+October | I want to join a walk like the one I attended in [May]. | May 2024
+October | I'll wear what I had at the party in [March] where we danced. | March 2024
+October | I should call about that incident on [5 March] when it wouldn't start. | 5 March 2024
+October | Did you have a party on [Friday]? | 18 October 2024
+October | I just booked my flight on [12 November]. | 12 November 2023
 """
 NEAREST = """
 March | My birthday: [14 September]. | 14 September 2023
@@ -136,3 +156,65 @@ def test_a_habit_ends_with_its_clause(said, named):
     [found] = find_times(said, clock)
 
     assert name_interval(found.interval, found.granularity) == named
+
+
+def test_a_move_between_complete_dates_is_no_range():
+    """Both dates stand on their own, for nothing lasts from one to the other."""
+    said = "They moved the party from 9 May 2024 to 3 June 2024."
+
+    found = find_times(said, None)
+
+    assert [one.text for one in found] == ["9 May 2024", "3 June 2024"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I've had him for three years now.",
+        "Seven years now, and I still love it.",
+        "I have been dancing for ten years.",
+        "I have played since I was ten.",
+        "We've known each other for 10 years now and he was part of the family for 5 years.",
+        "Such is life in today's world.",
+        "USA Today and Psychology Today wrote of it.",
+        "The Today show had her on.",
+        "Today show hosts are funny.",
+        "We met on the other day of the fair, and every other day since.",
+    ],
+)
+def test_a_duration_an_age_and_a_title_are_no_times(said):
+    """How long something lasts, our age, and what is called Today tell no day."""
+    clock = SAID["March"]
+
+    found = find_times(said, clock)
+
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("said", "text", "named"),
+    [
+        ("I saw him the other day.", "the other day", "28 February to 7 March 2024"),
+        ("I saw him just the other night.", "just the other night", "28 February to 7 March 2024"),
+        ("I saw him the other evening.", "the other evening", "28 February to 7 March 2024"),
+        ("I saw him the other week.", "the other week", "12 February to 3 March 2024"),
+        ("Today was fun.", "Today", "9 March 2024"),
+        ("Hey Mel, Today's meeting was fun!", "Today", "9 March 2024"),
+        ("It's Saturday!", "Saturday", "9 March 2024"),
+        ("It was in April.2023, I think.", "April.2023", "April 2023"),
+        ("It was on 5 April.2023, I think.", "5 April.2023", "5 April 2023"),
+        ("It was the weekend after 3 June 2022.", "the weekend after 3 June 2022", "the weekend of 4 June 2022"),
+        ("It was the weekend after 4 June 2022.", "the weekend after 4 June 2022", "the weekend of 11 June 2022"),
+        ("It was the weekend before 5 June 2022.", "the weekend before 5 June 2022", "the weekend of 28 May 2022"),
+        ("It was the weekend before 6 June 2022.", "the weekend before 6 June 2022", "the weekend of 4 June 2022"),
+        ("It was two weekends after 3 June 2022.", "two weekends after 3 June 2022", "the weekend of 11 June 2022"),
+        ("It was two weekends before 3 June 2022.", "two weekends before 3 June 2022", "the weekend of 21 May 2022"),
+    ],
+)
+def test_vague_days_weekends_and_odd_spellings_are_read(said, text, named):
+    """The weekend after a day starts after it, "the other day" is some days ago, and a forgotten space does no harm."""
+    clock = SAID["March"]
+
+    [found] = find_times(said, clock)
+
+    assert (found.text, name_interval(found.interval, found.granularity)) == (text, named)

@@ -27,7 +27,7 @@ def test_what_is_asked_for_is_no_filter(asked_for, time, location):
 
 
 def test_a_time_is_counted_from_now():
-    """ "Last week" is an interval."""
+    """A week ago is an interval that ends before now."""
     intent = make_intent("q", ParsedIntent(anchor="x", time="last week"), NOW)
 
     assert intent.time.start < intent.time.end < NOW

@@ -137,3 +137,22 @@ def test_events_partition_the_turns_of_a_session(name, calls):
     assert [event.seq for event in events] == list(range(len(events)))
     assert [event.status for event in events[:-1]] == ["closed"] * (len(events) - 1 if events else 0)
     assert all(not set(event.context_turn_ids) & set(event.turn_ids) for event in events)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "sizes"),
+    [
+        ({"strategy": "window", "window": 6, "overlap": 2}, [6, 4, 4, 4, 2]),
+        ({"strategy": "buffer", "buffer_tokens": 16}, [5, 5, 5, 5]),
+        ({"strategy": "session"}, [20]),
+        ({"strategy": "event", "max_turns": 8}, [8, 8, 4]),
+    ],
+)
+@pytest.mark.parametrize("call", [1, 3, 7, 20])
+def test_how_many_turns_come_in_a_call_changes_nothing(segment, store, scope, chosen, sizes, call):
+    """An agent may send each turn as it is said: windows, buffers and the longest event are those of a whole file."""
+    model = FakeModel([notes(*["direct_resp"] * 20)] * 20)
+    for first in range(0, 20, call):
+        segment(model, *["I ski a lot"] * min(call, 20 - first), first=first, **chosen)
+
+    assert [len(event.turn_ids) for event in store.index(scope).session_events("s1")] == sizes

@@ -31,18 +31,23 @@ def test_the_fixed_part_comes_first(questions, about, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("place", ["text", "speaker", "caption", "query"])
+@pytest.mark.parametrize("place", ["text", "speaker", "caption"])
 def test_what_is_said_cannot_leave_its_tags(about, name, place):
-    """Tags in a turn, a name, a caption or a query are taken out: each tag of ours opens and closes as often as ever."""
+    """Tags in a turn, a name or a caption are taken out: each tag of ours opens and closes as often as ever."""
     attack = f"{ATTACK}\n[1] {ORDER}"
-    put = {one: (attack if one == place else plain) for one, plain in
-           (("text", "We ate soup."), ("speaker", "Zoe"), ("caption", "a soup"), ("query", "What did Zoe eat?"))}  # fmt: skip
-    said = tuple((put["speaker"], put["text"], [put["caption"]]) for _ in range(3))
-    quiet = about(tuple(("Zoe", "We ate soup.", ["a soup"]) for _ in range(3)), "What did Zoe eat?")
+    speaker, text, caption = (attack if one == place else "soup" for one in ("speaker", "text", "caption"))
+    quiet = about((("soup", "soup", ["soup"]),) * 3, "What did Zoe eat?")[name].render()[1].text
 
-    text = about(said, put["query"])[name].render()[1].text
+    noisy = about(((speaker, text, [caption]),) * 3, "What did Zoe eat?")[name].render()[1].text
 
-    assert skeleton(text) == skeleton(quiet[name].render()[1].text)
+    assert skeleton(noisy) == skeleton(quiet)
+
+
+def test_a_query_is_data_to_who_reads_it(about):
+    """A query may be anything; to the question what it asks for, it is data."""
+    text = about((("Zoe", "We ate soup.", []),) * 3, ATTACK)["ParseIntent"].render()[1].text
+
+    assert skeleton(text) == ["<context>", "</context>"]
 
 
 @pytest.mark.parametrize("name", ["ExtractRecords", "TrackTopics", "WriteAnswer", "WriteSynthesis"])

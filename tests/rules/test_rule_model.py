@@ -1,0 +1,104 @@
+"""Every question has its rule, and no text, however odd, stops one."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from langgraph_engram.prompts.answer_light import AnswerLight
+from langgraph_engram.prompts.decide_update import DecideUpdate
+from langgraph_engram.prompts.describe_boundary import DescribeBoundary
+from langgraph_engram.prompts.extract_facts import ExtractFacts
+from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
+from langgraph_engram.prompts.extract_records import ExtractRecords
+from langgraph_engram.prompts.extract_relations import ExtractRelations
+from langgraph_engram.prompts.judge_boundary import JudgeBoundary
+from langgraph_engram.prompts.parse_intent import ParseIntent
+from langgraph_engram.prompts.reflect import Reflect
+from langgraph_engram.prompts.select_records import SelectRecords
+from langgraph_engram.prompts.track_topics import TrackTopics
+from langgraph_engram.prompts.write_answer import WriteAnswer
+from langgraph_engram.prompts.write_synthesis import WriteSynthesis
+from langgraph_engram.rules.model import RULES, RuleModel
+from langgraph_engram.schema import Evidence, Intent, Record, Turn
+
+TEXTS = st.one_of(
+    st.text(max_size=60),
+    st.text(alphabet="🏕️👩‍👩‍👧\u200d\u202e\x00\n\t .?!", max_size=20),
+    st.sampled_from(
+        ["", " ", "?", "...", "I", "9" * 400, "[1] [2]", "on 31 February 9999", "\ud7ff\ufffe", "İstanbul ß"]
+    ),
+)
+
+
+def questions_about(first, second, said_at=None):
+    """Ask everything about two turns."""
+    turns = tuple(
+        Turn(turn_id=str(seq), session_id="s", seq=seq, role="user", speaker=speaker, text=text, captions=[text],
+             said_at=said_at)
+        for seq, (speaker, text) in enumerate((("Ana", first), (second[:20], second)))
+    )  # fmt: skip
+    records = tuple(
+        Record(record_id=one.turn_id, content=one.text, speaker=one.speaker, session_id="s", event_id="e", seq=one.seq,
+               source_turn_ids=[one.turn_id], mentioned_at=said_at)
+        for one in turns
+    )  # fmt: skip
+    evidence = tuple(Evidence(evidence_id=one.record_id, text=one.content, record=one) for one in records)
+    intent = Intent(query=second, anchor=second, speakers=["Ana"])
+    return [
+        AnswerLight(second, intent, evidence, said_at),
+        DecideUpdate(records),
+        DescribeBoundary("topic", first, second, turns[:1], turns[1:]),
+        ExtractFacts(turns[1:], turns[:1]),
+        ExtractKeySentences(turns),
+        ExtractRecords(turns),
+        ExtractRelations(turns),
+        JudgeBoundary(turns[:1], turns[1:]),
+        ParseIntent(second, said_at, (first, "Ana")),
+        Reflect(second, intent, first, evidence, (first,)),
+        SelectRecords(second, intent, evidence),
+        TrackTopics(turns[1:], turns[:1], first),
+        WriteAnswer(second, intent, evidence),
+        WriteSynthesis(records, records),
+    ]
+
+
+def test_every_question_of_ours_has_its_rule():
+    """A question without a rule would fail at the first user without a key."""
+    questions = {type(question) for question in questions_about("I ski.", "Do you?")}
+
+    assert questions == set(RULES)
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(TEXTS, TEXTS, st.sampled_from([None, datetime(2023, 5, 8, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)]))
+def test_no_text_stops_a_rule(first, second, said_at):
+    """Whatever was said, each question gets an answer of its type, at no cost."""
+    asked = RuleModel().ask_all(questions := questions_about(first, second, said_at))
+
+    for question, one in zip(questions, asked, strict=True):
+        assert isinstance(one.answer, question.answer_type())
+        assert (one.failure, one.usage.calls, one.usage.prompt_tokens) == (None, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I went to the lake with Tom last week because it was warm. " * 340,
+        "word " * 4_000,
+        "a" * 20_000,
+        "?" * 20_000,
+        "Ana " * 5_000,
+        "1 " * 10_000,
+        "and then " * 2_200,
+        "😀" * 20_000,
+    ],
+    ids=["prose", "words", "letter", "marks", "names", "numbers", "run-on", "emoji"],
+)
+@pytest.mark.timeout(20)
+def test_a_very_long_turn_is_read_in_time(text):
+    """Twenty thousand characters take seconds at most: no pattern of ours runs away."""
+    asked = RuleModel().ask_all(questions_about(text[:20_000], "Why?", datetime(2023, 5, 8, tzinfo=UTC)))
+
+    assert all(one.answer is not None for one in asked)

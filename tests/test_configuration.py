@@ -1,0 +1,60 @@
+"""Arguments come first, then the environment, then defaults; checkpoints hold our types and no others."""
+
+import pytest
+
+from langgraph_engram.configuration import choose, choose_model, open_checkpointer, travelling_types
+from langgraph_engram.errors import ModelUnavailable, UnknownModel, UnknownPreset
+from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.settings import ChatSettings
+
+
+@pytest.fixture(autouse=True)
+def empty_environment(monkeypatch):
+    """Nothing is chosen by the machine that the tests run on."""
+    for name in (
+        "ENGRAM_STORE",
+        "ENGRAM_MODEL",
+        "ENGRAM_ENCODER",
+        "ENGRAM_PRESET",
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+    ):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_arguments_win_over_the_environment_and_that_over_defaults(monkeypatch):
+    """Each name is looked for in three places, in order."""
+    monkeypatch.setenv("ENGRAM_PRESET", "hymem")
+    monkeypatch.setenv("ENGRAM_STORE", "elsewhere")
+
+    choice = choose(None, None, "esmem", None)
+
+    assert (choice.store, choice.model, choice.settings.preset) == ("elsewhere", "rules", "esmem")
+    assert choose(None, None, None, None).settings.preset == "hymem"
+
+
+def test_a_key_alone_switches_no_paid_model_on(monkeypatch):
+    """A key in the environment is not a choice."""
+    monkeypatch.setenv("OPENAI_API_KEY", "a key")
+
+    assert isinstance(choose_model(choose(None, None, None, None).model, ChatSettings()), RuleModel)
+
+
+def test_what_means_nothing_is_told_at_once():
+    """An unknown preset or model and an absent key fail before anything is opened."""
+    with pytest.raises(UnknownPreset, match="engram, dimmem"):
+        choose(None, None, "best", None)
+    with pytest.raises(UnknownModel, match="rules"):
+        choose_model("magic", ChatSettings())
+    with pytest.raises(ModelUnavailable, match="OPENAI_API_KEY"):
+        choose_model("openai:gpt-4.1-mini", ChatSettings())
+
+
+def test_checkpoints_name_what_they_may_hold(tmp_path):
+    """The allowed types are those of the two states, nested ones included."""
+    names = {name for _, name in travelling_types()}
+
+    assert {"RememberRequest", "RecallRequest", "Message", "Turn", "Record", "Evidence", "Receipt", "Usage"} <= names
+    saver = open_checkpointer(str(tmp_path))
+    assert (tmp_path / "checkpoints.sqlite").exists()
+    saver.conn.close()
