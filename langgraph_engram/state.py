@@ -177,6 +177,8 @@ class ReadState(TypedDict, total=False):
     """Set by `deep_select`."""
     missing: list[str]
     """Set by `reflect`."""
+    seen: int
+    """Set by `reflect`: pieces in the pool when it last looked further."""
     done: bool
     """Set by `reflect`."""
     usage: Annotated[list[UsageEntry], operator.add]

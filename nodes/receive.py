@@ -99,7 +99,7 @@ def overlap(stored: Sequence[Kept], sent: Sequence[Sent], same: Callable[[Kept, 
 def _same(turn: Turn, message: Message) -> bool:
     if turn.external_id is not None and message.external_id is not None:
         return turn.external_id == message.external_id
-    return _said(turn) == _said(message)
+    return _said(turn) == _said(message) and message.said_at in (None, turn.said_at)
 
 
 def _said(turn: Turn | Message) -> tuple[str, str, str, tuple[str, ...]]:

@@ -12,6 +12,8 @@ from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import ReadState
 from langgraph_engram.usage import total
 
+NOTHING_NEW = "looking further found nothing new"
+
 
 @dataclass(frozen=True)
 class ReflectStep:
@@ -40,17 +42,23 @@ class ReflectStep:
         missing = [] if thought.complete or not thought.missing.strip() else [thought.missing.strip()]
         if thought.complete or not following or repeated:
             return {"done": True, "missing": missing, "usage": usage}
-        if state["round"] >= self.settings.max_rounds:
-            spent = f"the budget of {self.settings.max_rounds} rounds is spent"
-            return {"done": True, "missing": missing, "notes": [*state.get("notes", []), spent], "usage": usage}
+        ends = self._ends(state)
+        if ends:
+            return {"done": True, "missing": missing, "notes": [*state.get("notes", []), ends], "usage": usage}
         return {
             "done": False,
             "missing": missing,
             "query": following,
             "round": state["round"] + 1,
+            "seen": len(state["pool"]),
             "asked_queries": [*state["asked_queries"], following],
             "usage": usage,
         }
+
+    def _ends(self, state: ReadState) -> str:
+        if state["round"] >= self.settings.max_rounds:
+            return f"the budget of {self.settings.max_rounds} rounds is spent"
+        return NOTHING_NEW if len(state["pool"]) <= state.get("seen", 0) else ""
 
     def _spent(self, state: ReadState) -> str:
         usage = total(state.get("usage", []))

@@ -1,7 +1,8 @@
 """Read dates that name a day, a month, a season, a year or a decade, in the orders that English writes them.
 
-What lacks its year belongs to the nearest past, or to the nearest future where the sentence looks ahead. Numbers whose
-order is uncertain ("5/7/2023") are not read. This module does not know words that count from today.
+What lacks its year lies where its clause looks, behind or ahead, and is the nearest where the clause does not say; a
+habit has no date. Numbers whose order is uncertain ("5/7/2023") are not read. This module does not know words that
+count from today.
 """
 
 import re

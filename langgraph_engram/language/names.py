@@ -9,7 +9,7 @@ import re
 from langgraph_engram.language.tokens import STOP_WORDS
 
 CAPITALISED = r"[A-Z][\w&'’-]*"
-RUN = re.compile(rf"{CAPITALISED}(?:\s+(?:(?:of|the|and|de|la|van|von|for)\s+)?{CAPITALISED})*")
+RUN = re.compile(rf"(?<![\w]){CAPITALISED}(?:\s+(?:(?:of|the|and|de|la|van|von|for)\s+)?{CAPITALISED})*")
 QUOTED = re.compile(r"[\"“]([^\"“”]{2,60})[\"”]")
 SENTENCE_START = re.compile(r"(?:^|[.!?:;…\n\"“(\[]|--|—)\s*$")
 NOT_NAMES = STOP_WORDS | frozenset(

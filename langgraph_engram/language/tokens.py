@@ -14,8 +14,8 @@ from langgraph_engram.language.irregular import BASE
 STOP_WORDS = frozenset(
     "a an the and or but if of at by for with about to from in on is are was were be been being am do does did has "
     "have had having i you he she it we they me him her us them my your his our its their this that these those what "
-    "which who whom when where why how so than too very can will just not no s t d ll m o re ve as there here up out over "
-    "some any all also".split()
+    "which who whom when where why how so than too very can will just not no s t d ll m o re ve as there here up "
+    "out over some any all also".split()
 )
 """Words that carry no content of their own."""
 

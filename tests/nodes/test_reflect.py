@@ -66,6 +66,16 @@ def test_the_last_round_ends_it_and_says_so(reflect):
     assert update["notes"] == ["before", "the budget of 3 rounds is spent"]
 
 
+def test_looking_further_ends_when_it_found_nothing_new(reflect):
+    """A pool that has not grown since the last round will not grow by asking again."""
+    stopped = reflect(MORE, round=2, seen=1)
+    going_on = reflect(MORE, round=2, seen=0)
+
+    assert (stopped["done"], stopped["missing"]) == (True, ["the year"])
+    assert stopped["notes"] == ["looking further found nothing new"]
+    assert (going_on["done"], going_on["seen"]) == (False, 1)
+
+
 def test_a_complete_answer_in_the_last_round_has_no_excuse(reflect):
     """Nothing ran out when nothing was missing."""
     assert "notes" not in reflect(Reflection(complete=True), round=3)
