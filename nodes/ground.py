@@ -20,6 +20,8 @@ from langgraph_engram.stores.store import Store
 
 TURNS_KEPT = 2048
 """Turns whose grounds are kept in the process."""
+LONGEST_KEPT = 20_000
+"""Characters of the longest such turn."""
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 NUMBER_WORDS = {
     word: str(value)
@@ -116,7 +118,8 @@ class Grounds:
 
 def grounds_of(turn: Turn) -> Grounds:
     """Give what a turn gives grounds for. It is read once, however many records cite it."""
-    return _read(turn.speaker, turn.text, tuple(turn.captions), turn.said_at)
+    read = _read if len(turn.text) <= LONGEST_KEPT else _read.__wrapped__
+    return read(turn.speaker, turn.text, tuple(turn.captions), turn.said_at)
 
 
 @lru_cache(maxsize=TURNS_KEPT)

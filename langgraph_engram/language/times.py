@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from langgraph_engram.language import date_ranges, dates, holidays, relative_times, weekdays
 from langgraph_engram.language.joined_times import join_times
@@ -46,6 +47,10 @@ RECURRING = re.compile(
     r"\b(?:(?:every|each|most|any|per|happy)(?:\s+(?:other|single|last|first|second|third))?|an?)\s+$", re.IGNORECASE
 )
 """Before a time these words make it a habit, a wish or a kind."""
+TEXTS_KEPT = 1024
+"""Texts whose times are kept in the process."""
+LONGEST_KEPT = 2_000
+"""Characters of the longest such text."""
 REACH = 24
 """How many characters before a time are looked at for such words."""
 BRACKET = re.compile(r"\s*\(")
@@ -72,10 +77,17 @@ def find_times(text: str, clock: datetime | None) -> list[TimeMention]:
         text: Any text; nothing in it raises an error, and an impossible date is none.
         clock: When it was said; without it only complete dates are found.
     """
+    find = _find if len(text) <= LONGEST_KEPT else _find.__wrapped__
+    return list(find(text, clock))
+
+
+@lru_cache(maxsize=TEXTS_KEPT)
+def _find(text: str, clock: datetime | None) -> tuple[TimeMention, ...]:
+    """Read a text once: its type, its dates and what it says in brackets are asked for one after the other."""
     known = clock is not None and clock.year in PLAUSIBLE_YEARS
     saying = Saying(text, clock.replace(tzinfo=UTC) if clock and known else NO_CLOCK)
     found = [one for one in _claim(saying) if known or not one.relative]
-    return [_mention(text, one) for one in join_times(text, found)]
+    return tuple(_mention(text, one) for one in join_times(text, found))
 
 
 def resolve_times(text: str, clock: datetime | None) -> str:
