@@ -1,5 +1,6 @@
 """What `langgraph.json` names can be served: graphs that open late, take JSON and tell their schemas."""
 
+import asyncio
 import importlib
 import json
 from pathlib import Path
@@ -19,10 +20,10 @@ def served(monkeypatch):
     monkeypatch.setenv("ENGRAM_ENCODER", "hashing")
     monkeypatch.delenv("ENGRAM_MODEL", raising=False)
     monkeypatch.delenv("ENGRAM_PRESET", raising=False)
-    server.memory.cache_clear()
+    server.opened.cache_clear()
     yield
     server.memory().close()
-    server.memory.cache_clear()
+    server.opened.cache_clear()
 
 
 @pytest.mark.parametrize("name", CONFIGURATION["graphs"])
@@ -30,7 +31,7 @@ def test_each_graph_is_named_by_module(name, served):
     """A module path loads one copy of our classes, and leads to a graph of that name."""
     module, factory = CONFIGURATION["graphs"][name]["path"].split(":")
 
-    graph = getattr(importlib.import_module(module), factory)()
+    graph = asyncio.run(getattr(importlib.import_module(module), factory)())
 
     assert graph.name == name
     assert graph.get_input_jsonschema()["properties"].keys() == {"request"}
@@ -41,8 +42,8 @@ def test_requests_may_come_as_json(served):
     """A server hands over plain JSON; the first node makes it ours."""
     said = {"user_id": "ana", "session_id": "s", "messages": [{"speaker": "Ana", "text": "My cat is called Miso."}]}
 
-    written = server.remember().invoke({"request": said})
-    read = server.recall().invoke({"request": {"user_id": "ana", "query": "What is Ana's cat called?"}})
+    written = asyncio.run(server.remember()).invoke({"request": said})
+    read = asyncio.run(server.recall()).invoke({"request": {"user_id": "ana", "query": "What is Ana's cat called?"}})
 
     assert written["receipt"].stored_turns == 1
     assert "Miso" in read["recollection"].answer
@@ -51,4 +52,4 @@ def test_requests_may_come_as_json(served):
 def test_a_request_without_a_user_fails(served):
     """Whose memory it is, is never guessed."""
     with pytest.raises(ValueError, match="user_id"):
-        server.remember().invoke({"request": {"messages": [{"text": "Hello there."}]}})
+        asyncio.run(server.remember()).invoke({"request": {"messages": [{"text": "Hello there."}]}})
