@@ -5,7 +5,6 @@ memory.remember(messages, user_id="ana", session_id="s1")
 memory.recall("Where did I camp?", user_id="ana").answer
 """
 
-import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -13,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
@@ -35,16 +34,22 @@ from langgraph_engram.receipts import add_receipts
 from langgraph_engram.requests import make_scope, recall_request, remember_request, retry_request
 from langgraph_engram.results import Receipt, Recollection, Status
 from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.schema import Scope
 from langgraph_engram.settings import ChatSettings, Settings
-from langgraph_engram.state import RememberRequest
+from langgraph_engram.state import RememberRequest, WriteInput
 from langgraph_engram.stores.opening import open_store
+from langgraph_engram.twins import in_thread
 
 LOG = logging.getLogger(__name__)
 Progress = Callable[[str, int, int], None]
 
 
 class Memory:
-    """Long-term memory of many users. Every method takes whose memory it is; there is no default user."""
+    """Long-term memory of many users.
+
+    Every method takes whose memory it is: `user_id`, without a default; `tenant`, the organisation of the user; and
+    `agent_id`, where agents' memories of a user are kept apart.
+    """
 
     def __init__(
         self,
@@ -100,10 +105,7 @@ class Memory:
 
         Args:
             messages: LangChain messages, role and content mappings, or speaker and text mappings; oldest first.
-            user_id: Whose memory it is.
             session_id: The conversation they belong to; without one, each call is a conversation of its own.
-            tenant: The organisation of the user.
-            agent_id: The agent whose memory of the user it is, where agents are kept apart.
             close_session: Whether the conversation ends here.
 
         Returns:
@@ -129,9 +131,6 @@ class Memory:
 
         Args:
             sessions: The conversations, oldest first.
-            user_id: Whose memory it is.
-            tenant: The organisation of the user.
-            agent_id: The agent whose memory of the user it is.
             progress: Called with what is done now, how many sessions are done, and how many there are.
 
         Returns:
@@ -152,20 +151,14 @@ class Memory:
     def retry(self, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> Receipt:
         """Do again what is pending, and only that: a run that was cut off goes on where it was."""
         scope = make_scope(user_id, tenant, agent_id)
-        receipts: list[Receipt] = []
-        done: set[str] = set()
-        for pending in self.store.pendings(scope):
-            if pending.pending_id in done:
-                continue
-            thread = _thread(pending.run_id)
-            if self._writing.get_state(thread).next:
-                with self._locks[scope.key]:
-                    receipts.append(self._writing.invoke(None, thread, durability="sync")["receipt"])
-                continue
-            same = [one for one in self.store.pendings(scope) if one.session_id == pending.session_id]
-            done.update(one.pending_id for one in same)
-            turn_ids = list(dict.fromkeys(turn_id for one in same for turn_id in one.turn_ids))
-            receipts.append(self._write(retry_request(scope, pending.session_id, turn_ids)))
+        runs = dict.fromkeys(one.run_id for one in self.store.pendings(scope))
+        cut_off = [run_id for run_id in runs if self._writing.get_state(_thread(run_id)).next]
+        receipts = [self._run(scope, None, run_id) for run_id in cut_off]
+        left: dict[str, list[str]] = {}
+        for one in self.store.pendings(scope):
+            if one.run_id not in cut_off:
+                left.setdefault(one.session_id, []).extend(one.turn_ids)
+        receipts += [self._write(retry_request(scope, session_id, turn_ids)) for session_id, turn_ids in left.items()]
         return add_receipts(receipts)
 
     def search(
@@ -182,11 +175,8 @@ class Memory:
 
         Args:
             query: What is looked for.
-            user_id: Whose memory it is.
             budget: Tokens of evidence in the result.
             now: The moment from which "last week" counts; the newest turn's time unless told otherwise.
-            tenant: The organisation of the user.
-            agent_id: The agent whose memory of the user it is.
 
         Returns:
             Evidence, best first, within the budget; no answer.
@@ -229,17 +219,11 @@ class Memory:
         """Give everything of one kind that is kept for a user, in order of time."""
         return show(self.store, make_scope(user_id, tenant, agent_id), kind)
 
-    async def aremember(self, messages: object, **whose: Any) -> Receipt:
-        """Remember, as `remember` does, in a thread."""
-        return await asyncio.to_thread(self.remember, messages, **whose)
-
-    async def asearch(self, query: str, **whose: Any) -> Recollection:
-        """Search, as `search` does, in a thread."""
-        return await asyncio.to_thread(self.search, query, **whose)
-
-    async def arecall(self, query: str, **whose: Any) -> Recollection:
-        """Recall, as `recall` does, in a thread."""
-        return await asyncio.to_thread(self.recall, query, **whose)
+    aremember = in_thread(remember)
+    aremember_sessions = in_thread(remember_sessions)
+    aretry = in_thread(retry)
+    asearch = in_thread(search)
+    arecall = in_thread(recall)
 
     def close(self) -> None:
         """Let go of the store and the checkpoints. Closing twice is harmless."""
@@ -258,8 +242,11 @@ class Memory:
         self.close()
 
     def _write(self, request: RememberRequest) -> Receipt:
-        with self._locks[request.scope.key]:
-            state = self._writing.invoke({"request": request}, _thread(request.run_id), durability="sync")
+        return self._run(request.scope, {"request": request}, request.run_id)
+
+    def _run(self, scope: Scope, given: WriteInput | None, run_id: str) -> Receipt:
+        with self._locks[scope.key]:
+            state = self._writing.invoke(given, _thread(run_id), durability="sync")
         receipt: Receipt = state["receipt"]
         if receipt.pending:
             LOG.warning("%d turns are stored but not finished: see status(), then retry()", receipt.pending)

@@ -46,7 +46,12 @@ def remember_request(
 
 def retry_request(scope: Scope, session_id: str, turn_ids: list[str]) -> RememberRequest:
     """Ask the write graph to do the later steps of stored turns again."""
-    return RememberRequest(**scope.model_dump(), session_id=session_id, retry_turn_ids=turn_ids, run_id=str(uuid4()))
+    return RememberRequest(
+        **scope.model_dump(),
+        session_id=session_id,
+        retry_turn_ids=list(dict.fromkeys(turn_ids)),
+        run_id=str(uuid4()),
+    )
 
 
 def recall_request(

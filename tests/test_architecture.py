@@ -17,7 +17,7 @@ LAYERS: dict[str, int] = {
     "stores": 5, "rules": 5,
     "nodes": 6,
     "graphs": 7,
-    "formats": 8, "configuration": 8, "inspection": 8, "receipts": 8, "requests": 8, "memory": 9, "demo": 9,
+    "formats": 8, "configuration": 8, "inspection": 8, "receipts": 8, "twins": 8, "requests": 8, "memory": 9, "demo": 9,
     "server": 10,
     "testing": 10, "benchmarks": 11, "commands": 12, "cli": 13, "__init__": 13,
 }  # fmt: skip
@@ -89,7 +89,7 @@ def test_every_question_has_its_rule():
 
 
 def test_files_are_one_idea_each():
-    """A file fits in 250 lines."""
+    """A file fits in 250 lines, give or take a docstring."""
     long = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in python_files()}
 
-    assert {name: lines for name, lines in long.items() if lines > 300} == {}
+    assert {name: lines for name, lines in long.items() if lines > 260} == {}

@@ -120,6 +120,11 @@ def test_a_bug_is_traced_when_asked(debug, traced):
     assert "ZeroDivisionError" in done.stderr
 
 
+def heed():
+    """Heed Ctrl-C even where the tests run in the background, whose processes are started deaf to it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def interrupt(process):
     """Press Ctrl-C until the process ends: one that comes between two calls may be swallowed by the interpreter."""
     for _ in range(INTERRUPTS):
@@ -139,7 +144,7 @@ def test_an_interrupt_is_one_line_and_code_130(tmp_path):
     os.mkfifo(pipe)
     command = [sys.executable, "-c", CALL_MAIN, "remember", str(pipe), "--user", "ana"]
 
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process, pipe.open("w"):
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=heed) as process, pipe.open("w"):
         told = interrupt(process)
 
     assert process.returncode == 130
