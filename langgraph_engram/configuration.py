@@ -73,7 +73,7 @@ def open_checkpointer(store: str) -> BaseCheckpointSaver[str]:
     """Open the checkpointer that goes with a store: a SQLite file beside it, or one of the user's for a server."""
     if store == IN_MEMORY:
         return InMemorySaver()
-    folder = user_data_path("langgraph-engram", ensure_exists=True) if "://" in store else Path(store)
+    folder = user_data_path("langgraph-engram", ensure_exists=True) if "://" in store else Path(store).expanduser()
     connection = sqlite3.connect(folder / "checkpoints.sqlite", check_same_thread=False)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=NORMAL")

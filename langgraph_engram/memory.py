@@ -83,7 +83,8 @@ class Memory:
         self.model = choose_model(choice.model, chat or ChatSettings())
         self.location = choice.store
         self.store = open_store(choice.store, open_encoder(choice.encoder))
-        self._checkpointer = checkpointer or open_checkpointer(choice.store)
+        self._owned = None if checkpointer else open_checkpointer(choice.store)
+        self._checkpointer = checkpointer or self._owned
         quick = RuleModel()
         self.write_graph: WriteGraph = build_write_graph(self.store, self.model, self.settings)
         self.read_graph: ReadGraph = build_read_graph(self.store, self.model, quick, self.settings)
@@ -228,8 +229,8 @@ class Memory:
     def close(self) -> None:
         """Let go of the store and the checkpoints. Closing twice is harmless."""
         self.store.close()
-        if isinstance(self._checkpointer, SqliteSaver):
-            self._checkpointer.conn.close()
+        if isinstance(self._owned, SqliteSaver):
+            self._owned.conn.close()
 
     def __enter__(self) -> Self:
         """Give the memory itself."""

@@ -5,10 +5,10 @@ reloads is exactly what was saved.
 """
 
 import operator
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
 from langgraph_engram.results import Receipt, Recollection, UsageEntry
@@ -27,6 +27,15 @@ from langgraph_engram.schema import (
 )
 
 
+def in_utc(moment: datetime) -> datetime:
+    """Give a moment in UTC; one without a time zone is taken to be in it."""
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+Moment = Annotated[datetime, AfterValidator(in_utc)]
+"""A moment as callers send it, in UTC from the door on."""
+
+
 class Message(Frozen):
     """One utterance as it came in, already in our words."""
 
@@ -34,7 +43,7 @@ class Message(Frozen):
     speaker: str = ""
     text: str
     captions: list[str] = []
-    said_at: datetime | None = None
+    said_at: Moment | None = None
     external_id: str | None = None
 
 
@@ -69,7 +78,7 @@ class RecallRequest(Frozen):
     mode: Literal["search", "recall"] = "recall"
     budget: int | None = Field(default=None, ge=1)
     """Tokens of evidence in the result; absent for the preset's own."""
-    now: datetime | None = None
+    now: Moment | None = None
     """The moment that "last week" counts from; absent for the newest turn's time."""
     run_id: str = ""
 
@@ -149,6 +158,8 @@ class ReadState(TypedDict, total=False):
 
     request: RecallRequest
     """Set by the caller."""
+    begun_for: RecallRequest | None
+    """Set by `parse_intent`, cleared by `conclude`: the request that the run under way answers."""
     run_id: str
     """Set by `parse_intent`."""
     started_at: float

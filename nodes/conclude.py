@@ -28,7 +28,7 @@ def conclude(state: ReadState) -> ReadState:
         run_id=state["run_id"],
         usage=total(state.get("usage", [])),
     )
-    return {"recollection": recollection}
+    return {"recollection": recollection, "begun_for": None}
 
 
 def verdict_of(state: ReadState, answer: str | None) -> Literal["sufficient", "partial", "absent"]:

@@ -3,11 +3,15 @@
 from dataclasses import dataclass
 from datetime import datetime
 from time import time
+from typing import cast
 from uuid import uuid4
+
+from langgraph.types import Overwrite
 
 from langgraph_engram.language.times import parse_constraint
 from langgraph_engram.model import Model, entry_of
 from langgraph_engram.prompts.parse_intent import ParsedIntent, ParseIntent
+from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import Intent
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.state import ReadState, RecallRequest
@@ -29,26 +33,43 @@ class ParseIntentStep:
     def __call__(self, state: ReadState) -> ReadState:
         """Return the intent of the query that this round looks for."""
         request = RecallRequest.model_validate(state["request"])
-        query = state.get("query") or request.query
+        goes_on = state.get("begun_for") == request
+        query = state["query"] if goes_on else request.query
         index = self.store.index(request.scope)
         now = request.now or index.newest
         quick = request.mode == "search" or self.settings.intent == "rules"
         model = self.quick_model if quick else self.model
         asked = model.ask(ParseIntent(query, now, tuple(index.speakers)))
-        begun: ReadState = {} if state.get("run_id") else begin(request)
+        notes = [*(state.get("notes", []) if goes_on else []), *([] if asked.answer else [UNREAD])]
+        if not goes_on:
+            return {
+                **begin(request, entry_of("parse_intent", [asked])),
+                "query": query,
+                "intent": make_intent(query, asked.answer, now),
+                "notes": notes,
+            }
         return {
-            **begun,
             "request": request,
             "query": query,
             "intent": make_intent(query, asked.answer, now),
-            "notes": [*state.get("notes", []), *([] if asked.answer else [UNREAD])],
+            "notes": notes,
             "usage": [entry_of("parse_intent", [asked])],
         }
 
 
-def begin(request: RecallRequest) -> ReadState:
-    """Give what a run starts with."""
+def begin(request: RecallRequest, usage: UsageEntry) -> ReadState:
+    """Give what a run starts with: nothing of a run before it on the same thread, which may be another user's."""
     return {
+        "request": request,
+        "begun_for": request,
+        "evidence": [],
+        "sufficient": False,
+        "answer": "",
+        "selected_ids": [],
+        "missing": [],
+        "seen": 0,
+        "done": False,
+        "usage": cast(list[UsageEntry], Overwrite([usage])),
         "run_id": request.run_id or str(uuid4()),
         "started_at": time(),
         "round": 1,

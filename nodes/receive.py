@@ -6,9 +6,12 @@ From here nothing said can be lost: the run stands in the store as pending until
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import TypeVar, cast
 from uuid import uuid4
 
+from langgraph.types import Overwrite
+
+from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import Pending, Scope, Turn, make_id
 from langgraph_engram.state import Message, RememberRequest, WriteState
 from langgraph_engram.stores.scope_index import ScopeIndex
@@ -39,13 +42,35 @@ class Receive:
         if turns:
             pending = pend(run_id, turns, "segment", UNFINISHED)
             self.store.commit(request.scope, Changes(turns=turns, pendings=[pending]))
-        return {"request": request, "run_id": run_id, "session_id": session_id, "turns": turns, "known_turns": known}
+        return {
+            **clean_slate(),
+            "request": request,
+            "run_id": run_id,
+            "session_id": session_id,
+            "turns": turns,
+            "known_turns": known,
+        }
 
     def _begun(self, scope: Scope, run_id: str, session_id: str) -> list[str]:
         """Give the turns that this run has stored already: it was cut off just after, and goes on."""
         mine = (run_id, session_id, "segment")
         pendings = self.store.pendings(scope)
         return [one for note in pendings if (note.run_id, note.session_id, note.step) == mine for one in note.turn_ids]
+
+
+def clean_slate() -> WriteState:
+    """Give what a run starts with: nothing of a run before it on the same thread, which may be another user's."""
+    return {
+        "events": [],
+        "boundaries": [],
+        "records": [],
+        "pairs": [],
+        "changed": [],
+        "decisions": [],
+        "synthesis_ids": [],
+        "failures": cast(list[Pending], Overwrite([])),
+        "usage": cast(list[UsageEntry], Overwrite([])),
+    }
 
 
 def pend(run_id: str, turns: Sequence[Turn], step: str, reason: str) -> Pending:
