@@ -3,11 +3,11 @@
 import re
 
 from langgraph_engram.language.sentences import split_sentences
+from langgraph_engram.language.small_talk import is_small_talk
 from langgraph_engram.language.times import resolve_times
 from langgraph_engram.prompts.extract_facts import SourcedSentence, SourcedSentences
 from langgraph_engram.prompts.extract_records import ExtractRecords
 from langgraph_engram.prompts.extract_relations import ExtractRelations
-from langgraph_engram.rules.worth import is_small_talk
 from langgraph_engram.schema import Turn
 
 RELATION = re.compile(

@@ -1,8 +1,8 @@
 """Follow topics without a model: a turn's topic is its keywords, its label comes from cues and shared words."""
 
+from langgraph_engram.language.keywords import keywords_of
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.prompts.track_topics import TopicNote, TopicTrack, TrackTopics
-from langgraph_engram.rules.dimensions import keywords_of
 from langgraph_engram.rules.shift import label_turn
 from langgraph_engram.schema import Turn
 

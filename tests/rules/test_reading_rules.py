@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from langgraph_engram.language.small_talk import is_small_talk
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary
 from langgraph_engram.prompts.extract_facts import ExtractFacts
 from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
@@ -20,7 +21,6 @@ from langgraph_engram.rules.extract_relations import extract_relations
 from langgraph_engram.rules.judge_boundary import judge_boundary
 from langgraph_engram.rules.parse_intent import parse_intent
 from langgraph_engram.rules.track_topics import track_topics
-from langgraph_engram.rules.worth import is_small_talk
 
 NOW = datetime(2023, 5, 8, 12, tzinfo=UTC)
 
