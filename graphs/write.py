@@ -8,6 +8,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from langgraph_engram.model import Model
 from langgraph_engram.nodes.consolidate import Consolidate
+from langgraph_engram.nodes.draft_records import Drafter
 from langgraph_engram.nodes.extract import Extract
 from langgraph_engram.nodes.filter_candidates import FilterCandidates
 from langgraph_engram.nodes.ground import Ground
@@ -34,10 +35,11 @@ def build_write_graph(
         settings: A preset, or one changed in places.
         checkpointer: Where each step is saved; none for a graph that another one embeds, or that a server runs.
     """
+    drafter = Drafter(model, settings.extract)
     graph = StateGraph(WriteState, input_schema=WriteInput)
     graph.add_node("receive", Receive(store))
     graph.add_node("segment", Segment(store, model, settings.segment))
-    graph.add_node("extract", Extract(store, model, settings.extract))
+    graph.add_node("extract", Extract(store, drafter, settings.extract, settings.segment.read_beside))
     graph.add_node("ground", Ground(store, settings.ground))
     graph.add_node("filter_candidates", FilterCandidates(store, settings.update))
     graph.add_node("consolidate", Consolidate(store, model, settings.update))

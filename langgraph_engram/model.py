@@ -14,11 +14,12 @@ from langchain_core.messages import BaseMessage
 from langgraph_engram.results import UsageEntry
 
 Answer = TypeVar("Answer")
+Answer_co = TypeVar("Answer_co", covariant=True)
 
 FailureKind = Literal["invalid", "unreachable", "refused", "timeout", "rate_limited", "too_long"]
 
 
-class Question(ABC, Generic[Answer]):
+class Question(ABC, Generic[Answer_co]):
     """Something we ask a model. Subclasses are frozen dataclasses: `class Ask(Question[Verdict])`.
 
     A question whose answer is `str` is a text question: plain text that people read, and that may stream. Every
@@ -30,11 +31,11 @@ class Question(ABC, Generic[Answer]):
         """Word the question for a chat model: the fixed part first, so that a provider's prompt cache hits."""
 
     @classmethod
-    def answer_type(cls) -> type[Answer]:
+    def answer_type(cls) -> type[Answer_co]:
         """Give the type of the answer: a pydantic model, or `str` for a text question."""
         for base in getattr(cls, "__orig_bases__", ()):
             if getattr(base, "__origin__", None) is Question:
-                return cast(type[Answer], get_args(base)[0])
+                return cast(type[Answer_co], get_args(base)[0])
         raise TypeError(f"{cls.__name__} must be declared as Question[SomeAnswer]")
 
     @property
@@ -52,10 +53,10 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Asked(Generic[Answer]):
+class Asked(Generic[Answer_co]):
     """What came of one question: an answer or a failure, and what it cost."""
 
-    answer: Answer | None
+    answer: Answer_co | None
     usage: UsageEntry
     failure: Failure | None = None
 

@@ -48,6 +48,11 @@ class SegmentSettings(Group):
     describe: Literal["from_topics", "question", "none"] = "from_topics"
     """Where boundary texts come from: the topic answer, a question of their own (ES-Mem), or nowhere."""
 
+    @property
+    def read_beside(self) -> int:
+        """Give how many turns just before an event are read beside it: those of the overlap, where windows slide."""
+        return self.overlap if self.strategy == "window" else self.context_turns
+
 
 class ExtractSettings(Group):
     """What is drawn from an event."""
@@ -55,6 +60,9 @@ class ExtractSettings(Group):
     strategy: Literal["dimensional_relational", "dimensional", "dual", "key_sentence", "none"] = (
         "dimensional_relational"
     )
+    drafting: Literal["auto", "written", "labelled"] = "auto"
+    """Whether the model writes records, or labels sentences that are kept as they were said. "auto" lets it write until
+    it has shown that it cannot: it lumps a conversation into one record, or leaves nearly all of it out."""
     call_tokens: int = Field(1200, ge=50)
     """Text of events that share one call, in tokens; an event above it goes alone."""
     shared_calls: bool = True
@@ -67,6 +75,10 @@ class GroundSettings(Group):
     """The evidence gate."""
 
     enabled: bool = True
+    least_said: float = Field(0.5, ge=0, le=1)
+    """Least share of a record's content stems that were said in its event."""
+    echo: float = Field(0.9, ge=0, le=1)
+    """Share of an assistant's words that a stored record holds, from which they are its echo."""
 
 
 class UpdateSettings(Group):

@@ -45,9 +45,13 @@ class EventBuilder:
 
 
 def _summary(topics: Sequence[str], keywords: Sequence[str], lines: Sequence[TopicLine]) -> dict[str, list[str] | str]:
+    further = [line.topic for line in lines if line.topic]
+    return sum_up([*topics, *further], [*keywords, *(word for line in lines for word in line.keywords)])
+
+
+def sum_up(topics: Sequence[str], keywords: Sequence[str]) -> dict[str, list[str] | str]:
     """Sum up an event as its topics and keywords, without a call (ES-Mem section 3.2)."""
-    all_topics = _distinct([*topics, *(line.topic for line in lines if line.topic)])
-    all_keywords = _distinct([*keywords, *(word for line in lines for word in line.keywords)])[:MOST_KEYWORDS]
+    all_topics, all_keywords = _distinct(topics), _distinct(keywords)[:MOST_KEYWORDS]
     told = "; ".join(all_topics)
     further = [word for word in all_keywords if word.casefold() not in told.casefold()]
     summary = told + (f" ({', '.join(further)})" if further else "")

@@ -1,26 +1,32 @@
-"""Make records of what a model or a rule worded: sources checked, times read, ids derived from place and content."""
+"""Make records of what a model or a rule noted: sources checked, words completed, times read, ids derived from content.
+
+A draft points at numbered sentences. Where it brings no words of its own, or only copies, each sentence is kept as it
+was said, after its speaker's name. What a draft leaves open of a sentence's dimensions is read off its words.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from langgraph_engram.language.times import find_times, parse_time
+from langgraph_engram.nodes.record_dimensions import with_dimensions
+from langgraph_engram.nodes.wording import Wording, wordings
 from langgraph_engram.prompts.extract_records import RecordDraft
-from langgraph_engram.schema import Interval, Record, RecordKind, Turn, make_id
+from langgraph_engram.prompts.sentences import Sentence
+from langgraph_engram.schema import Record, RecordKind, Turn, make_id
 
-NO_SOURCE = "it cites no turn that it was drawn from"
+NO_SOURCE = "it cites no sentence that it was drawn from"
 
 
 class Sourced(Protocol):
-    """What every draft has: numbers of turns, and words."""
+    """What every draft has: numbers of sentences, and words."""
 
     @property
     def sources(self) -> list[int]:
-        """Give the numbers of the core turns it comes from, from 1."""
+        """Give the numbers of the sentences it comes from, from 1."""
 
     @property
     def content(self) -> str:
-        """Give the words."""
+        """Give the words; empty to keep the sentences as they were said."""
 
 
 @dataclass(frozen=True)
@@ -32,86 +38,66 @@ class RecordBuilder:
     """Records taken from one answer."""
 
     def build(
-        self, turns: Sequence[Turn], event_of: Mapping[str, str], drafts: Sequence[tuple[RecordKind, Sourced]]
+        self, sentences: Sequence[Sentence], event_of: Mapping[str, str], drafts: Sequence[tuple[RecordKind, Sourced]]
     ) -> list[Record]:
         """Make records of one answer's drafts.
 
         Args:
-            turns: The core turns of the question; drafts cite them by number, from 1.
-            event_of: The event of each of them, by turn id.
-            drafts: Kinds and drafts, in the order of the answer; those without words are left out.
+            sentences: The sentences of the core turns, at least one; drafts cite them by number.
+            event_of: The event of each core turn, by turn id.
+            drafts: Kinds and drafts, in the order of the answer.
 
         Returns:
-            Records without repeats: what is said twice of one event is one record with both sources. A draft that
-            cites no core turn is quarantined with its reason.
+            Records without repeats: what is said twice of one event is one record with both sources. A draft with
+            words that cites no sentence is quarantined with its reason; one with neither leaves nothing.
         """
-        made: dict[str, Record] = {}
+        numbered = {sentence.number: sentence for sentence in sentences if sentence.number}
+        first = sentences[0].turn
+        made: list[Record] = []
         for kind, draft in drafts[: self.most]:
-            content = " ".join(draft.content.split())
-            if not content:
-                continue
-            record = self._record(kind, draft, content, turns, event_of, len(made))
-            twin = made.get(record.record_id)
-            made[record.record_id] = _with_sources(twin, record) if twin else record
-        return list(made.values())
+            cited = [numbered[number] for number in dict.fromkeys(draft.sources) if number in numbered]
+            worded = wordings(draft.content, cited)
+            for wording in worded:
+                record = self._record(kind, wording, event_of, first, len(made))
+                if isinstance(draft, RecordDraft):
+                    record = with_dimensions(record, draft, wording, alone=len(worded) == 1)
+                made.append(record)
+        return join_repeats(made)
 
     def _record(
-        self,
-        kind: RecordKind,
-        draft: Sourced,
-        content: str,
-        turns: Sequence[Turn],
-        event_of: Mapping[str, str],
-        part: int,
+        self, kind: RecordKind, wording: Wording, event_of: Mapping[str, str], first: Turn, part: int
     ) -> Record:
-        cited = [turns[number - 1] for number in dict.fromkeys(draft.sources) if 1 <= number <= len(turns)]
-        source = cited[-1] if cited else turns[0]
+        sources = [turn for turn in wording.turns if turn.turn_id in event_of]
+        source = sources[-1] if sources else first
         event_id = event_of[source.turn_id]
-        plain = Record(
-            record_id=make_id(self.scope_key, event_id, kind, content.casefold()),
+        return Record(
+            record_id=make_id(self.scope_key, event_id, kind, wording.content.casefold()),
             kind=kind,
-            content=content,
+            content=wording.content,
             mentioned_at=source.said_at,
             speaker=source.speaker,
             session_id=source.session_id,
             event_id=event_id,
             seq=source.seq,
             part=part,
-            source_turn_ids=[turn.turn_id for turn in cited],
-            status="active" if cited else "quarantined",
-            reject_reason="" if cited else NO_SOURCE,
+            source_turn_ids=[turn.turn_id for turn in sources],
+            status="active" if sources else "quarantined",
+            reject_reason="" if sources else NO_SOURCE,
             valid_from=source.said_at,
         )
-        return _with_dimensions(plain, draft, source) if isinstance(draft, RecordDraft) else plain
 
 
-def _with_dimensions(record: Record, draft: RecordDraft, source: Turn) -> Record:
-    happened: Interval | None = parse_time(draft.time, source.said_at)
-    return record.model_copy(
-        update={
-            "memory_type": draft.memory_type,
-            "time_text": said_time(source, happened) or draft.time,
-            "event_start": happened.start if happened else None,
-            "event_end": happened.end if happened else None,
-            "location": draft.location,
-            "reason": draft.reason,
-            "purpose": draft.purpose,
-            "keywords": list(dict.fromkeys(draft.keywords)),
-            "speaker": draft.speaker or source.speaker,
-        }
-    )
+def join_repeats(records: Sequence[Record]) -> list[Record]:
+    """Join records of one id: the first one's words, the sources of all."""
+    joined: dict[str, Record] = {}
+    for record in records:
+        twin = joined.get(record.record_id)
+        joined[record.record_id] = with_sources(twin, record) if twin else record
+    return list(joined.values())
 
 
-def said_time(source: Turn, happened: Interval | None) -> str:
-    """Give the words by which a turn says when something happened; empty where it does not say it."""
-    if happened is None:
-        return ""
-    mentions = find_times(source.text, source.said_at)
-    near = (one for one in mentions if one.interval.start <= happened.end and happened.start <= one.interval.end)
-    return next((one.text for one in near), "")
-
-
-def _with_sources(record: Record, twin: Record) -> Record:
+def with_sources(record: Record, twin: Record) -> Record:
+    """Give a record with its twin's sources beside its own; one without any gives way to its twin."""
     if not record.source_turn_ids:
         return twin
     sources = list(dict.fromkeys([*record.source_turn_ids, *twin.source_turn_ids]))

@@ -1,37 +1,25 @@
-"""Hold each record against the turns it cites: numbers, names and dates must be there (DESIGN, step 4). No model.
+"""Hold each record against the turns it cites: numbers, names, dates, words (DESIGN, step 4). No model is asked.
 
 Speakers, captions, and dates that rules resolve from a turn's clock count as grounds. What fails is quarantined with
-its reason; it is kept and shown, and no search finds it.
+its reason; it is kept and shown, and no search finds it. A dimension without grounds is left open.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from functools import lru_cache
 
 from langgraph_engram.language.names import proper_names
-from langgraph_engram.language.times import find_times, resolve_times
-from langgraph_engram.language.tokens import stem, words
-from langgraph_engram.schema import Interval, Record, Turn
+from langgraph_engram.language.tokens import content_stems, stem, words
+from langgraph_engram.nodes.echo import echoed
+from langgraph_engram.nodes.grounds import NUMBER, grounds_of
+from langgraph_engram.prompts.sentences import question_at_end
+from langgraph_engram.schema import Record, Turn
 from langgraph_engram.settings import GroundSettings
 from langgraph_engram.state import WriteState
+from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.stores.store import Store
 
-TURNS_KEPT = 2048
-"""Turns whose grounds are kept in the process."""
-LONGEST_KEPT = 20_000
-"""Characters of the longest such turn."""
-NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-NUMBER_WORDS = {
-    word: str(value)
-    for value, word in enumerate(
-        (
-            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-            "seventeen eighteen nineteen twenty"
-        ).split()
-    )
-}
+HALF = 0.5
+"""Least share of the words of a reason, a purpose or a keyword that were said."""
 
 
 @dataclass(frozen=True)
@@ -47,30 +35,46 @@ class Ground:
             return {}
         index = self.store.index(state["request"].scope)
         new = {turn.turn_id: turn for turn in state["turns"]}
-        context = {event.event_id: [*event.context_turn_ids, *event.turn_ids] for event in state["events"]}
+        near = {event.event_id: [*event.context_turn_ids, *event.turn_ids] for event in state["events"]}
 
         def turns_of(ids: Sequence[str]) -> list[Turn]:
             return [turn for one in ids if (turn := new.get(one) or index.turns.get(one))]
 
-        judged = [
-            judge(record, turns_of(record.source_turn_ids), turns_of(context.get(record.event_id, [])))
-            for record in state["records"]
-        ]
-        return {"records": judged}
+        return {
+            "records": [
+                self._judge(record, index, turns_of(record.source_turn_ids), turns_of(near.get(record.event_id, [])))
+                for record in state["records"]
+            ]
+        }
+
+    def _judge(self, record: Record, index: ScopeIndex, sources: Sequence[Turn], around: Sequence[Turn]) -> Record:
+        if record.record_id in index.records:
+            return record
+        judged = judge(record, sources, around, self.settings)
+        echo = echoed(judged, sources, index, self.settings) if judged.status == "active" else ""
+        return _quarantined(judged, echo) if echo else judged
 
 
-def judge(record: Record, sources: Sequence[Turn], around: Sequence[Turn]) -> Record:
-    """Give the record as it is, or quarantined with the first reason found.
+def judge(record: Record, sources: Sequence[Turn], around: Sequence[Turn], settings: GroundSettings) -> Record:
+    """Give the record with its grounded dimensions, or quarantined with the first reason found.
 
     Args:
         record: The record to judge.
         sources: The turns it cites.
         around: The turns of its event, whose names may stand for pronouns.
+        settings: How much of its words must be said.
     """
     if record.status != "active":
         return record
-    reason = ungrounded_number(record, sources) or ungrounded_name(record, around) or ungrounded_date(record, sources)
-    return record.model_copy(update={"status": "quarantined", "reject_reason": reason}) if reason else record
+    around = [*around, *(turn for turn in sources if turn not in around)]
+    reason = (
+        ungrounded_number(record, [*sources, *_quoted_questions(record, around)])
+        or ungrounded_name(record, around)
+        or ungrounded_date(record, sources)
+        or ungrounded_words(record, around, settings.least_said)
+        or misattributed(record, sources, around)
+    )
+    return _quarantined(record, reason) if reason else with_grounded_dimensions(record, around)
 
 
 def ungrounded_number(record: Record, sources: Sequence[Turn]) -> str:
@@ -103,33 +107,58 @@ def ungrounded_date(record: Record, sources: Sequence[Turn]) -> str:
     return f"the date {record.event_start.date().isoformat()} follows from none of its sources"
 
 
-@dataclass(frozen=True)
-class Grounds:
-    """What a turn gives grounds for."""
+def ungrounded_words(record: Record, around: Sequence[Turn], least: float) -> str:
+    """Say that too few of the content's words were said near its sources; empty if enough were.
 
-    text: str
-    """Speaker, words with times resolved, captions and day, case-folded."""
-    stems: frozenset[str]
-    numbers: frozenset[str]
-    """Numbers in digits, those that are spelled out included."""
-    spans: tuple[Interval, ...]
-    """The times it mentions."""
-
-
-def grounds_of(turn: Turn) -> Grounds:
-    """Give what a turn gives grounds for. It is read once, however many records cite it."""
-    read = _read if len(turn.text) <= LONGEST_KEPT else _read.__wrapped__
-    return read(turn.speaker, turn.text, tuple(turn.captions), turn.said_at)
+    Args:
+        record: The record.
+        around: The turns of its event.
+        least: Least share of the distinct content stems that occur there, in [0, 1].
+    """
+    told = set(content_stems(record.content))
+    said = {one for turn in around for one in grounds_of(turn).stems}
+    if len(told & said) >= least * len(told):
+        return ""
+    return f"most of its words were not said: {', '.join(sorted(told - said)[:3])}"
 
 
-@lru_cache(maxsize=TURNS_KEPT)
-def _read(speaker: str, text: str, captions: tuple[str, ...], said_at: datetime | None) -> Grounds:
-    day = f"{said_at:%Y-%m-%d} {said_at.day} {said_at:%B %Y}" if said_at else ""
-    said = " ".join([speaker, resolve_times(text, said_at), *captions, day])
-    each = words(said)
-    return Grounds(
-        text=said.casefold(),
-        stems=frozenset(stem(word) for word in each),
-        numbers=frozenset(NUMBER.findall(said)) | {NUMBER_WORDS[word] for word in each if word in NUMBER_WORDS},
-        spans=tuple(mention.interval for mention in find_times(text, said_at)),
-    )
+def misattributed(record: Record, sources: Sequence[Turn], around: Sequence[Turn]) -> str:
+    """Say that the content tells of one speaker what another said of themselves; empty if it does not.
+
+    It does where the content begins with the name of a participant who spoke no source, and whom no source mentions or
+    speaks to; a question told with its reply has its own speaker before a colon.
+    """
+    others = {turn.speaker for turn in around} - {turn.speaker for turn in sources}
+    named = next((name for name in others if words(record.content)[: len(words(name))] == words(name)), None)
+    if named is None or not words(named) or record.content.startswith(f"{named}:"):
+        return ""
+    said = {word for turn in sources for word in words(turn.text)}
+    if said & {"you", "your", "yours", "we", "our", "us", *words(named)}:
+        return ""
+    return f"it tells of {named} what {sources[-1].speaker if sources else 'nobody'} said"
+
+
+def with_grounded_dimensions(record: Record, around: Sequence[Turn]) -> Record:
+    """Give a record without the place, reason, purpose and keywords that nobody near its sources said."""
+    said = {one for turn in around for one in grounds_of(turn).stems}
+
+    def held(text: str, least: float) -> str:
+        stems = set(content_stems(text))
+        return text if stems and len(stems & said) >= least * len(stems) else ""
+
+    update: dict[str, object] = {
+        "location": held(record.location, 1.0),
+        "reason": held(record.reason, HALF),
+        "purpose": held(record.purpose, HALF),
+        "keywords": [word for word in record.keywords if held(word, HALF)],
+    }
+    return record.model_copy(update=update)
+
+
+def _quoted_questions(record: Record, around: Sequence[Turn]) -> list[Turn]:
+    """Give the turns whose question is told with the reply to it: they are read beside the sources."""
+    return [turn for turn in around if (asked := question_at_end(turn)) and asked in record.content]
+
+
+def _quarantined(record: Record, reason: str) -> Record:
+    return record.model_copy(update={"status": "quarantined", "reject_reason": reason})

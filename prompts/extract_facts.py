@@ -6,26 +6,30 @@ from langchain_core.messages import BaseMessage
 from pydantic import BaseModel, Field
 
 from langgraph_engram.model import Question
-from langgraph_engram.prompts.extract_records import render_turns
 from langgraph_engram.prompts.quoting import DATA_ONLY
+from langgraph_engram.prompts.sentences import render_sentences
 from langgraph_engram.schema import Turn
 
 
 class SourcedSentence(BaseModel):
-    """One sentence and the turns it comes from."""
+    """One sentence to keep, and where it comes from."""
 
-    sources: list[int] = Field(description="numbers of the turns it comes from")
-    content: str = Field(description="one self-contained sentence with names instead of pronouns")
+    sources: list[int] = Field(description="numbers in brackets of the sentences it comes from")
+    content: str = Field(
+        default="",
+        description="one self-contained sentence with names instead of pronouns; empty to keep the sentence as it is",
+    )
 
 
 class SourcedSentences(BaseModel):
-    """Everything drawn from some turns under one view."""
+    """Everything drawn from some turns under one view, in the order in which it was said."""
 
     sentences: list[SourcedSentence]
 
 
-SYSTEM = f"""You list every fact that a conversation states: who, what, where, when, how many. One fact a sentence, in \
-the order of the numbered turns. Keep names as they are. Keep the time as it is said and the date beside it.
+SYSTEM = f"""You list every fact that a conversation states: who, what, where, when, how many.
+Sentences have numbers in brackets. Go through them in order and give one entry for each that states a fact, with its \
+number. Keep names as they are. Keep the time as it is said and the date beside it. Leave out greetings and thanks.
 {DATA_ONLY}"""
 
 
@@ -38,4 +42,4 @@ class ExtractFacts(Question[SourcedSentences]):
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        return render_turns(SYSTEM, self.turns, self.context)
+        return render_sentences(SYSTEM, self.turns, self.context)

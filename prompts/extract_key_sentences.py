@@ -6,12 +6,13 @@ from langchain_core.messages import BaseMessage
 
 from langgraph_engram.model import Question
 from langgraph_engram.prompts.extract_facts import SourcedSentences
-from langgraph_engram.prompts.extract_records import render_turns
 from langgraph_engram.prompts.quoting import DATA_ONLY
+from langgraph_engram.prompts.sentences import render_sentences
 from langgraph_engram.schema import Turn
 
-SYSTEM = f"""You note the key information of a conversation, for somebody who must later find it again. Short \
-sentences, each about one thing, with names and dates; together they cover everything of substance.
+SYSTEM = f"""You note the key information of a conversation, for somebody who must later find it again.
+Sentences have numbers in brackets. Give short entries, each about one thing, with names and dates and the numbers of \
+the sentences it rests on; together they cover everything of substance.
 {DATA_ONLY}"""
 
 
@@ -24,4 +25,4 @@ class ExtractKeySentences(Question[SourcedSentences]):
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        return render_turns(SYSTEM, self.turns, self.context)
+        return render_sentences(SYSTEM, self.turns, self.context)

@@ -6,13 +6,14 @@ from langchain_core.messages import BaseMessage
 
 from langgraph_engram.model import Question
 from langgraph_engram.prompts.extract_facts import SourcedSentences
-from langgraph_engram.prompts.extract_records import render_turns
 from langgraph_engram.prompts.quoting import DATA_ONLY
+from langgraph_engram.prompts.sentences import render_sentences
 from langgraph_engram.schema import Turn
 
 SYSTEM = f"""You list how people act on one another in a conversation: support, thanks, advice, shared feelings, \
-agreement and disagreement, one thing causing or following another. One sentence each, naming who acts on whom; say \
-"both" for what is mutual. Leave out what is a plain fact about one person.
+agreement and disagreement, one thing causing or following another.
+Sentences have numbers in brackets. Give one entry for each relation, with the numbers of the sentences that show it, \
+naming who acts on whom; say "both" for what is mutual. Leave out what is a plain fact about one person.
 {DATA_ONLY}"""
 
 
@@ -25,4 +26,4 @@ class ExtractRelations(Question[SourcedSentences]):
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        return render_turns(SYSTEM, self.turns, self.context)
+        return render_sentences(SYSTEM, self.turns, self.context)

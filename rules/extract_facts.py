@@ -1,12 +1,11 @@
-"""List the facts of turns without a model: the sentences that the record rules keep."""
+"""List the facts of turns without a model: the numbered sentences that are no questions."""
 
 from langgraph_engram.prompts.extract_facts import ExtractFacts, SourcedSentence, SourcedSentences
-from langgraph_engram.prompts.extract_records import ExtractRecords
-from langgraph_engram.rules.extract_records import extract_records
+from langgraph_engram.prompts.sentences import number_sentences
 
 
 def extract_facts(question: ExtractFacts) -> SourcedSentences:
-    """Give each kept sentence that is no question."""
-    records = extract_records(ExtractRecords(question.turns, question.context, relations=False)).records
-    kept = [record for record in records if not record.content.rstrip().endswith("?")]
-    return SourcedSentences(sentences=[SourcedSentence(sources=one.sources, content=one.content) for one in kept])
+    """Point at each sentence that states something, in order."""
+    sentences = number_sentences(question.turns, question.context)
+    stating = [one.number for one in sentences if one.number and not one.text.rstrip().endswith("?")]
+    return SourcedSentences(sentences=[SourcedSentence(sources=[number]) for number in stating])

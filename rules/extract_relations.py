@@ -1,14 +1,11 @@
 """List relations between people without a model: what one says to or about the other with feeling or thanks."""
 
 import re
+from collections.abc import Sequence
 
-from langgraph_engram.language.sentences import split_sentences
-from langgraph_engram.language.small_talk import is_small_talk
-from langgraph_engram.language.times import resolve_times
 from langgraph_engram.prompts.extract_facts import SourcedSentence, SourcedSentences
-from langgraph_engram.prompts.extract_records import ExtractRecords
 from langgraph_engram.prompts.extract_relations import ExtractRelations
-from langgraph_engram.schema import Turn
+from langgraph_engram.prompts.sentences import Sentence, number_sentences
 
 RELATION = re.compile(
     r"\b(?:thank|grateful|support|proud of|happy for|inspir\w+|encourag\w+|help\w*|agree\w*|recommend\w*|"
@@ -18,21 +15,15 @@ RELATION = re.compile(
 )
 
 
-def extract_relations(question: ExtractRelations | ExtractRecords) -> SourcedSentences:
+def extract_relations(question: ExtractRelations) -> SourcedSentences:
     """Give the sentences that show one person acting on another, with both named."""
     people = list(dict.fromkeys(turn.speaker for turn in (*question.context, *question.turns)))
-    found = [
-        SourcedSentence(sources=[number], content=f"{turn.speaker} to {_others(turn, people)}: {said}")
-        for number, turn in enumerate(question.turns, start=1)
-        for said in _relations_of(turn, people)
-    ]
-    return SourcedSentences(sentences=found)
+    sentences = number_sentences(question.turns, question.context)
+    showing = [one for one in sentences if one.number and not one.image and RELATION.search(one.text)]
+    return SourcedSentences(sentences=[_relation(one, people) for one in showing])
 
 
-def _relations_of(turn: Turn, people: list[str]) -> list[str]:
-    kept = (one for one in split_sentences(turn.text) if RELATION.search(one) and not is_small_talk(one, people))
-    return [resolve_times(sentence, turn.said_at) for sentence in kept]
-
-
-def _others(turn: Turn, people: list[str]) -> str:
-    return ", ".join(name for name in people if name != turn.speaker) or "themselves"
+def _relation(sentence: Sentence, people: Sequence[str]) -> SourcedSentence:
+    speaker = sentence.turn.speaker
+    others = ", ".join(name for name in people if name != speaker) or "themselves"
+    return SourcedSentence(sources=[sentence.number], content=f"{speaker} to {others}: {sentence.resolved}")

@@ -8,11 +8,13 @@ from langgraph_engram.model import Answer, Asked, Question
 from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.prompts.decide_update import DecideUpdate
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary
+from langgraph_engram.prompts.extract_events import ExtractEvents
 from langgraph_engram.prompts.extract_facts import ExtractFacts
 from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
 from langgraph_engram.prompts.extract_records import ExtractRecords
 from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.judge_boundary import JudgeBoundary
+from langgraph_engram.prompts.label_sentences import LabelSentences
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.prompts.reflect import Reflect
 from langgraph_engram.prompts.select_records import SelectRecords
@@ -23,11 +25,13 @@ from langgraph_engram.results import UsageEntry
 from langgraph_engram.rules.answer_light import answer_light
 from langgraph_engram.rules.decide_update import decide_update
 from langgraph_engram.rules.describe_boundary import describe_boundary
+from langgraph_engram.rules.extract_events import extract_events
 from langgraph_engram.rules.extract_facts import extract_facts
 from langgraph_engram.rules.extract_key_sentences import extract_key_sentences
 from langgraph_engram.rules.extract_records import extract_records
 from langgraph_engram.rules.extract_relations import extract_relations
 from langgraph_engram.rules.judge_boundary import judge_boundary
+from langgraph_engram.rules.label_sentences import label_sentences
 from langgraph_engram.rules.parse_intent import parse_intent
 from langgraph_engram.rules.reflect import reflect
 from langgraph_engram.rules.select_records import select_records
@@ -39,11 +43,13 @@ RULES: dict[type[Question[Any]], Callable[[Any], Any]] = {
     AnswerLight: answer_light,
     DecideUpdate: decide_update,
     DescribeBoundary: describe_boundary,
+    ExtractEvents: extract_events,
     ExtractFacts: extract_facts,
     ExtractKeySentences: extract_key_sentences,
     ExtractRecords: extract_records,
     ExtractRelations: extract_relations,
     JudgeBoundary: judge_boundary,
+    LabelSentences: label_sentences,
     ParseIntent: parse_intent,
     Reflect: reflect,
     SelectRecords: select_records,

@@ -44,7 +44,7 @@ def memory(moody):
 
 def test_turns_are_kept_though_extraction_fails(memory, moody):
     """What was said is stored, searchable and listed as pending, with the reason."""
-    moody.fails = {"ExtractRecords"}
+    moody.fails = {"ExtractEvents"}
 
     receipt = memory.remember(TOLD, user_id="ana", session_id="s1")
 
@@ -57,7 +57,7 @@ def test_turns_are_kept_though_extraction_fails(memory, moody):
 
 def test_a_retry_does_what_is_pending_and_settles_it(memory, moody):
     """Extraction alone is asked again; afterwards nothing is left to do, and the memory is as if nothing had failed."""
-    moody.fails = {"ExtractRecords"}
+    moody.fails = {"ExtractEvents"}
     memory.remember(TOLD, user_id="ana", session_id="s1")
     memory.remember(MORE, user_id="ben", session_id="s2")
     moody.fails.clear()
@@ -65,7 +65,7 @@ def test_a_retry_does_what_is_pending_and_settles_it(memory, moody):
 
     receipt = memory.retry(user_id="ana")
 
-    assert moody.asked == ["ExtractRecords"]
+    assert moody.asked == ["ExtractEvents"]
     assert (receipt.stored_turns, receipt.pending) == (0, 0)
     assert receipt.records == len(memory.show("records", "ana")) > 0
     assert memory.status("ana").pending == []
@@ -74,7 +74,7 @@ def test_a_retry_does_what_is_pending_and_settles_it(memory, moody):
 
 def test_a_retry_that_fails_again_stays_pending(memory, moody):
     """What still cannot be done is listed once, not twice."""
-    moody.fails = {"ExtractRecords"}
+    moody.fails = {"ExtractEvents"}
     memory.remember(TOLD, user_id="ana", session_id="s1")
 
     receipt = memory.retry(user_id="ana")
@@ -94,7 +94,7 @@ def test_nothing_to_retry_is_nothing_done(memory, moody):
 
 def test_the_same_messages_again_do_not_hide_what_is_pending(memory, moody):
     """Sending known turns again stores nothing, and leaves what is pending to `retry`."""
-    moody.fails = {"ExtractRecords"}
+    moody.fails = {"ExtractEvents"}
     memory.remember(TOLD, user_id="ana", session_id="s1")
     moody.fails.clear()
 
@@ -121,7 +121,7 @@ def test_a_run_that_was_cut_off_is_resumed_by_retry(tmp_path, moody):
         receipt = memory.retry(user_id="ana")
 
         assert (before.turns, [one.step for one in before.pending]) == (2, ["segment"])
-        assert moody.asked == ["ExtractRecords"]
+        assert moody.asked == ["ExtractEvents"]
         assert receipt.stored_turns == 2
         assert memory.status("ana").pending == []
 

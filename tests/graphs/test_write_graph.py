@@ -7,7 +7,7 @@ import pytest
 
 from langgraph_engram.graphs.write import after_filter, after_receive, build_write_graph
 from langgraph_engram.presets import PRESETS, preset
-from langgraph_engram.prompts.extract_records import ExtractRecords
+from langgraph_engram.prompts.extract_events import ExtractEvents
 from langgraph_engram.rules.model import RuleModel
 from langgraph_engram.state import Pair, RememberRequest
 from langgraph_engram.testing import FakeModel
@@ -16,7 +16,7 @@ NODES = [
     "receive", "segment", "extract", "ground", "filter_candidates", "consolidate", "persist", "synthesize",
     "report_run",
 ]  # fmt: skip
-ASKING = ["TrackTopics", "ExtractRecords", "DecideUpdate", "WriteSynthesis"]
+ASKING = ["TrackTopics", "ExtractEvents", "DecideUpdate", "WriteSynthesis"]
 WRITERS = ["receive", "persist", "synthesize"]
 
 
@@ -168,7 +168,7 @@ def test_questions_of_a_resumed_run_do_not_ask_extraction_again(cut_off, thread,
 
     cut_off.writing(model).invoke(None, thread, durability="sync")
 
-    assert sum(isinstance(question, ExtractRecords) for question in model.asked) == 1
+    assert sum(isinstance(question, ExtractEvents) for question in model.asked) == 1
 
 
 def die(question):

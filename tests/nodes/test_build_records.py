@@ -5,6 +5,7 @@ import pytest
 from langgraph_engram.nodes.build_records import NO_SOURCE, RecordBuilder
 from langgraph_engram.prompts.extract_facts import SourcedSentence
 from langgraph_engram.prompts.extract_records import RecordDraft
+from langgraph_engram.prompts.sentences import number_sentences
 
 EVENT_OF = {"t0": "e0", "t1": "e0", "t2": "e1"}
 
@@ -14,8 +15,8 @@ def build(turn):
     """Build records of drafts that cite three turns in two events."""
 
     def make(*drafts, most=400):
-        turns = [turn(0), turn(1), turn(2, "We leave on 1 June.")]
-        return RecordBuilder("scope", most).build(turns, EVENT_OF, [("dimensional", draft) for draft in drafts])
+        said = number_sentences([turn(0), turn(1), turn(2, "We leave on 1 June.")])
+        return RecordBuilder("scope", most).build(said, EVENT_OF, [("dimensional", draft) for draft in drafts])
 
     return make
 
@@ -61,9 +62,45 @@ def test_one_answer_gives_at_most_so_many_records(build):
 
 
 @pytest.mark.parametrize("content", ["", "   ", "\n\t"])
-def test_a_draft_without_words_is_no_record(build, content):
-    """Nothing said, nothing kept."""
-    assert build(RecordDraft(sources=[1], content=content)) == []
+def test_a_draft_without_words_keeps_what_was_said(build, content):
+    """Each sentence it points at stands after its speaker's name; one that points at nothing leaves nothing."""
+    records = build(RecordDraft(sources=[1, 3], content=content), RecordDraft(sources=[], content=content))
+
+    assert [(one.content, one.source_turn_ids) for one in records] == [
+        ("Ana: I went camping by the lake.", ["t0"]),
+        ("Ana: We leave on 1 June (1 June 2023).", ["t2"]),
+    ]
+
+
+def test_a_copy_is_kept_as_it_was_said(build):
+    """A model that copies leaves "I" without an owner; what was said has one."""
+    (record,) = build(RecordDraft(sources=[1], content="I went camping by the lake."))
+
+    assert record.content == "Ana: I went camping by the lake."
+
+
+def test_words_that_speak_as_i_get_their_speaker(build):
+    """A record in the first person would be anybody's."""
+    (record,) = build(RecordDraft(sources=[1], content="I camped near my lake."))
+
+    assert record.content == "Ana: I camped near my lake."
+
+
+def test_a_time_that_is_said_goes_before_one_that_is_noted(build):
+    """The clock of the turn decides what its words mean; a model's arithmetic does not."""
+    (record,) = build(RecordDraft(sources=[3], content="Ana leaves in June.", time="2023-07-09"))
+
+    assert (record.event_start.date().isoformat(), record.time_text) == ("2023-06-01", "1 June")
+
+
+def test_what_a_draft_leaves_open_is_read_off_its_words(turn):
+    """Rules fill in place, reason and keywords."""
+    said = number_sentences([turn(0, "I moved to Oslo because rents in Bergen had doubled.")])
+
+    (record,) = RecordBuilder("scope", 9).build(said, EVENT_OF, [("dimensional", RecordDraft(sources=[1]))])
+
+    assert (record.location, record.reason) == ("Oslo", "rents in Bergen had doubled")
+    assert {"Oslo", "Bergen"} <= set(record.keywords)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +128,7 @@ def test_a_sentence_has_no_dimensions(turn):
     """StructMem's facts and HyMem's key sentences are words and sources alone."""
     draft = SourcedSentence(sources=[1], content="Ana camped.")
 
-    (record,) = RecordBuilder("scope", 9).build([turn(0)], EVENT_OF, [("factual", draft)])
+    (record,) = RecordBuilder("scope", 9).build(number_sentences([turn(0)]), EVENT_OF, [("factual", draft)])
 
     assert (record.kind, record.memory_type, record.keywords, record.speaker) == ("factual", None, [], "Ana")
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from langgraph_engram.nodes.build_records import RecordBuilder
 from langgraph_engram.nodes.ground import Ground, judge
 from langgraph_engram.prompts.extract_records import ExtractRecords
+from langgraph_engram.prompts.sentences import number_sentences
 from langgraph_engram.rules.extract_records import extract_records
 from langgraph_engram.schema import Turn
 from langgraph_engram.settings import GroundSettings
@@ -20,7 +21,7 @@ def verdict(turn, record):
 
     def give(said, content, captions=(), **fields):
         source = turn(0, said, captions=list(captions))
-        return judge(record(0, content, **fields), [source], [source])
+        return judge(record(0, content, **fields), [source], [source], GroundSettings())
 
     return give
 
@@ -85,8 +86,8 @@ def test_a_name_may_stand_in_for_a_pronoun_of_the_event(turn, record):
     """Names come from the turns around the source; numbers must be in the source itself."""
     around = [turn(0, "My sister Runa called 5 times."), turn(1, "She lives in Oslo.")]
 
-    named = judge(record(1, "Ana's sister Runa lives in Oslo."), around[1:], around)
-    counted = judge(record(1, "She called 5 times."), around[1:], around)
+    named = judge(record(1, "Ana's sister Runa lives in Oslo."), around[1:], around, GroundSettings())
+    counted = judge(record(1, "She called 5 times."), around[1:], around, GroundSettings())
 
     assert (named.status, counted.status) == ("active", "quarantined")
 
@@ -137,6 +138,11 @@ SENTENCES = (
 SAID = st.lists(st.one_of(st.sampled_from(SENTENCES), st.text(max_size=40)), min_size=1, max_size=5).map(" ".join)
 
 
+def build_all(turns, drafts):
+    sentences = number_sentences(turns)
+    return RecordBuilder("scope", 400).build(sentences, {"Ana": "e", "Ben": "e"}, drafts) if sentences else []
+
+
 @settings(max_examples=60, deadline=None)
 @given(SAID, SAID)
 def test_what_rules_draw_from_a_text_is_grounded_in_it(first, second):
@@ -148,8 +154,70 @@ def test_what_rules_draw_from_a_text_is_grounded_in_it(first, second):
     ]
     drafts = [("dimensional", draft) for draft in extract_records(ExtractRecords(tuple(turns))).records]
 
-    records = RecordBuilder("scope", 400).build(turns, {"Ana": "e", "Ben": "e"}, drafts)
+    records = build_all(turns, drafts)
 
     by_id = {turn.turn_id: turn for turn in turns}
-    judged = [judge(record, [by_id[one] for one in record.source_turn_ids], turns) for record in records]
+    judged = [
+        judge(record, [by_id[one] for one in record.source_turn_ids], turns, GroundSettings()) for record in records
+    ]
     assert [(one.content, one.reject_reason) for one in judged if one.status != "active"] == []
+
+
+def test_words_that_nobody_said_are_no_memory(verdict):
+    """A paraphrase may change words, but most of them must have been said."""
+    close = verdict("I went to a pottery class yesterday and loved it.", "Ana attended a pottery class and loved it.")
+    far = verdict("I went to a pottery class.", "Ana dreams of sailing around the world alone.")
+
+    assert close.status == "active"
+    assert (far.status, far.reject_reason) == ("quarantined", "most of its words were not said: alon, around, dream")
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        ("I adopted a dog last week.", "quarantined"),
+        ("You adopted a dog last week!", "active"),
+        ("Ben adopted a dog last week.", "active"),
+    ],
+)
+def test_what_one_says_of_oneself_is_not_told_of_another(turn, record, said, status):
+    """A record about Ben that rests on what Ana says of herself is quarantined."""
+    around = [turn(0, "Hi!", speaker="Ben"), turn(1, said)]
+
+    judged = judge(record(1, "Ben adopted a dog."), around[1:], around, GroundSettings())
+
+    assert judged.status == status
+    assert status == "active" or judged.reject_reason == "it tells of Ben what Ana said"
+
+
+def test_a_dimension_that_nobody_mentioned_is_left_open(verdict):
+    """A place, a reason and keywords stay only if they were said; the record itself stays."""
+    told = {"location": "Lyon", "reason": "to please her coach", "purpose": "to relax", "keywords": ["camping", "Lyon"]}
+
+    judged = verdict("I went camping by the lake to relax.", "Ana went camping.", **told)
+
+    assert (judged.status, judged.location, judged.reason) == ("active", "", "")
+    assert (judged.purpose, judged.keywords) == ("to relax", ["camping"])
+
+
+def test_a_number_of_the_question_is_a_ground_of_the_reply_told_with_it(turn, record):
+    """A short reply is told with its question, which nobody need have answered in this call."""
+    around = [turn(0, "Did you buy 3 trees?", speaker="Ben"), turn(1, "Yes, apple trees.")]
+
+    judged = judge(record(1, "Ben: Did you buy 3 trees? Ana: Yes, apple trees."), around[1:], around, GroundSettings())
+
+    assert judged.status == "active"
+
+
+@pytest.mark.parametrize(("role", "status"), [("assistant", "quarantined"), ("user", "active")])
+def test_what_an_assistant_repeats_from_memory_is_not_kept_again(store, keep, turn, record, to_remember, role, status):
+    """Recalled text that comes back in a reply would confirm itself; a user may say a thing twice."""
+    keep(records=[record(0, "Ana went camping by the lake in Norway.")])
+    again = turn(5, "You went camping by the lake in Norway.", role=role, speaker=role)
+    told = record(5, "assistant: You went camping by the lake in Norway.", record_id="echo", speaker=role)
+    state = {"request": to_remember(), "turns": [again], "events": [], "records": [told]}
+
+    (judged,) = Ground(store, GroundSettings())(state)["records"]
+
+    assert judged.status == status
+    assert status == "active" or judged.reject_reason == "it echoes the record r0"

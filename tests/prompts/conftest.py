@@ -10,11 +10,13 @@ from langgraph_engram.model import Question
 from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.prompts.decide_update import DecideUpdate
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary
+from langgraph_engram.prompts.extract_events import ExtractEvents
 from langgraph_engram.prompts.extract_facts import ExtractFacts
 from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
 from langgraph_engram.prompts.extract_records import ExtractRecords
 from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.judge_boundary import JudgeBoundary
+from langgraph_engram.prompts.label_sentences import LabelSentences
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.prompts.reflect import Reflect
 from langgraph_engram.prompts.select_records import SelectRecords
@@ -70,11 +72,13 @@ def questions_about(said: tuple[tuple[str, str, list[str]], ...], query: str) ->
         AnswerLight(query, intent, evidence, NOON),
         DecideUpdate(records),
         DescribeBoundary("session_break", summary, said[-1][1], turns[:2], turns[2:], "3 days"),
+        ExtractEvents(turns[1:], turns[:1], (0, 1)),
         ExtractFacts(turns[1:], turns[:1]),
         ExtractKeySentences(turns[1:], turns[:1]),
         ExtractRecords(turns[1:], turns[:1]),
         ExtractRelations(turns[1:], turns[:1]),
         JudgeBoundary(turns[:2], turns[2:]),
+        LabelSentences(turns[1:], turns[:1]),
         ParseIntent(query, NOON, tuple(dict.fromkeys(turn.speaker for turn in turns))),
         Reflect(query, intent, "By the lake [1].", evidence, (query,)),
         SelectRecords(query, intent, evidence),

@@ -6,23 +6,34 @@ import pytest
 
 from langgraph_engram.language.small_talk import is_small_talk
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary
+from langgraph_engram.prompts.extract_events import ExtractEvents
 from langgraph_engram.prompts.extract_facts import ExtractFacts
 from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
 from langgraph_engram.prompts.extract_records import ExtractRecords
 from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.judge_boundary import JudgeBoundary
+from langgraph_engram.prompts.label_sentences import LabelSentences
 from langgraph_engram.prompts.parse_intent import ParseIntent
+from langgraph_engram.prompts.sentences import number_sentences
 from langgraph_engram.prompts.track_topics import TrackTopics
 from langgraph_engram.rules.describe_boundary import describe_boundary
+from langgraph_engram.rules.extract_events import extract_events
 from langgraph_engram.rules.extract_facts import extract_facts
 from langgraph_engram.rules.extract_key_sentences import extract_key_sentences
 from langgraph_engram.rules.extract_records import extract_records
 from langgraph_engram.rules.extract_relations import extract_relations
 from langgraph_engram.rules.judge_boundary import judge_boundary
+from langgraph_engram.rules.label_sentences import label_sentences
 from langgraph_engram.rules.parse_intent import parse_intent
 from langgraph_engram.rules.track_topics import track_topics
 
 NOW = datetime(2023, 5, 8, 12, tzinfo=UTC)
+
+
+def told(said, drafts):
+    """Give the words that drafts without words of their own stand for."""
+    numbered = {sentence.number: sentence for sentence in number_sentences(said)}
+    return [" ".join(numbered[number].as_said for number in draft.sources) for draft in drafts]
 
 
 def test_what_is_worth_keeping_becomes_records(turns):
@@ -31,16 +42,18 @@ def test_what_is_worth_keeping_becomes_records(turns):
 
     records = extract_records(ExtractRecords(said)).records
 
-    assert [(one.content, one.sources) for one in records] == [("Ana: My sister Runa moved to Oslo.", [1])]
+    assert told(said, records) == ["Ana: My sister Runa moved to Oslo."]
     assert {"Runa", "Oslo"} <= set(records[0].keywords)
     assert records[0].location == "Oslo"
 
 
 def test_a_time_is_read_from_the_turn_s_own_clock(turns):
     """What was done yesterday, said on 8 May, was done on 7 May: in the words, and as an interval."""
-    (record,) = extract_records(ExtractRecords(turns("Ana: I went camping yesterday."))).records
+    said = turns("Ana: I went camping yesterday.")
 
-    assert "7 May 2023" in record.content
+    (record,) = extract_records(ExtractRecords(said)).records
+
+    assert told(said, [record]) == ["Ana: I went camping yesterday (7 May 2023)."]
     assert record.time.startswith("2023-05-07")
     assert record.memory_type == "episodic"
 
@@ -51,8 +64,7 @@ def test_a_short_reply_keeps_its_question(turns):
 
     reply = extract_records(ExtractRecords(said)).records[-1]
 
-    assert reply.content == "Ben: How many cats do you have? Ana: Two cats!"
-    assert reply.sources == [1, 2]
+    assert told(said, [reply]) == ["Ben: How many cats do you have? Ana: Two cats!"]
 
 
 def test_images_are_told(turns):
@@ -62,7 +74,7 @@ def test_images_are_told(turns):
 
     (record,) = extract_records(ExtractRecords((shown,))).records
 
-    assert record.content == "Ana shares an image: a red tent under pines"
+    assert told([shown], [record]) == ["Ana shares an image: a red tent under pines"]
 
 
 def test_reasons_and_purposes_are_read(turns):
@@ -104,7 +116,7 @@ def test_facts_are_told_without_questions(turns):
 
     facts = extract_facts(ExtractFacts(said)).sentences
 
-    assert [one.content for one in facts] == ["Ana: I keep mine in the garden."]
+    assert told(said, facts) == ["Ana: I keep mine in the garden."]
 
 
 def test_key_sentences_are_rich_ones(turns):
@@ -193,3 +205,25 @@ def test_a_query_is_read_by_its_words(query, fields):
         name: value for name, value in fields.items() if name != "time"
     }
     assert fields.get("time", "") in parsed["time"]
+
+
+def test_an_event_is_named_by_what_recurs(turns):
+    """Each event has its topic; the second one's transition says what it follows."""
+    said = turns("Ana: My tomatoes love the greenhouse.", "Ben: Tomatoes again!", "Ana: We fly to Lisbon in June.")
+
+    reading = extract_events(ExtractEvents(said, (), (0, 2)))
+
+    assert [note.event for note in reading.events] == [1, 2]
+    assert "tomatoes" in reading.events[0].topic
+    assert "Lisbon" in reading.events[1].transition
+    assert reading.events[0].topic in reading.events[1].transition
+    assert len(reading.records) == 3
+
+
+def test_questions_are_nothing_to_remember(turns):
+    """Every numbered sentence gets a label; a question states nothing."""
+    said = turns("Ana: I love bees. Do you keep any hives?", "Ben: I bought two hives yesterday.")
+
+    labels = label_sentences(LabelSentences(said)).labels
+
+    assert [(one.number, one.label) for one in labels] == [(1, "profile"), (2, "skip"), (3, "episodic")]

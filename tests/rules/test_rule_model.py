@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.prompts.decide_update import DecideUpdate
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary
+from langgraph_engram.prompts.extract_events import ExtractEvents
 from langgraph_engram.prompts.extract_facts import ExtractFacts
 from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
 from langgraph_engram.prompts.extract_records import ExtractRecords
 from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.judge_boundary import JudgeBoundary
+from langgraph_engram.prompts.label_sentences import LabelSentences
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.prompts.reflect import Reflect
 from langgraph_engram.prompts.select_records import SelectRecords
@@ -50,11 +52,13 @@ def questions_about(first, second, said_at=None):
         AnswerLight(second, intent, evidence, said_at),
         DecideUpdate(records),
         DescribeBoundary("topic", first, second, turns[:1], turns[1:]),
+        ExtractEvents(turns, (), (0, 1)),
         ExtractFacts(turns[1:], turns[:1]),
         ExtractKeySentences(turns),
         ExtractRecords(turns),
         ExtractRelations(turns),
         JudgeBoundary(turns[:1], turns[1:]),
+        LabelSentences(turns[1:], turns[:1]),
         ParseIntent(second, said_at, (first, "Ana")),
         Reflect(second, intent, first, evidence, (first,)),
         SelectRecords(second, intent, evidence),

@@ -1,0 +1,137 @@
+"""Ask a model for drafts of records, and let one that cannot write label sentences instead (DESIGN, step 3).
+
+What a strategy asks is one question for everything, or the questions of its paper. A small model lumps a conversation
+into one record or leaves nearly all of it out; then the same turns are put to it as sentences to label, and after a few
+such answers only so.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from langgraph_engram.language.dimensions import type_of
+from langgraph_engram.model import Asked, Model, Question, entry_of
+from langgraph_engram.nodes.build_records import Sourced
+from langgraph_engram.nodes.packs import Pack
+from langgraph_engram.nodes.writing_trust import WritingTrust
+from langgraph_engram.prompts.extract_events import EventNote, EventReading, ExtractEvents
+from langgraph_engram.prompts.extract_facts import ExtractFacts, SourcedSentence, SourcedSentences
+from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
+from langgraph_engram.prompts.extract_records import Extraction, ExtractRecords, RecordDraft
+from langgraph_engram.prompts.extract_relations import ExtractRelations
+from langgraph_engram.prompts.label_sentences import LabelSentences, SentenceLabels
+from langgraph_engram.results import UsageEntry
+from langgraph_engram.schema import RecordKind
+from langgraph_engram.settings import ExtractSettings
+
+Answer = EventReading | Extraction | SourcedSentences | SentenceLabels
+VIEWS: dict[str, tuple[RecordKind, ...]] = {
+    "dimensional_relational": ("dimensional",),
+    "dimensional": ("dimensional",),
+    "dual": ("factual", "relational"),
+    "key_sentence": ("key_sentence",),
+    "none": (),
+}
+"""The kinds of record that each strategy asks for, one question a kind; relations come beside the first one's."""
+
+
+@dataclass(frozen=True)
+class Drafts:
+    """What one question about a pack came to."""
+
+    pack: Pack
+    drafts: list[tuple[RecordKind, Sourced]]
+    notes: dict[str, EventNote]
+    """What was noted of the pack's events, by event id."""
+    failure: str
+    """Why there is no answer; empty if there is one."""
+
+
+@dataclass(frozen=True)
+class Drafter:
+    """Ask for drafts."""
+
+    model: Model
+    settings: ExtractSettings
+    trust: WritingTrust = field(default_factory=WritingTrust)
+
+    def draw(self, packs: Sequence[Pack]) -> tuple[list[Drafts], UsageEntry]:
+        """Ask about each pack.
+
+        Returns:
+            The drafts of each kind and pack, in order, and what all of it cost.
+        """
+        found: list[Drafts] = []
+        spent: list[Asked[Answer]] = []
+        for kind in VIEWS[self.settings.strategy]:
+            answers, asked = self._ask(kind, packs)
+            found += [_drafts(kind, pack, one) for pack, one in zip(packs, answers, strict=True)]
+            spent += asked
+        return found, entry_of("extract", spent)
+
+    def _ask(self, kind: RecordKind, packs: Sequence[Pack]) -> tuple[list[Asked[Answer]], list[Asked[Answer]]]:
+        """Give the answer that counts for each pack, and all answers that cost something."""
+        if kind == "relational" or self.settings.drafting == "written":
+            asked = self._written(kind, packs)
+            return asked, asked
+        if self.settings.drafting == "labelled" or self.trust.is_lost:
+            asked = self._labelled(packs)
+            return asked, asked
+        asked = self._written(kind, packs)
+        poor = [place for place, one in enumerate(asked) if self.trust.judge(packs[place], one)]
+        labelled = dict(zip(poor, self._labelled([packs[place] for place in poor]), strict=True))
+        better = {place: one for place, one in labelled.items() if one.answer}
+        return [better.get(place, one) for place, one in enumerate(asked)], [*asked, *labelled.values()]
+
+    def _written(self, kind: RecordKind, packs: Sequence[Pack]) -> list[Asked[Answer]]:
+        return list(self.model.ask_all([self._question(kind, pack) for pack in packs]))
+
+    def _labelled(self, packs: Sequence[Pack]) -> list[Asked[Answer]]:
+        return list(self.model.ask_all([LabelSentences(pack.turns, pack.context) for pack in packs]))
+
+    def _question(self, kind: RecordKind, pack: Pack) -> Question[Answer]:
+        if kind == "dimensional" and self.settings.strategy == "dimensional_relational":
+            return ExtractEvents(pack.turns, pack.context, pack.event_starts)
+        match kind:
+            case "dimensional":
+                return ExtractRecords(pack.turns, pack.context)
+            case "factual":
+                return ExtractFacts(pack.turns, pack.context)
+            case "relational":
+                return ExtractRelations(pack.turns, pack.context)
+        return ExtractKeySentences(pack.turns, pack.context)
+
+
+def _drafts(kind: RecordKind, pack: Pack, asked: Asked[Answer]) -> Drafts:
+    reason = asked.failure.reason if asked.failure else ""
+    drafts: list[tuple[RecordKind, Sourced]] = []
+    notes: dict[str, EventNote] = {}
+    match asked.answer:
+        case EventReading() as answer:
+            drafts = [*((kind, one) for one in answer.records), *(("relational", one) for one in answer.relations)]
+            notes = _notes(pack, answer.events)
+        case Extraction() as answer:
+            drafts = [(kind, one) for one in answer.records]
+        case SourcedSentences() as answer:
+            drafts = [(kind, one) for one in answer.sentences]
+        case SentenceLabels() as answer:
+            drafts = [(kind, one) for one in chosen(kind, pack, answer)]
+    return Drafts(pack, drafts, notes, reason)
+
+
+def chosen(kind: RecordKind, pack: Pack, answer: SentenceLabels) -> list[Sourced]:
+    """Give a draft for each sentence to be kept, without words of its own; its type is what its words tell, if any."""
+    numbered = {sentence.number: sentence for sentence in pack.sentences if sentence.number}
+    kept = [(one.number, one.label) for one in answer.labels if one.label != "skip" and one.number in numbered]
+    if kind != "dimensional":
+        return [SourcedSentence(sources=[number]) for number, _ in kept]
+    told = {number: type_of(numbered[number].text, numbered[number].turn.said_at) for number, _ in kept}
+    return [
+        RecordDraft(sources=[number], memory_type=label if told[number] == "fact" else told[number])
+        for number, label in kept
+    ]
+
+
+def _notes(pack: Pack, notes: Sequence[EventNote]) -> dict[str, EventNote]:
+    """Give what is noted of a pack's events, by event id; numbers that no event has are left out."""
+    owners = [pack.event_of[pack.turns[place].turn_id] for place in pack.event_starts]
+    return {owners[note.event - 1]: note for note in notes if 1 <= note.event <= len(owners)}

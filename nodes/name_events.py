@@ -1,0 +1,27 @@
+"""Name events and boundaries by what was noted of them, in place of what their words alone suggested."""
+
+from collections.abc import Mapping, Sequence
+
+from langgraph_engram.nodes.build_events import sum_up
+from langgraph_engram.prompts.extract_events import EventNote
+from langgraph_engram.schema import Boundary, Event
+
+
+def named_events(events: Sequence[Event], notes: Mapping[str, EventNote]) -> list[Event]:
+    """Give events with the topics noted of them; a topic is not noted twice."""
+    return [_named(event, notes[event.event_id]) if event.event_id in notes else event for event in events]
+
+
+def named_boundaries(boundaries: Sequence[Boundary], notes: Mapping[str, EventNote]) -> list[Boundary]:
+    """Give boundaries with the transitions noted of the events they lead to."""
+    return [
+        boundary.model_copy(update={"text": note.transition.strip()})
+        if (note := notes.get(boundary.to_event_id)) and note.transition.strip()
+        else boundary
+        for boundary in boundaries
+    ]
+
+
+def _named(event: Event, note: EventNote) -> Event:
+    topic = " ".join(note.topic.split())
+    return event.model_copy(update=sum_up([*event.topics, topic], event.keywords)) if topic else event

@@ -1,0 +1,86 @@
+"""Pack the new turns of events for extraction: several short events share a call, up to a size."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from langgraph_engram.prompts.sentences import Sentence, number_sentences
+from langgraph_engram.schema import Event, Turn
+from langgraph_engram.settings import ExtractSettings
+from langgraph_engram.stores.scope_index import ScopeIndex
+from langgraph_engram.usage import count_tokens
+
+
+@dataclass(frozen=True)
+class Pack:
+    """The turns that share one call, and those that are read beside them."""
+
+    turns: tuple[Turn, ...]
+    context: tuple[Turn, ...]
+    event_of: dict[str, str]
+    """The event of each turn, by turn id."""
+
+    @cached_property
+    def sentences(self) -> list[Sentence]:
+        """Give the sentences of the turns, numbered as a model sees them."""
+        return number_sentences(self.turns, self.context)
+
+    @property
+    def says_something(self) -> bool:
+        """Say whether there is anything but small talk in it."""
+        return any(sentence.number for sentence in self.sentences)
+
+    @property
+    def event_ids(self) -> list[str]:
+        """Give the events, in the order in which their turns come."""
+        return list(dict.fromkeys(self.event_of[turn.turn_id] for turn in self.turns))
+
+    @property
+    def event_starts(self) -> tuple[int, ...]:
+        """Give the places of the turns at which another event begins or goes on."""
+        owners = [self.event_of[turn.turn_id] for turn in self.turns]
+        return tuple(place for place, owner in enumerate(owners) if place == 0 or owner != owners[place - 1])
+
+
+def pack_events(
+    index: ScopeIndex, events: Sequence[Event], turns: Sequence[Turn], settings: ExtractSettings, context_turns: int
+) -> list[Pack]:
+    """Pack the turns of events that are to be drawn from.
+
+    Args:
+        index: What is stored of the scope.
+        events: The run's events, in order.
+        turns: The turns to draw from.
+        settings: How much shares a call.
+        context_turns: Turns of the session just before a pack that are read beside it.
+    """
+    new = {turn.turn_id: turn for turn in turns}
+    groups: list[list[tuple[Event, list[Turn]]]] = []
+    held = 0
+    for event in events:
+        core = [new[one] for one in event.turn_ids if one in new]
+        size = sum(count_tokens(turn.indexed_text) for turn in core)
+        if not core:
+            continue
+        if not groups or not settings.shared_calls or held + size > settings.call_tokens:
+            groups.append([])
+            held = 0
+        groups[-1].append((event, core))
+        held += size
+    return [_pack(group, _before(index, turns, group[0][1][0], context_turns)) for group in groups]
+
+
+def _pack(group: Sequence[tuple[Event, list[Turn]]], context: Sequence[Turn]) -> Pack:
+    return Pack(
+        turns=tuple(turn for _, core in group for turn in core),
+        context=tuple(context),
+        event_of={turn.turn_id: event.event_id for event, core in group for turn in core},
+    )
+
+
+def _before(index: ScopeIndex, turns: Sequence[Turn], first: Turn, size: int) -> list[Turn]:
+    """Give the turns of a session that come just before one of its turns, those of this run included."""
+    if not size:
+        return []
+    known = {turn.seq: turn for turn in (*index.session_turns(first.session_id), *turns) if turn.seq < first.seq}
+    return [known[seq] for seq in sorted(known)[-size:]]

@@ -1,0 +1,61 @@
+"""Ask, in one answer, what events are about, their records, and the relations they show (ES-Mem, DimMem, StructMem).
+
+The papers ask for topics turn by turn, for boundaries one by one, and for facts and relations in two calls. Here
+several short events share one call, and all of it is one answer.
+"""
+
+from dataclasses import dataclass
+
+from langchain_core.messages import BaseMessage
+from pydantic import BaseModel, Field
+
+from langgraph_engram.model import Question
+from langgraph_engram.prompts.extract_records import RULES, RecordDraft
+from langgraph_engram.prompts.quoting import DATA_ONLY
+from langgraph_engram.prompts.sentences import render_sentences
+from langgraph_engram.schema import Turn
+
+
+class EventNote(BaseModel):
+    """What one event is about, and how the conversation came to it."""
+
+    event: int = Field(description="number of the event")
+    topic: str = Field(description="what it is about, in three to eight words, with names")
+    transition: str = Field(default="", description="one sentence: what ended before it and what begins, with names")
+
+
+class RelationDraft(BaseModel):
+    """One thing that happens between people: support, gratitude, cause and effect, agreement."""
+
+    sources: list[int] = Field(description="numbers in brackets of the sentences that show it")
+    content: str = Field(description="one sentence that names who does or feels what towards whom, and why")
+
+
+class EventReading(BaseModel):
+    """Everything drawn from some events."""
+
+    events: list[EventNote] = []
+    records: list[RecordDraft]
+    relations: list[RelationDraft] = []
+
+
+SYSTEM = f"""{RULES}
+For each event, which begins at a line "== event", note what it is about. Also note relations: what one person does \
+for, feels about or causes in another, "both" where it is mutual.
+{DATA_ONLY}"""
+
+
+@dataclass(frozen=True)
+class ExtractEvents(Question[EventReading]):
+    """What are these events about, and what is worth remembering of them?"""
+
+    turns: tuple[Turn, ...]
+    """The core turns of all events, in order; their sentences are numbered from 1."""
+    context: tuple[Turn, ...] = ()
+    """Turns before them, to be read only."""
+    event_starts: tuple[int, ...] = (0,)
+    """Places of turns at which an event begins or goes on; events are numbered from 1 in this order."""
+
+    def render(self) -> list[BaseMessage]:
+        """Render for a chat model."""
+        return render_sentences(SYSTEM, self.turns, self.context, self.event_starts)

@@ -1,0 +1,120 @@
+"""Number the sentences of turns, so that a model may point at what it keeps instead of copying it.
+
+Small talk is shown without a number: nobody can cite it. A short reply carries the question it answers, because neither
+means anything alone. Times are written out before any model reads them. This module does not know what is kept.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+
+from langgraph_engram.language.sentences import split_sentences
+from langgraph_engram.language.small_talk import is_small_talk
+from langgraph_engram.language.times import resolve_times
+from langgraph_engram.language.tokens import content_stems
+from langgraph_engram.prompts.quoting import inside, name_day, plain, quote_turn
+from langgraph_engram.schema import Turn
+
+SHORT_REPLY_STEMS = 5
+"""Content stems up to which a reply is kept with its question."""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence of a turn, or one image that it shares."""
+
+    turn: Turn
+    text: str
+    """As it was said; of an image, what it shows."""
+    number: int = 0
+    """From 1; 0 for small talk, which nobody can cite."""
+    image: bool = False
+    answers: Turn | None = None
+    """The turn before, if it ends with a question that this short reply answers."""
+
+    @property
+    def resolved(self) -> str:
+        """Give the words with their times written out; of an image, that it is one."""
+        return f"shares an image: {self.text}" if self.image else resolve_times(self.text, self.turn.said_at)
+
+    @property
+    def as_said(self) -> str:
+        """Give the words so that they stand alone: after the speaker's name, and after the question they answer."""
+        said = f"{self.turn.speaker} {self.resolved}" if self.image else f"{self.turn.speaker}: {self.resolved}"
+        asked = question_at_end(self.answers) if self.answers else ""
+        return f"{self.answers.speaker}: {asked} {said}" if self.answers and asked else said
+
+
+def number_sentences(turns: Sequence[Turn], context: Sequence[Turn] = ()) -> list[Sentence]:
+    """Split turns into sentences, in order, and number from 1 those that say anything.
+
+    Args:
+        turns: The core turns.
+        context: The turns before them, whose last question the first turn may answer.
+    """
+    people = {turn.speaker for turn in (*context, *turns)}
+    earlier = context[-1] if context else None
+    found: list[Sentence] = []
+    for turn in turns:
+        found.extend(_sentences_of(turn, earlier, people))
+        earlier = turn
+    numbers = iter(range(1, len(found) + 1))
+    return [Sentence(one.turn, one.text, next(numbers), one.image, one.answers) if one.number else one for one in found]
+
+
+def _sentences_of(turn: Turn, earlier: Turn | None, people: Collection[str]) -> Iterator[Sentence]:
+    asked = earlier if earlier and earlier.speaker != turn.speaker and question_at_end(earlier) else None
+    for text in split_sentences(turn.text):
+        if is_small_talk(text, people):
+            yield Sentence(turn, text)
+            continue
+        yield Sentence(turn, text, number=1, answers=asked if is_short_reply(text) else None)
+        asked = None
+    yield from (Sentence(turn, caption, number=1, image=True) for caption in turn.captions if caption.strip())
+
+
+def question_at_end(turn: Turn) -> str:
+    """Give the question that a turn ends with; empty for none."""
+    sentences = split_sentences(turn.text)
+    return sentences[-1] if sentences and sentences[-1].rstrip().endswith("?") else ""
+
+
+def is_short_reply(sentence: str) -> bool:
+    """Say whether a sentence is too short to stand without the question it answers."""
+    return not sentence.rstrip().endswith("?") and len(content_stems(sentence)) <= SHORT_REPLY_STEMS
+
+
+def render_sentences(
+    system: str, turns: Sequence[Turn], context: Sequence[Turn], event_starts: Collection[int] = ()
+) -> list[BaseMessage]:
+    """Word an extraction: the rules, the turns that are read only, and the core turns with their sentences numbered.
+
+    Args:
+        system: The rules, the same for every call, so that a prompt cache hits.
+        turns: The core turns.
+        context: Turns before them.
+        event_starts: Places of turns at which an event begins; none where events are not told apart.
+    """
+    earlier = "\n".join(quote_turn(turn) for turn in context)
+    parts = [inside("context", earlier)] if earlier else []
+    lines = "\n".join(_lines(turns, context, event_starts))
+    return [SystemMessage(system), HumanMessage("\n\n".join([*parts, inside("conversation", lines)]))]
+
+
+def _lines(turns: Sequence[Turn], context: Sequence[Turn], event_starts: Collection[int]) -> Iterator[str]:
+    sentences = number_sentences(turns, context)
+    day, event = None, 0
+    for place, turn in enumerate(turns):
+        if day != (day := name_day(turn.said_at)):
+            yield f"-- {day}"
+        if place in event_starts:
+            event += 1
+            yield f"== event {event}"
+        said = " ".join(_numbered(one) for one in sentences if one.turn is turn)
+        yield f"{plain(turn.speaker)}: {said}"
+
+
+def _numbered(sentence: Sentence) -> str:
+    words = plain(f"({sentence.resolved})" if sentence.image else sentence.resolved)
+    return f"[{sentence.number}] {words}" if sentence.number else words
