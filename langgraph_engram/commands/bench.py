@@ -14,6 +14,7 @@ from langgraph_engram.commands.progress import progress_bar
 
 if TYPE_CHECKING:
     from langgraph_engram.benchmarks.door import MemoryDoor
+    from langgraph_engram.model import Model as Asks
 
 BENCH = typer.Typer(help="Measure a memory on a data set, in a temporary store.", add_completion=False)
 DataSet = Annotated[Path, typer.Argument(metavar="FILE", help="The data set's file.", show_default=False)]
@@ -29,6 +30,17 @@ class OpensMemory:
     def __call__(self, folder: str) -> "AbstractContextManager[MemoryDoor]":
         """Open a memory that closes with its context."""
         return open_memory(folder, self.model, self.preset)
+
+
+@dataclass(frozen=True)
+class OpensMemoryWith:
+    """Open a memory that asks the model it is given."""
+
+    preset: str | None
+
+    def __call__(self, folder: str, model: "Asks") -> "AbstractContextManager[MemoryDoor]":
+        """Open a memory that closes with its context."""
+        return open_memory(folder, model, self.preset)
 
 
 @BENCH.callback()
@@ -52,6 +64,19 @@ def locomo(
 
     with progress_bar("reading") as bar:
         figures = run_locomo(file, OpensMemory(model, preset), limit=limit, out=out, progress=bar)
+    if as_json:
+        print_json(figures)
+    else:
+        print_table(["figure", "value"], rows("", figures))
+
+
+@BENCH.command()
+def cost(file: DataSet, preset: Preset = None, as_json: AsJson = False) -> None:
+    """Count the calls and tokens of writing LoCoMo conversations, with the answers that rules give."""
+    from langgraph_engram.benchmarks.cost import run_cost
+
+    with progress_bar("reading") as bar:
+        figures = run_cost(file, OpensMemoryWith(preset), progress=bar)
     if as_json:
         print_json(figures)
     else:

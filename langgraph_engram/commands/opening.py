@@ -7,9 +7,10 @@ from langgraph_engram.errors import InvalidInput
 
 if TYPE_CHECKING:
     from langgraph_engram.memory import Memory
+    from langgraph_engram.model import Model
 
 
-def open_memory(store: str | None, model: str | None, preset: str | None) -> "Memory":
+def open_memory(store: str | None, model: "str | Model | None", preset: str | None) -> "Memory":
     """Open a memory as `Memory` does: what is absent comes from `ENGRAM_*`, else from defaults."""
     from langgraph_engram.memory import Memory
 
