@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from langgraph_engram.model import Asked, Model, entry_of
 from langgraph_engram.nodes.build_records import RecordBuilder, Sourced
+from langgraph_engram.nodes.pending_steps import turns_to_draw, without_doubles
 from langgraph_engram.nodes.receive import pend
 from langgraph_engram.prompts.extract_facts import ExtractFacts, SourcedSentences
 from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
@@ -39,10 +40,11 @@ class Extract:
     def __call__(self, state: WriteState) -> WriteState:
         """Return this run's records, each with its sources among the core turns it was drawn from."""
         request = state["request"]
-        turns = self._undrawn(state)
+        turns = turns_to_draw(state)
+        index = self.store.index(request.scope)
         if self.settings.strategy == "none" or not turns:
             return {"records": []}
-        packs = self._packs(self.store.index(request.scope), state["events"], turns)
+        packs = self._packs(index, state["events"], turns)
         builder = RecordBuilder(request.scope.key, self.settings.max_records_per_call)
         records, asked = self._draw(packs, builder)
         failures = [
@@ -51,18 +53,10 @@ class Extract:
             if one.failure is not None
         ]
         return {
-            "records": list({record.record_id: record for record in records}.values()),
+            "records": without_doubles(state, list({record.record_id: record for record in records}.values()), index),
             "failures": _once(failures),
             "usage": [entry_of("extract", [one for _, one in asked])],
         }
-
-    def _undrawn(self, state: WriteState) -> list[Turn]:
-        """Give the turns to draw from: all of a run's, but of a retry only those whose records are what is pending."""
-        if not state["request"].retry_turn_ids:
-            return state["turns"]
-        others = [one for one in self.store.pendings(state["request"].scope) if one.run_id != state["run_id"]]
-        wanted = {turn_id for one in others if one.step != "synthesize" for turn_id in one.turn_ids}
-        return [turn for turn in state["turns"] if turn.turn_id in wanted]
 
     def _draw(
         self, packs: Sequence[Pack], builder: RecordBuilder

@@ -1,6 +1,7 @@
 """Take what a caller sends, keep the turns that are new, and store them before any model is asked (DESIGN, step 1).
 
-From here nothing said can be lost: the run stands in the store as pending until `persist` settles it.
+From here nothing said can be lost: the run stands in the store as pending until its results are written. What is
+stored is read and added to as one, so that two runs in one session at once give each turn a place of its own.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,32 +31,37 @@ class Receive:
     store: Store
 
     def __call__(self, state: WriteState) -> WriteState:
-        """Return the turns of this run that were not known, each with its id and its place."""
+        """Return the turns of this run that were not known, each with its id and its place; or those of a retry."""
         request = RememberRequest.model_validate(state["request"])
         run_id = request.run_id or str(uuid4())
         session_id = request.session_id or name_session(request)
-        index = self.store.index(request.scope)
-        begun = stored_turns(index, request.retry_turn_ids or self._begun(request.scope, run_id, session_id))
-        fresh = [] if request.retry_turn_ids else new_turns(request, session_id, index)
-        turns = [*begun, *fresh]
-        known = 0 if request.retry_turn_ids else len(request.messages) - len(turns)
-        if turns:
-            pending = pend(run_id, turns, "segment", UNFINISHED)
-            self.store.commit(request.scope, Changes(turns=turns, pendings=[pending]))
-        return {
-            **clean_slate(),
-            "request": request,
-            "run_id": run_id,
-            "session_id": session_id,
-            "turns": turns,
-            "known_turns": known,
-        }
+        taken: WriteState = (
+            self._retry(request, session_id) if request.retry_turn_ids else self._new(request, run_id, session_id)
+        )
+        return {**clean_slate(), "request": request, "run_id": run_id, "session_id": session_id, **taken}
+
+    def _new(self, request: RememberRequest, run_id: str, session_id: str) -> WriteState:
+        with self.store.committing(request.scope):
+            index = self.store.index(request.scope)
+            begun = stored_turns(index, self._begun(request.scope, run_id, session_id))
+            turns = [*begun, *new_turns(request, session_id, index)]
+            if turns:
+                pending = pend(run_id, turns, "segment", UNFINISHED)
+                self.store.commit(request.scope, Changes(turns=turns, pendings=[pending]))
+        return {"turns": turns, "known_turns": len(request.messages) - len(turns)}
+
+    def _retry(self, request: RememberRequest, session_id: str) -> WriteState:
+        """Take up stored turns of a session, and what is pending of them. The pendings stand until they are done."""
+        wanted = set(request.retry_turn_ids)
+        pendings = [one for one in self.store.pendings(request.scope) if wanted.issuperset(one.turn_ids)]
+        found = stored_turns(self.store.index(request.scope), request.retry_turn_ids)
+        turns = [turn for turn in found if turn.session_id == session_id]
+        return {"turns": turns, "known_turns": 0, "retried": pendings}
 
     def _begun(self, scope: Scope, run_id: str, session_id: str) -> list[str]:
         """Give the turns that this run has stored already: it was cut off just after, and goes on."""
-        mine = (run_id, session_id, "segment")
-        pendings = self.store.pendings(scope)
-        return [one for note in pendings if (note.run_id, note.session_id, note.step) == mine for one in note.turn_ids]
+        mine = [one for one in self.store.pendings(scope) if (one.run_id, one.session_id) == (run_id, session_id)]
+        return [turn_id for one in mine if is_cut_off(one) for turn_id in one.turn_ids]
 
 
 def clean_slate() -> WriteState:
@@ -64,6 +70,8 @@ def clean_slate() -> WriteState:
         "events": [],
         "boundaries": [],
         "records": [],
+        "retried": [],
+        "taken_up": [],
         "pairs": [],
         "changed": [],
         "decisions": [],
@@ -85,6 +93,11 @@ def pend(run_id: str, turns: Sequence[Turn], step: str, reason: str) -> Pending:
         reason=reason,
         since=datetime.now(UTC),
     )
+
+
+def is_cut_off(pending: Pending) -> bool:
+    """Say whether a pending is of a run that wrote no results: not one step of it is done."""
+    return pending.step == "segment" and pending.reason == UNFINISHED
 
 
 def name_session(request: RememberRequest) -> str:

@@ -37,7 +37,7 @@ def test_a_short_open_session_waits(keep, near, event, synthesize):
 
     asked, update, kept = synthesize()
 
-    assert (asked, update, kept) == ([], {"synthesis_ids": []}, [])
+    assert (asked, update["synthesis_ids"], kept) == ([], [], [])
 
 
 def test_a_closed_session_is_told(keep, near, event, synthesize):
@@ -103,7 +103,7 @@ def test_history_keeps_to_its_tokens(keep, near, record, event, synthesize):
 
 
 def test_a_stale_synthesis_is_written_anew(keep, near, record, synthesize):
-    """What replaced a covered record takes its place; the synthesis keeps its id and is active again."""
+    """What replaced a covered record is told in its place; the synthesis keeps its id and its coverage, and is active."""
     changed = near[0].model_copy(update={"status": "superseded", "superseded_by": "r2"})
     keep(
         records=[changed, near[1], record(2, "Ana no longer camps.", session_id="s2")],
@@ -114,7 +114,7 @@ def test_a_stale_synthesis_is_written_anew(keep, near, record, synthesize):
 
     assert {one.record_id for one in asked[0].buffer} == {"r1", "r2"}
     assert (told.synthesis_id, told.text, told.status) == ("y0", "New.", "active")
-    assert set(told.covered_record_ids) == {"r1", "r2"}
+    assert set(told.covered_record_ids) == {"r0", "r1", "r2"}
     assert update["synthesis_ids"] == ["y0"]
 
 
