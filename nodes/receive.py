@@ -4,6 +4,7 @@ From here nothing said can be lost: the run stands in the store as pending until
 stored is read and added to as one, so that two runs in one session at once give each turn a place of its own.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -117,8 +118,11 @@ def new_turns(request: RememberRequest, session_id: str, index: ScopeIndex) -> l
 
     The call's turns are aligned with the stored end of the session by their longest overlap, and what follows is new:
     a whole history or only its newest message may be sent. A turn with an `external_id` is known by it wherever it is.
+    Messages from further back are known where each was said at a moment that only one stored turn has.
     """
     stored = index.session_turns(session_id)
+    if is_part_of(stored, request.messages):
+        return []
     following = request.messages[overlap(stored, request.messages, _same) :]
     fresh = [one for one in _named_once(following) if not _is_known(one, request.scope, session_id, index)]
     start = stored[-1].seq + 1 if stored else 0
@@ -132,6 +136,14 @@ def overlap(stored: Sequence[Kept], sent: Sequence[Sent], same: Callable[[Kept, 
         if all(same(one, other) for one, other in zip(stored[-length:], sent, strict=False)):
             return length
     return 0
+
+
+def is_part_of(stored: Sequence[Turn], sent: Sequence[Message]) -> bool:
+    """Say whether all that is sent stands in a stored session, in its order, at moments that are told apart."""
+    shared = Counter(turn.said_at for turn in stored)
+    places = {(_said(turn), turn.said_at): turn.seq for turn in stored if shared[turn.said_at] == 1}
+    found = [places.get((_said(message), message.said_at), -1) for message in sent]
+    return -1 not in found and found == sorted(set(found))
 
 
 def _same(turn: Turn, message: Message) -> bool:
