@@ -12,6 +12,7 @@ from langgraph_engram.presets import preset
 from langgraph_engram.prompts.extract_facts import ExtractFacts
 from langgraph_engram.rules.model import RULES
 from langgraph_engram.schema import Scope
+from langgraph_engram.settings import Settings, UpdateSettings
 from langgraph_engram.stores.store import Changes
 from langgraph_engram.testing import FakeModel
 
@@ -245,17 +246,22 @@ def test_events_that_could_not_be_described_are_described_by_a_retry(memory, moo
     assert memory.show("records", "ana") == records
 
 
-def test_decisions_that_could_not_be_made_are_made_by_a_retry(memory, moody):
-    """Stored records are held against what they resemble; no record is drawn again, none is counted as new."""
-    memory.remember(TOLD, user_id="ana", session_id="s1")
-    memory.remember([{"speaker": "Ana", "text": "My sister Runa no longer lives in Oslo."}], user_id="ana")
-    pending_at(memory, "consolidate")
-    moody.model.asked.clear()
+def test_decisions_that_could_not_be_made_are_made_by_a_retry(tmp_path, moody):
+    """Stored records are held against what they resemble, and what covers a changed one is told anew; none is drawn."""
+    undecided = Settings(update=UpdateSettings(enabled=False))
+    later = {"speaker": "Ana", "text": "My sister Runa no longer lives in Oslo.", "said_at": "2023-06-08T12:00:00Z"}
+    with Memory(store=tmp_path / "s", encoder="hashing", settings=undecided) as memory:
+        memory.remember(TOLD, user_id="ana", session_id="s1")
+        memory.remember([later], user_id="ana", session_id="s1")
+    with Memory(store=tmp_path / "s", encoder="hashing", model=moody.model) as memory:
+        pending_at(memory, "consolidate")
 
-    receipt = memory.retry(user_id="ana")
+        receipt = memory.retry(user_id="ana")
 
-    assert "ExtractRecords" not in moody.asked
-    assert (receipt.records, receipt.pending, memory.status("ana").pending) == (0, 0, [])
+        assert moody.asked == ["DecideUpdate", "WriteSynthesis"]
+        assert (receipt.decisions, receipt.records, receipt.pending) == (1, 0, 0)
+        assert [one.status for one in memory.show("records", "ana")].count("superseded") == 1
+        assert memory.status("ana").pending == []
 
 
 def test_the_half_of_two_questions_that_was_answered_is_not_drawn_twice(moody):
