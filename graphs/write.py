@@ -69,7 +69,7 @@ def build_write_graph(
 
 def after_receive(state: WriteState) -> Literal["segment", "report_run"]:
     """Go on when there is something new to keep, something to do again, or a session to close."""
-    return "segment" if state["turns"] or state["retried"] or state["request"].close_session else "report_run"
+    return "segment" if state["turns"] or state.get("retried", []) or state["request"].close_session else "report_run"
 
 
 def after_segment(state: WriteState) -> Literal["describe_events", "extract"]:
@@ -79,7 +79,9 @@ def after_segment(state: WriteState) -> Literal["describe_events", "extract"]:
 
 def after_ground(state: WriteState) -> Literal["take_up_records", "filter_candidates"]:
     """Take up stored records where a retry is to decide on them."""
-    return "take_up_records" if any(one.step == "consolidate" for one in state["retried"]) else "filter_candidates"
+    return (
+        "take_up_records" if any(one.step == "consolidate" for one in state.get("retried", [])) else "filter_candidates"
+    )
 
 
 def after_filter(state: WriteState) -> Literal["consolidate", "persist"]:

@@ -16,19 +16,21 @@ def turns_to_draw(state: WriteState) -> list[Turn]:
     """Give the turns that records are to be drawn from: a run's own; of a retry, those of which none were drawn."""
     if not state["request"].retry_turn_ids:
         return state["turns"]
-    wanted = {one for note in state["retried"] if note.step == "extract" or is_cut_off(note) for one in note.turn_ids}
+    wanted = {
+        one for note in state.get("retried", []) if note.step == "extract" or is_cut_off(note) for one in note.turn_ids
+    }
     return [turn for turn in state["turns"] if turn.turn_id in wanted]
 
 
 def turns_to_describe(state: WriteState) -> set[str]:
     """Give the ids of the turns whose events are stored, but could not be described by a model."""
-    failed = [note for note in state["retried"] if note.step == "segment" and not is_cut_off(note)]
+    failed = [note for note in state.get("retried", []) if note.step == "segment" and not is_cut_off(note)]
     return {one for note in failed for one in note.turn_ids}
 
 
 def records_to_decide(state: WriteState, index: ScopeIndex) -> list[Record]:
     """Give the stored active records that could not be held against those they resemble."""
-    turns = {one for note in state["retried"] if note.step == "consolidate" for one in note.turn_ids}
+    turns = {one for note in state.get("retried", []) if note.step == "consolidate" for one in note.turn_ids}
     if not turns:
         return []
     return [one for one in index.records.items if one.status == "active" and not turns.isdisjoint(one.source_turn_ids)]
