@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from langgraph_engram.nodes.pending_synthesis import pend_jobs
 from langgraph_engram.nodes.rebase import rebase_boundaries, rebase_events, rebase_records
-from langgraph_engram.nodes.receive import UNFINISHED
+from langgraph_engram.nodes.receive import UNFINISHED, is_cut_off
 from langgraph_engram.nodes.synthesis_jobs import Standing, due_jobs
 from langgraph_engram.schema import Event, Pending, Record, Synthesis
 from langgraph_engram.settings import SynthesisSettings
@@ -32,6 +32,9 @@ class Persist:
         """
         scope = state["request"].scope
         with self.store.committing(scope):
+            pendings = self.store.pendings(scope)
+            if is_done(state, pendings):
+                return {}
             index = self.store.index(scope)
             events = rebase_events(scope.key, index, state["session_id"], state.get("events", []))
             records = rebase_records(state.get("records", []), index, events)
@@ -47,7 +50,7 @@ class Persist:
                     decisions=state.get("decisions", []),
                     pendings=[*state.get("failures", []), *self._due(state, index, events, records, outdated)],
                     changed=changed,
-                    settled=self._settled(state),
+                    settled=settled_by(state, pendings),
                 ),
             )
         return {}
@@ -65,12 +68,21 @@ class Persist:
         jobs = due_jobs(standing, state["session_id"], self.synthesis)
         return [note for one in pend_jobs(state, index, jobs, [UNFINISHED] * len(jobs)) for note in one]
 
-    def _settled(self, state: WriteState) -> list[str]:
-        """Give the pendings that this run puts an end to, its own failures and syntheses aside."""
-        own = [one for one in self.store.pendings(state["request"].scope) if one.run_id == state["run_id"]]
-        done = [one.pending_id for one in [*own, *state.get("retried", [])] if one.step != "synthesize"]
-        failed = {failure.pending_id for failure in state.get("failures", [])}
-        return [one for one in dict.fromkeys(done) if one not in failed]
+
+def is_done(state: WriteState, pendings: Sequence[Pending]) -> bool:
+    """Say whether what a run is about is settled already: by its own commit, or by a retry that took it for dead."""
+    retried = {one.pending_id for one in state.get("retried", []) if one.step != "synthesize"}
+    if state["request"].retry_turn_ids:
+        return bool(retried) and retried.isdisjoint(one.pending_id for one in pendings)
+    return bool(state["turns"]) and not any(one.run_id == state["run_id"] and is_cut_off(one) for one in pendings)
+
+
+def settled_by(state: WriteState, pendings: Sequence[Pending]) -> list[str]:
+    """Give the ids of the pendings that a run puts an end to, its own failures and syntheses aside."""
+    own = [one for one in pendings if one.run_id == state["run_id"]]
+    done = [one.pending_id for one in [*own, *state.get("retried", [])] if one.step != "synthesize"]
+    failed = {failure.pending_id for failure in state.get("failures", [])}
+    return [one for one in dict.fromkeys(done) if one not in failed]
 
 
 def changed_ids(index: ScopeIndex, records: Sequence[Record]) -> set[str]:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
@@ -10,9 +11,11 @@ from langgraph_engram.encoders.hashing import HashingEncoder
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import preset
-from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.prompts.extract_records import ExtractRecords
+from langgraph_engram.rules.model import RULES, RuleModel
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.opening import open_store
+from langgraph_engram.testing import FakeModel
 
 ANA = Scope(user_id="ana")
 
@@ -88,6 +91,37 @@ def test_a_run_that_was_overtaken_keeps_both_runs_turns(store, graph, node, begu
     assert receipt.stored_turns == 2
     texts = [*begun, "The bees gave honey.", "By the way, I ski.", "The bees in the garden hum."]
     check(store.index(ANA), texts)
+    assert store.pendings(ANA) == []
+
+
+TIMES = count(1)
+
+
+def reworded(question):
+    """Answer as the rules do, records in words that are new each time."""
+    answer = RULES[type(question)](question)
+    if not isinstance(question, ExtractRecords):
+        return answer
+    told = [one.model_copy(update={"content": f"{one.content} {'Yes' * next(TIMES)}"}) for one in answer.records]
+    return answer.model_copy(update={"records": told})
+
+
+def test_a_run_that_was_taken_for_dead_doubles_nothing(store):
+    """A retry does the turns of a run that stands still; when that goes on after all, it finds them done."""
+    model = FakeModel([reworded] * 20)
+    graph = build_write_graph(store, model, preset("engram"), InMemorySaver())
+    graph.invoke(request("slow", "I keep bees."), thread("slow"), interrupt_after=["extract"])
+    turns = [turn.turn_id for turn in store.index(ANA).turns.items]
+    again = {"request": {"user_id": "ana", "session_id": "s1", "retry_turn_ids": turns}}
+    graph.invoke(again, thread("retry"), interrupt_after=["extract"])
+    graph.invoke(again, thread("retry too"))
+    kept = store.index(ANA).records.items
+
+    graph.invoke(None, thread("retry"))
+    graph.invoke(None, thread("slow"))
+
+    assert len(kept) == 1
+    assert store.index(ANA).records.items == kept
     assert store.pendings(ANA) == []
 
 
