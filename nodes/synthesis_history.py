@@ -6,6 +6,7 @@ import numpy as np
 
 from langgraph_engram.schema import Record
 from langgraph_engram.settings import SynthesisSettings
+from langgraph_engram.stores.kinds import epoch_seconds
 from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.usage import count_tokens
 
@@ -25,13 +26,11 @@ def history_of(index: ScopeIndex, buffer: Sequence[Record], settings: SynthesisS
     """
     shelf = index.records
     first = min((record.mentioned_at for record in buffer if record.mentioned_at), default=None)
-    inside = {record.record_id for record in buffer}
-    places = [shelf.position(one) for one in inside if one in shelf]
+    places = [shelf.position(record.record_id) for record in buffer if record.record_id in shelf]
     if first is None or not places:
         return []
-    scores = shelf.cosine(shelf.vectors[sorted(places)].mean(axis=0))
-    known: list[int] = np.flatnonzero((shelf.mentioned_at < first.timestamp()) & shelf.active).tolist()
-    earlier = [place for place in known if shelf.items[place].record_id not in inside]
+    scores = shelf.cosine(shelf.vectors[places].mean(axis=0))
+    earlier: list[int] = np.flatnonzero((shelf.mentioned_at < epoch_seconds(first, 0.0)) & shelf.active).tolist()
     ranked = sorted(earlier, key=lambda place: (-float(scores[place]), place))
     seeds = [shelf.items[place] for place in ranked[: settings.seeds]]
     return _expand([shelf.items[place] for place in earlier], seeds, settings.expand_tokens)

@@ -77,7 +77,8 @@ def test_what_is_covered_is_not_told_again(keep, near, event, synthesize):
     assert (asked, len(kept)) == ([], 1)
 
 
-def test_seeds_come_from_history_and_bring_their_whole_event(keep, near, record, event, synthesize):
+@pytest.mark.parametrize("seeds", [1, 15])
+def test_seeds_come_from_history_and_bring_their_whole_event(keep, near, record, event, synthesize, seeds):
     """What is told later, or stands in the buffer itself, is no history; a seed brings its event."""
     day = timedelta(days=1)
     told = near[0].mentioned_at
@@ -90,7 +91,7 @@ def test_seeds_come_from_history_and_bring_their_whole_event(keep, near, record,
     ]  # fmt: skip
     keep(records=[*near, *before], events=[event(0, 0, 1, status="closed")])
 
-    asked, _, (kept,) = synthesize(seeds=1)
+    asked, _, (kept,) = synthesize(seeds=seeds)
 
     assert [one.record_id for one in asked[0].history] == ["seed", "beside"]
     assert kept.seed_event_ids == ["old"]
