@@ -1,4 +1,7 @@
-"""Wire the write graph: receive -> segment -> extract -> ground -> filter -> consolidate -> persist -> synthesize."""
+"""Wire the write graph: receive -> segment -> extract -> ground -> filter -> consolidate -> persist -> synthesize.
+
+A retry goes the same way, and each step does what is pending of it; two steps are there for a retry alone.
+"""
 
 from typing import Literal
 
@@ -8,15 +11,18 @@ from langgraph.graph.state import CompiledStateGraph
 
 from langgraph_engram.model import Model
 from langgraph_engram.nodes.consolidate import Consolidate
+from langgraph_engram.nodes.describe_events import DescribeEvents
 from langgraph_engram.nodes.draft_records import Drafter
 from langgraph_engram.nodes.extract import Extract
 from langgraph_engram.nodes.filter_candidates import FilterCandidates
 from langgraph_engram.nodes.ground import Ground
+from langgraph_engram.nodes.pending_steps import turns_to_describe
 from langgraph_engram.nodes.persist import Persist
 from langgraph_engram.nodes.receive import Receive
 from langgraph_engram.nodes.report_run import report_run
 from langgraph_engram.nodes.segment import Segment
 from langgraph_engram.nodes.synthesize import Synthesize
+from langgraph_engram.nodes.take_up_records import TakeUpRecords
 from langgraph_engram.settings import Settings
 from langgraph_engram.state import WriteInput, WriteState
 from langgraph_engram.stores.store import Store
@@ -39,18 +45,22 @@ def build_write_graph(
     graph = StateGraph(WriteState, input_schema=WriteInput)
     graph.add_node("receive", Receive(store))
     graph.add_node("segment", Segment(store, model, settings.segment))
+    graph.add_node("describe_events", DescribeEvents(store, model, settings.segment))
     graph.add_node("extract", Extract(store, drafter, settings.extract, settings.segment.read_beside))
     graph.add_node("ground", Ground(store, settings.ground))
+    graph.add_node("take_up_records", TakeUpRecords(store))
     graph.add_node("filter_candidates", FilterCandidates(store, settings.update))
     graph.add_node("consolidate", Consolidate(store, model, settings.update))
-    graph.add_node("persist", Persist(store))
+    graph.add_node("persist", Persist(store, settings.synthesis))
     graph.add_node("synthesize", Synthesize(store, model, settings.synthesis))
     graph.add_node("report_run", report_run)
     graph.add_edge(START, "receive")
     graph.add_conditional_edges("receive", after_receive)
-    graph.add_edge("segment", "extract")
+    graph.add_conditional_edges("segment", after_segment)
+    graph.add_edge("describe_events", "extract")
     graph.add_edge("extract", "ground")
-    graph.add_edge("ground", "filter_candidates")
+    graph.add_conditional_edges("ground", after_ground)
+    graph.add_edge("take_up_records", "filter_candidates")
     graph.add_conditional_edges("filter_candidates", after_filter)
     graph.add_edge("consolidate", "persist")
     graph.add_edge("persist", "synthesize")
@@ -60,8 +70,20 @@ def build_write_graph(
 
 
 def after_receive(state: WriteState) -> Literal["segment", "report_run"]:
-    """Go on when there is something new to keep, or a session to close."""
-    return "segment" if state["turns"] or state["request"].close_session else "report_run"
+    """Go on when there is something new to keep, something to do again, or a session to close."""
+    return "segment" if state["turns"] or state.get("retried", []) or state["request"].close_session else "report_run"
+
+
+def after_segment(state: WriteState) -> Literal["describe_events", "extract"]:
+    """Word events again where a retry is to."""
+    return "describe_events" if turns_to_describe(state) else "extract"
+
+
+def after_ground(state: WriteState) -> Literal["take_up_records", "filter_candidates"]:
+    """Take up stored records where a retry is to decide on them."""
+    return (
+        "take_up_records" if any(one.step == "consolidate" for one in state.get("retried", [])) else "filter_candidates"
+    )
 
 
 def after_filter(state: WriteState) -> Literal["consolidate", "persist"]:

@@ -5,18 +5,14 @@ memory.remember(messages, user_id="ana", session_id="s1")
 memory.recall("Where did I camp?", user_id="ana").answer
 """
 
-import logging
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
-from threading import Lock
 from types import TracebackType
 from typing import Self
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
-from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from pydantic import BaseModel
@@ -24,6 +20,7 @@ from pydantic import BaseModel
 from langgraph_engram.configuration import choose, choose_model, open_checkpointer
 from langgraph_engram.encoder import Encoder
 from langgraph_engram.encoders.opening import open_encoder
+from langgraph_engram.errors import StoreError
 from langgraph_engram.formats.conversation import Session
 from langgraph_engram.formats.messages import to_messages
 from langgraph_engram.graphs.read import ReadGraph, build_read_graph
@@ -31,16 +28,15 @@ from langgraph_engram.graphs.write import WriteGraph, build_write_graph
 from langgraph_engram.inspection import Kind, show, status
 from langgraph_engram.model import Model
 from langgraph_engram.receipts import add_receipts
-from langgraph_engram.requests import make_scope, recall_request, remember_request, retry_request
+from langgraph_engram.requests import make_scope, recall_request, remember_request, to_sessions
 from langgraph_engram.results import Receipt, Recollection, Status
 from langgraph_engram.rules.model import RuleModel
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import ChatSettings, Settings
-from langgraph_engram.state import RememberRequest, WriteInput
 from langgraph_engram.stores.opening import open_store
 from langgraph_engram.twins import in_thread
+from langgraph_engram.write_runs import WriteRuns, thread_of
 
-LOG = logging.getLogger(__name__)
 Progress = Callable[[str, int, int], None]
 
 
@@ -88,9 +84,10 @@ class Memory:
         quick = RuleModel()
         self.write_graph: WriteGraph = build_write_graph(self.store, self.model, self.settings)
         self.read_graph: ReadGraph = build_read_graph(self.store, self.model, quick, self.settings)
-        self._writing = build_write_graph(self.store, self.model, self.settings, self._checkpointer)
+        writing = build_write_graph(self.store, self.model, self.settings, self._checkpointer)
+        self._runs = WriteRuns(self.store, writing)
         self._reading = build_read_graph(self.store, self.model, quick, self.settings, self._checkpointer)
-        self._locks: defaultdict[str, Lock] = defaultdict(Lock)
+        self._closed = False
 
     def remember(
         self,
@@ -116,8 +113,10 @@ class Memory:
             InvalidInput: Nothing is stored.
             StoreError: The store cannot write.
         """
-        scope = make_scope(user_id, tenant, agent_id)
-        return self._write(remember_request(scope, to_messages(messages), session_id, close_session=close_session))
+        scope = self._scope(user_id, tenant, agent_id)
+        return self._runs.remember(
+            remember_request(scope, to_messages(messages), session_id, close_session=close_session)
+        )
 
     def remember_sessions(
         self,
@@ -137,13 +136,13 @@ class Memory:
         Returns:
             The sum of the sessions' receipts.
         """
-        scope = make_scope(user_id, tenant, agent_id)
+        scope = self._scope(user_id, tenant, agent_id)
         receipts: list[Receipt] = []
-        for place, session in enumerate(sessions):
+        for place, session in enumerate(to_sessions(sessions)):
             if progress:
                 progress(f"remembering {session.session_id or place + 1}", place, len(sessions))
             receipts.append(
-                self._write(remember_request(scope, session.messages, session.session_id, close_session=True))
+                self._runs.remember(remember_request(scope, session.messages, session.session_id, close_session=True))
             )
         if progress:
             progress("remembered", len(sessions), len(sessions))
@@ -151,16 +150,7 @@ class Memory:
 
     def retry(self, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> Receipt:
         """Do again what is pending, and only that: a run that was cut off goes on where it was."""
-        scope = make_scope(user_id, tenant, agent_id)
-        runs = dict.fromkeys(one.run_id for one in self.store.pendings(scope))
-        cut_off = [run_id for run_id in runs if self._writing.get_state(_thread(run_id)).next]
-        receipts = [self._run(scope, None, run_id) for run_id in cut_off]
-        left: dict[str, list[str]] = {}
-        for one in self.store.pendings(scope):
-            if one.run_id not in cut_off:
-                left.setdefault(one.session_id, []).extend(one.turn_ids)
-        receipts += [self._write(retry_request(scope, session_id, turn_ids)) for session_id, turn_ids in left.items()]
-        return add_receipts(receipts)
+        return self._runs.retry(self._scope(user_id, tenant, agent_id))
 
     def search(
         self,
@@ -182,7 +172,7 @@ class Memory:
         Returns:
             Evidence, best first, within the budget; no answer.
         """
-        request = recall_request(query, make_scope(user_id, tenant, agent_id), "search", budget, now)
+        request = recall_request(query, self._scope(user_id, tenant, agent_id), "search", budget, now)
         found: Recollection = self.read_graph.invoke({"request": request})["recollection"]
         return found
 
@@ -204,21 +194,21 @@ class Memory:
         Raises:
             ModelUnavailable: The model gave no answer; nothing was found to be absent.
         """
-        request = recall_request(query, make_scope(user_id, tenant, agent_id), "recall", budget, now)
-        state = self._reading.invoke({"request": request}, _thread(request.run_id), durability="async")
+        request = recall_request(query, self._scope(user_id, tenant, agent_id), "recall", budget, now)
+        state = self._reading.invoke({"request": request}, thread_of(request.run_id), durability="async")
         told: Recollection = state["recollection"]
         return told
 
     def status(self, user_id: str, *, tenant: str = "default", agent_id: str | None = None) -> Status:
         """Count what is kept for a user, and list what is left to do."""
-        scope = make_scope(user_id, tenant, agent_id)
+        scope = self._scope(user_id, tenant, agent_id)
         return status(self.store, scope, self.location, self.settings.preset, self.model.name)
 
     def show(
         self, kind: Kind, user_id: str, *, tenant: str = "default", agent_id: str | None = None
     ) -> Sequence[BaseModel]:
         """Give everything of one kind that is kept for a user, in order of time."""
-        return show(self.store, make_scope(user_id, tenant, agent_id), kind)
+        return show(self.store, self._scope(user_id, tenant, agent_id), kind)
 
     aremember = in_thread(remember)
     aremember_sessions = in_thread(remember_sessions)
@@ -228,6 +218,7 @@ class Memory:
 
     def close(self) -> None:
         """Let go of the store and the checkpoints. Closing twice is harmless."""
+        self._closed = True
         self.store.close()
         if isinstance(self._owned, SqliteSaver):
             self._owned.conn.close()
@@ -242,17 +233,9 @@ class Memory:
         """Close."""
         self.close()
 
-    def _write(self, request: RememberRequest) -> Receipt:
-        return self._run(request.scope, {"request": request}, request.run_id)
-
-    def _run(self, scope: Scope, given: WriteInput | None, run_id: str) -> Receipt:
-        with self._locks[scope.key]:
-            state = self._writing.invoke(given, _thread(run_id), durability="sync")
-        receipt: Receipt = state["receipt"]
-        if receipt.pending:
-            LOG.warning("%d turns are stored but not finished: see status(), then retry()", receipt.pending)
-        return receipt
-
-
-def _thread(run_id: str) -> RunnableConfig:
-    return {"configurable": {"thread_id": run_id}}
+    def _scope(self, user_id: str, tenant: str, agent_id: str | None) -> Scope:
+        """Say whose memory it is; the way into every method, and shut once the memory is closed."""
+        scope = make_scope(user_id, tenant, agent_id)
+        if self._closed:
+            raise StoreError(f"the memory at {self.location!r} is closed: open it again")
+        return scope

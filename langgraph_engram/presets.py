@@ -67,7 +67,7 @@ PRESETS: dict[str, Settings] = {
         extract=ExtractSettings(strategy="dual", shared_calls=False),
         ground=PAPER_ONLY,
         update=UpdateSettings(enabled=False),
-        synthesis=SynthesisSettings(expand_tokens=100_000),
+        synthesis=SynthesisSettings(by_window=True, expand_tokens=100_000, buffer_tokens=100_000),
         retrieve=RetrieveSettings(
             routes=["dense", "synthesis"], fusion="concatenate", top_k=60, neighbours=[], own_voice=False
         ),

@@ -136,9 +136,9 @@ class Record(Frozen):
     session_id: str
     event_id: str
     seq: int = Field(ge=0)
-    """The place of its first source turn in the session."""
+    """The place in the session of the last turn that it cites."""
     part: int = Field(default=0, ge=0)
-    """Its place among the records of the same turn."""
+    """Its place among the records of the same answer."""
     source_turn_ids: list[str]
     status: RecordStatus = "active"
     reject_reason: str = ""

@@ -99,11 +99,17 @@ class SynthesisSettings(Group):
     enabled: bool = True
     window_seconds: int = Field(3600, ge=1)
     """The buffered span that triggers a synthesis."""
+    by_window: bool = False
+    """Whether each full window of time is a synthesis of its own, as in the paper; else a buffer is told together."""
     at_session_close: bool = True
     seeds: int = Field(15, ge=1)
     """K, seed records from history."""
     expand_tokens: int = Field(1500, ge=0)
     """Tokens of history shown beside the buffer; the paper sets no limit."""
+    buffer_tokens: int = Field(4000, ge=50)
+    """Tokens of buffer told in one synthesis; what holds more is told in several. The paper sets no limit."""
+    most_words: int = Field(350, ge=20)
+    """Words that a synthesis is asked to keep to; one that runs on is cut at twice as many."""
 
 
 class RetrieveSettings(Group):

@@ -88,15 +88,6 @@ class RecallRequest(Frozen):
         return Scope(tenant=self.tenant, user_id=self.user_id, agent_id=self.agent_id)
 
 
-class Cut(Frozen):
-    """A place where a new event may begin: before turn `at` of the run's turns."""
-
-    at: int
-    coupling: float | None = None
-    p_eb: float | None = None
-    transition: str = ""
-
-
 class Pair(Frozen):
     """Two records that resemble one another."""
 
@@ -122,15 +113,19 @@ class WriteState(TypedDict, total=False):
     session_id: str
     """Set by `receive`."""
     turns: list[Turn]
-    """Set by `receive`: the turns of this run that were not known."""
+    """Set by `receive`: the turns of this run that were not known, or that are taken up again."""
     known_turns: int
     """Set by `receive`."""
+    retried: list[Pending]
+    """Set by `receive`: what was pending and is done now. Empty but for a retry; each step does its own part of it."""
     events: list[Event]
-    """Set by `segment`: events opened, continued or closed by this run."""
+    """Set by `segment`: events opened, continued or closed by this run; `describe_events` words them again."""
     boundaries: list[Boundary]
-    """Set by `segment`."""
+    """Set by `segment`, and by `describe_events`."""
     records: list[Record]
-    """Set by `extract`, judged by `ground`, changed by `consolidate`: this run's records."""
+    """Set by `extract`, judged by `ground`, added to by `take_up_records`, changed by `consolidate`: this run's."""
+    taken_up: list[str]
+    """Set by `take_up_records`: ids of those of `records` that were stored before."""
     pairs: list[Pair]
     """Set by `filter_candidates`."""
     changed: list[Record]
@@ -144,7 +139,7 @@ class WriteState(TypedDict, total=False):
     usage: Annotated[list[UsageEntry], operator.add]
     """Added to by every step."""
     receipt: Receipt
-    """Set by `persist`, completed by `synthesize`."""
+    """Set by `report_run`."""
 
 
 class ReadInput(TypedDict):
@@ -175,7 +170,8 @@ class ReadState(TypedDict, total=False):
     evidence: list[Evidence]
     """Set by `light_retrieve`: what this round found, best first, within the budget."""
     pool: list[Evidence]
-    """Set by `light_retrieve`, grown by `backtrack`: everything found so far that was kept, without repeats."""
+    """Set by `parse_intent`, grown by `judge_sufficiency` and `backtrack`: everything found so far that was kept,
+    without repeats."""
     notes: list[str]
     """Set by `light_retrieve`."""
     sufficient: bool

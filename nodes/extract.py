@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from langgraph_engram.nodes.build_records import RecordBuilder, join_repeats, with_sources
 from langgraph_engram.nodes.draft_records import Drafter, Drafts
-from langgraph_engram.nodes.name_events import named_boundaries, named_events
+from langgraph_engram.nodes.name_events import boundaries_to_name, named_boundaries, named_events
 from langgraph_engram.nodes.packs import pack_events
+from langgraph_engram.nodes.pending_steps import turns_to_draw, without_doubles
 from langgraph_engram.nodes.receive import pend
-from langgraph_engram.schema import Pending, Record, Turn
+from langgraph_engram.schema import Pending, Record
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.scope_index import ScopeIndex
@@ -29,7 +30,7 @@ class Extract:
         """Return this run's records, each with its sources among the core turns it was drawn from."""
         scope = state["request"].scope
         index = self.store.index(scope)
-        packs = pack_events(index, state["events"], self._undrawn(state), self.settings, self.context_turns)
+        packs = pack_events(index, state["events"], turns_to_draw(state), self.settings, self.context_turns)
         found, spent = self.drafter.draw([pack for pack in packs if pack.says_something])
         builder = RecordBuilder(scope.key, self.settings.max_records_per_call)
         records = [
@@ -38,19 +39,11 @@ class Extract:
         notes = {event_id: note for one in found for event_id, note in one.notes.items()}
         return {
             "events": named_events(state["events"], notes),
-            "boundaries": named_boundaries(state["boundaries"], notes),
-            "records": beside_stored(join_repeats(records), index),
+            "boundaries": named_boundaries(boundaries_to_name(state["boundaries"], notes, index), notes),
+            "records": beside_stored(without_doubles(state, join_repeats(records), index), index),
             "failures": _failures(state["run_id"], found),
             "usage": [spent],
         }
-
-    def _undrawn(self, state: WriteState) -> list[Turn]:
-        """Give the turns to draw from: all of a run's, but of a retry only those whose records are what is pending."""
-        if not state["request"].retry_turn_ids:
-            return state["turns"]
-        others = [one for one in self.store.pendings(state["request"].scope) if one.run_id != state["run_id"]]
-        wanted = {turn_id for one in others if one.step != "synthesize" for turn_id in one.turn_ids}
-        return [turn for turn in state["turns"] if turn.turn_id in wanted]
 
 
 def beside_stored(records: Sequence[Record], index: ScopeIndex) -> list[Record]:

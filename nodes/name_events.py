@@ -5,11 +5,21 @@ from collections.abc import Mapping, Sequence
 from langgraph_engram.nodes.build_events import sum_up
 from langgraph_engram.prompts.extract_events import EventNote
 from langgraph_engram.schema import Boundary, Event
+from langgraph_engram.stores.scope_index import ScopeIndex
 
 
 def named_events(events: Sequence[Event], notes: Mapping[str, EventNote]) -> list[Event]:
     """Give events with the topics noted of them; a topic is not noted twice."""
     return [_named(event, notes[event.event_id]) if event.event_id in notes else event for event in events]
+
+
+def boundaries_to_name(
+    boundaries: Sequence[Boundary], notes: Mapping[str, EventNote], index: ScopeIndex
+) -> list[Boundary]:
+    """Give a run's boundaries, and the stored ones that lead to events which only a retry has notes of."""
+    own = {boundary.to_event_id for boundary in boundaries}
+    stored = (one for one in index.boundaries.items if one.to_event_id in notes and one.to_event_id not in own)
+    return [*boundaries, *stored] if notes.keys() - own else list(boundaries)
 
 
 def named_boundaries(boundaries: Sequence[Boundary], notes: Mapping[str, EventNote]) -> list[Boundary]:

@@ -1,9 +1,17 @@
-"""Write a run's results in one idempotent commit: what is new first, then what it marks (DESIGN, step 7)."""
+"""Write a run's results in one idempotent commit: what is new first, then what it marks (DESIGN, step 7).
 
-from collections.abc import Collection
+What the run has done is settled by the same commit; where a synthesis is due now, that is what it leaves pending.
+"""
+
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from langgraph_engram.schema import Synthesis
+from langgraph_engram.nodes.pending_synthesis import pend_jobs
+from langgraph_engram.nodes.rebase import rebase_boundaries, rebase_events, rebase_records
+from langgraph_engram.nodes.receive import UNFINISHED, is_cut_off
+from langgraph_engram.nodes.synthesis_jobs import Standing, due_jobs
+from langgraph_engram.schema import Event, Pending, Record, Synthesis
+from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.stores.store import Changes, Store
@@ -14,33 +22,73 @@ class Persist:
     """Commit events, boundaries, records and decisions; settle the run. Reads everything before it."""
 
     store: Store
+    synthesis: SynthesisSettings
 
     def __call__(self, state: WriteState) -> WriteState:
-        """Write the run's results, what could not be done, and mark syntheses that changes make stale."""
+        """Write the run's results, what could not be done, and mark syntheses that changes make stale.
+
+        Other runs may have written since this one began: what it cut is put on what stands now, and no run can write
+        between the reading and the commit.
+        """
         scope = state["request"].scope
-        changed = state.get("changed", [])
-        settled = self._settled(state)
-        self.store.commit(
-            scope,
-            Changes(
-                events=state.get("events", []),
-                boundaries=state.get("boundaries", []),
-                records=state.get("records", []),
-                syntheses=stale(self.store.index(scope), {record.record_id for record in changed}),
-                decisions=state.get("decisions", []),
-                pendings=state.get("failures", []),
-                changed=changed,
-                settled=settled,
-            ),
-        )
+        with self.store.committing(scope):
+            pendings = self.store.pendings(scope)
+            if is_done(state, pendings):
+                return {}
+            index = self.store.index(scope)
+            events = rebase_events(scope.key, index, state["session_id"], state.get("events", []))
+            records = rebase_records(state.get("records", []), index, events)
+            changed = state.get("changed", [])
+            outdated = stale(index, changed_ids(index, [*records, *changed]))
+            self.store.commit(
+                scope,
+                Changes(
+                    events=events,
+                    boundaries=rebase_boundaries(state.get("boundaries", []), index, events),
+                    records=records,
+                    syntheses=outdated,
+                    decisions=state.get("decisions", []),
+                    pendings=[*state.get("failures", []), *self._due(state, index, events, records, outdated)],
+                    changed=changed,
+                    settled=settled_by(state, pendings),
+                ),
+            )
         return {}
 
-    def _settled(self, state: WriteState) -> list[str]:
-        """Give the pendings this run puts an end to: all whose turns it has done, its own failures aside."""
-        done = {*state["request"].retry_turn_ids, *(turn.turn_id for turn in state["turns"])}
-        failed = {failure.pending_id for failure in state.get("failures", [])}
-        pendings = self.store.pendings(state["request"].scope)
-        return [one.pending_id for one in pendings if done.issuperset(one.turn_ids) and one.pending_id not in failed]
+    def _due(
+        self,
+        state: WriteState,
+        index: ScopeIndex,
+        events: Sequence[Event],
+        records: Sequence[Record],
+        outdated: Sequence[Synthesis],
+    ) -> list[Pending]:
+        """Note the syntheses that are due once this is written, so that a run that ends here is not the end of them."""
+        standing = Standing(index, events, [*records, *state.get("changed", [])], outdated)
+        jobs = due_jobs(standing, state["session_id"], self.synthesis)
+        return [note for one in pend_jobs(state, index, jobs, [UNFINISHED] * len(jobs)) for note in one]
+
+
+def is_done(state: WriteState, pendings: Sequence[Pending]) -> bool:
+    """Say whether what a run is about is settled already: by its own commit, or by a retry that took it for dead."""
+    retried = {one.pending_id for one in state.get("retried", []) if one.step != "synthesize"}
+    if state["request"].retry_turn_ids:
+        return bool(retried) and retried.isdisjoint(one.pending_id for one in pendings)
+    return bool(state["turns"]) and not any(one.run_id == state["run_id"] and is_cut_off(one) for one in pendings)
+
+
+def settled_by(state: WriteState, pendings: Sequence[Pending]) -> list[str]:
+    """Give the ids of the pendings that a run puts an end to, its own failures and syntheses aside."""
+    own = [one for one in pendings if one.run_id == state["run_id"]]
+    done = [one.pending_id for one in [*own, *state.get("retried", [])] if one.step != "synthesize"]
+    failed = {failure.pending_id for failure in state.get("failures", [])}
+    return [one for one in dict.fromkeys(done) if one not in failed]
+
+
+def changed_ids(index: ScopeIndex, records: Sequence[Record]) -> set[str]:
+    """Give the ids of stored records that are written with another status."""
+    stored = {record.record_id: index.records.get(record.record_id) for record in records}
+    return {one.record_id for one in records if (old := stored[one.record_id]) and old.status != one.status}
 
 
 def stale(index: ScopeIndex, changed: Collection[str]) -> list[Synthesis]:

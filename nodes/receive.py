@@ -1,8 +1,10 @@
 """Take what a caller sends, keep the turns that are new, and store them before any model is asked (DESIGN, step 1).
 
-From here nothing said can be lost: the run stands in the store as pending until `persist` settles it.
+From here nothing said can be lost: the run stands in the store as pending until its results are written. What is
+stored is read and added to as one, so that two runs in one session at once give each turn a place of its own.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -30,32 +32,37 @@ class Receive:
     store: Store
 
     def __call__(self, state: WriteState) -> WriteState:
-        """Return the turns of this run that were not known, each with its id and its place."""
+        """Return the turns of this run that were not known, each with its id and its place; or those of a retry."""
         request = RememberRequest.model_validate(state["request"])
         run_id = request.run_id or str(uuid4())
         session_id = request.session_id or name_session(request)
-        index = self.store.index(request.scope)
-        begun = stored_turns(index, request.retry_turn_ids or self._begun(request.scope, run_id, session_id))
-        fresh = [] if request.retry_turn_ids else new_turns(request, session_id, index)
-        turns = [*begun, *fresh]
-        known = 0 if request.retry_turn_ids else len(request.messages) - len(turns)
-        if turns:
-            pending = pend(run_id, turns, "segment", UNFINISHED)
-            self.store.commit(request.scope, Changes(turns=turns, pendings=[pending]))
-        return {
-            **clean_slate(),
-            "request": request,
-            "run_id": run_id,
-            "session_id": session_id,
-            "turns": turns,
-            "known_turns": known,
-        }
+        taken: WriteState = (
+            self._retry(request, session_id) if request.retry_turn_ids else self._new(request, run_id, session_id)
+        )
+        return {**clean_slate(), "request": request, "run_id": run_id, "session_id": session_id, **taken}
+
+    def _new(self, request: RememberRequest, run_id: str, session_id: str) -> WriteState:
+        with self.store.committing(request.scope):
+            index = self.store.index(request.scope)
+            begun = stored_turns(index, self._begun(request.scope, run_id, session_id))
+            turns = [*begun, *new_turns(request, session_id, index)]
+            if turns:
+                pending = pend(run_id, turns, "segment", UNFINISHED)
+                self.store.commit(request.scope, Changes(turns=turns, pendings=[pending]))
+        return {"turns": turns, "known_turns": len(request.messages) - len(turns)}
+
+    def _retry(self, request: RememberRequest, session_id: str) -> WriteState:
+        """Take up stored turns of a session, and what is pending of them. The pendings stand until they are done."""
+        wanted = set(request.retry_turn_ids)
+        pendings = [one for one in self.store.pendings(request.scope) if wanted.issuperset(one.turn_ids)]
+        found = stored_turns(self.store.index(request.scope), request.retry_turn_ids)
+        turns = [turn for turn in found if turn.session_id == session_id]
+        return {"turns": turns, "known_turns": 0, "retried": pendings}
 
     def _begun(self, scope: Scope, run_id: str, session_id: str) -> list[str]:
         """Give the turns that this run has stored already: it was cut off just after, and goes on."""
-        mine = (run_id, session_id, "segment")
-        pendings = self.store.pendings(scope)
-        return [one for note in pendings if (note.run_id, note.session_id, note.step) == mine for one in note.turn_ids]
+        mine = [one for one in self.store.pendings(scope) if (one.run_id, one.session_id) == (run_id, session_id)]
+        return [turn_id for one in mine if is_cut_off(one) for turn_id in one.turn_ids]
 
 
 def clean_slate() -> WriteState:
@@ -64,6 +71,8 @@ def clean_slate() -> WriteState:
         "events": [],
         "boundaries": [],
         "records": [],
+        "retried": [],
+        "taken_up": [],
         "pairs": [],
         "changed": [],
         "decisions": [],
@@ -87,6 +96,11 @@ def pend(run_id: str, turns: Sequence[Turn], step: str, reason: str) -> Pending:
     )
 
 
+def is_cut_off(pending: Pending) -> bool:
+    """Say whether a pending is of a run that wrote no results: not one step of it is done."""
+    return pending.step == "segment" and pending.reason == UNFINISHED
+
+
 def name_session(request: RememberRequest) -> str:
     """Name the session of a call that names none: by its content, so that the same call is known again."""
     said = [(message.role, message.speaker, message.text, message.external_id) for message in request.messages]
@@ -104,8 +118,11 @@ def new_turns(request: RememberRequest, session_id: str, index: ScopeIndex) -> l
 
     The call's turns are aligned with the stored end of the session by their longest overlap, and what follows is new:
     a whole history or only its newest message may be sent. A turn with an `external_id` is known by it wherever it is.
+    Messages from further back are known where each was said at a moment that only one stored turn has.
     """
     stored = index.session_turns(session_id)
+    if is_part_of(stored, request.messages):
+        return []
     following = request.messages[overlap(stored, request.messages, _same) :]
     fresh = [one for one in _named_once(following) if not _is_known(one, request.scope, session_id, index)]
     start = stored[-1].seq + 1 if stored else 0
@@ -119,6 +136,14 @@ def overlap(stored: Sequence[Kept], sent: Sequence[Sent], same: Callable[[Kept, 
         if all(same(one, other) for one, other in zip(stored[-length:], sent, strict=False)):
             return length
     return 0
+
+
+def is_part_of(stored: Sequence[Turn], sent: Sequence[Message]) -> bool:
+    """Say whether all that is sent stands in a stored session, in its order, at moments that are told apart."""
+    shared = Counter(turn.said_at for turn in stored)
+    places = {(_said(turn), turn.said_at): turn.seq for turn in stored if shared[turn.said_at] == 1}
+    found = [places.get((_said(message), message.said_at), -1) for message in sent]
+    return -1 not in found and found == sorted(set(found))
 
 
 def _same(turn: Turn, message: Message) -> bool:

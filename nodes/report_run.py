@@ -7,7 +7,8 @@ from langgraph_engram.usage import total
 
 def report_run(state: WriteState) -> WriteState:
     """Count what the run stored, kept out, left undone and cost. Reads everything; sets `receipt`."""
-    records = state.get("records", [])
+    taken_up = set(state.get("taken_up", []))
+    records = [record for record in state.get("records", []) if record.record_id not in taken_up]
     pending = {turn_id for failure in state.get("failures", []) for turn_id in failure.turn_ids}
     receipt = Receipt(
         run_id=state["run_id"],

@@ -1,144 +1,119 @@
 """Tell what was remembered as a narrative across events (StructMem section 3.3; DESIGN, step 8).
 
-The buffer is what no synthesis covers yet, so that there is no counter to lose: coverage is the watermark. Seeds come
-from history only, and each is expanded to its whole event. A stale synthesis is written anew.
+What is due stands in `synthesis_jobs`, what it goes back to in `synthesis_history`. No right to commit is held while
+the model writes: what changed meanwhile is looked at before the texts are stored.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
-import numpy as np
-
+from langgraph_engram.language.sentences import split_sentences
 from langgraph_engram.model import Asked, Model, entry_of
-from langgraph_engram.nodes.receive import pend
+from langgraph_engram.nodes.pending_synthesis import pend_jobs, turns_of
+from langgraph_engram.nodes.synthesis_history import history_of
+from langgraph_engram.nodes.synthesis_jobs import Job, Standing, due_jobs
 from langgraph_engram.prompts.write_synthesis import WriteSynthesis
 from langgraph_engram.schema import Pending, Record, Synthesis, make_id
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.stores.store import Changes, Store
-from langgraph_engram.usage import count_tokens
+
+EMPTY = "the model wrote an empty text"
 
 
 @dataclass(frozen=True)
 class Synthesize:
-    """Write syntheses. Reads `request`, `session_id`; sets `synthesis_ids`, adds to `failures`."""
+    """Write syntheses. Reads `request`, `session_id`, `retried`; sets `synthesis_ids`, adds to `failures`."""
 
     store: Store
     model: Model
     settings: SynthesisSettings
 
     def __call__(self, state: WriteState) -> WriteState:
-        """Store a synthesis of the buffer when it is due, and new ones in place of those that are stale."""
+        """Store the syntheses that are due, new ones in place of those that are stale, and settle them."""
         scope = state["request"].scope
         index = self.store.index(scope)
-        if not self.settings.enabled:
-            return {"synthesis_ids": []}
-        buffer = uncovered(index, state["session_id"])
-        due = self._is_due(buffer, session_closed=is_closed(index, state["session_id"]))
-        jobs = [(covered(index, one), one.synthesis_id) for one in index.syntheses.items if one.status == "stale"]
-        jobs = [(records, one) for records, one in jobs if records] + ([(buffer, "")] if due else [])
-        if not jobs:
-            return {"synthesis_ids": []}
-        histories = [self._history(index, records) for records, _ in jobs]
-        asked = self.model.ask_all(
-            [WriteSynthesis(tuple(one), tuple(past)) for (one, _), past in zip(jobs, histories, strict=True)]
-        )
-        written = [
-            _synthesis(scope.key, records, past, one.answer, synthesis_id)
-            for (records, synthesis_id), past, one in zip(jobs, histories, asked, strict=True)
-            if one.answer
+        jobs = due_jobs(Standing(index), state["session_id"], self.settings)
+        histories = [history_of(index, job.records, self.settings) for job in jobs]
+        questions = [WriteSynthesis(job.records, tuple(past)) for job, past in zip(jobs, histories, strict=True)]
+        asked = self.model.ask_all(questions) if questions else []
+        texts = [bounded(one.answer or "", 2 * self.settings.most_words) for one in asked]
+        told = [
+            (job, _synthesis(scope.key, job, past, text))
+            for job, past, text in zip(jobs, histories, texts, strict=True)
+            if text
         ]
-        failures = self._failures(state, asked)
-        self.store.commit(scope, Changes(syntheses=written, pendings=failures))
-        ids = [one.synthesis_id for one in written]
-        return {"synthesis_ids": ids, "failures": failures, "usage": [entry_of("synthesize", asked)]}
+        reasons = ["" if text else _reason(one) for text, one in zip(texts, asked, strict=True)]
+        failures = [note for notes in pend_jobs(state, index, jobs, reasons) for note in notes]
+        self._commit(state, told, failures)
+        update: WriteState = {"synthesis_ids": [one.synthesis_id for _, one in told], "failures": failures}
+        return {**update, "usage": [entry_of("synthesize", asked)]} if asked else update
 
-    def _is_due(self, buffer: Sequence[Record], *, session_closed: bool) -> bool:
-        if not buffer:
-            return False
-        times = [record.mentioned_at for record in buffer if record.mentioned_at]
-        span = (max(times) - min(times)).total_seconds() if times else 0.0
-        return (session_closed and self.settings.at_session_close) or span > self.settings.window_seconds
+    def _commit(self, state: WriteState, told: Sequence[tuple[Job, Synthesis]], failures: Sequence[Pending]) -> None:
+        scope = state["request"].scope
+        with self.store.committing(scope):
+            index = self.store.index(scope)
+            settled = self._settled(state, index, failures, [job for job, _ in told])
+            kept = [as_it_stands(job, one, index) for job, one in told if not told_meanwhile(one, index)]
+            if kept or failures or settled:
+                self.store.commit(scope, Changes(syntheses=kept, pendings=failures, settled=settled))
 
-    def _history(self, index: ScopeIndex, buffer: Sequence[Record]) -> list[Record]:
-        """Give the whole events of the seeds: the records before the buffer that are closest to it."""
-        shelf = index.records
-        vectors = shelf.vectors[[shelf.position(record.record_id) for record in buffer]]
-        centre = vectors.mean(axis=0)
-        first = min((record.mentioned_at for record in buffer if record.mentioned_at), default=None)
-        inside = {record.record_id for record in buffer}
-        scores = shelf.cosine(centre)
-        order = [
-            shelf.items[place]
-            for place in np.argsort(-scores, kind="stable")
-            if shelf.active[place] and shelf.items[place].record_id not in inside and _before(shelf.items[place], first)
-        ]
-        return _expand(index, order[: self.settings.seeds], inside, self.settings.expand_tokens)
-
-    def _failures(self, state: WriteState, asked: Sequence[Asked[str]]) -> list[Pending]:
+    def _settled(
+        self, state: WriteState, index: ScopeIndex, failures: Sequence[Pending], done: Sequence[Job]
+    ) -> list[str]:
+        """Give the pendings of syntheses that this run, a retry, or a synthesis written now puts an end to."""
+        written = {turn.turn_id for job in done for turn in turns_of(index, job)}
+        mine = {one.pending_id for one in state.get("retried", [])}
+        failed = {one.pending_id for one in failures}
         return [
-            pend(state["run_id"], state["turns"], "synthesize", one.failure.reason)
-            for one in asked
-            if one.failure and state["turns"]
+            one.pending_id
+            for one in self.store.pendings(state["request"].scope)
+            if one.step == "synthesize"
+            and one.pending_id not in failed
+            and (one.run_id == state["run_id"] or one.pending_id in mine or written.issuperset(one.turn_ids))
         ]
 
 
-def is_closed(index: ScopeIndex, session_id: str) -> bool:
-    """Say whether a session was closed: its last event is, by this run or, when this one is a retry, by an earlier."""
-    events = index.session_events(session_id)
-    return bool(events) and events[-1].status == "closed"
+def bounded(text: str, most: int) -> str:
+    """Give a text without its end where it runs on: whole sentences of at most `most` words; empty stays empty."""
+    if len(text.split()) <= most:
+        return text.strip()
+    kept: list[str] = []
+    for sentence in split_sentences(text):
+        if len(" ".join([*kept, sentence]).split()) > most:
+            break
+        kept.append(sentence)
+    return " ".join(kept)
 
 
-def uncovered(index: ScopeIndex, session_id: str) -> list[Record]:
-    """Give a session's active records that no synthesis covers, in order of time."""
-    done = {one for synthesis in index.syntheses.items for one in synthesis.covered_record_ids}
-    found = [one for one in index.records.items if one.session_id == session_id and one.status == "active"]
-    return sorted((one for one in found if one.record_id not in done), key=lambda one: (one.seq, one.part))
+def told_meanwhile(synthesis: Synthesis, index: ScopeIndex) -> bool:
+    """Say whether another run has told all that a new synthesis covers."""
+    others = [one for one in index.syntheses.items if one.synthesis_id != synthesis.synthesis_id]
+    covered = {record_id for one in others for record_id in one.covered_record_ids}
+    return synthesis.synthesis_id not in index.syntheses and covered.issuperset(synthesis.covered_record_ids)
 
 
-def covered(index: ScopeIndex, synthesis: Synthesis) -> list[Record]:
-    """Give the records that a synthesis covers as they stand now, those that were replaced by what replaced them."""
-    found: dict[str, Record] = {}
-    for one in synthesis.covered_record_ids:
-        record = index.records.get(one)
-        while record and record.superseded_by and record.superseded_by in index.records:
-            record = index.records.get(record.superseded_by)
-        if record and record.status == "active":
-            found[record.record_id] = record
-    return sorted(found.values(), key=lambda one: (one.session_id, one.seq, one.part))
+def as_it_stands(job: Job, synthesis: Synthesis, index: ScopeIndex) -> Synthesis:
+    """Give a synthesis as stale if a record that it tells has changed since it was asked for."""
+    now = [index.records.get(record.record_id) for record in job.records]
+    unchanged = all(record and record.status == "active" for record in now)
+    return synthesis if unchanged else synthesis.model_copy(update={"status": "stale"})
 
 
-def _expand(index: ScopeIndex, seeds: Sequence[Record], inside: set[str], room: int) -> list[Record]:
-    chosen: list[Record] = []
-    events: set[str] = set()
-    for seed in seeds:
-        if seed.event_id in events:
-            continue
-        events.add(seed.event_id)
-        whole = [one for one in index.records.items if one.event_id == seed.event_id and one.status == "active"]
-        size = sum(count_tokens(one.content) for one in whole)
-        if size <= room:
-            chosen.extend(one for one in whole if one.record_id not in inside)
-            room -= size
-    return sorted(chosen, key=lambda one: (str(one.mentioned_at), one.session_id, one.seq, one.part))
+def _reason(asked: Asked[str]) -> str:
+    return asked.failure.reason if asked.failure else EMPTY
 
 
-def _before(record: Record, moment: datetime | None) -> bool:
-    return moment is None or record.mentioned_at is None or record.mentioned_at < moment
-
-
-def _synthesis(
-    scope_key: str, records: Sequence[Record], past: Sequence[Record], text: str, synthesis_id: str
-) -> Synthesis:
-    times = [record.mentioned_at for record in records if record.mentioned_at]
-    ids = [record.record_id for record in records]
+def _synthesis(scope_key: str, job: Job, past: Sequence[Record], text: str) -> Synthesis:
+    times = [record.mentioned_at for record in job.records if record.mentioned_at]
+    ids = [record.record_id for record in job.records]
+    before = job.synthesis
     return Synthesis(
-        synthesis_id=synthesis_id or make_id(scope_key, "synthesis", *ids),
+        synthesis_id=before.synthesis_id if before else make_id(scope_key, "synthesis", *ids),
         text=text,
         window_start=min(times, default=None),
         window_end=max(times, default=None),
-        covered_record_ids=ids,
+        covered_record_ids=list(dict.fromkeys([*(before.covered_record_ids if before else []), *ids])),
         seed_event_ids=list(dict.fromkeys(record.event_id for record in past)),
     )

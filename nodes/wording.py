@@ -43,7 +43,7 @@ def wordings(content: str, cited: Sequence[Sentence]) -> list[Wording]:
     Returns:
         One wording; or one for each sentence where the draft has no words of its own; or none where it has nothing.
     """
-    plain = " ".join(content.split())
+    plain = " ".join(content.split()) if words(content) else ""
     if cited and (not plain or is_copy(plain, cited)):
         return [Wording(one.as_said, (one,), as_said=True) for one in cited]
     if not plain:

@@ -7,7 +7,7 @@ embedded store has one process. This module does not know how Chroma is reached.
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic
@@ -34,6 +34,7 @@ from langgraph_engram.stores.kinds import (
 )
 from langgraph_engram.stores.revisions import Revisions
 from langgraph_engram.stores.scope_index import ScopeIndex
+from langgraph_engram.stores.scope_locks import ScopeLocks
 from langgraph_engram.stores.store import Changes
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class ChromaStore:
         shared: bool = False,
         scopes_kept: int = SCOPES_KEPT,
         on_close: Callable[[], None] | None = None,
+        locks: ScopeLocks | None = None,
     ) -> None:
         """Open the collections of a client.
 
@@ -78,6 +80,7 @@ class ChromaStore:
             shared: Whether other processes write to it too.
             scopes_kept: How many scopes have their index kept in the process.
             on_close: Called once when the store is closed, after the client is.
+            locks: Those of all stores of this process at the same place; its own if there is no other.
 
         Raises:
             EncoderMismatch: The store's vectors were made by another encoder.
@@ -90,6 +93,7 @@ class ChromaStore:
         writer = uuid4().hex if shared else ONLY_WRITER
         self._revisions = Revisions(self._collections.by_name[REVISIONS], writer)
         self._cache = IndexCache(scopes_kept)
+        self._locks = ScopeLocks() if locks is None else locks
         self._lock = RLock()
         self._closed = False
 
@@ -97,6 +101,16 @@ class ChromaStore:
     def encoder(self) -> Encoder:
         """Give the encoder that made this store's vectors."""
         return self._encoder
+
+    def writing(self, scope: Scope) -> AbstractContextManager[None]:
+        """Hold off other runs of a scope in this process, for those who run one and wait for it."""
+        self._require_open()
+        return self._locks.writing(scope)
+
+    def committing(self, scope: Scope) -> AbstractContextManager[None]:
+        """Hold off other commits to a scope in this process, to read and commit as one."""
+        self._require_open()
+        return self._locks.committing(scope)
 
     def commit(self, scope: Scope, changes: Changes) -> None:
         """Write one run's changes: what is new first, then what it marks, then what it settles. Idempotent.

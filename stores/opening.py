@@ -7,6 +7,7 @@ from langgraph_engram.encoder import Encoder
 from langgraph_engram.errors import InvalidSetting
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.clients import open_memory, open_server
+from langgraph_engram.stores.scope_locks import SERVER_LOCKS
 from langgraph_engram.stores.sharing import OPEN_FOLDERS
 from langgraph_engram.stores.store import Store
 
@@ -43,6 +44,6 @@ def _open_shared(url: str, encoder: Encoder) -> ChromaStore:
     with ExitStack() as failed:
         client, hang_up = open_server(url)
         failed.callback(hang_up)
-        store = ChromaStore(client, encoder, location=url, shared=True, on_close=hang_up)
+        store = ChromaStore(client, encoder, location=url, shared=True, on_close=hang_up, locks=SERVER_LOCKS.of(url))
         failed.pop_all()
     return store

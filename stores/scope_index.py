@@ -182,14 +182,6 @@ class RecordShelf(Shelf[Record]):
         """Give when each record was told: seconds since 1970, nan for unknown."""
         return self._seconds("mentioned_at")
 
-    def by_turn(self, turn_id: str) -> list[int]:
-        """Give the positions of the records that cite a turn."""
-        return list(self._by_turn.get(turn_id, ()))
-
-    @cached_property
-    def _by_turn(self) -> dict[str, list[int]]:
-        return grouped((one, at) for at, record in enumerate(self.items) for one in set(record.source_turn_ids))
-
     def _seconds(self, field: str) -> NDArray[np.float64]:
         return np.array([epoch_seconds(getattr(one, field), float("nan")) for one in self.items], dtype=np.float64)
 

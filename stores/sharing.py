@@ -1,6 +1,6 @@
 """Share one store among all who open a folder within this process, and let the folder go with the last of them."""
 
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -79,6 +79,14 @@ class FolderStore:
     def encoder(self) -> Encoder:
         """Give the encoder that made this store's vectors."""
         return self._encoder
+
+    def writing(self, scope: Scope) -> AbstractContextManager[None]:
+        """Hold off other runs of a scope in this process."""
+        return self._open_store().writing(scope)
+
+    def committing(self, scope: Scope) -> AbstractContextManager[None]:
+        """Hold off other commits to a scope in this process, to read and commit as one."""
+        return self._open_store().committing(scope)
 
     def commit(self, scope: Scope, changes: Changes) -> None:
         """Write one run's changes."""

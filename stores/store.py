@@ -5,6 +5,7 @@ opened with. Reads are served from a `ScopeIndex`. This module does not know Chr
 """
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -36,6 +37,12 @@ class Store(Protocol):
     @property
     def encoder(self) -> Encoder:
         """Give the encoder that made this store's vectors."""
+
+    def writing(self, scope: Scope) -> AbstractContextManager[None]:
+        """Hold off other runs of a scope in this process, for those who run one and wait for it."""
+
+    def committing(self, scope: Scope) -> AbstractContextManager[None]:
+        """Hold off other commits to a scope in this process, to read and commit as one. Never ask a model inside."""
 
     def commit(self, scope: Scope, changes: Changes) -> None:
         """Write one run's changes: what is new first, then what it marks, then what it settles. Idempotent.

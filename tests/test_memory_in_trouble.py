@@ -1,10 +1,19 @@
 """What a model could not do is listed, done again by `retry`, and only that."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
 import pytest
 
 from langgraph_engram.memory import Memory
 from langgraph_engram.model import Failure
+from langgraph_engram.nodes.receive import pend
+from langgraph_engram.presets import preset
+from langgraph_engram.prompts.extract_facts import ExtractFacts
 from langgraph_engram.rules.model import RULES
+from langgraph_engram.schema import Scope
+from langgraph_engram.settings import Settings, UpdateSettings
+from langgraph_engram.stores.store import Changes
 from langgraph_engram.testing import FakeModel
 
 TOLD = [
@@ -19,12 +28,17 @@ class Moody:
 
     def __init__(self):
         self.fails = set()
+        self.reword = False
         self.model = FakeModel([self.answer] * 99, name="moody")
 
     def answer(self, question):
         if question.name in self.fails:
             return Failure("timeout", f"{question.name} took too long")
-        return RULES[type(question)](question)
+        answer = RULES[type(question)](question)
+        if self.reword and isinstance(question, ExtractFacts):
+            told = [one.model_copy(update={"content": f"{one.content} Indeed."}) for one in answer.sentences]
+            return answer.model_copy(update={"sentences": told})
+        return answer
 
     @property
     def asked(self):
@@ -142,6 +156,152 @@ def test_a_synthesis_that_failed_is_all_that_is_retried(memory, moody):
     assert (again.syntheses, again.pending) == (1, 0)
     assert memory.show("records", "ana") == records
     assert memory.status("ana").pending == []
+
+
+def test_a_synthesis_that_fails_as_a_session_is_closed_is_pending(memory, moody):
+    """A call that says nothing and closes the session leaves what failed on the turns under its records."""
+    memory.remember(TOLD, user_id="ana", session_id="s1")
+    moody.fails = {"WriteSynthesis"}
+    receipt = memory.remember([], user_id="ana", session_id="s1", close_session=True)
+    (pending,) = memory.status("ana").pending
+    moody.fails.clear()
+
+    again = memory.retry(user_id="ana")
+
+    assert (receipt.pending, receipt.syntheses) == (2, 0)
+    assert (pending.step, len(pending.turn_ids)) == ("synthesize", 2)
+    assert (again.syntheses, memory.status("ana").pending) == (1, [])
+
+
+@pytest.mark.parametrize("with_checkpoints", [True, False])
+def test_a_run_that_dies_over_its_synthesis_leaves_that_pending(tmp_path, moody, with_checkpoints):
+    """What is written is settled, and the synthesis is not forgotten, with the run's checkpoints or without."""
+
+    def die(question):
+        raise KeyboardInterrupt
+
+    dying = FakeModel([moody.answer, moody.answer, die])
+    with Memory(store=tmp_path / "s", encoder="hashing", model=dying) as memory, pytest.raises(KeyboardInterrupt):
+        memory.remember(TOLD, user_id="ana", session_id="s1", close_session=True)
+    if not with_checkpoints:
+        (tmp_path / "s" / "checkpoints.sqlite").unlink()
+    with Memory(store=tmp_path / "s", encoder="hashing", model=moody.model) as memory:
+        before = memory.status("ana")
+        records = memory.show("records", "ana")
+
+        receipt = memory.retry(user_id="ana")
+
+        assert [(one.step, len(one.turn_ids)) for one in before.pending] == [("synthesize", 2)]
+        assert moody.asked == ["WriteSynthesis"]
+        assert (receipt.syntheses, receipt.pending) == (1, 0)
+        assert memory.show("records", "ana") == records
+        assert memory.status("ana").pending == []
+
+
+def test_a_run_that_died_without_checkpoints_is_done_from_its_turns(tmp_path, moody):
+    """Where nothing of a run is left but its turns, a retry cuts, draws and settles them once."""
+
+    def die(question):
+        raise KeyboardInterrupt
+
+    with (
+        Memory(store=tmp_path / "s", encoder="hashing", model=FakeModel([moody.answer, die])) as memory,
+        pytest.raises(KeyboardInterrupt),
+    ):
+        memory.remember(TOLD, user_id="ana", session_id="s1")
+    (tmp_path / "s" / "checkpoints.sqlite").unlink()
+    with Memory(store=tmp_path / "s", encoder="hashing", model=moody.model) as memory:
+        receipt = memory.retry(user_id="ana")
+
+        assert (receipt.stored_turns, receipt.pending) == (0, 0)
+        assert receipt.records == len(memory.show("records", "ana")) > 0
+        assert [len(event.turn_ids) for event in memory.show("events", "ana")] == [2]
+        assert memory.status("ana").pending == []
+
+
+def pending_at(memory, step, run_id="earlier"):
+    """Note all turns of ana's as pending at a step, as a run does whose question failed there."""
+    turns = memory.show("turns", "ana")
+    memory.store.commit(Scope(user_id="ana"), Changes(pendings=[pend(run_id, turns, step, "late")]))
+
+
+def test_events_that_could_not_be_described_are_described_by_a_retry(memory, moody):
+    """Topics are asked for again and nothing else; the turns stay in the event they are in."""
+    moody.fails = {"TrackTopics"}
+    memory.remember(TOLD, user_id="ana", session_id="s1")
+    pending_at(memory, "segment")
+    events, records = memory.show("events", "ana"), memory.show("records", "ana")
+    again = memory.retry(user_id="ana")
+    moody.fails.clear()
+    moody.model.asked.clear()
+
+    mended = memory.retry(user_id="ana")
+
+    (event,) = memory.show("events", "ana")
+    assert (again.pending, mended.pending, memory.status("ana").pending) == (2, 0, [])
+    assert moody.asked == ["TrackTopics"]
+    assert (event.event_id, event.turn_ids) == (events[0].event_id, events[0].turn_ids)
+    assert event.topics
+    assert "Runa" in event.summary
+    assert memory.show("records", "ana") == records
+
+
+def test_decisions_that_could_not_be_made_are_made_by_a_retry(tmp_path, moody):
+    """Stored records are held against what they resemble, and what covers a changed one is told anew; none is drawn."""
+    undecided = Settings(update=UpdateSettings(enabled=False))
+    later = {"speaker": "Ana", "text": "My sister Runa no longer lives in Oslo.", "said_at": "2023-06-08T12:00:00Z"}
+    with Memory(store=tmp_path / "s", encoder="hashing", settings=undecided) as memory:
+        memory.remember(TOLD, user_id="ana", session_id="s1")
+        memory.remember([later], user_id="ana", session_id="s1")
+    with Memory(store=tmp_path / "s", encoder="hashing", model=moody.model) as memory:
+        pending_at(memory, "consolidate")
+
+        receipt = memory.retry(user_id="ana")
+
+        assert moody.asked == ["DecideUpdate", "WriteSynthesis"]
+        assert (receipt.decisions, receipt.records, receipt.pending) == (1, 0, 0)
+        assert [one.status for one in memory.show("records", "ana")].count("superseded") == 1
+        assert memory.status("ana").pending == []
+
+
+def test_the_half_of_two_questions_that_was_answered_is_not_drawn_twice(moody):
+    """Facts and relations are asked apart (StructMem); where one fails, a retry adds the other alone."""
+    settings = preset("structmem")
+    with Memory(store="memory:", encoder="hashing", model=moody.model, settings=settings) as memory:
+        moody.fails = {"ExtractRelations"}
+        memory.remember(TOLD, user_id="ana", session_id="s1")
+        facts = memory.show("records", "ana")
+        moody.fails.clear()
+        moody.reword = True
+
+        receipt = memory.retry(user_id="ana")
+
+        kept = memory.show("records", "ana")
+        assert facts
+        assert [one for one in kept if one.kind == "factual"] == facts
+        assert receipt.pending == 0
+
+
+def test_a_retry_beside_a_live_run_waits_for_it(memory, moody):
+    """A run that is under way is not taken for one that was cut off: it is counted once, and asked once."""
+    begun, go_on = Event(), Event()
+
+    def wait(question):
+        begun.set()
+        go_on.wait(10)
+        return moody.answer(question)
+
+    moody.model.answers.insert(1, wait)
+    with ThreadPoolExecutor(2) as pool:
+        live = pool.submit(memory.remember, TOLD, user_id="ana", session_id="s1")
+        begun.wait(10)
+        retried = pool.submit(memory.retry, user_id="ana")
+        go_on.set()
+        receipt, again = live.result(20), retried.result(20)
+
+    assert (receipt.stored_turns, receipt.pending) == (2, 0)
+    assert again.run_id == ""
+    assert moody.asked.count("ExtractEvents") == 1
 
 
 def test_events_without_topics_are_still_events(memory, moody):

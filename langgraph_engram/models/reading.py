@@ -53,7 +53,7 @@ def read_reply(message: AIMessage) -> Reply:
     if not text and message.invalid_tool_calls:
         text = message.invalid_tool_calls[0]["args"] or ""
     return Reply(
-        text=text,
+        text=text.encode("utf-8", "replace").decode(),  # half a character cannot be kept, nor sent back for repair
         arguments=tuple(call["args"] for call in message.tool_calls),
         cut_off=str(finish).lower() in CUT_OFF,
         declined=str(message.additional_kwargs.get("refusal") or ""),

@@ -1,5 +1,6 @@
 """Raw turns are stored once, before anything else, however much of a conversation is sent again."""
 
+from datetime import timedelta
 from operator import eq
 
 from hypothesis import given
@@ -9,6 +10,7 @@ from langgraph_engram.nodes.receive import Receive, new_turns, overlap
 from langgraph_engram.state import Message, RememberRequest
 from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.stores.store import Changes
+from tests.nodes.conftest import NOON
 
 WORDS = st.lists(st.sampled_from(["ok", "yes", "no"]), max_size=8)
 
@@ -69,6 +71,38 @@ def test_a_run_that_was_cut_off_goes_on_with_its_own_turns(store, scope, to_reme
     assert again == first
     assert [turn.text for turn in more["turns"]] == ["Hi!", "I moved to Oslo.", "I ski."]
     assert len(store.pendings(scope)) == 2
+
+
+def test_an_earlier_part_sent_again_is_known_by_its_moments(store, scope, to_remember):
+    """What stands further back in the session is known where each message has a moment of its own."""
+    said = [Message(text=text, said_at=NOON + timedelta(minutes=place)) for place, text in enumerate("abcab")]
+    receive = Receive(store)
+    receive({"request": to_remember(*said)})
+
+    again = receive({"request": to_remember(*said[1:3])})
+    new = receive({"request": to_remember(Message(text="a", said_at=NOON + timedelta(hours=1)))})
+
+    assert (again["turns"], again["known_turns"]) == ([], 2)
+    assert (len(new["turns"]), new["known_turns"]) == (1, 0)
+
+
+def test_moments_that_turns_share_tell_nothing_apart(store, to_remember):
+    """A file that dates whole sessions may hold the same word twice at one moment: both are kept."""
+    receive = Receive(store)
+    receive({"request": to_remember("ok", "Shall we go?")})
+
+    again = receive({"request": to_remember("ok")})
+
+    assert again["known_turns"] == 0
+
+
+def test_a_retry_is_of_one_session(store, turn, to_remember):
+    """Turns of another session, which a pending synthesis may rest on, are no turns of this run."""
+    store.commit(to_remember().scope, Changes(turns=[turn(0), turn(1, session_id="s2")]))
+
+    update = Receive(store)({"request": to_remember(retry_turn_ids=["t0", "t1"])})
+
+    assert [one.turn_id for one in update["turns"]] == ["t0"]
 
 
 def test_a_second_ok_is_a_second_turn(store, scope, to_remember):

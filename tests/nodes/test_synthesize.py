@@ -3,13 +3,17 @@
 from datetime import timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from langgraph_engram.model import Failure
 from langgraph_engram.nodes.persist import stale
-from langgraph_engram.nodes.synthesize import Synthesize
-from langgraph_engram.schema import Synthesis
+from langgraph_engram.nodes.synthesis_jobs import shares_of
+from langgraph_engram.nodes.synthesize import Synthesize, bounded
+from langgraph_engram.schema import Record, Synthesis
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.testing import FakeModel
+from langgraph_engram.usage import count_tokens
 
 
 @pytest.fixture
@@ -37,7 +41,7 @@ def test_a_short_open_session_waits(keep, near, event, synthesize):
 
     asked, update, kept = synthesize()
 
-    assert (asked, update, kept) == ([], {"synthesis_ids": []}, [])
+    assert (asked, update["synthesis_ids"], kept) == ([], [], [])
 
 
 def test_a_closed_session_is_told(keep, near, event, synthesize):
@@ -73,7 +77,8 @@ def test_what_is_covered_is_not_told_again(keep, near, event, synthesize):
     assert (asked, len(kept)) == ([], 1)
 
 
-def test_seeds_come_from_history_and_bring_their_whole_event(keep, near, record, event, synthesize):
+@pytest.mark.parametrize("seeds", [1, 15])
+def test_seeds_come_from_history_and_bring_their_whole_event(keep, near, record, event, synthesize, seeds):
     """What is told later, or stands in the buffer itself, is no history; a seed brings its event."""
     day = timedelta(days=1)
     told = near[0].mentioned_at
@@ -86,7 +91,7 @@ def test_seeds_come_from_history_and_bring_their_whole_event(keep, near, record,
     ]  # fmt: skip
     keep(records=[*near, *before], events=[event(0, 0, 1, status="closed")])
 
-    asked, _, (kept,) = synthesize(seeds=1)
+    asked, _, (kept,) = synthesize(seeds=seeds)
 
     assert [one.record_id for one in asked[0].history] == ["seed", "beside"]
     assert kept.seed_event_ids == ["old"]
@@ -103,7 +108,7 @@ def test_history_keeps_to_its_tokens(keep, near, record, event, synthesize):
 
 
 def test_a_stale_synthesis_is_written_anew(keep, near, record, synthesize):
-    """What replaced a covered record takes its place; the synthesis keeps its id and is active again."""
+    """What replaced a covered record is told in its place; the synthesis keeps its id and what it covered."""
     changed = near[0].model_copy(update={"status": "superseded", "superseded_by": "r2"})
     keep(
         records=[changed, near[1], record(2, "Ana no longer camps.", session_id="s2")],
@@ -114,7 +119,7 @@ def test_a_stale_synthesis_is_written_anew(keep, near, record, synthesize):
 
     assert {one.record_id for one in asked[0].buffer} == {"r1", "r2"}
     assert (told.synthesis_id, told.text, told.status) == ("y0", "New.", "active")
-    assert set(told.covered_record_ids) == {"r1", "r2"}
+    assert set(told.covered_record_ids) == {"r0", "r1", "r2"}
     assert update["synthesis_ids"] == ["y0"]
 
 
@@ -137,6 +142,122 @@ def test_presets_without_syntheses_write_none(keep, near, event, synthesize):
     assert synthesize(at_session_close=False)[0] == []
 
 
+def test_relations_are_told_too(keep, near, record, event, synthesize):
+    """StructMem's relational entries stand in the buffer beside facts; what is quarantined does not."""
+    relation = record(0, "Ana trusts Ben.", record_id="x", kind="relational", memory_type=None, part=1)
+    bad = record(1, "Ana is 900.", record_id="q", status="quarantined")
+    keep(records=[*near, relation, bad], events=[event(0, 0, 1, status="closed")])
+
+    asked, _, _ = synthesize()
+
+    assert [one.record_id for one in asked[0].buffer] == ["r0", "x", "r1"]
+
+
+def test_the_paper_tells_each_window_of_time(keep, record, event, synthesize):
+    """Three hours are not one story: each full hour is told, the last once the session is closed (StructMem 3.3)."""
+    start = record(0).mentioned_at
+    told = [record(place, mentioned_at=start + timedelta(minutes=30 * place)) for place in range(7)]
+    keep(records=told, events=[event(0, *range(7))])
+
+    _, _, kept = synthesize(["One.", "Two.", "Three."], by_window=True)
+    keep(events=[event(0, *range(7), status="closed")])
+    _, _, closed = synthesize(["Four."], by_window=True)
+
+    assert [one.covered_record_ids for one in kept] == [["r0", "r1", "r2"], ["r3", "r4", "r5"]]
+    assert [one.covered_record_ids for one in closed[2:]] == [["r6"]]
+
+
+def test_a_long_session_is_told_in_several_parts(keep, record, event, synthesize):
+    """No prompt holds more of the buffer than its bound, and every record is told once."""
+    told = [record(place, "word " * 40) for place in range(9)]
+    keep(records=told, events=[event(0, *range(9), status="closed")])
+
+    asked, _, kept = synthesize(["A.", "B.", "C."], buffer_tokens=200)
+
+    sizes = [sum(count_tokens(one.content) for one in question.buffer) for question in asked]
+    assert len(asked) == 3
+    assert max(sizes) <= 200
+    assert sorted(one for part in kept for one in part.covered_record_ids) == [one.record_id for one in told]
+
+
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=40), st.integers(50, 200))
+def test_shares_hold_everything_in_order(sizes, limit):
+    """Shares keep to their bound, lose nothing, and are none too many."""
+    records = [bare(place, "x" * 4 * size) for place, size in enumerate(sizes)]
+
+    shares = shares_of(records, limit)
+
+    assert [one for share in shares for one in share] == records
+    held = [sum(count_tokens(one.content) for one in share) for share in shares]
+    assert max(held) <= max(limit, *sizes)
+    assert len(shares) <= 2 * -(-sum(sizes) // limit)
+
+
+@pytest.mark.parametrize(("text", "words"), [("", 0), ("  \n", 0), ("Fine. " * 100, 100), ("Well told. " * 5000, 700)])
+def test_a_text_that_runs_on_is_cut(text, words):
+    """Whole sentences, at most twice what was asked for; nothing comes of nothing."""
+    kept = bounded(text, 700)
+
+    assert len(kept.split()) == words
+    assert not kept or kept.endswith(".")
+
+
+def test_an_empty_text_is_a_failure(store, scope, keep, near, turn, event, synthesize):
+    """A model that says nothing has told nothing: it is pending on the turns under the buffer."""
+    keep(turns=[turn(0), turn(1)], records=near, events=[event(0, 0, 1, status="closed")])
+
+    _, _, kept = synthesize([" "])
+
+    (pending,) = store.pendings(scope)
+    assert kept == []
+    assert (pending.step, pending.turn_ids) == ("synthesize", ["t0", "t1"])
+
+
+def test_a_stale_synthesis_is_told_anew_in_a_run_about_another_session(keep, near, record, event, synthesize):
+    """A run mends what is stale in its scope; what has nothing left to tell stays stale, and is not found."""
+    gone = record(5, status="archived", session_id="s0")
+    keep(
+        records=[record(3, session_id="s9"), gone],
+        syntheses=[
+            Synthesis(synthesis_id="y0", text="Old.", covered_record_ids=["r3"], status="stale"),
+            Synthesis(synthesis_id="y1", text="Gone.", covered_record_ids=["r5"], status="stale"),
+        ],
+    )
+
+    asked, _, kept = synthesize(["New."])
+
+    assert len(asked) == 1
+    assert [(one.text, one.status) for one in kept] == [("New.", "active"), ("Gone.", "stale")]
+
+
+def test_what_changed_while_it_was_told_is_stale_at_once(store, scope, keep, near, event, synthesize):
+    """A record that another run superseded meanwhile makes the new synthesis stale, so that it is told again."""
+    keep(records=near, events=[event(0, 0, 1, status="closed")])
+
+    def supersede(question):
+        keep(changed=[near[0].model_copy(update={"status": "superseded"})])
+        return "A story."
+
+    _, _, (told,) = synthesize([supersede])
+    _, _, (again,) = synthesize(["Another story."])
+
+    assert told.status == "stale"
+    assert (again.text, again.status) == ("Another story.", "active")
+
+
+def test_what_another_run_told_meanwhile_is_not_told_twice(keep, near, event, synthesize):
+    """Coverage is looked at again before a text is stored."""
+    keep(records=near, events=[event(0, 0, 1, status="closed")])
+
+    def outrun(question):
+        keep(syntheses=[Synthesis(synthesis_id="other", text="First.", covered_record_ids=["r0", "r1"])])
+        return "Second."
+
+    _, _, kept = synthesize([outrun])
+
+    assert [one.text for one in kept] == ["First."]
+
+
 def test_a_change_makes_stale_what_covers_it(store, scope, keep):
     """Only active syntheses over a changed record turn stale."""
     keep(
@@ -150,3 +271,10 @@ def test_a_change_makes_stale_what_covers_it(store, scope, keep):
 
     assert [(one.synthesis_id, one.status) for one in found] == [("y0", "stale")]
     assert stale(store.index(scope), set()) == []
+
+
+def bare(place, content):
+    """Make a record of nothing but words."""
+    return Record(
+        record_id=f"r{place}", content=content, session_id="s", event_id="e", seq=place, source_turn_ids=[f"t{place}"]
+    )

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from langgraph_engram.prompts.quoting import inside
+from langgraph_engram.prompts.quoting import TAG, inside, without_tags
 from langgraph_engram.rules.model import RULES
 
 NAMES = sorted(question.__name__ for question in RULES)
@@ -72,3 +72,24 @@ def skeleton(text):
     """Give what looks like a tag of ours, to a lenient reader, in order."""
     found = re.findall(r"<\s*(/?)\s*(conversation|context|memories|pool)\b[^<>]*>", text, re.IGNORECASE)
     return [f"<{slash}{name.lower()}>" for slash, name in found]
+
+
+@given(st.lists(st.sampled_from(["<", ">", "/", " ", "con", "<conversation>", "</pool>", "memories", "text", "<a>"])))
+def test_no_tag_of_ours_comes_about_by_taking_others_out(parts):
+    """Tags nested in tags do not survive, however deep, and the text between tags is stable."""
+    kept = without_tags("".join(parts))
+
+    assert TAG.search(kept) is None
+    assert without_tags(kept) == kept
+
+
+def test_a_tag_inside_a_tag_does_not_survive():
+    """One pass over this text would leave a tag."""
+    assert TAG.search(without_tags("<<conversation>/conversation>")) is None
+    assert without_tags("2 < 3 and <b>bold</b>") == "2 < 3 and <b>bold</b>"
+
+
+def test_a_text_made_to_be_slow_is_read_all_the_same():
+    """Hundreds of thousands of spaces or brackets are read once or twice, not once for each of them."""
+    for attack in ("<" + " " * 300_000, "<" * 300_000, "<con" * 100_000, "<" * 50_000 + "conversation>" * 50_000):
+        assert TAG.search(without_tags(attack)) is None

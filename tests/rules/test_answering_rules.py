@@ -1,6 +1,6 @@
 """Questions about memories are answered as a careful person would, on plain examples."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -146,11 +146,14 @@ def test_a_synthesis_is_told_in_order_of_time(record):
 
 
 def test_a_synthesis_has_a_length(record):
-    """However much there is to tell."""
+    """However much there is to tell, and on however many days: headings are words too."""
     buffer = tuple(
         record(f"Ana: I planted {number} apple trees in the garden behind the house.", number) for number in range(99)
     )
+    days = tuple(
+        one.model_copy(update={"mentioned_at": MAY + timedelta(days=place)}) for place, one in enumerate(buffer)
+    )
 
-    told = write_synthesis(WriteSynthesis(buffer, buffer))
+    told = [write_synthesis(WriteSynthesis(one, other)) for one in (buffer, days) for other in ((), buffer, days)]
 
-    assert 100 < len(told.split()) <= MOST_WORDS + 200
+    assert all(100 < len(text.split()) <= MOST_WORDS for text in told)

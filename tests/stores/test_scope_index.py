@@ -127,19 +127,18 @@ def test_syntheses_have_no_neighbours():
 
 
 def test_columns_of_records(record):
-    """Status, seconds and sources in the order of items; nan for what is unknown."""
+    """Status and seconds in the order of items; nan for what is unknown."""
     start = datetime(1970, 1, 1, 0, 1)
     shelf = shelved(
         RecordShelf(RECORDS),
         record(0, event_start=start, status="merged"),
-        record(1, source_turn_ids=["t0", "t1", "t0"], mentioned_at=None),
+        record(1, mentioned_at=None),
     )
 
     assert shelf.active.tolist() == [False, True]
     assert shelf.event_start.tolist() == pytest.approx([60, np.nan], nan_ok=True)
     assert np.isnan(shelf.mentioned_at).tolist() == [False, True]
     assert np.isnan(shelf.event_end).all()
-    assert (shelf.by_turn("t0"), shelf.by_turn("t9")) == ([0, 1], [])
 
 
 def test_an_index_tells_speakers_newest_and_sessions(turn):

@@ -1,0 +1,142 @@
+"""Say which syntheses are due (StructMem section 3.3; DESIGN, step 8).
+
+The buffer is what no synthesis covers yet, so that there is no counter to lose: coverage is the watermark. A buffer is
+told in parts that a model can take in, and every record of it is told. A stale synthesis is due at once.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from langgraph_engram.schema import Event, Record, Synthesis
+from langgraph_engram.settings import SynthesisSettings
+from langgraph_engram.stores.scope_index import ScopeIndex
+from langgraph_engram.usage import count_tokens
+
+
+@dataclass(frozen=True)
+class Job:
+    """One synthesis to write."""
+
+    records: tuple[Record, ...]
+    """What it tells: active, in order of time, at least one."""
+    synthesis: Synthesis | None = None
+    """The stale one whose place it takes."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The memories of a scope as they are stored, with what a run is about to write on top."""
+
+    index: ScopeIndex
+    events: Sequence[Event] = ()
+    records: Sequence[Record] = ()
+    syntheses: Sequence[Synthesis] = ()
+    _written: dict[str, Record] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Lay out what is written by its ids."""
+        object.__setattr__(self, "_written", {one.record_id: one for one in self.records})
+
+    def record(self, record_id: str) -> Record | None:
+        """Give a record by its id."""
+        return self._written.get(record_id) or self.index.records.get(record_id)
+
+    def active_in(self, session_id: str) -> list[Record]:
+        """Give the active records of a session, in order of time."""
+        stored = [one for one in self.index.records.in_session(session_id) if one.record_id not in self._written]
+        found = [one for one in [*stored, *self._written.values()] if one.session_id == session_id]
+        return sorted((one for one in found if one.status == "active"), key=lambda one: (one.seq, one.part))
+
+    def all_syntheses(self) -> list[Synthesis]:
+        """Give the syntheses, in the order they were first written."""
+        written = {one.synthesis_id: one for one in self.syntheses}
+        return [written.get(one.synthesis_id, one) for one in self.index.syntheses.items]
+
+    def is_closed(self, session_id: str) -> bool:
+        """Say whether a session was closed: its last event is, by this run or by an earlier one."""
+        events = {one.event_id: one for one in [*self.index.events.in_session(session_id), *self.events]}
+        own = [one for one in events.values() if one.session_id == session_id]
+        return bool(own) and max(own, key=lambda one: one.seq).status == "closed"
+
+
+def due_jobs(standing: Standing, session_id: str, settings: SynthesisSettings) -> list[Job]:
+    """Give the syntheses that are due in a run about a session: all stale ones of the scope, then the session's own."""
+    if not settings.enabled:
+        return []
+    outdated = [one for one in standing.all_syntheses() if one.status == "stale"]
+    jobs = [Job(tuple(records), one) for one in outdated if (records := covered(standing, one))]
+    buffer = uncovered(standing, session_id)
+    closed = settings.at_session_close and standing.is_closed(session_id)
+    return [*jobs, *(Job(tuple(part)) for part in parts_due(buffer, settings, closed=closed))]
+
+
+def uncovered(standing: Standing, session_id: str) -> list[Record]:
+    """Give a session's active records, of whatever kind, that no synthesis covers, in order of time."""
+    done = {one for synthesis in standing.all_syntheses() for one in synthesis.covered_record_ids}
+    return [one for one in standing.active_in(session_id) if one.record_id not in done]
+
+
+def covered(standing: Standing, synthesis: Synthesis) -> list[Record]:
+    """Give the records that a synthesis covers as they stand now, those that were replaced by what replaced them."""
+    found: dict[str, Record] = {}
+    for one in synthesis.covered_record_ids:
+        record, seen = standing.record(one), {one}
+        while record and record.superseded_by and record.superseded_by not in seen:
+            seen.add(record.superseded_by)
+            record = standing.record(record.superseded_by)
+        if record and record.status == "active":
+            found[record.record_id] = record
+    return sorted(found.values(), key=lambda one: (str(one.mentioned_at), one.session_id, one.seq, one.part))
+
+
+def parts_due(buffer: Sequence[Record], settings: SynthesisSettings, *, closed: bool) -> list[list[Record]]:
+    """Give the parts of a session's buffer that are due, each small enough for one synthesis.
+
+    Args:
+        buffer: Records that no synthesis covers, in order.
+        settings: By window, each full window of time is a synthesis of its own, as in the paper; else all of a buffer
+            that spans more than a window is told together.
+        closed: Whether the session has ended, so that nothing is waited for.
+    """
+    if not buffer:
+        return []
+    if settings.by_window:
+        windows = windows_of(buffer, timedelta(seconds=settings.window_seconds))
+        due = windows if closed else windows[:-1]
+    else:
+        due = [list(buffer)] if closed or span_of(buffer) > timedelta(seconds=settings.window_seconds) else []
+    return [part for one in due for part in shares_of(one, settings.buffer_tokens)]
+
+
+def span_of(records: Iterable[Record]) -> timedelta:
+    """Give the time between the first mention and the last; none where no time is known."""
+    times = [record.mentioned_at for record in records if record.mentioned_at]
+    return max(times) - min(times) if times else timedelta(0)
+
+
+def windows_of(records: Sequence[Record], size: timedelta) -> list[list[Record]]:
+    """Cut records into windows of time, each from its first record on, both ends included (StructMem section 3.3)."""
+    windows: list[list[Record]] = []
+    for record in records:
+        if windows and span_of([*windows[-1][:1], record]) <= size:
+            windows[-1].append(record)
+        else:
+            windows.append([record])
+    return windows
+
+
+def shares_of(records: Sequence[Record], limit: int) -> list[list[Record]]:
+    """Cut records into as few shares of at most `limit` tokens as hold them, about equal; at least one record each."""
+    sizes = [count_tokens(record.content) for record in records]
+    wanted = -(-sum(sizes) // limit)
+    target = min(limit, -(-sum(sizes) // max(wanted, 1)) + max(sizes, default=0))
+    shares: list[list[Record]] = []
+    held = 0
+    for record, size in zip(records, sizes, strict=True):
+        if not shares or held + size > target:
+            shares.append([])
+            held = 0
+        shares[-1].append(record)
+        held += size
+    return shares

@@ -1,0 +1,149 @@
+"""Who ever writes to a session at once, in one process: every turn is kept once, in one place, in one event."""
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from langgraph_engram.encoders.hashing import HashingEncoder
+from langgraph_engram.graphs.write import build_write_graph
+from langgraph_engram.memory import Memory
+from langgraph_engram.presets import preset
+from langgraph_engram.prompts.extract_events import ExtractEvents
+from langgraph_engram.rules.model import RULES, RuleModel
+from langgraph_engram.schema import Scope
+from langgraph_engram.stores.opening import open_store
+from langgraph_engram.testing import FakeModel
+
+ANA = Scope(user_id="ana")
+
+
+def request(run, *texts, **fields):
+    said = [{"speaker": "Ana", "text": text} for text in texts]
+    return {"request": {"user_id": "ana", "session_id": "s1", "run_id": run, "messages": said, **fields}}
+
+
+def check(index, texts):
+    """Require that each text is one turn, each turn in one event, and each record in an event that is there."""
+    turns = index.session_turns("s1")
+    events = index.session_events("s1")
+    assert Counter(turn.text for turn in turns) == Counter(texts)
+    assert [turn.seq for turn in turns] == list(range(len(texts)))
+    assert sorted(one for event in events for one in event.turn_ids) == sorted(turn.turn_id for turn in turns)
+    assert [event.seq for event in events] == list(range(len(events)))
+    assert [event.status for event in events[:-1]] == ["closed"] * (len(events) - 1)
+    assert {record.event_id for record in index.records.items} <= {event.event_id for event in events}
+    assert {turn for one in index.records.items for turn in one.source_turn_ids} <= {turn.turn_id for turn in turns}
+
+
+def test_many_writers_of_one_session_lose_nothing(tmp_path):
+    """Two memories on one folder and the bare graph, all at once, into one session."""
+    with (
+        Memory(store=tmp_path / "s", encoder="hashing") as one,
+        Memory(store=tmp_path / "s", encoder="hashing") as other,
+    ):
+        writers = {
+            "one": lambda text: one.remember([{"speaker": "Ana", "text": text}], user_id="ana", session_id="s1"),
+            "other": lambda text: other.remember([{"speaker": "Ana", "text": text}], user_id="ana", session_id="s1"),
+            "bare": lambda text: one.write_graph.invoke(request("", text)),
+            "bare too": lambda text: other.write_graph.invoke(request("", text)),
+        }
+        texts = {name: [f"Place {place} of {name} has a garden." for place in range(5)] for name in writers}
+
+        with ThreadPoolExecutor(len(writers)) as pool:
+            done = [pool.submit(list, map(write, texts[name])) for name, write in writers.items()]
+            for each in done:
+                each.result(120)
+
+        check(one.store.index(ANA), [text for each in texts.values() for text in each])
+        assert one.store.pendings(ANA) == []
+
+
+@pytest.fixture
+def store():
+    opened = open_store("memory:", HashingEncoder())
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def graph(store):
+    return build_write_graph(store, RuleModel(), preset("engram"), InMemorySaver())
+
+
+def thread(name):
+    return {"configurable": {"thread_id": name}}
+
+
+@pytest.mark.parametrize("node", ["receive", "segment", "extract", "consolidate", "filter_candidates"])
+@pytest.mark.parametrize("begun", [[], ["I keep bees in the garden."]])
+def test_a_run_that_was_overtaken_keeps_both_runs_turns(store, graph, node, begun):
+    """A run stops after a step, another runs whole, the first goes on: both have written what they brought."""
+    if begun:
+        graph.invoke(request("begun", *begun), thread("begun"))
+    graph.invoke(request("slow", "The bees gave honey.", "By the way, I ski."), thread("slow"), interrupt_after=[node])
+    graph.invoke(request("quick", "The bees in the garden hum."), thread("quick"))
+
+    receipt = graph.invoke(None, thread("slow"))["receipt"]
+
+    assert receipt.stored_turns == 2
+    texts = [*begun, "The bees gave honey.", "By the way, I ski.", "The bees in the garden hum."]
+    check(store.index(ANA), texts)
+    assert store.pendings(ANA) == []
+
+
+TIMES = count(1)
+
+
+def reworded(question):
+    """Answer as the rules do, records in words that are new each time."""
+    answer = RULES[type(question)](question)
+    if not isinstance(question, ExtractEvents):
+        return answer
+    told = [one.model_copy(update={"content": f"{one.content} {'Yes' * next(TIMES)}"}) for one in answer.records]
+    return answer.model_copy(update={"records": told})
+
+
+def test_a_run_that_was_taken_for_dead_doubles_nothing(store):
+    """A retry does the turns of a run that stands still; when that goes on after all, it finds them done."""
+    model = FakeModel([reworded] * 20)
+    graph = build_write_graph(store, model, preset("engram"), InMemorySaver())
+    graph.invoke(request("slow", "I keep bees."), thread("slow"), interrupt_after=["extract"])
+    turns = [turn.turn_id for turn in store.index(ANA).turns.items]
+    again = {"request": {"user_id": "ana", "session_id": "s1", "retry_turn_ids": turns}}
+    graph.invoke(again, thread("retry"), interrupt_after=["extract"])
+    graph.invoke(again, thread("retry too"))
+    kept = store.index(ANA).records.items
+
+    graph.invoke(None, thread("retry"))
+    graph.invoke(None, thread("slow"))
+
+    assert len(kept) == 1
+    assert store.index(ANA).records.items == kept
+    assert store.pendings(ANA) == []
+
+
+def test_a_run_that_stops_for_good_holds_nobody_up(store, graph):
+    """An interrupted run, or one that fails, leaves no lock behind."""
+    graph.invoke(request("stopped", "I ski."), thread("stopped"), interrupt_after=["persist"])
+    broken = request("broken", "I swim.", retry_turn_ids=7)
+    with pytest.raises(ValueError, match="retry_turn_ids"):
+        graph.invoke(broken, thread("broken"))
+
+    graph.invoke(request("next", "I run."), thread("next"))
+
+    check(store.index(ANA), ["I ski.", "I run."])
+
+
+def test_a_session_that_was_closed_meanwhile_stays_closed(store, graph):
+    """A run that was overtaken by the end of the session does not open its event again."""
+    graph.invoke(request("begun", "I keep bees."), thread("begun"))
+    graph.invoke(request("slow", "The bees hum."), thread("slow"), interrupt_after=["segment"])
+    graph.invoke(request("quick", close_session=True), thread("quick"))
+
+    graph.invoke(None, thread("slow"))
+
+    (event,) = store.index(ANA).session_events("s1")
+    assert (event.status, len(event.turn_ids)) == ("closed", 2)
