@@ -1,4 +1,7 @@
-"""Wire the write graph: receive -> segment -> extract -> ground -> filter -> consolidate -> persist -> synthesize."""
+"""Wire the write graph: receive, segment, extract, ground, filter_candidates, consolidate, persist, synthesize.
+
+What `consolidate` decides, `apply_updates` carries out.
+"""
 
 from typing import Literal
 
@@ -7,6 +10,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from langgraph_engram.model import Model
+from langgraph_engram.nodes.apply_updates import ApplyUpdates
 from langgraph_engram.nodes.consolidate import Consolidate
 from langgraph_engram.nodes.extract import Extract
 from langgraph_engram.nodes.filter_candidates import FilterCandidates
@@ -40,7 +44,8 @@ def build_write_graph(
     graph.add_node("extract", Extract(store, model, settings.extract))
     graph.add_node("ground", Ground(store, settings.ground))
     graph.add_node("filter_candidates", FilterCandidates(store, settings.update))
-    graph.add_node("consolidate", Consolidate(store, model, settings.update))
+    graph.add_node("consolidate", Consolidate(store, model, settings.update, settings.ground))
+    graph.add_node("apply_updates", ApplyUpdates(store))
     graph.add_node("persist", Persist(store))
     graph.add_node("synthesize", Synthesize(store, model, settings.synthesis))
     graph.add_node("report_run", report_run)
@@ -50,7 +55,8 @@ def build_write_graph(
     graph.add_edge("extract", "ground")
     graph.add_edge("ground", "filter_candidates")
     graph.add_conditional_edges("filter_candidates", after_filter)
-    graph.add_edge("consolidate", "persist")
+    graph.add_edge("consolidate", "apply_updates")
+    graph.add_edge("apply_updates", "persist")
     graph.add_edge("persist", "synthesize")
     graph.add_edge("synthesize", "report_run")
     graph.add_edge("report_run", END)

@@ -5,6 +5,8 @@ An empty result has a verdict or a count of zero; a failure is an error. They ne
 
 from typing import Literal
 
+from pydantic import Field
+
 from langgraph_engram.schema import Evidence, Frozen, Pending
 
 
@@ -51,7 +53,22 @@ class Receipt(Frozen):
     decisions: int = 0
     boundaries: int = 0
     syntheses: int = 0
+    pairs_possible: int = 0
+    """Pairs of records that comparing everything with everything would compare."""
+    pairs_compared: int = 0
+    """Pairs of records whose vectors were compared."""
+    pairs_told_apart: int = 0
+    """Pairs that resemble one another and were kept apart without asking."""
     usage: Usage = Usage()
+
+
+class Comparisons(Frozen):
+    """What the filter of look-alikes saves (DimMem section 4)."""
+
+    all_pairs: int
+    made: int
+    saved: float = Field(ge=0, le=1)
+    """The share of all pairs that was not compared; 0 where there are none."""
 
 
 class Recollection(Frozen):

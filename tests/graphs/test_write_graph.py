@@ -13,8 +13,8 @@ from langgraph_engram.state import Pair, RememberRequest
 from langgraph_engram.testing import FakeModel
 
 NODES = [
-    "receive", "segment", "extract", "ground", "filter_candidates", "consolidate", "persist", "synthesize",
-    "report_run",
+    "receive", "segment", "extract", "ground", "filter_candidates", "consolidate", "apply_updates", "persist",
+    "synthesize", "report_run",
 ]  # fmt: skip
 ASKING = ["TrackTopics", "ExtractRecords", "DecideUpdate", "WriteSynthesis"]
 WRITERS = ["receive", "persist", "synthesize"]
