@@ -1,6 +1,6 @@
 """Wire the write graph: receive, segment, extract, ground, filter_candidates, consolidate, persist, synthesize.
 
-What `consolidate` decides, `apply_updates` carries out.
+What `consolidate` decides, `apply_updates` carries out; between them a person may be asked.
 """
 
 from typing import Literal
@@ -11,6 +11,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from langgraph_engram.model import Model
 from langgraph_engram.nodes.apply_updates import ApplyUpdates
+from langgraph_engram.nodes.approve_updates import ApproveUpdates
 from langgraph_engram.nodes.consolidate import Consolidate
 from langgraph_engram.nodes.extract import Extract
 from langgraph_engram.nodes.filter_candidates import FilterCandidates
@@ -55,7 +56,12 @@ def build_write_graph(
     graph.add_edge("extract", "ground")
     graph.add_edge("ground", "filter_candidates")
     graph.add_conditional_edges("filter_candidates", after_filter)
-    graph.add_edge("consolidate", "apply_updates")
+    if settings.update.approve:
+        graph.add_node("approve_updates", ApproveUpdates(store, settings.update))
+        graph.add_edge("consolidate", "approve_updates")
+        graph.add_edge("approve_updates", "apply_updates")
+    else:
+        graph.add_edge("consolidate", "apply_updates")
     graph.add_edge("apply_updates", "persist")
     graph.add_edge("persist", "synthesize")
     graph.add_edge("synthesize", "report_run")

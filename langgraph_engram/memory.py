@@ -30,9 +30,10 @@ from langgraph_engram.graphs.read import ReadGraph, build_read_graph
 from langgraph_engram.graphs.write import WriteGraph, build_write_graph
 from langgraph_engram.inspection import Kind, show, status
 from langgraph_engram.model import Model
-from langgraph_engram.receipts import add_receipts
+from langgraph_engram.receipts import add_receipts, receipt_of
 from langgraph_engram.requests import make_scope, recall_request, remember_request, retry_request
 from langgraph_engram.results import Receipt, Recollection, Status
+from langgraph_engram.revising import Revising
 from langgraph_engram.rules.model import RuleModel
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import ChatSettings, Settings
@@ -44,7 +45,7 @@ LOG = logging.getLogger(__name__)
 Progress = Callable[[str, int, int], None]
 
 
-class Memory:
+class Memory(Revising):
     """Long-term memory of many users.
 
     Every method takes whose memory it is: `user_id`, without a default; `tenant`, the organisation of the user; and
@@ -152,12 +153,13 @@ class Memory:
     def retry(self, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> Receipt:
         """Do again what is pending, and only that: a run that was cut off goes on where it was."""
         scope = make_scope(user_id, tenant, agent_id)
-        runs = dict.fromkeys(one.run_id for one in self.store.pendings(scope))
+        waiting = {one.run_id for one in self.approvals(user_id, tenant=tenant, agent_id=agent_id)}
+        runs = dict.fromkeys(one.run_id for one in self.store.pendings(scope) if one.run_id not in waiting)
         cut_off = [run_id for run_id in runs if self._writing.get_state(_thread(run_id)).next]
         receipts = [self._run(scope, None, run_id) for run_id in cut_off]
         left: dict[str, list[str]] = {}
         for one in self.store.pendings(scope):
-            if one.run_id not in cut_off:
+            if one.run_id not in {*cut_off, *waiting}:
                 left.setdefault(one.session_id, []).extend(one.turn_ids)
         receipts += [self._write(retry_request(scope, session_id, turn_ids)) for session_id, turn_ids in left.items()]
         return add_receipts(receipts)
@@ -248,7 +250,7 @@ class Memory:
     def _run(self, scope: Scope, given: WriteInput | None, run_id: str) -> Receipt:
         with self._locks[scope.key]:
             state = self._writing.invoke(given, _thread(run_id), durability="sync")
-        receipt: Receipt = state["receipt"]
+        receipt = receipt_of(state)
         if receipt.pending:
             LOG.warning("%d turns are stored but not finished: see status(), then retry()", receipt.pending)
         return receipt

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TypeAlias
 
 from langgraph_engram.model import Asked, Model, entry_of
+from langgraph_engram.nodes.approve_updates import require_checkpointer
 from langgraph_engram.nodes.clusters import clusters
 from langgraph_engram.nodes.ground import judge
 from langgraph_engram.nodes.receive import pend, stored_turns
@@ -47,6 +48,8 @@ class Consolidate:
         packs = self._packs(groups_of(self._linked(state["pairs"]), own, index))
         if not packs:
             return {"proposals": []}
+        if self.settings.approve:
+            require_checkpointer()
         asked = self.model.ask_all([DecideUpdate(pack) for pack in packs])
         answered = [(pack, one.answer) for pack, one in zip(packs, asked, strict=True) if one.answer is not None]
         failed = [(pack, one) for pack, one in zip(packs, asked, strict=True) if one.failure]
