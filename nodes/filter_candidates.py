@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from langgraph_engram.nodes.keyword_index import keyword_index
 from langgraph_engram.nodes.look_alikes import Alike, Field, empty_terms, keyword_sizes, look_alikes
-from langgraph_engram.nodes.tell_apart import TellingStems, tell_apart
+from langgraph_engram.nodes.tell_apart import TellingStems, tell_apart, tells_of_change
 from langgraph_engram.schema import Record, Scope
 from langgraph_engram.settings import UpdateSettings
 from langgraph_engram.state import FilterCounts, Pair, WriteState
@@ -22,6 +22,7 @@ from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.stores.store import Store
 
 DECIDED = "decided before"
+BY_ASSISTANT = "both told by an assistant"
 Found: TypeAlias = tuple[Record, Record, Alike]
 """An earlier record, a new one, and how alike they are."""
 
@@ -77,11 +78,14 @@ class FilterCandidates:
         self, found: Sequence[Found], index: ScopeIndex, new: Sequence[Record]
     ) -> tuple[list[Pair], Counter[str]]:
         """Give the pairs to decide on, and how many of the others were told apart by which reason."""
+        if not self.settings.selective:
+            return [_pair(*one) for one in found], Counter()
         telling = TellingStems.among(index.records.lexical, new, index.speakers, self.settings)
         pairs: list[Pair] = []
         apart = Counter[str]()
         for older, newer, alike in found:
-            reason = tell_apart(older, newer, telling, self.settings) if self.settings.selective else ""
+            advice = all(told_by_assistant(one, index) for one in (older, newer)) and not tells_of_change(newer)
+            reason = BY_ASSISTANT if advice else tell_apart(older, newer, telling, self.settings)
             if reason:
                 apart[reason] += 1
             else:
@@ -97,6 +101,12 @@ class FilterCandidates:
 def possible_pairs(old: int, new: int) -> int:
     """Count the pairs that hold a new record: each new one with each old one, and the new ones with one another."""
     return int(old) * new + new * (new - 1) // 2
+
+
+def told_by_assistant(record: Record, index: ScopeIndex) -> bool:
+    """Say whether a record's last source is an assistant's turn: advice and lists, which tell nothing of anyone."""
+    turn = index.turns.get(record.source_turn_ids[-1]) if record.source_turn_ids else None
+    return turn is not None and turn.role == "assistant"
 
 
 def _standing(index: ScopeIndex, new: Sequence[Record]) -> NDArray[np.bool_]:

@@ -85,9 +85,14 @@ def tell_apart(older: Record, newer: Record, telling: TellingStems, settings: Up
     first, second = (own_words(one.content, one.speaker) for one in (older, newer))
     if older.speaker != newer.speaker and (speaks_of_self(first) or speaks_of_self(second)):
         return TWO_SPEAKERS
-    if signals_change(second) or len(telling.of(older) & telling.of(newer)) >= settings.least_shared:
+    if tells_of_change(newer) or len(telling.of(older) & telling.of(newer)) >= settings.least_shared:
         return ""
     return LITTLE_SHARED
+
+
+def tells_of_change(record: Record) -> bool:
+    """Say whether a record says that something is no longer as it was."""
+    return signals_change(own_words(record.content, record.speaker))
 
 
 def attribute_in(record: Record) -> Attribute | None:

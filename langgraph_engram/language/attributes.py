@@ -72,6 +72,13 @@ PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ),
     ("favourite", re.compile(rf"{OWNER}\s+(?:new\s+|current\s+)?{FAVOURITE}\s+{CHANGED}\s+(?P<value>{ANYTHING})")),
 )
+TRIGGER = re.compile(
+    r"\d|\b(?:live|living|reside|moved|relocated|settled|based|work|started|employ|job|position|role|drive|car|boss|"
+    r"single|married|engaged|divorced|separated|widowed|phone|mobile|cell|number|address|e-?mail|age|birthday|manager|"
+    r"landlord|doctor|dentist|therapist|salary|rent|weight|height|budget|personal best|favou?rite)",
+    re.IGNORECASE,
+)
+"""What every sentence holds that sets an attribute: most hold none of it, and are read no further."""
 UNSURE = re.compile(
     r"\b(?:if|would|could|might|may|should|wish|want|wants|hope|hoping|plan|plans|planning|thinking|dream|going to|"
     r"will|used to|when|almost|nearly|never|not|before|until|imagine|says?|said|one of)\b|n['’]t\b|['’]ll\b",
@@ -117,7 +124,7 @@ def attribute_of(text: str, speaker: str) -> Attribute | None:
         text: The speaker's words, or a sentence that names its subject.
         speaker: Whom "I" and "my" stand for.
     """
-    if is_question(text):
+    if not TRIGGER.search(text) or is_question(text):
         return None
     for name, pattern in PATTERNS:
         match = pattern.search(text)

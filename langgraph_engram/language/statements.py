@@ -11,9 +11,9 @@ FIRST_PERSON = re.compile(
 SECOND_PERSON = re.compile(r"\b(?:you|you['’](?:re|ve|d|ll)|your|yours|yourself)\b", re.IGNORECASE)
 IMAGE = re.compile(r"\bshares? an image\b", re.IGNORECASE)
 CHANGE = re.compile(
-    r"\b(?:no longer|not any ?more|anymore|instead of|changed (?:my|the|our|to)|(?:has|have) changed|moved (?:it )?to|"
-    r"switched (?:from|to)|postponed|rescheduled|cancell?ed|correction|i was wrong|actually it['’]?s|"
-    r"turns out it['’]?s|used to|quit (?:my|the)|(?:quit|stopped|gave up) \w+ing)\b",
+    r"\b(?:no longer|not any ?more|anymore|used to|instead of|changed(?=:)|changed (?:my|the|our|to)|"
+    r"(?:has|have) changed|(?:is|are) now (?:on|at|in|called)|moved (?:it )?to|switched (?:from|to)|postponed|rescheduled|"
+    r"cancell?ed|correction|i was wrong|actually it['’]?s|turns out it['’]?s|quit (?:my|the)|(?:quit|stopped|gave up) \w+ing)\b",
     re.IGNORECASE,
 )
 

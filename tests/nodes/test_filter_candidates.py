@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langgraph_engram.nodes.filter_candidates import DECIDED, FilterCandidates, possible_pairs
+from langgraph_engram.nodes.filter_candidates import BY_ASSISTANT, DECIDED, FilterCandidates, possible_pairs
 from langgraph_engram.nodes.look_alikes import jaccard
 from langgraph_engram.nodes.tell_apart import LITTLE_SHARED, ONE_TURN, TWO_SPEAKERS, TWO_TIMES
 from langgraph_engram.presets import preset
@@ -247,6 +247,19 @@ def test_what_was_decided_is_not_asked_again(keep, record, sort_out):
     assert (pairs, counts.told_apart) == ([], {DECIDED: 1})
 
 
+def test_advice_is_no_fact_that_changes(keep, record, turn, sort_out):
+    """Two pieces of an assistant's advice are left alone; what a user says of one is not."""
+    keep(
+        turns=[turn(seq, role="assistant", speaker="Bot") for seq in range(2)],
+        records=[record(0, "Take the tram to Oslo.", **OSLO)],
+    )
+
+    again, user = (sort_out(record(seq, "Take the tram to Oslo!", **OSLO)) for seq in (1, 2))
+
+    assert (again[0], again[1].told_apart) == ([], {BY_ASSISTANT: 1})
+    assert user[0] == [("r0", "r2")]
+
+
 def test_the_index_grows_with_the_scope(keep, record, sort_out):
     """What later commits add or close is seen, run after run."""
     found = []
@@ -256,3 +269,31 @@ def test_the_index_grows_with_the_scope(keep, record, sort_out):
         keep(records=[new.model_copy(update={"status": "superseded"}) if at == 1 else new])
 
     assert found == [0, 1, 1, 2]
+
+
+class Slant:
+    """An encoder for tests: what says "no longer" stands at a cosine of .797 to what does not."""
+
+    name = "slant"
+    dimension = 2
+
+    def encode(self, texts):
+        rows = [[0.797, (1 - 0.797**2) ** 0.5] if "no longer" in text else [1.0, 0.0] for text in texts]
+        return np.array(rows, dtype=np.float32).reshape(-1, 2)
+
+
+@pytest.mark.parametrize("name", ["engram", "dimmem"])
+@pytest.mark.parametrize(("cosine", "found"), [(0.7, 1), (0.85, 0)])
+def test_the_change_of_jobs_is_found(record, scope, name, cosine, found):
+    """DimMem Table 10: one type, keyword Jaccard above .3, cosine .797; a threshold of .85 would miss it."""
+    old = record(0, "Ana works at Starbucks in Oslo.", memory_type="profile", keywords=["Starbucks", "Oslo", "work"])
+    new = record(1, "Ana no longer works at Starbucks.", memory_type="profile", keywords=["Starbucks", "work"])
+    opened = open_store("memory:", Slant())
+    opened.commit(scope, Changes(records=[old]))
+    thresholds = preset(name).update.model_copy(update={"cosine": cosine})
+
+    update = FilterCandidates(opened, thresholds)({"request": RememberRequest(user_id=scope.user_id), "records": [new]})
+
+    opened.close()
+    assert len(update["pairs"]) == found
+    assert all(abs(one.cosine - 0.797) < 1e-6 and one.jaccard > 0.3 for one in update["pairs"])
