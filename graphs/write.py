@@ -1,6 +1,7 @@
-"""Wire the write graph: receive -> segment -> extract -> ground -> filter -> consolidate -> persist -> synthesize.
+"""Wire the write graph: receive, segment, extract, ground, filter_candidates, consolidate, persist, synthesize.
 
-A retry goes the same way, and each step does what is pending of it; two steps are there for a retry alone.
+What `consolidate` decides, `apply_updates` carries out; between them a person may be asked. A retry goes the same way,
+and each step does what is pending of it; two steps are there for a retry alone.
 """
 
 from typing import Literal
@@ -10,6 +11,8 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from langgraph_engram.model import Model
+from langgraph_engram.nodes.apply_updates import ApplyUpdates
+from langgraph_engram.nodes.approve_updates import ApproveUpdates
 from langgraph_engram.nodes.consolidate import Consolidate
 from langgraph_engram.nodes.describe_events import DescribeEvents
 from langgraph_engram.nodes.draft_records import Drafter
@@ -50,7 +53,8 @@ def build_write_graph(
     graph.add_node("ground", Ground(store, settings.ground))
     graph.add_node("take_up_records", TakeUpRecords(store))
     graph.add_node("filter_candidates", FilterCandidates(store, settings.update))
-    graph.add_node("consolidate", Consolidate(store, model, settings.update))
+    graph.add_node("consolidate", Consolidate(store, model, settings.update, settings.ground))
+    graph.add_node("apply_updates", ApplyUpdates(store))
     graph.add_node("persist", Persist(store, settings.synthesis))
     graph.add_node("synthesize", Synthesize(store, model, settings.synthesis))
     graph.add_node("report_run", report_run)
@@ -62,7 +66,13 @@ def build_write_graph(
     graph.add_conditional_edges("ground", after_ground)
     graph.add_edge("take_up_records", "filter_candidates")
     graph.add_conditional_edges("filter_candidates", after_filter)
-    graph.add_edge("consolidate", "persist")
+    if settings.update.approve:
+        graph.add_node("approve_updates", ApproveUpdates(store, settings.update))
+        graph.add_edge("consolidate", "approve_updates")
+        graph.add_edge("approve_updates", "apply_updates")
+    else:
+        graph.add_edge("consolidate", "apply_updates")
+    graph.add_edge("apply_updates", "persist")
     graph.add_edge("persist", "synthesize")
     graph.add_edge("synthesize", "report_run")
     graph.add_edge("report_run", END)

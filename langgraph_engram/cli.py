@@ -26,10 +26,12 @@ from langgraph_engram.commands.failures import (
     fail,
     wants_json,
 )
+from langgraph_engram.commands.history import history
 from langgraph_engram.commands.recall import recall
 from langgraph_engram.commands.remember import remember, retry
 from langgraph_engram.commands.show import show
 from langgraph_engram.commands.status import status
+from langgraph_engram.commands.undo import undo
 from langgraph_engram.errors import EngramError, InvalidInput
 
 USAGE_ERROR: type[typer.BadParameter] = typer.BadParameter.__mro__[2]
@@ -62,6 +64,8 @@ APP.command()(recall)
 APP.command()(show)
 APP.command()(status)
 APP.command()(retry)
+APP.command()(undo)
+APP.command()(history)
 APP.add_typer(BENCH, name="bench")
 
 

@@ -30,6 +30,7 @@ from langgraph_engram.model import Model
 from langgraph_engram.receipts import add_receipts
 from langgraph_engram.requests import make_scope, recall_request, remember_request, to_sessions
 from langgraph_engram.results import Receipt, Recollection, Status
+from langgraph_engram.revising import Revising
 from langgraph_engram.rules.model import RuleModel
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import ChatSettings, Settings
@@ -40,7 +41,7 @@ from langgraph_engram.write_runs import WriteRuns, thread_of
 Progress = Callable[[str, int, int], None]
 
 
-class Memory:
+class Memory(Revising):
     """Long-term memory of many users.
 
     Every method takes whose memory it is: `user_id`, without a default; `tenant`, the organisation of the user; and

@@ -37,6 +37,7 @@ PRESETS: dict[str, Settings] = {
         segment=SegmentSettings(strategy="window", describe="none", context_turns=0),
         extract=ExtractSettings(strategy="dimensional", shared_calls=False),
         ground=PAPER_ONLY,
+        update=UpdateSettings(selective=False, ask="pairs"),
         synthesis=SynthesisSettings(enabled=False),
         retrieve=RetrieveSettings(
             routes=["lexical", "dimension", "dense"],

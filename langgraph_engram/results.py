@@ -5,7 +5,9 @@ An empty result has a verdict or a count of zero; a failure is an error. They ne
 
 from typing import Literal
 
-from langgraph_engram.schema import Evidence, Frozen, Pending
+from pydantic import Field
+
+from langgraph_engram.schema import Action, Decision, Evidence, Frozen, Pending, Record
 
 
 class UsageEntry(Frozen):
@@ -51,7 +53,65 @@ class Receipt(Frozen):
     decisions: int = 0
     boundaries: int = 0
     syntheses: int = 0
+    pairs_possible: int = 0
+    """Pairs of records that comparing everything with everything would compare."""
+    pairs_compared: int = 0
+    """Pairs of records whose vectors were compared."""
+    pairs_told_apart: int = 0
+    """Pairs that resemble one another and were kept apart without asking."""
     usage: Usage = Usage()
+
+
+class Comparisons(Frozen):
+    """What the filter of look-alikes saves (DimMem section 4)."""
+
+    all_pairs: int
+    made: int
+    saved: float = Field(ge=0, le=1)
+    """The share of all pairs that was not compared; 0 where there are none."""
+
+
+class UndoReceipt(Frozen):
+    """What one `undo` took back. Every field but `run_id` and `already_undone` is a count."""
+
+    run_id: str
+    decisions: int = 0
+    """Decisions that are marked as taken back."""
+    restored: int = 0
+    """Records that are active again."""
+    archived: int = 0
+    """Records that merges had made."""
+    stale_syntheses: int = 0
+    already_undone: bool = False
+    """Whether there was nothing left to take back."""
+
+
+class ProposedDecision(Frozen):
+    """A decision that waits for a person's approval."""
+
+    decision_id: str
+    action: Action
+    old: list[str]
+    """The texts of the records that would be merged or superseded, oldest first."""
+    new: str
+    """The text of the record that would stand in their place."""
+    reason: str = ""
+
+
+class Approval(Frozen):
+    """A run that waits for a person."""
+
+    run_id: str
+    decisions: list[ProposedDecision]
+
+
+class RecordHistory(Frozen):
+    """Where a record comes from, and what became of it."""
+
+    records: list[Record]
+    """What it was made of, itself, and what took its place, in order of time."""
+    decisions: list[Decision]
+    """What was decided between them, oldest first."""
 
 
 class Recollection(Frozen):

@@ -184,6 +184,8 @@ class Decision(Frozen):
     reason: str = ""
     result_id: str | None = None
     decided_at: datetime | None = None
+    undone_at: datetime | None = None
+    """When it was taken back; it stays in the trail."""
 
 
 class Pending(Frozen):

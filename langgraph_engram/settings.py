@@ -8,6 +8,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+Action = Literal["MERGE", "SUPERSEDE", "KEEP_BOTH"]
+"""What may be decided about records that resemble one another (DimMem section 3.4)."""
 PresetName = Literal["engram", "dimmem", "esmem", "structmem", "hymem"]
 
 
@@ -89,8 +91,23 @@ class UpdateSettings(Group):
     """theta_k, least keyword Jaccard of a pair (DimMem section 3.4)."""
     cosine: float = Field(0.7, ge=0, le=1)
     """theta_s, least cosine of a pair (DimMem section 3.4)."""
+    selective: bool = True
+    """Compare only what states something that may change, by the words that say something in its scope. The paper
+    compares everything by all keywords."""
+    common_share: float = Field(0.01, ge=0, le=1)
+    """Share of a scope's records from which on a word is common and says nothing about any one of them."""
+    common_floor: int = Field(10, ge=1)
+    """Records that may hold a word in any scope before it is common."""
+    least_shared: int = Field(2, ge=0)
+    """Words that say something which a pair must share in its content."""
+    ask: Literal["clusters", "pairs"] = "clusters"
+    """What one question holds: clusters, packed up to `call_tokens`, or one pair (DimMem section 3.4)."""
     max_cluster: int = Field(8, ge=2)
-    """Records decided on in one question."""
+    """Records of a cluster that are decided on together; a larger one is split at its weakest links."""
+    call_tokens: int = Field(1200, ge=50)
+    """Text of the clusters that share one question, in tokens; a cluster above it goes alone."""
+    approve: list[Action] = []
+    """Kinds of decision that wait for a person's approval before they are carried out."""
 
 
 class SynthesisSettings(Group):

@@ -97,6 +97,27 @@ class Pair(Frozen):
     cosine: float
 
 
+class FilterCounts(Frozen):
+    """What the filter of look-alikes did: pairs that hold a new record, all the way down to those to decide on."""
+
+    possible: int = 0
+    """Pairs that comparing everything with everything would compare."""
+    compared: int = 0
+    """Pairs whose vectors were compared."""
+    alike: int = 0
+    """Pairs that passed every threshold."""
+    told_apart: dict[str, int] = {}
+    """Pairs kept apart without asking, by reason."""
+
+
+class Proposal(Frozen):
+    """A decision that is made and not carried out."""
+
+    decision: Decision
+    content: str = ""
+    """The text of the record that a merge makes."""
+
+
 class WriteInput(TypedDict):
     """What the write graph is called with."""
 
@@ -123,15 +144,19 @@ class WriteState(TypedDict, total=False):
     boundaries: list[Boundary]
     """Set by `segment`, and by `describe_events`."""
     records: list[Record]
-    """Set by `extract`, judged by `ground`, added to by `take_up_records`, changed by `consolidate`: this run's."""
+    """Set by `extract`, judged by `ground`, added to by `take_up_records`, changed by `apply_updates`: this run's."""
     taken_up: list[str]
     """Set by `take_up_records`: ids of those of `records` that were stored before."""
     pairs: list[Pair]
     """Set by `filter_candidates`."""
+    filtered: FilterCounts
+    """Set by `filter_candidates`."""
+    proposals: list[Proposal]
+    """Set by `consolidate`, changed by `approve_updates`."""
     changed: list[Record]
-    """Set by `consolidate`: older records whose status this run changes."""
+    """Set by `apply_updates`: older records whose status this run changes."""
     decisions: list[Decision]
-    """Set by `consolidate`."""
+    """Set by `apply_updates`."""
     synthesis_ids: list[str]
     """Set by `synthesize`."""
     failures: Annotated[list[Pending], operator.add]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_engram.graphs.write import WriteGraph
-from langgraph_engram.receipts import add_receipts
+from langgraph_engram.receipts import add_receipts, receipt_of
 from langgraph_engram.requests import retry_request
 from langgraph_engram.results import Receipt
 from langgraph_engram.schema import Scope
@@ -54,7 +54,7 @@ class WriteRuns:
     def _run(self, scope: Scope, given: WriteInput | None, run_id: str) -> Receipt:
         with self.store.writing(scope):
             state = self.graph.invoke(given, thread_of(run_id), durability="sync")
-        receipt: Receipt = state["receipt"]
+        receipt = receipt_of(state)
         if receipt.pending:
             LOG.warning("%d turns are stored but not finished: see status(), then retry()", receipt.pending)
         return receipt

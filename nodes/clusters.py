@@ -5,25 +5,28 @@ from collections.abc import Sequence
 from langgraph_engram.state import Pair
 
 
-def clusters(pairs: Sequence[Pair]) -> list[list[str]]:
+def clusters(pairs: Sequence[Pair], most: int | None = None) -> list[list[str]]:
     """Give the connected sets of records (union-find).
 
+    Args:
+        pairs: The links.
+        most: Records of a cluster at most. The closest pairs are joined first, and a pair whose clusters would make
+            too large a one joins nothing: a large cluster comes apart at its weakest links.
+
     Returns:
-        Lists of record ids, each sorted, in the order of their first id: the same for every order of pairs.
+        Lists of two record ids or more, each sorted, in the order of their first id: the same for every order of
+        pairs.
     """
-    parent: dict[str, str] = {}
-
-    def root(one: str) -> str:
-        parent.setdefault(one, one)
-        while parent[one] != one:
-            parent[one] = parent[parent[one]]
-            one = parent[one]
-        return one
-
-    for pair in pairs:
-        first, second = sorted((root(pair.older_id), root(pair.newer_id)))
-        parent[second] = first
     members: dict[str, list[str]] = {}
-    for one in sorted(parent):
-        members.setdefault(root(one), []).append(one)
-    return [members[first] for first in sorted(members)]
+    for pair in sorted(pairs, key=_closest_first):
+        first, second = (members.setdefault(one, [one]) for one in (pair.older_id, pair.newer_id))
+        if first is second or (most is not None and len(first) + len(second) > most):
+            continue
+        joined = [*first, *second]
+        members |= dict.fromkeys(joined, joined)
+    distinct = {id(cluster): sorted(cluster) for cluster in members.values() if len(cluster) > 1}
+    return sorted(distinct.values())
+
+
+def _closest_first(pair: Pair) -> tuple[float, float, str, str]:
+    return -pair.cosine, -pair.jaccard, pair.older_id, pair.newer_id

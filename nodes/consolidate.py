@@ -1,143 +1,167 @@
-"""Decide what becomes of records that resemble one another, one decision a cluster (DimMem section 3.4).
+"""Decide what becomes of records that resemble one another (DimMem section 3.4). Nothing is changed here.
 
-MERGE makes a new record with the union of the sources; SUPERSEDE closes the validity of the older ones; KEEP_BOTH
-leaves all. Nothing is deleted, and a decision that would lose a cited source is refused.
+Clusters share questions, up to a token size; the paper's way asks pair by pair. A merge that would lose a cited source,
+that says what its sources do not, or that makes one of two events is refused, and everything is kept.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TypeAlias
 
-from langgraph_engram.model import Model, entry_of
+from langgraph_engram.model import Asked, Model, entry_of
+from langgraph_engram.nodes.approve_updates import require_checkpointer
 from langgraph_engram.nodes.clusters import clusters
-from langgraph_engram.prompts.decide_update import DecideUpdate, UpdateVerdict
-from langgraph_engram.schema import Action, Decision, Record, make_id
-from langgraph_engram.settings import UpdateSettings
-from langgraph_engram.state import Pair, WriteState
+from langgraph_engram.nodes.ground import judge
+from langgraph_engram.nodes.receive import pend, stored_turns
+from langgraph_engram.nodes.revise import merged, objection_to_merge
+from langgraph_engram.nodes.rulings import NO_VERDICT, Ruling, age, rule_cluster, rule_pairs
+from langgraph_engram.prompts.decide_update import DecideUpdate, UpdateVerdict, UpdateVerdicts
+from langgraph_engram.schema import Action, Decision, Event, Pending, Record, make_id
+from langgraph_engram.settings import GroundSettings, UpdateSettings
+from langgraph_engram.state import Pair, Proposal, WriteState
+from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.stores.store import Store
+from langgraph_engram.usage import count_tokens
 
-NO_ANSWER = "the question could not be answered, so nothing changes"
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What one decision does."""
-
-    decision: Decision
-    made: list[Record] = field(default_factory=list)
-    changed: list[Record] = field(default_factory=list)
+LINE_TOKENS = 12
+"""Tokens of what stands around a memory in a question."""
+Cluster: TypeAlias = tuple[Record, ...]
+"""Records that resemble one another, oldest first."""
+Pack: TypeAlias = tuple[Cluster, ...]
+"""Clusters that share a question."""
 
 
 @dataclass(frozen=True)
 class Consolidate:
-    """Decide on clusters. Reads `request`, `records`, `pairs`; sets `changed`, `decisions`, changes `records`."""
+    """Decide on look-alikes. Reads `request`, `records`, `pairs`; sets `proposals`, adds to `failures`."""
 
     store: Store
     model: Model
     settings: UpdateSettings
+    gate: GroundSettings
 
     def __call__(self, state: WriteState) -> WriteState:
-        """Return the run's records with what was made of them, and the older records whose status changes."""
+        """Return what is to become of the look-alikes, and the turns whose look-alikes could not be decided on."""
+        index = self.store.index(state["request"].scope)
         own = {record.record_id: record for record in state["records"]}
-        groups = self._groups(state, own)
-        if not groups:
-            return {"changed": [], "decisions": []}
-        asked = self.model.ask_all([DecideUpdate(tuple(group)) for group in groups])
-        outcomes = [
-            apply(
-                state["run_id"],
-                group,
-                one.answer or UpdateVerdict(action="KEEP_BOTH", reason=NO_ANSWER),
-                state["pairs"],
-            )
-            for group, one in zip(groups, asked, strict=True)
-        ]
-        changed = {record.record_id: record for outcome in outcomes for record in outcome.changed}
-        made = [record for outcome in outcomes for record in outcome.made]
+        packs = self._packs(groups_of(self._linked(state["pairs"]), own, index))
+        if not packs:
+            return {"proposals": []}
+        if self.settings.approve:
+            require_checkpointer()
+        asked = self.model.ask_all([DecideUpdate(pack) for pack in packs])
+        answered = [(pack, one.answer) for pack, one in zip(packs, asked, strict=True) if one.answer is not None]
+        failed = [(pack, one) for pack, one in zip(packs, asked, strict=True) if one.failure]
+        judges = Judges(state["run_id"], index, state.get("events", []), state["pairs"], self.gate)
         return {
-            "records": [*(changed.get(one, record) for one, record in own.items()), *made],
-            "changed": [record for one, record in changed.items() if one not in own],
-            "decisions": [outcome.decision for outcome in outcomes],
+            "proposals": [judges.propose(ruling) for ruling in self._rulings(answered)],
+            "failures": failures_of(state["run_id"], own, index, failed),
             "usage": [entry_of("consolidate", asked)],
         }
 
-    def _groups(self, state: WriteState, own: Mapping[str, Record]) -> list[list[Record]]:
-        shelf = self.store.index(state["request"].scope).records
-        groups = [
-            [record for one in members if (record := own.get(one) or shelf.get(one))]
-            for members in clusters(state["pairs"])
+    def _linked(self, pairs: Sequence[Pair]) -> list[list[str]]:
+        if self.settings.ask == "pairs":
+            return [[pair.older_id, pair.newer_id] for pair in pairs]
+        return clusters(pairs, self.settings.max_cluster)
+
+    def _packs(self, groups: Sequence[Cluster]) -> list[Pack]:
+        """Put clusters together that share a question."""
+        packs: list[list[Cluster]] = []
+        held = 0
+        for group in groups:
+            size = sum(count_tokens(record.content) + LINE_TOKENS for record in group)
+            if not packs or self.settings.ask == "pairs" or held + size > self.settings.call_tokens:
+                packs.append([])
+                held = 0
+            packs[-1].append(group)
+            held += size
+        return [tuple(pack) for pack in packs]
+
+    def _rulings(self, answered: Sequence[tuple[Pack, UpdateVerdicts]]) -> list[Ruling]:
+        if self.settings.ask == "pairs":
+            return rule_pairs([(older, newer, _only(answer)) for ((older, newer),), answer in answered])
+        return [
+            ruling
+            for groups, answer in answered
+            for number, group in enumerate(groups, start=1)
+            for ruling in rule_cluster(group, [one for one in answer.verdicts if one.cluster == number])
         ]
-        return [sorted(group, key=_age)[-self.settings.max_cluster :] for group in groups if len(group) > 1]
 
 
-def apply(run_id: str, group: Sequence[Record], verdict: UpdateVerdict, pairs: Sequence[Pair]) -> Outcome:
-    """Carry out a verdict on a cluster, oldest first.
+@dataclass(frozen=True)
+class Judges:
+    """What a ruling is held against before it is proposed."""
 
-    Returns:
-        The audit entry, the record made, and the records whose status changes. A merge without words is kept apart.
-    """
-    if verdict.action == "MERGE" and verdict.content.strip():
-        made = merged(group, verdict.content.strip())
-        if conserves(group, made):
-            return Outcome(
-                _decision(run_id, group, "MERGE", verdict.reason, pairs, made.record_id),
-                [made],
-                _closed(group, made, "merged"),
+    run_id: str
+    index: ScopeIndex
+    events: Sequence[Event]
+    pairs: Sequence[Pair]
+    gate: GroundSettings
+    """Whether a merged text must have grounds in its sources."""
+
+    def propose(self, ruling: Ruling) -> Proposal:
+        """Give a ruling as a decision to carry out; a merge that must not be keeps everything, with the reason."""
+        if ruling.action == "MERGE":
+            made = merged(ruling.members, ruling.content)
+            objection = objection_to_merge(ruling.members, made) or self._ungrounded(made)
+            if objection:
+                return Proposal(decision=self._decision(ruling, "KEEP_BOTH", objection, None))
+            return Proposal(
+                decision=self._decision(ruling, "MERGE", ruling.reason, made.record_id), content=made.content
             )
-    if verdict.action == "SUPERSEDE":
-        newest = group[-1]
-        return Outcome(
-            _decision(run_id, group, "SUPERSEDE", verdict.reason, pairs, newest.record_id),
-            changed=_closed(group[:-1], newest, "superseded"),
+        result = ruling.members[-1].record_id if ruling.action == "SUPERSEDE" else None
+        return Proposal(decision=self._decision(ruling, ruling.action, ruling.reason, result))
+
+    def _ungrounded(self, made: Record) -> str:
+        if not self.gate.enabled:
+            return ""
+        sources = stored_turns(self.index, made.source_turn_ids)
+        cited = {one.turn_id for one in sources}
+        events = {event.event_id: event for event in [*self.index.events.items, *self.events]}
+        beside = [one for event in events.values() if cited & {*event.turn_ids} for one in event.turn_ids]
+        return judge(made, sources, stored_turns(self.index, beside), self.gate).reject_reason
+
+    def _decision(self, ruling: Ruling, action: Action, reason: str, result_id: str | None) -> Decision:
+        ids = [record.record_id for record in ruling.members]
+        inside = [pair for pair in self.pairs if pair.older_id in ids and pair.newer_id in ids]
+        return Decision(
+            decision_id=make_id("decision", self.run_id, *sorted(ids)),
+            run_id=self.run_id,
+            pair=ids,
+            jaccard=min((pair.jaccard for pair in inside), default=0.0),
+            cosine=min((pair.cosine for pair in inside), default=0.0),
+            action=action,
+            reason=reason,
+            result_id=result_id,
+            decided_at=datetime.now(UTC),
         )
-    return Outcome(_decision(run_id, group, "KEEP_BOTH", verdict.reason, pairs, None))
 
 
-def merged(group: Sequence[Record], content: str) -> Record:
-    """Make one record of a cluster: the union of sources and keywords, the widest span of time, the newest's rest."""
-    newest = group[-1]
-    ids = [record.record_id for record in group]
-    return newest.model_copy(
-        update={
-            "record_id": make_id("merge", *sorted(ids)),
-            "content": content,
-            "derived_from": ids,
-            "source_turn_ids": list(dict.fromkeys(one for record in group for one in record.source_turn_ids)),
-            "keywords": list(dict.fromkeys(word for record in group for word in record.keywords)),
-            "event_start": min((one.event_start for one in group if one.event_start), default=None),
-            "event_end": max((one.event_end for one in group if one.event_end), default=None),
-            "valid_from": min((one.valid_from for one in group if one.valid_from), default=None),
-        }
-    )
+def groups_of(linked: Sequence[Sequence[str]], own: Mapping[str, Record], index: ScopeIndex) -> list[Cluster]:
+    """Give the records of each cluster, oldest first."""
+    found = ([record for one in ids if (record := own.get(one) or index.records.get(one))] for ids in linked)
+    return [tuple(sorted(group, key=age)) for group in found if len(group) > 1]
 
 
-def conserves(group: Sequence[Record], made: Record) -> bool:
-    """Say whether a merged record cites every turn that its cluster cites."""
-    return {one for record in group for one in record.source_turn_ids} <= set(made.source_turn_ids)
+def failures_of(
+    run_id: str,
+    own: Mapping[str, Record],
+    index: ScopeIndex,
+    failed: Sequence[tuple[Pack, Asked[UpdateVerdicts]]],
+) -> list[Pending]:
+    """Note the turns of new records whose look-alikes could not be decided on, by question."""
+    noted: dict[str, Pending] = {}
+    for groups, asked in failed:
+        new = [record for group in groups for record in group if record.record_id in own]
+        turns = stored_turns(index, list(dict.fromkeys(one for record in new for one in record.source_turn_ids)))
+        if turns and asked.failure:
+            pending = pend(run_id, turns, "consolidate", asked.failure.reason)
+            noted[pending.pending_id] = pending
+    return list(noted.values())
 
 
-def _closed(group: Sequence[Record], by: Record, status: str) -> list[Record]:
-    update = {"status": status, "superseded_by": by.record_id, "valid_to": by.mentioned_at}
-    return [record.model_copy(update=update) for record in group]
-
-
-def _decision(
-    run_id: str, group: Sequence[Record], action: Action, reason: str, pairs: Sequence[Pair], result_id: str | None
-) -> Decision:
-    ids = [record.record_id for record in group]
-    inside = [pair for pair in pairs if pair.older_id in ids and pair.newer_id in ids]
-    return Decision(
-        decision_id=make_id("decision", *sorted(ids)),
-        run_id=run_id,
-        pair=ids,
-        jaccard=min((pair.jaccard for pair in inside), default=0.0),
-        cosine=min((pair.cosine for pair in inside), default=0.0),
-        action=action,
-        reason=reason,
-        result_id=result_id,
-        decided_at=datetime.now(UTC),
-    )
-
-
-def _age(record: Record) -> tuple[datetime, str, int, str]:
-    return record.mentioned_at or datetime.min.replace(tzinfo=UTC), record.session_id, record.seq, record.record_id
+def _only(answer: UpdateVerdicts) -> UpdateVerdict:
+    """Give the verdict on a pair; where there is none, both stay."""
+    effective = (one for one in answer.verdicts if one.cluster == 1)
+    return next(effective, UpdateVerdict(action="KEEP_BOTH", reason=NO_VERDICT))

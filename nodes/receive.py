@@ -15,7 +15,7 @@ from langgraph.types import Overwrite
 
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import Pending, Scope, Turn, make_id
-from langgraph_engram.state import Message, RememberRequest, WriteState
+from langgraph_engram.state import FilterCounts, Message, RememberRequest, WriteState
 from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.stores.store import Changes, Store
 
@@ -74,6 +74,8 @@ def clean_slate() -> WriteState:
         "retried": [],
         "taken_up": [],
         "pairs": [],
+        "filtered": FilterCounts(),
+        "proposals": [],
         "changed": [],
         "decisions": [],
         "synthesis_ids": [],

@@ -1,7 +1,7 @@
 """Sum up a write run as the receipt that its caller gets."""
 
 from langgraph_engram.results import Receipt
-from langgraph_engram.state import WriteState
+from langgraph_engram.state import FilterCounts, WriteState
 from langgraph_engram.usage import total
 
 
@@ -10,6 +10,7 @@ def report_run(state: WriteState) -> WriteState:
     taken_up = set(state.get("taken_up", []))
     records = [record for record in state.get("records", []) if record.record_id not in taken_up]
     pending = {turn_id for failure in state.get("failures", []) for turn_id in failure.turn_ids}
+    filtered = state.get("filtered", FilterCounts())
     receipt = Receipt(
         run_id=state["run_id"],
         stored_turns=0 if state["request"].retry_turn_ids else len(state["turns"]),
@@ -21,6 +22,9 @@ def report_run(state: WriteState) -> WriteState:
         decisions=len(state.get("decisions", [])),
         boundaries=len(state.get("boundaries", [])),
         syntheses=len(state.get("synthesis_ids", [])),
+        pairs_possible=filtered.possible,
+        pairs_compared=filtered.compared,
+        pairs_told_apart=sum(filtered.told_apart.values()),
         usage=total(state.get("usage", [])),
     )
     return {"receipt": receipt}

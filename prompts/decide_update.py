@@ -1,9 +1,10 @@
 """Ask what becomes of records that resemble one another (DimMem section 3.4).
 
-The paper decides pair by pair. Here one question decides a whole cluster, so that the result does not depend on the
-order of pairs.
+The paper decides pair by pair. Here one question may hold several clusters, each decided on whole, so that the result
+does not depend on the order of pairs and one call serves many. The paper's way is a question of one cluster of two.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
@@ -15,30 +16,50 @@ from langgraph_engram.schema import Action, Record
 
 
 class UpdateVerdict(BaseModel):
-    """What was decided about a cluster."""
+    """What was decided about a cluster, or about some of its members."""
 
+    cluster: int = Field(default=1, description="the number of the cluster")
     action: Action
+    members: list[int] = Field(
+        default=[], description="numbers of the memories it is about; empty for the whole cluster"
+    )
     content: str = Field(default="", description="for MERGE: one sentence that keeps every detail of all of them")
     reason: str = Field(default="", description="why, in a few words")
 
 
-SYSTEM = f"""You compare memories that look alike, numbered from oldest to newest, and decide.
-MERGE: all tell the same thing; one sentence can hold every detail of them.
+class UpdateVerdicts(BaseModel):
+    """What was decided about each cluster."""
+
+    verdicts: list[UpdateVerdict] = Field(description="at least one for each cluster")
+
+
+SYSTEM = f"""You compare memories that look alike. They stand in clusters, numbered, and so are the memories of a
+cluster, from oldest to newest. Decide about each cluster by itself.
+MERGE: they tell the same thing; one sentence can hold every detail of them, and adds none.
 SUPERSEDE: the newest says that what the older ones say is no longer so, or has changed.
 KEEP_BOTH: they are different things, different occasions, or you are not sure.
-Two events on different days are different things. Facts may change; tastes that add up are merged.
+Facts may change. One event told twice is merged; two events on different days are different things.
+Tastes that add up are merged. What different people say of themselves is kept.
+If only some memories of a cluster belong together, name them as members; the others are kept. For SUPERSEDE, name the
+one that stays as well. Memories of one cluster may need several verdicts.
 {DATA_ONLY}"""
 
 
 @dataclass(frozen=True)
-class DecideUpdate(Question[UpdateVerdict]):
+class DecideUpdate(Question[UpdateVerdicts]):
     """Are these the same, is one out of date, or do all stand?"""
 
-    records: tuple[Record, ...]
-    """The cluster, oldest first."""
+    clusters: tuple[tuple[Record, ...], ...]
+    """The clusters, each oldest first."""
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        kind = self.records[0].memory_type or "memory"
-        memories = inside("memories", number_records(self.records))
-        return [SystemMessage(SYSTEM), HumanMessage(f"Their type: {kind}\n\n{memories}")]
+        shown = [
+            f"Cluster {number} ({_types(records)})\n{inside('memories', number_records(records))}"
+            for number, records in enumerate(self.clusters, start=1)
+        ]
+        return [SystemMessage(SYSTEM), HumanMessage("\n\n".join(shown))]
+
+
+def _types(records: Sequence[Record]) -> str:
+    return ", ".join(dict.fromkeys(record.memory_type or "memory" for record in records))

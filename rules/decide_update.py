@@ -1,47 +1,89 @@
 """Decide on records that resemble one another without a model: merge repeats, let a stated change supersede.
 
-The rule is careful: what it is not sure of stays. Two sentences on different days are different things.
+The rule is careful: what it is not sure of stays. Two sentences on different days are different things. A change is
+stated in so many words ("no longer"), or a later sentence sets the same attribute of the same person to another value.
 """
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from langgraph_engram.language.attributes import Attribute, attribute_of
+from langgraph_engram.language.statements import own_words, signals_change
 from langgraph_engram.language.tokens import content_stems
-from langgraph_engram.prompts.decide_update import DecideUpdate, UpdateVerdict
+from langgraph_engram.prompts.decide_update import DecideUpdate, UpdateVerdict, UpdateVerdicts
 from langgraph_engram.schema import Record
 
 REPEAT = 0.9
 """Least share of common stems of two wordings of one thing."""
 SAME_SUBJECT = 0.5
 """Least share of common stems of a statement and the change of it."""
-CHANGE = re.compile(
-    r"\b(?:no longer|not any ?more|anymore|instead of|changed (?:my|the|our|to)|has changed|moved (?:it )?to|"
-    r"postponed|rescheduled|cancell?ed|correction|i was wrong|actually it'?s|turns out it'?s|used to)\b",
-    re.IGNORECASE,
-)
+LEAST_STEMS = 2
+"""Stems from which on a repeat is worth merging: exclamations are no memories."""
 
 
-def decide_update(question: DecideUpdate) -> UpdateVerdict:
-    """Merge repeats, supersede what the newest record says has changed, and keep the rest."""
-    records = question.records
-    newest = records[-1]
-    if all(_repeats(record, newest) for record in records):
-        longest = max(records, key=lambda record: len(record.content))
-        return UpdateVerdict(action="MERGE", content=longest.content, reason="the same words")
-    if newest.memory_type != "episodic" and CHANGE.search(newest.content) and _same_subject(records[:-1], newest):
-        return UpdateVerdict(action="SUPERSEDE", reason="the newest says that it has changed")
-    return UpdateVerdict(action="KEEP_BOTH", reason="no sign that they are one")
+def decide_update(question: DecideUpdate) -> UpdateVerdicts:
+    """Merge repeats, supersede what a later record says has changed, and keep the rest."""
+    return UpdateVerdicts(
+        verdicts=[
+            verdict
+            for number, records in enumerate(question.clusters, start=1)
+            for verdict in (list(_decide(number, records)) or [_keep(number)])
+        ]
+    )
+
+
+def _decide(cluster: int, records: Sequence[Record]) -> Iterator[UpdateVerdict]:
+    """Take each record, newest first, with all that repeat it, or with all that it makes untrue."""
+    left = list(range(len(records)))
+    while left:
+        newest = left.pop()
+        repeats = [one for one in left if _repeats(records[one], records[newest])]
+        outdated = [] if repeats else [one for one in left if _changes(records[one], records[newest])]
+        members = [*(repeats or outdated), newest]
+        left = [one for one in left if one not in members]
+        numbers = [one + 1 for one in members] if len(members) < len(records) else []
+        if repeats:
+            longest = max((records[one] for one in members), key=lambda record: len(record.content))
+            yield UpdateVerdict(
+                cluster=cluster, action="MERGE", members=numbers, content=longest.content, reason="the same words"
+            )
+        elif outdated:
+            yield UpdateVerdict(
+                cluster=cluster, action="SUPERSEDE", members=numbers, reason="the newest says that it has changed"
+            )
+
+
+def _keep(cluster: int) -> UpdateVerdict:
+    return UpdateVerdict(cluster=cluster, action="KEEP_BOTH", reason="no sign that they are one")
 
 
 def _repeats(one: Record, other: Record) -> bool:
     same_time = (one.event_start, one.event_end) == (other.event_start, other.event_end)
-    return one.speaker == other.speaker and same_time and _overlap(one, other) >= REPEAT
+    enough = len(_stems(other)) >= LEAST_STEMS
+    return one.speaker == other.speaker and same_time and enough and _overlap(one, other) >= REPEAT
 
 
-def _same_subject(older: Sequence[Record], newest: Record) -> bool:
-    return all(one.speaker == newest.speaker and _overlap(one, newest) >= SAME_SUBJECT for one in older)
+def _changes(older: Record, newest: Record) -> bool:
+    """Say whether the newest makes the older untrue: it sets the same attribute, or says that something changed."""
+    before, after = _attribute(older), _attribute(newest)
+    if before and after and before.key == after.key:
+        return before.value != after.value and not _tells_of_earlier(newest, older)
+    said_so = newest.memory_type != "episodic" and signals_change(own_words(newest.content, newest.speaker))
+    return said_so and older.speaker == newest.speaker and _overlap(older, newest) >= SAME_SUBJECT
+
+
+def _tells_of_earlier(newest: Record, older: Record) -> bool:
+    """Say whether the newest tells of a time that was over when the older was said."""
+    return bool(newest.event_end and older.mentioned_at and newest.event_end < older.mentioned_at)
+
+
+def _attribute(record: Record) -> Attribute | None:
+    return attribute_of(own_words(record.content, record.speaker), record.speaker)
 
 
 def _overlap(one: Record, other: Record) -> float:
-    first, second = set(content_stems(one.content)), set(content_stems(other.content))
+    first, second = _stems(one), _stems(other)
     return len(first & second) / len(first | second) if first | second else 1.0
+
+
+def _stems(record: Record) -> frozenset[str]:
+    return frozenset(content_stems(own_words(record.content, record.speaker)))

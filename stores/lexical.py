@@ -53,6 +53,20 @@ class LexicalIndex(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no typ
     def __len__(self) -> int:
         return self.corpus_size
 
+    @property
+    def lengths(self) -> NDArray[np.int32]:
+        """Give the number of terms of each document, repeats counted, as an array of shape (documents,)."""
+        return self._lengths.rows
+
+    def holders(self, term: str) -> NDArray[np.int32]:
+        """Give the positions of the documents that hold a term, in order."""
+        held = self._postings.get(term)
+        return held.rows[:, 0] if held else np.empty(0, dtype=np.int32)
+
+    def held_by_more_than(self, documents: float) -> list[str]:
+        """Give the terms that more than so many documents hold."""
+        return [term for term, held in self._postings.items() if len(held) > documents]
+
     def fork(self) -> "LexicalIndex":
         """Give a copy that may change while this one is read. It shares what has not changed."""
         fork = copy.copy(self)

@@ -39,7 +39,7 @@ COLUMNS: dict[ShownKind, dict[str, str]] = {
     },
     ShownKind.DECISIONS: {
         "decided": "decided_at", "action": "action", "jaccard": "jaccard", "cosine": "cosine", "reason": "reason",
-        "records": "pair",
+        "records": "pair", "run": "run_id", "undone": "undone_at",
     },
     ShownKind.TURNS: {
         "said": "said_at", "session": "session_id", "no.": "seq", "speaker": "speaker", "text": "text",

@@ -20,7 +20,7 @@ from langgraph_engram.testing import FakeModel
 
 NODES = [
     "receive", "segment", "describe_events", "extract", "ground", "take_up_records", "filter_candidates",
-    "consolidate", "persist", "synthesize", "report_run",
+    "consolidate", "apply_updates", "persist", "synthesize", "report_run",
 ]  # fmt: skip
 OF_A_RETRY = {"describe_events", "take_up_records"}
 ASKING = ["TrackTopics", "ExtractEvents", "DecideUpdate", "WriteSynthesis"]

@@ -9,8 +9,8 @@ from langgraph_engram.nodes.clusters import clusters
 from langgraph_engram.state import Pair
 
 
-def pair(older, newer):
-    return Pair(older_id=older, newer_id=newer, jaccard=0.5, cosine=0.8)
+def pair(older, newer, cosine=0.8):
+    return Pair(older_id=older, newer_id=newer, jaccard=0.5, cosine=cosine)
 
 
 def test_a_chain_is_one_cluster_in_every_order():
@@ -22,11 +22,40 @@ def test_a_chain_is_one_cluster_in_every_order():
     assert found == {"[['a', 'b', 'c', 'd'], ['e', 'f']]"}
 
 
-@given(st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from("abcdefgh")), max_size=12))
+LINKS = st.lists(
+    st.tuples(st.sampled_from("abcdefgh"), st.sampled_from("abcdefgh"), st.integers(70, 99)).filter(
+        lambda link: link[0] != link[1]
+    ),
+    max_size=12,
+)
+
+
+@given(LINKS)
 def test_clusters_partition_what_is_paired(links):
     """Each record stands in one cluster, and pairs never cross."""
-    found = clusters([pair(one, other) for one, other in links])
+    found = clusters([pair(one, other) for one, other, _ in links])
 
     members = [one for cluster in found for one in cluster]
-    assert sorted(members) == sorted({one for link in links for one in link})
-    assert all(any(one in cluster and other in cluster for cluster in found) for one, other in links)
+    assert sorted(members) == sorted({one for link in links for one in link[:2]})
+    assert all(any(one in cluster and other in cluster for cluster in found) for one, other, _ in links)
+
+
+@given(LINKS, st.integers(2, 5), st.randoms())
+def test_no_cluster_is_larger_than_it_may_be(links, most, random):
+    """Split clusters share no record, stay within the limit, and are the same for every order of pairs."""
+    pairs = [pair(one, other, cosine / 100) for one, other, cosine in links]
+
+    found = clusters(pairs, most)
+
+    members = [one for cluster in found for one in cluster]
+    assert len(members) == len(set(members))
+    assert all(2 <= len(cluster) <= most for cluster in found)
+    assert clusters(random.sample(pairs, len(pairs)), most) == found
+
+
+def test_a_large_cluster_comes_apart_at_its_weakest_link():
+    """Two close groups that one weak pair links are two clusters where three records are too many."""
+    pairs = [pair("a", "b", 0.95), pair("b", "c", 0.71), pair("c", "d", 0.9)]
+
+    assert clusters(pairs, 3) == [["a", "b"], ["c", "d"]]
+    assert clusters(pairs) == [["a", "b", "c", "d"]]

@@ -70,7 +70,7 @@ def questions_about(said: tuple[tuple[str, str, list[str]], ...], query: str) ->
     summary = said[0][1]
     questions: list[Question[Any]] = [
         AnswerLight(query, intent, evidence, NOON),
-        DecideUpdate(records),
+        DecideUpdate((records[:2], records[1:])),
         DescribeBoundary("session_break", summary, said[-1][1], turns[:2], turns[2:], "3 days"),
         ExtractEvents(turns[1:], turns[:1], (0, 1)),
         ExtractFacts(turns[1:], turns[:1]),

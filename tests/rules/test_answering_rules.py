@@ -31,7 +31,7 @@ QUERY = "Where does Ana's sister teach music?"
 )
 def test_look_alikes_are_decided_on_with_care(record, older, newer, action):
     """A stated change supersedes, a repeat merges, anything else stays (DimMem Table 10)."""
-    verdict = decide_update(DecideUpdate((record(older), record(newer, 1))))
+    (verdict,) = decide_update(DecideUpdate(((record(older), record(newer, 1)),))).verdicts
 
     assert verdict.action == action
     assert bool(verdict.content) is (action == "MERGE")
@@ -42,12 +42,15 @@ def test_two_days_are_two_events(record):
     camped = record("Ana: I went camping.", memory_type="episodic", event_start=MAY, event_end=MAY)
     again = camped.model_copy(update={"record_id": "x", "event_start": MAY.replace(day=1)})
 
-    assert decide_update(DecideUpdate((camped, again))).action == "KEEP_BOTH"
+    (verdict,) = decide_update(DecideUpdate(((camped, again),))).verdicts
+    assert verdict.action == "KEEP_BOTH"
 
 
 def test_another_person_s_words_are_no_repeat(record):
     """What Ben says of himself says nothing of Ana."""
-    verdict = decide_update(DecideUpdate((record("I keep bees."), record("I keep bees.", 1, speaker="Ben"))))
+    bees = (record("I keep bees."), record("I keep bees.", 1, speaker="Ben"))
+
+    (verdict,) = decide_update(DecideUpdate((bees,))).verdicts
 
     assert verdict.action == "KEEP_BOTH"
 

@@ -50,7 +50,7 @@ def questions_about(first, second, said_at=None):
     intent = Intent(query=second, anchor=second, speakers=["Ana"])
     return [
         AnswerLight(second, intent, evidence, said_at),
-        DecideUpdate(records),
+        DecideUpdate((records,)),
         DescribeBoundary("topic", first, second, turns[:1], turns[1:]),
         ExtractEvents(turns, (), (0, 1)),
         ExtractFacts(turns[1:], turns[:1]),

@@ -1,0 +1,46 @@
+"""Tell which runs wait for a person, and let them go on with what the person says."""
+
+from collections.abc import Mapping
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Command
+
+from langgraph_engram.errors import InvalidInput
+from langgraph_engram.graphs.write import WriteGraph
+from langgraph_engram.nodes.approve_updates import STEP, unanswered
+from langgraph_engram.receipts import receipt_of
+from langgraph_engram.results import Approval, Receipt
+from langgraph_engram.schema import Scope
+from langgraph_engram.stores.store import Store
+
+
+def approvals(store: Store, graph: WriteGraph, scope: Scope) -> list[Approval]:
+    """Give the runs of a scope that wait for a person's approval, oldest first."""
+    runs = dict.fromkeys(one.run_id for one in store.pendings(scope) if one.step == STEP)
+    waiting = ((run_id, graph.get_state(_thread(run_id)).interrupts) for run_id in runs)
+    return [Approval.model_validate(interrupts[0].value) for _, interrupts in waiting if interrupts]
+
+
+def approve(store: Store, graph: WriteGraph, scope: Scope, run_id: str, answer: str | Mapping[str, str]) -> Receipt:
+    """Let a run go on with a person's answer. No model is asked again what it was asked before.
+
+    Args:
+        answer: "approve" or "reject" for all, or one of them for each decision id.
+
+    Raises:
+        InvalidInput: No such run waits here, or the answer leaves a decision open or names one that is not there.
+    """
+    waiting = {one.run_id: one for one in approvals(store, graph, scope)}
+    if run_id not in waiting:
+        raise InvalidInput(f"run {run_id!r} waits for no approval here: approvals() lists those that do")
+    ids = [one.decision_id for one in waiting[run_id].decisions]
+    if missing := unanswered(answer, ids):
+        raise InvalidInput(f'say "approve" or "reject" of each decision: {", ".join(missing)} has neither')
+    if isinstance(answer, Mapping) and (unknown := answer.keys() - set(ids)):
+        raise InvalidInput(f"unknown decisions {sorted(unknown)}: this run waits for {', '.join(ids)}")
+    resumed: Command[str] = Command(resume=answer if isinstance(answer, str) else dict(answer))
+    return receipt_of(graph.invoke(resumed, _thread(run_id), durability="sync"))
+
+
+def _thread(run_id: str) -> RunnableConfig:
+    return {"configurable": {"thread_id": run_id}}

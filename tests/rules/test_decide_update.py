@@ -1,0 +1,90 @@
+"""Without a model: a later value of the same attribute supersedes, repeats merge, and what is not sure stays."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from langgraph_engram.prompts.decide_update import DecideUpdate
+from langgraph_engram.rules.decide_update import decide_update
+
+MAY = datetime(2023, 5, 1, tzinfo=UTC)
+
+
+def decide(*records):
+    """Give (action, members) of each verdict on one cluster."""
+    return [(one.action, one.members) for one in decide_update(DecideUpdate((records,))).verdicts]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("I live in Lisbon.", "I moved to Porto last week."),
+        ("I work at Starbucks.", "I started at the Blue Bottle in May."),
+        ("My phone number is 555-0134.", "My new phone number is 555-0199."),
+        ("My favourite colour is blue.", "My favorite color is green now."),
+        ("I'm 34.", "I just turned 35!"),
+        ("I drive a Toyota.", "I drive a red Honda now."),
+        ("My sister Runa lives in Oslo.", "Runa moved to Bergen."),
+        ("I'm single.", "I'm engaged!"),
+    ],
+)
+def test_a_new_value_of_an_attribute_supersedes(record, older, newer):
+    """People have one home, one employer, one number at a time: the newer holds, though no word is shared."""
+    assert decide(record(f"Ana: {older}"), record(f"Ana: {newer}", 1, memory_type="episodic")) == [("SUPERSEDE", [])]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("I live in Lisbon.", "I want to move to Porto."),
+        ("I live in Lisbon.", "I lived in Porto as a kid."),
+        ("I live in Lisbon.", "I used to live in Porto."),
+        ("I live in Lisbon.", "My sister lives in Porto."),
+        ("I live in Lisbon.", "I live in Lisbon with Runa now."),
+        ("I live in Lisbon.", "I'm going to Porto in June."),
+        ("I live in Lisbon.", "I might have moved to Porto if I could."),
+        ("My favourite colour is blue.", "My favourite song is Green."),
+        ("I like tea.", "I like coffee."),
+    ],
+)
+def test_what_is_not_sure_stays(record, older, newer):
+    """A wish, a past that is over, another person, the same value, another attribute: nothing is superseded."""
+    assert decide(record(f"Ana: {older}"), record(f"Ana: {newer}", 1)) == [("KEEP_BOTH", [])]
+
+
+def test_a_later_word_of_an_earlier_time_supersedes_nothing(record):
+    """To have moved in 2001 does not end what was so in 2023."""
+    home = record("Ana: I live in Lisbon.")
+    moved = record("Ana: I moved to Porto in 2001.", 1, event_start=MAY.replace(year=2001), event_end=MAY.replace(2001))
+
+    assert decide(home, moved) == [("KEEP_BOTH", [])]
+
+
+def test_what_another_person_says_of_herself_changes_nothing(record):
+    """Ben's move is not Ana's."""
+    assert decide(record("Ana: I live in Lisbon."), record("Ben: I moved to Porto.", 1, speaker="Ben")) == [
+        ("KEEP_BOTH", [])
+    ]
+
+
+def test_a_cluster_may_hold_several_decisions(record):
+    """A repeat merges, a change supersedes, and what belongs to neither is not named."""
+    told = ["I live in Lisbon.", "I keep bees.", "I keep bees!", "I moved to Porto.", "I like tea."]
+    records = [record(f"Ana: {text}", day) for day, text in enumerate(told)]
+
+    assert decide(*records) == [("SUPERSEDE", [1, 4]), ("MERGE", [2, 3])]
+
+
+def test_each_cluster_has_its_verdict(record):
+    """Several clusters in one question are decided on one by one, each under its number."""
+    first = (record("Ana: I live in Lisbon."), record("Ana: I moved to Porto.", 1))
+    second = (record("Ana: I like tea."), record("Ana: I like coffee.", 1))
+
+    verdicts = decide_update(DecideUpdate((first, second))).verdicts
+
+    assert [(one.cluster, one.action) for one in verdicts] == [(1, "SUPERSEDE"), (2, "KEEP_BOTH")]
+
+
+def test_an_exclamation_is_not_worth_merging(record):
+    """Two times "Woohoo!" are two exclamations."""
+    assert decide(record("Ana: Woohoo!"), record("Ana: Woohoo!", 1)) == [("KEEP_BOTH", [])]
