@@ -12,8 +12,9 @@ SECOND_PERSON = re.compile(r"\b(?:you|you['’](?:re|ve|d|ll)|your|yours|yoursel
 IMAGE = re.compile(r"\bshares? an image\b", re.IGNORECASE)
 CHANGE = re.compile(
     r"\b(?:no longer|not any ?more|anymore|used to|instead of|changed(?=:)|changed (?:my|the|our|to)|"
-    r"(?:has|have) changed|(?:is|are) now (?:on|at|in|called)|moved (?:it )?to|switched (?:from|to)|postponed|rescheduled|"
-    r"cancell?ed|correction|i was wrong|actually it['’]?s|turns out it['’]?s|quit (?:my|the)|(?:quit|stopped|gave up) \w+ing)\b",
+    r"(?:has|have) changed|(?:is|are) now (?:on|at|in|called)|moved (?:it )?to|switched (?:from|to)|postponed|"
+    r"rescheduled|cancell?ed|correction|i was wrong|actually it['’]?s|turns out it['’]?s|quit (?:my|the)|"
+    r"(?:quit|stopped|gave up) \w+ing)\b",
     re.IGNORECASE,
 )
 
