@@ -1,0 +1,59 @@
+"""The cost of writing is counted as a chat model's would be, with answers that are always the same."""
+
+from functools import partial
+
+import pytest
+
+from langgraph_engram.benchmarks.cost import run_cost
+from langgraph_engram.benchmarks.counting_model import CountingModel
+from langgraph_engram.encoders.hashing import HashingEncoder
+from langgraph_engram.memory import Memory
+from langgraph_engram.presets import PRESETS
+from langgraph_engram.prompts.extract_facts import ExtractFacts, SourcedSentences
+from langgraph_engram.schema import Turn
+from langgraph_engram.usage import count_tokens
+
+
+@pytest.fixture
+def open_memory():
+    def opened(preset, folder, model):
+        return Memory(folder, model, preset, encoder=HashingEncoder())
+
+    return lambda preset: partial(opened, preset)
+
+
+def test_a_question_costs_what_is_rendered_and_an_answer_what_is_written():
+    """One call; four characters a token; the answer comes back through its schema."""
+    turn = Turn(turn_id="t", session_id="s", seq=0, role="user", speaker="Ana", text="I sold the orchard.")
+    question = ExtractFacts((turn,))
+    model = CountingModel()
+
+    asked = model.ask(question)
+
+    assert asked.answer == SourcedSentences.model_validate({"sentences": [{"sources": [1]}]})
+    assert asked.usage.calls == 1
+    assert asked.usage.prompt_tokens == sum(count_tokens(one.text) for one in question.render())
+    assert asked.usage.completion_tokens == count_tokens('{"sentences":[{"sources":[1]}]}')
+    assert model.schema_tokens > 0
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_nodes_costs_add_up_to_the_whole(locomo_file, open_memory, preset):
+    """Calls and tokens by node are all there is, and turns and sessions are those of the file."""
+    told = run_cost(locomo_file, open_memory(preset))
+
+    written = told["usage"]["write"]
+    for name in ("calls", "prompt_tokens", "completion_tokens"):
+        assert written[name] == sum(node[name] for node in written["by_node"].values())
+    assert (told["preset"], told["pending"]) == (preset, 0)
+    assert written["calls"] > 0
+    assert (told["turns"], told["sessions"]) == (8, 4)
+
+
+def test_the_default_reads_a_session_in_one_call(locomo_file, open_memory):
+    """Events, boundaries, records and relations are one answer; a synthesis is another."""
+    told = run_cost(locomo_file, open_memory("engram"))
+
+    by_node = told["usage"]["write"]["by_node"]
+    assert by_node["extract"]["calls"] == told["sessions"]
+    assert by_node["synthesize"]["calls"] == told["syntheses"]

@@ -1,0 +1,209 @@
+"""What is asked of a model for records, and what becomes of a model that cannot write them."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from langgraph_engram.model import Failure
+from langgraph_engram.nodes.build_records import RecordBuilder
+from langgraph_engram.nodes.draft_records import Drafter
+from langgraph_engram.nodes.packs import Pack, pack_events
+from langgraph_engram.nodes.writing_trust import MOST_POOR, is_poor
+from langgraph_engram.prompts.extract_events import EventNote, EventReading, RelationDraft
+from langgraph_engram.prompts.extract_facts import SourcedSentence, SourcedSentences
+from langgraph_engram.prompts.extract_records import Extraction, RecordDraft
+from langgraph_engram.prompts.label_sentences import SentenceLabel, SentenceLabels
+from langgraph_engram.settings import ExtractSettings
+from langgraph_engram.testing import FakeModel
+
+PLACES = ("Oslo", "Rome", "Lima", "Cairo", "Quito", "Delhi", "Tokyo", "Accra", "Paris", "Perth")
+
+
+@pytest.fixture
+def pack(turn):
+    """Ten turns of one stating sentence each."""
+    turns = [turn(seq, f"I worked in {place} for a year.") for seq, place in enumerate(PLACES)]
+    return Pack(tuple(turns), (), {one.turn_id: "e0" for one in turns})
+
+
+def lump():
+    return EventReading(records=[RecordDraft(sources=list(range(1, 11)), content="Ana is a traveller.")])
+
+
+def labels(skipped=()):
+    told = [SentenceLabel(number=number, label="skip" if number in skipped else "fact") for number in range(1, 11)]
+    return SentenceLabels(labels=told)
+
+
+def one_each():
+    return EventReading(records=[RecordDraft(sources=[number]) for number in range(1, 11)])
+
+
+def asked(model):
+    return [question.name for question in model.asked]
+
+
+def test_one_answer_holds_events_records_and_relations(pack):
+    """Where the papers ask four questions, one is asked."""
+    answer = one_each().model_copy(
+        update={
+            "events": [EventNote(event=1, topic="Ana's jobs"), EventNote(event=9, topic="nobody")],
+            "relations": [RelationDraft(sources=[1], content="Ana misses Oslo.")],
+        }
+    )
+    model = FakeModel([answer])
+
+    (found,), spent = Drafter(model, ExtractSettings()).draw([pack])
+
+    assert asked(model) == ["ExtractEvents"]
+    assert [kind for kind, _ in found.drafts] == ["dimensional"] * 10 + ["relational"]
+    assert {event: note.topic for event, note in found.notes.items()} == {"e0": "Ana's jobs"}
+    assert (spent.calls, found.failure) == (1, "")
+
+
+def test_structmem_asks_for_facts_and_for_relations(pack):
+    """Two views, two questions; records of both kinds."""
+    facts = SourcedSentences(sentences=[SourcedSentence(sources=[number]) for number in range(1, 11)])
+    relations = SourcedSentences(sentences=[SourcedSentence(sources=[2], content="Ana helped Ben.")])
+    model = FakeModel([facts, relations])
+
+    found, spent = Drafter(model, ExtractSettings(strategy="dual")).draw([pack])
+
+    assert asked(model) == ["ExtractFacts", "ExtractRelations"]
+    assert [{kind for kind, _ in one.drafts} for one in found] == [{"factual"}, {"relational"}]
+    assert spent.calls == 2
+
+
+def test_a_model_that_lumps_is_asked_to_label(pack):
+    """What was said becomes the records; what the model skips does not."""
+    model = FakeModel([lump(), labels(skipped=(3,))])
+
+    (found,), spent = Drafter(model, ExtractSettings()).draw([pack])
+
+    records = RecordBuilder("scope", 400).build(found.pack.sentences, pack.event_of, found.drafts)
+    assert asked(model) == ["ExtractEvents", "LabelSentences"]
+    assert [one.content for one in records] == [
+        f"Ana: I worked in {one} for a year." for one in PLACES if one != "Lima"
+    ]
+    assert {one.source_turn_ids[0] for one in records} == {f"t{seq}" for seq in range(10) if seq != 2}
+    assert spent.calls == 2
+
+
+def test_a_model_that_never_writes_well_is_asked_to_label_only(pack):
+    """After a few poor answers, the question it cannot answer is not paid for again."""
+    model = FakeModel([*[lump()] * MOST_POOR, *[labels()] * (MOST_POOR + 1)])
+    drafter = Drafter(model, ExtractSettings())
+
+    drafter.draw([pack] * MOST_POOR)
+    drafter.draw([pack])
+
+    assert asked(model) == ["ExtractEvents"] * MOST_POOR + ["LabelSentences"] * (MOST_POOR + 1)
+
+
+def test_one_good_answer_keeps_the_trust(pack):
+    """A model that has written well is not taken for one that cannot."""
+    model = FakeModel([one_each(), lump(), labels(), lump(), labels(), one_each()])
+    drafter = Drafter(model, ExtractSettings())
+
+    for _ in range(4):
+        drafter.draw([pack])
+
+    assert asked(model)[-1] == "ExtractEvents"
+
+
+def test_an_answer_without_form_is_tried_as_labels(pack):
+    """Broken JSON says that the question is too hard; labels are the easier one."""
+    model = FakeModel([Failure("invalid", "no JSON"), labels()])
+
+    (found,), _ = Drafter(model, ExtractSettings()).draw([pack])
+
+    assert (len(found.drafts), found.failure) == (10, "")
+
+
+@pytest.mark.parametrize("kind", ["unreachable", "timeout", "rate_limited", "refused"])
+def test_a_model_that_cannot_be_reached_is_not_asked_something_easier(pack, kind):
+    """The failure stands, and says nothing of what the model can do."""
+    model = FakeModel([Failure(kind, "gone")])
+    drafter = Drafter(model, ExtractSettings())
+
+    (found,), _ = drafter.draw([pack])
+
+    assert (found.drafts, found.failure, asked(model)) == ([], "gone", ["ExtractEvents"])
+    assert not drafter.trust.is_lost
+
+
+def test_labels_that_fail_leave_the_first_answer(pack):
+    """Little is better than nothing."""
+    model = FakeModel([lump(), Failure("invalid", "no JSON")])
+
+    (found,), _ = Drafter(model, ExtractSettings()).draw([pack])
+
+    assert [draft.content for _, draft in found.drafts] == ["Ana is a traveller."]
+
+
+@pytest.mark.parametrize(("drafting", "question"), [("written", "ExtractRecords"), ("labelled", "LabelSentences")])
+def test_settings_may_decide(pack, drafting, question):
+    """Who knows the model need not wait until it has shown itself."""
+    answer = Extraction(records=[]) if drafting == "written" else labels()
+    model = FakeModel([answer])
+
+    Drafter(model, ExtractSettings(strategy="dimensional", drafting=drafting)).draw([pack])
+
+    assert asked(model) == [question]
+
+
+@pytest.mark.parametrize(
+    ("sources", "poor"),
+    [
+        ([[number] for number in range(1, 11)], False),
+        ([[1], [4, 5]], False),
+        ([list(range(1, 11))], True),
+        ([[1]], True),
+        ([], True),
+        ([[99], [77]], True),
+    ],
+)
+def test_an_answer_is_poor_that_lumps_or_leaves_nearly_all_out(pack, sources, poor):
+    """A fifth of what was stated, a few turns a record: less is no memory of a conversation."""
+    assert is_poor(pack, sources) is poor
+
+
+def test_little_said_may_give_no_record(turn):
+    """A short exchange may hold nothing to keep."""
+    said = turn(0, "I worked in Oslo.")
+
+    assert not is_poor(Pack((said,), (), {"t0": "e0"}), [])
+
+
+def test_the_turns_just_before_are_read_beside_an_event_that_goes_on(store, keep, scope, turn, event):
+    """Not the turns before the event's beginning: a reply needs the question that was asked last."""
+    keep(turns=[turn(seq, f"Turn {seq}.") for seq in range(6)], events=[event(0, 0, 1, 2, 3, 4, 5)])
+    going = event(0, 0, 1, 2, 3, 4, 5, 6)
+
+    (pack,) = pack_events(store.index(scope), [going], [turn(6, "Two cats.")], ExtractSettings(), 2)
+
+    assert [one.text for one in pack.context] == ["Turn 4.", "Turn 5."]
+    assert [one.text for one in pack.turns] == ["Two cats."]
+
+
+def test_short_events_share_a_call_up_to_a_size(store, scope, turn, event):
+    """What does not fit begins another call; under the papers' presets each event has its own."""
+    turns = [turn(seq, "I planted a tree. " * 10) for seq in range(4)]
+    events = [event(seq, seq) for seq in range(4)]
+    index = store.index(scope)
+
+    shared = pack_events(index, events, turns, ExtractSettings(call_tokens=100), 0)
+    alone = pack_events(index, events, turns, ExtractSettings(shared_calls=False), 0)
+
+    assert [len(pack.event_ids) for pack in shared] == [2, 2]
+    assert shared[0].event_starts == (0, 1)
+    assert [len(pack.event_ids) for pack in alone] == [1, 1, 1, 1]
+
+
+def test_numbers_run_through_all_events_of_a_pack(turn):
+    """One answer can cite any of their sentences."""
+    turns = [turn(0, "I ski."), turn(1, "I swim.", said_at=datetime(2024, 1, 1, tzinfo=UTC))]
+
+    pack = Pack(tuple(turns), (), {"t0": "e0", "t1": "e1"})
+
+    assert [one.number for one in pack.sentences] == [1, 2]

@@ -1,0 +1,74 @@
+"""Sentences are numbered so that a model can point at them, and stand alone after their speaker's name."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from langgraph_engram.prompts.sentences import number_sentences, render_sentences
+from langgraph_engram.schema import Turn
+
+NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
+
+
+def said(*texts, captions=()):
+    return [
+        Turn(
+            turn_id=f"t{seq}", session_id="s", seq=seq, role="user", speaker=speaker, text=text, said_at=NOON,
+            captions=list(captions),
+        )
+        for seq, (speaker, text) in enumerate(one.split(": ", 1) for one in texts)
+    ]  # fmt: skip
+
+
+def test_small_talk_has_no_number():
+    """It is shown, and nobody can cite it."""
+    sentences = number_sentences(said("Ana: Hi Ben! I sold the car.", "Ben: Wow! Which bike did you buy?"))
+
+    assert [(one.number, one.text) for one in sentences] == [
+        (0, "Hi Ben!"), (1, "I sold the car."), (0, "Wow!"), (2, "Which bike did you buy?"),
+    ]  # fmt: skip
+
+
+def test_a_short_reply_is_told_with_its_question():
+    """Also where the question came in an earlier call."""
+    asked, reply = said("Ben: How many cats do you have?", "Ana: Two cats!")
+
+    together, alone = number_sentences([asked, reply])[-1], number_sentences([reply], [asked])[-1]
+
+    assert together.as_said == alone.as_said == "Ben: How many cats do you have? Ana: Two cats!"
+
+
+def test_times_are_written_out():
+    """What a model reads, and what is kept, has the day beside the word."""
+    (sentence,) = number_sentences(said("Ana: I camped yesterday."))
+
+    assert sentence.as_said == "Ana: I camped yesterday (7 May 2023)."
+    assert "[1] I camped yesterday (7 May 2023)." in render_sentences("", [sentence.turn], ())[1].text
+
+
+def test_an_image_is_a_sentence():
+    """What it shows can be cited."""
+    words, image = number_sentences(said("Ana: My new tent.", captions=["a red tent"]))
+
+    assert (words.number, image.number, image.as_said) == (1, 2, "Ana shares an image: a red tent")
+
+
+@pytest.mark.parametrize("starts", [(), (0,), (0, 1)])
+def test_events_are_told_apart_where_they_begin(starts):
+    """As many lines as events."""
+    text = render_sentences("rules", said("Ana: I ski.", "Ben: I swim."), (), starts)[1].text
+
+    assert text.count("== event") == len(starts)
+
+
+@given(st.lists(st.text(max_size=80), min_size=1, max_size=6))
+def test_numbers_are_one_to_n_in_order(texts):
+    """Whatever is said, no number is missing and none comes twice."""
+    turns = [Turn(turn_id=str(seq), session_id="s", seq=seq, role="user", speaker="Ana", text=text, said_at=NOON)
+             for seq, text in enumerate(texts)]  # fmt: skip
+
+    numbers = [one.number for one in number_sentences(turns) if one.number]
+
+    assert numbers == list(range(1, len(numbers) + 1))
