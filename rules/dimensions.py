@@ -1,16 +1,11 @@
-"""Read the dimensions of a sentence without a model: type, location, reason, purpose, keywords (DimMem 3.2)."""
+"""Read the dimensions of a sentence without a model: type, location, reason, purpose (DimMem 3.2)."""
 
 import re
 from datetime import datetime
 
-from langgraph_engram.language.names import proper_names
 from langgraph_engram.language.times import find_times
-from langgraph_engram.language.tokens import words
-from langgraph_engram.rules.worth import FUNCTION_WORDS, SMALL_TALK
 from langgraph_engram.schema import MemoryType
 
-MAX_KEYWORDS = 6
-LEAST_LETTERS = 3
 PROFILE = re.compile(
     r"\b(?:love[sd]?|likes?|enjoys?|prefers?|hates?|dislikes?|adores?|favou?rites?|always|usually|never|often|allergic|"
     r"vegan|vegetarian|passion(?:ate)?|fan of|into|dream(?:s|ing)? of|afraid of|good at|works? as|i(?:'m| am) an?)\b",
@@ -65,15 +60,3 @@ def purpose_of(sentence: str) -> str:
     """Give the clause that says what for; empty for none."""
     match = PURPOSE.search(sentence)
     return match.group(1).strip() if match else ""
-
-
-def keywords_of(text: str, most: int = MAX_KEYWORDS) -> list[str]:
-    """Give the names of a text, then its longest content words, at most `most`, without repeats."""
-    names = proper_names(text)
-    in_names = {word for name in names for word in words(name)}
-    rest = [
-        word
-        for word in dict.fromkeys(words(text))
-        if word not in SMALL_TALK | FUNCTION_WORDS and word not in in_names and len(word) > LEAST_LETTERS
-    ]
-    return [*names, *sorted(rest, key=lambda word: (-len(word), word))][:most]

@@ -6,11 +6,12 @@ general truths wrong. A short reply keeps the question it answers, because neith
 
 from collections.abc import Collection, Iterator
 
+from langgraph_engram.language.keywords import keywords_of
 from langgraph_engram.language.sentences import split_sentences
 from langgraph_engram.language.times import find_times, resolve_times
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.prompts.extract_records import Extraction, ExtractRecords, RecordDraft
-from langgraph_engram.rules.dimensions import keywords_of, location_of, purpose_of, reason_of, type_of
+from langgraph_engram.rules.dimensions import location_of, purpose_of, reason_of, type_of
 from langgraph_engram.rules.worth import is_small_talk
 from langgraph_engram.schema import Turn
 

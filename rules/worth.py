@@ -2,30 +2,11 @@
 
 from collections.abc import Collection
 
+from langgraph_engram.language.keywords import FUNCTION_WORDS, SMALL_TALK
 from langgraph_engram.language.tokens import words
 
 LEAST_NICKNAME = 2
 """Letters from which the beginning of a name counts as the name."""
-SMALL_TALK = frozenset(
-    (
-        ") absolutely again ah always amazing anything aw awesome aww back been best bet bye care catch chat "
-        "chatted congrats congratulations cool day definitely do doing done evening ever everything exactly "
-        "fantastic forward get glad go going gonna good goodbye got great guess hah haha happened happening happy "
-        "hear hello hey hi hiya hopefully how indeed keep know last later let like lol long look looks lot lots "
-        "love lovely luck mean morning much never new nice night nope oh ok okay omg ooh please really right say "
-        "see since something soon sorry sound sounds still super sure sweet take talk talked tell thank thanks "
-        "thing things think thx time today totally true us way welcome well wonderful wow yeah yep yes yet yup"
-    ).split()
-)
-"""Words that, by themselves, leave nothing to remember."""
-FUNCTION_WORDS = frozenset(
-    (
-        "a an the and or but if of at by for with about to from in on is are was were be being am does did has "
-        "have had having i you he she it we they me him her them my your his its our their this that these those "
-        "what which who whom when where why so than too very can will just not no s t d ll m o re ve as there here "
-        "up out over some any all also would could should might may must shall im"
-    ).split()
-)
 
 
 def is_small_talk(sentence: str, people: Collection[str] = ()) -> bool:
