@@ -36,7 +36,7 @@ class SegmentSettings(Group):
     """Stored turns that the learned judge reads before a run's."""
     least_probability: float = Field(0.22, ge=0, le=1)
     """The learned probability below which nothing opens an event, whatever the dialogue."""
-    certainty_share: float = Field(0.75, ge=0, le=1)
+    certainty_share: float = Field(0.8, ge=0, le=1)
     """Share of the threshold best for the expected F1 of the dialogue, where that is higher."""
     sharpening: float = Field(0.5, ge=0)
     """Exponent by which speakers and kinds of turns that seldom open a subject in a dialogue count less there."""

@@ -18,9 +18,10 @@ from langgraph_engram.language.speech_cues import SpeechCues
 Numbers = NDArray[np.float64]
 
 FEATURES = (
-    "asks", "asks_inside", "asked_before", "asked_inside_before", "ended_asking_before", "question_cue", "opens",
-    "greets", "greeted_before", "takes_leave", "took_leave_before", "points_back", "shared_stems", "length",
-    "coherence_1", "coherence_2", "coherence_3", "relative_coherence", "relative_depth", "is_minimum",
+    "asks", "asks_inside", "asked_before", "asked_inside_before", "ended_asking_before", "question_cue",
+    "asks_in_reply", "greets", "greeted_before", "takes_leave", "took_leave_before", "points_back", "shared_stems",
+    "length", "coherence_1", "coherence_2", "coherence_3", "relative_coherence", "relative_depth",
+    "is_minimum_1", "is_minimum_2",
     "across_later", "across_earlier", "coherence_ahead",
 )  # fmt: skip
 """The numbers of a gap, in the order of the columns."""
@@ -73,13 +74,13 @@ def boundary_features(cues: Sequence[SpeechCues], vectors: Vectors) -> Numbers:
 
 
 def _spoken(cues: Sequence[SpeechCues]) -> list[Numbers]:
-    asks, inside, ends, opens, greets, leaves, points = np.array(
-        [(o.asks, o.asks_inside, o.ends_asking, o.opens, o.greets, o.takes_leave, o.points_back) for o in cues],
+    asks, inside, ends, replies, greets, leaves, points = np.array(
+        [(o.asks, o.asks_inside, o.ends_asking, o.replies, o.greets, o.takes_leave, o.points_back) for o in cues],
         dtype=np.float64,
     ).T
     length = LENGTH.relative(np.log1p(np.array([one.length for one in cues], dtype=np.float64)))
     return [
-        asks[1:], inside[1:], asks[:-1], inside[:-1], ends[:-1], asks[1:] * (1 - asks[:-1]), opens[1:],
+        asks[1:], inside[1:], asks[:-1], inside[:-1], ends[:-1], asks[1:] * (1 - asks[:-1]), asks[1:] * replies[1:],
         greets[1:], greets[:-1], leaves[1:], leaves[:-1], points[1:], _shared(cues), length[1:],
     ]  # fmt: skip
 
@@ -96,12 +97,11 @@ def _shared(cues: Sequence[SpeechCues]) -> Numbers:
 
 def _coherent(products: Numbers) -> list[Numbers]:
     one, two, three = (coherence(products, side) for side in (1, 2, 3))
-    padded = np.pad(two, 1, mode="edge")
-    minimum = ((two <= padded[:-2]) & (two <= padded[2:])).astype(np.float64)
     later, earlier = _across(products)
     depths = _peaks(three[::-1])[::-1] + _peaks(three) - 2 * three
     return [
-        one, two, three, COHERENCE.relative(two), DEPTH.relative(depths), minimum, later, earlier, _ahead(products),
+        one, two, three, COHERENCE.relative(two), DEPTH.relative(depths), _minima(one), _minima(two),
+        later, earlier, _ahead(products),
     ]  # fmt: skip
 
 
@@ -136,6 +136,12 @@ def _peaks(values: Numbers) -> Numbers:
     """Give the highest of each value and the `REACH` that follow."""
     padded = np.pad(values, (0, REACH), constant_values=-np.inf)
     return np.asarray(np.lib.stride_tricks.sliding_window_view(padded, REACH + 1).max(axis=1))
+
+
+def _minima(values: Numbers) -> Numbers:
+    """Give 1 for each value that no neighbour is below, else 0."""
+    padded = np.pad(values, 1, mode="edge")
+    return np.asarray((values <= padded[:-2]) & (values <= padded[2:]), dtype=np.float64)
 
 
 def _across(products: Numbers) -> tuple[Numbers, Numbers]:

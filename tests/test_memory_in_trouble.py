@@ -112,7 +112,7 @@ def test_a_run_that_was_cut_off_is_resumed_by_retry(tmp_path, moody):
     def die(question):
         raise KeyboardInterrupt
 
-    dying = FakeModel([moody.answer, die])
+    dying = FakeModel([die])
     with Memory(store=tmp_path / "s", encoder="hashing", model=dying) as memory, pytest.raises(KeyboardInterrupt):
         memory.remember(TOLD, user_id="ana", session_id="s1")
     with Memory(store=tmp_path / "s", encoder="hashing", model=moody.model) as memory:
@@ -159,6 +159,6 @@ def test_what_a_run_costs_is_told_step_by_step(memory, moody):
     receipt = memory.remember(TOLD, user_id="ana", session_id="s1", close_session=True)
 
     ledger = {entry.node: entry.calls for entry in receipt.usage.by_node}
-    assert ledger == {"segment": 1, "extract": 1, "synthesize": 1}
-    assert receipt.usage.calls == len(moody.asked) == 3
+    assert ledger == {"extract": 1, "synthesize": 1}
+    assert receipt.usage.calls == len(moody.asked) == 2
     assert receipt.usage.tokens == receipt.usage.prompt_tokens + receipt.usage.completion_tokens > 0

@@ -17,6 +17,8 @@ SEGMENTS = (3, 4, 5, 6)
 """How many segments may be strung together."""
 LEAST_TURNS = 3
 """Turns of a segment that is strung together with others."""
+MADE = 0.5
+"""What a gap of a made dialogue counts."""
 PUNCTUATION = re.compile(r"[^\w\s']")
 
 
@@ -55,10 +57,6 @@ def lessons_of(dialogues: Sequence[Dialogue], chance: Random) -> list[Lesson]:
         *_strung(unopened, chance),
         *(_broken_off(lesson, chance) for lesson in plain for _ in range(2)),
     ]
-
-
-MADE = 0.5
-"""What a gap of a made dialogue counts."""
 
 
 def _lesson(dialogue: Dialogue) -> Lesson:

@@ -1,4 +1,4 @@
-"""Read what a turn does by its words: asks, greets, takes leave, opens a subject, points back. English only.
+"""Read what a turn does by its words: asks, replies, greets, takes leave, points back. English only.
 
 Questions are told by their mark or by their first word, so that text without punctuation can be read too. This module
 does not know what the turns before it did.
@@ -22,10 +22,10 @@ POINTING_WORDS = frozenset("it that this they them he she those these there one 
 OPENING_WORDS = 6
 """Words of a turn among which one may point back."""
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
-OPENING = re.compile(
-    r"^\W*(?:(?:oh|well|so|hey|and|ok|okay|great|thanks|thank you)\W+)*(?:by the way|btw|anyways?|speaking of|"
-    r"on another note|guess what|also|another|next|besides|moving on|changing the subject|what about|how about|"
-    r"what else|one more|i (?:also|wanted|meant|have another)|did i tell you)\b",
+REPLY = re.compile(
+    r"^\W*(?:yes|yeah|yep|yup|no|nope|thanks|thank you|wow|that'?s|that (?:is|sounds)|sounds|i agree|totally|exactly|"
+    r"sure|cool|nice|great|awesome|really|haha|lol|oh|ok|okay|alright|right|true|same|me too|hmm|aw+|ah|i see|"
+    r"of course|absolutely|definitely)\b",
     re.IGNORECASE,
 )
 GREETING = re.compile(
@@ -49,8 +49,8 @@ class SpeechCues:
     """Has some sentence that begins as a question does."""
     ends_asking: bool
     """Ends with a question mark."""
-    opens: bool
-    """Begins with words that open a subject."""
+    replies: bool
+    """Begins with words that react to what was said."""
     greets: bool
     takes_leave: bool
     points_back: bool
@@ -70,7 +70,7 @@ def read_cues(text: str) -> SpeechCues:
         asks="?" in text or _begins_question(said),
         asks_inside=any(sentence[0] in QUESTION_WORDS for sentence in sentences if sentence),
         ends_asking=text.rstrip().endswith("?"),
-        opens=bool(OPENING.search(text)),
+        replies=bool(REPLY.search(text)),
         greets=bool(GREETING.search(text)),
         takes_leave=bool(LEAVE.search(text)),
         points_back=not POINTING_WORDS.isdisjoint(said[:OPENING_WORDS]),

@@ -16,7 +16,7 @@ NODES = [
     "receive", "segment", "extract", "ground", "filter_candidates", "consolidate", "persist", "synthesize",
     "report_run",
 ]  # fmt: skip
-ASKING = ["TrackTopics", "ExtractRecords", "DecideUpdate", "WriteSynthesis"]
+ASKING = ["ExtractRecords", "DecideUpdate", "WriteSynthesis"]
 WRITERS = ["receive", "persist", "synthesize"]
 
 
