@@ -31,12 +31,23 @@ class SegmentSettings(Group):
     """Tokens that a buffer holds before it is written (StructMem section 3.1)."""
     topic_chunk: int = Field(20, ge=1)
     """Turns whose topics are asked for in one call. ES-Mem asks for one at a time."""
-    judge: Literal["labels", "question"] = "labels"
-    """Where intent labels come from: beside the topics in one answer, or one question a candidate (ES-Mem)."""
+    judge: Literal["learned", "labels", "question"] = "learned"
+    """Who finds boundaries: a small model over embeddings and cues that asks nobody; intent labels beside the topics
+    of a chunk in one answer; or one question a candidate (ES-Mem)."""
+    look_back: int = Field(30, ge=0)
+    """Stored turns that the learned judge reads before a run's."""
+    least_probability: float = Field(0.22, ge=0, le=1)
+    """The learned probability below which nothing opens an event, whatever the dialogue."""
+    certainty_share: float = Field(0.8, ge=0, le=1)
+    """Share of the threshold best for the expected F1 of the dialogue, where that is higher."""
+    sharpening: float = Field(0.5, ge=0)
+    """Exponent by which speakers and kinds of turns that seldom open a subject in a dialogue count less there."""
+    reply_penalty: float = Field(2.0, ge=0)
+    """Log-odds taken from turns of an assistant: they answer more often than they open a subject."""
     quantile: float = Field(0.35, ge=0, le=1)
     """q, the share of weakest couplings that are candidates (ES-Mem Eq. 2)."""
     threshold: float = Field(0.75, ge=0, le=1)
-    """tau_c, the boundary probability from which a candidate opens an event (ES-Mem Eq. 4)."""
+    """tau_c, the boundary probability from which a candidate opens an event (ES-Mem Eq. 4); not under "learned"."""
     guarded: bool = True
     """Require the likeliest label to be a shift. The paper's rule accepts some continuations (PAPERS, case 2.3)."""
     context_side: int = Field(2, ge=1)

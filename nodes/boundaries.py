@@ -1,11 +1,12 @@
 """Say how one event gives way to the next: within a session, across a break, and at the very beginning (ES-Mem 3.2)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from langgraph_engram.model import Model, entry_of
-from langgraph_engram.nodes.event_cuts import TopicLine
+from langgraph_engram.nodes.event_cuts import Unanswered
+from langgraph_engram.nodes.topic_line import TopicLine
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import Boundary, BoundaryKind, Event, Turn, make_id
@@ -13,6 +14,15 @@ from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.stores.scope_index import ScopeIndex
 
 DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Described:
+    """What came of describing a run's boundaries."""
+
+    boundaries: list[Boundary] = field(default_factory=list)
+    usage: list[UsageEntry] = field(default_factory=list)
+    unanswered: list[Unanswered] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -24,7 +34,7 @@ class Boundaries:
 
     def describe(
         self, index: ScopeIndex, events: Sequence[Event], turns: Mapping[str, Turn], lines: Mapping[str, TopicLine]
-    ) -> tuple[list[Boundary], list[UsageEntry]]:
+    ) -> Described:
         """Describe the boundary before each event of a run that is not stored yet.
 
         Args:
@@ -34,30 +44,28 @@ class Boundaries:
             lines: Their topic lines by turn id.
 
         Returns:
-            A boundary for each new event, and what it cost. One whose question failed has a text made of summaries.
+            A boundary for each new event, what it cost, and what was left unanswered. A boundary whose question failed
+            has a text made of summaries.
         """
         if self.settings.describe == "none":
-            return [], []
+            return Described()
         earlier = [previous_event(index, events), *events]
         steps = [
             (one, other) for one, other in zip(earlier, events, strict=False) if other.event_id not in index.events
         ]
         questions = [self._question(index, one, other, turns) for one, other in steps]
-        if self.settings.describe == "from_topics":
-            texts = [
-                lines[other.turn_ids[0]].transition or _plain(question)
-                for (_, other), question in zip(steps, questions, strict=True)
-            ]
-            usage: list[UsageEntry] = []
-        else:
-            asked = self.model.ask_all(questions)
-            texts = [one.answer or _plain(question) for one, question in zip(asked, questions, strict=True)]
-            usage = [entry_of("segment", asked)]
-        found = [
-            _boundary(one, other, question.kind, text, lines)
-            for (one, other), question, text in zip(steps, questions, texts, strict=True)
+        asked = self.model.ask_all(questions) if self.settings.describe == "question" else []
+        answers = [one.answer for one in asked] or [lines[other.turn_ids[0]].transition for _, other in steps]
+        boundaries = [
+            _boundary(one, other, question.kind, text or plain_text(question), lines)
+            for (one, other), question, text in zip(steps, questions, answers, strict=True)
         ]
-        return found, usage
+        unanswered: list[Unanswered] = [
+            ([turns[turn_id] for turn_id in other.turn_ids if turn_id in turns], one.failure.reason)
+            for (_, other), one in zip(steps, asked, strict=False)
+            if one.failure
+        ]
+        return Described(boundaries, [entry_of("segment", asked)] if asked else [], unanswered)
 
     def _question(
         self, index: ScopeIndex, earlier: Event | None, later: Event, turns: Mapping[str, Turn]
@@ -122,10 +130,17 @@ def _turns(index: ScopeIndex, turns: Mapping[str, Turn], ids: Sequence[str]) -> 
     return tuple(turn for turn in found if turn)
 
 
-def _plain(question: DescribeBoundary) -> str:
+def plain_text(question: DescribeBoundary) -> str:
+    """Describe a boundary without a model: who speaks first, on what, and after what."""
+    who = question.first_turns[0].speaker if question.first_turns else "Somebody"
+    later = question.later_summary or "something that words do not tell"
     if question.kind == "opening":
-        return f"The conversation opens with {question.later_summary}."
-    return f"{question.earlier_summary} gives way to {question.later_summary}."
+        return f"The conversation opens with {who} on {later}."
+    after = f"After {question.earlier_summary}" if question.earlier_summary else "After something else"
+    if question.kind == "session_break":
+        gap = f", {question.gap} later," if question.gap else ","
+        return f"{after}{gap} a new conversation begins with {who} on {later}."
+    return f"{after}, {who} brings up {later}."
 
 
 def _name_gap(seconds: float | None) -> str:

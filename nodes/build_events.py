@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from langgraph_engram.nodes.event_cuts import TopicLine
+from langgraph_engram.nodes.topic_line import TopicLine
 from langgraph_engram.schema import Event, EventKind, Turn, make_id
 
 MOST_KEYWORDS = 12

@@ -10,9 +10,9 @@ from typing import Any
 
 from langgraph_engram.model import Asked, Model, entry_of
 from langgraph_engram.nodes.build_events import EventBuilder
-from langgraph_engram.nodes.event_cuts import TopicLine
 from langgraph_engram.nodes.pending_steps import turns_to_describe
 from langgraph_engram.nodes.receive import pend, stored_turns
+from langgraph_engram.nodes.topic_line import TopicLine
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary
 from langgraph_engram.prompts.track_topics import TopicNote, TopicTrack, TrackTopics
 from langgraph_engram.schema import Boundary, Event, Turn, make_id

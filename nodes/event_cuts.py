@@ -1,37 +1,31 @@
-"""Find where a conversation turns to something else: topics, their coupling, then intent (ES-Mem section 3.1)."""
+"""Ask a model where a conversation turns to something else: topics, their coupling, intent (ES-Mem section 3.1)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from langgraph_engram.encoder import Encoder
 from langgraph_engram.model import Asked, Model, entry_of
 from langgraph_engram.nodes.boundary_probability import boundary_probability, verdict_probability
 from langgraph_engram.nodes.coupling import coupling, weakest
+from langgraph_engram.nodes.topic_line import TopicLine, last_topic, provisional_lines
 from langgraph_engram.prompts.judge_boundary import JudgeBoundary
 from langgraph_engram.prompts.track_topics import SHIFT_LABELS, TopicNote, TopicTrack, TrackTopics
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import Event, Turn
 from langgraph_engram.settings import SegmentSettings
 
+Unanswered = tuple[Sequence[Turn], str]
+"""Turns about which a question failed, and why."""
+
 
 @dataclass(frozen=True)
-class TopicLine:
-    """What is known of one turn's place in the course of topics."""
+class Followed:
+    """What came of following a run's turns."""
 
-    topic: str = ""
-    keywords: tuple[str, ...] = ()
-    transition: str = ""
-    p_label: float = 0.0
-    """The probability of a boundary before this turn that its own label gives."""
-    p_eb: float | None = None
-    """The probability of a boundary before this turn, where it was a candidate."""
-    cut: bool = False
-    """Whether an event begins at this turn."""
-
-    @property
-    def described(self) -> str:
-        """Give topic and keywords as the text that is embedded (ES-Mem section 3.1)."""
-        return f"{self.topic}. {', '.join(self.keywords)}"
+    lines: list[TopicLine]
+    """One a turn."""
+    usage: list[UsageEntry] = field(default_factory=list)
+    unanswered: list[Unanswered] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -42,9 +36,7 @@ class EventCuts:
     encoder: Encoder
     settings: SegmentSettings
 
-    def follow(
-        self, turns: Sequence[Turn], before: Sequence[Turn], going: Event | None
-    ) -> tuple[list[TopicLine], list[UsageEntry]]:
+    def follow(self, turns: Sequence[Turn], before: Sequence[Turn], going: Event | None) -> Followed:
         """Give a line for each turn.
 
         Args:
@@ -53,24 +45,27 @@ class EventCuts:
             going: The event of the session that is still open; none where the first turn opens one anyway.
 
         Returns:
-            One line a turn, and what it cost. A chunk whose question failed has lines without a topic, and no cut.
+            One line a turn, what it cost, and what was left unanswered. Turns whose question failed have topics read
+            from their own words, and no cut.
         """
         asked_topics = self._ask_topics(turns, before, going)
-        lines = [line for chunk, asked in asked_topics for line in _lines(chunk, asked)]
+        lines = _lines(asked_topics, last_topic(going))
         usage = [entry_of("segment", [asked for _, asked in asked_topics])]
+        unanswered = [(chunk, asked.failure.reason) for chunk, asked in asked_topics if asked.failure]
         candidates = self._candidates(lines, going)
         if self.settings.judge == "question" and candidates:
-            lines, entry = self._judge(turns, before, lines, candidates)
-            return lines, [*usage, entry]
-        return [
+            judged, entry, unjudged = self._judge(turns, before, lines, candidates)
+            return Followed(judged, [*usage, entry], [*unanswered, *unjudged])
+        decided = [
             self._decide(line, line.p_label) if place in candidates else line for place, line in enumerate(lines)
-        ], usage
+        ]
+        return Followed(decided, usage, unanswered)
 
     def _ask_topics(
         self, turns: Sequence[Turn], before: Sequence[Turn], going: Event | None
     ) -> list[tuple[Sequence[Turn], Asked[TopicTrack]]]:
         size = self.settings.topic_chunk
-        topic = going.topics[-1] if going and going.topics else ""
+        topic = last_topic(going)
         found: list[tuple[Sequence[Turn], Asked[TopicTrack]]] = []
         for start in range(0, len(turns), size):
             chunk = tuple(turns[start : start + size])
@@ -93,7 +88,7 @@ class EventCuts:
 
     def _judge(
         self, turns: Sequence[Turn], before: Sequence[Turn], lines: Sequence[TopicLine], candidates: Sequence[int]
-    ) -> tuple[list[TopicLine], UsageEntry]:
+    ) -> tuple[list[TopicLine], UsageEntry, list[Unanswered]]:
         side = self.settings.context_side
         questions = [
             JudgeBoundary(tuple([*before, *turns[:place]][-side:]), tuple(turns[place : place + side]))
@@ -105,20 +100,28 @@ class EventCuts:
             if one.answer:
                 p_eb = verdict_probability(one.answer, guarded=self.settings.guarded)
                 judged[place] = self._decide(judged[place], p_eb)
-        return judged, entry_of("segment", asked)
+        unjudged: list[Unanswered] = [
+            ([turns[place]], one.failure.reason) for place, one in zip(candidates, asked, strict=True) if one.failure
+        ]
+        return judged, entry_of("segment", asked), unjudged
 
     def _decide(self, line: TopicLine, p_eb: float) -> TopicLine:
         return replace(line, p_eb=p_eb, cut=p_eb >= self.settings.threshold)
 
 
-def _lines(chunk: Sequence[Turn], asked: Asked[TopicTrack]) -> list[TopicLine]:
-    notes = {note.turn: note for note in asked.answer.notes} if asked.answer else {}
-    return [_line(notes.get(number)) for number in range(1, len(chunk) + 1)]
+def _lines(asked_topics: Sequence[tuple[Sequence[Turn], Asked[TopicTrack]]], topic: str) -> list[TopicLine]:
+    """Give the lines of all chunks; a turn without a note is read by its own words."""
+    lines: list[TopicLine] = []
+    for chunk, asked in asked_topics:
+        notes = {note.turn: note for note in asked.answer.notes} if asked.answer else {}
+        for number, turn in enumerate(chunk, start=1):
+            note = notes.get(number)
+            lines += [_line(note)] if note else provisional_lines([turn], topic)
+            topic = lines[-1].topic or topic
+    return lines
 
 
-def _line(note: TopicNote | None) -> TopicLine:
-    if note is None:
-        return TopicLine()
+def _line(note: TopicNote) -> TopicLine:
     transition = note.transition if note.label in SHIFT_LABELS else ""
     p_label = boundary_probability(note.label, note.confidence)
     return TopicLine(note.topic, tuple(note.keywords), transition, p_label)

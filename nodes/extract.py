@@ -38,7 +38,7 @@ class Extract:
         ]
         notes = {event_id: note for one in found for event_id, note in one.notes.items()}
         return {
-            "events": named_events(state["events"], notes),
+            "events": named_events(state["events"], notes, index),
             "boundaries": named_boundaries(boundaries_to_name(state["boundaries"], notes, index), notes),
             "records": beside_stored(without_doubles(state, join_repeats(records), index), index),
             "failures": _failures(state["run_id"], found),

@@ -8,9 +8,12 @@ from langgraph_engram.schema import Boundary, Event
 from langgraph_engram.stores.scope_index import ScopeIndex
 
 
-def named_events(events: Sequence[Event], notes: Mapping[str, EventNote]) -> list[Event]:
-    """Give events with the topics noted of them; a topic is not noted twice."""
-    return [_named(event, notes[event.event_id]) if event.event_id in notes else event for event in events]
+def named_events(events: Sequence[Event], notes: Mapping[str, EventNote], index: ScopeIndex) -> list[Event]:
+    """Give events with the topics noted of them, after those that an earlier call noted; none is noted twice."""
+    return [
+        _named(event, notes[event.event_id], index.events.get(event.event_id)) if event.event_id in notes else event
+        for event in events
+    ]
 
 
 def boundaries_to_name(
@@ -32,6 +35,7 @@ def named_boundaries(boundaries: Sequence[Boundary], notes: Mapping[str, EventNo
     ]
 
 
-def _named(event: Event, note: EventNote) -> Event:
+def _named(event: Event, note: EventNote, stored: Event | None) -> Event:
     topic = " ".join(note.topic.split())
-    return event.model_copy(update=sum_up([*event.topics, topic], event.keywords)) if topic else event
+    earlier = stored.topics if stored else []
+    return event.model_copy(update=sum_up([*earlier, topic], event.keywords)) if topic else event

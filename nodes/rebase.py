@@ -7,8 +7,8 @@ last event of a session is open. Where nobody else wrote, nothing changes.
 from collections.abc import Mapping, Sequence
 
 from langgraph_engram.nodes.build_events import EventBuilder
-from langgraph_engram.nodes.event_cuts import TopicLine
 from langgraph_engram.nodes.receive import stored_turns
+from langgraph_engram.nodes.topic_line import TopicLine
 from langgraph_engram.schema import Boundary, Event, Record
 from langgraph_engram.stores.scope_index import ScopeIndex
 

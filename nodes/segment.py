@@ -11,10 +11,12 @@ from itertools import pairwise
 from langgraph_engram.model import Model
 from langgraph_engram.nodes.boundaries import Boundaries
 from langgraph_engram.nodes.build_events import EventBuilder
-from langgraph_engram.nodes.event_cuts import EventCuts, TopicLine
+from langgraph_engram.nodes.event_cuts import EventCuts, Followed, Unanswered
+from langgraph_engram.nodes.learned_cuts import LearnedCuts
+from langgraph_engram.nodes.receive import pend
 from langgraph_engram.nodes.spans import buffers, windows
-from langgraph_engram.results import UsageEntry
-from langgraph_engram.schema import Event, Turn
+from langgraph_engram.nodes.topic_line import TopicLine, last_topic, provisional_lines
+from langgraph_engram.schema import Event, Pending, Turn
 from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.scope_index import ScopeIndex
@@ -24,7 +26,7 @@ from langgraph_engram.usage import count_tokens
 
 @dataclass(frozen=True)
 class Segment:
-    """Cut turns into events. Reads `request`, `session_id`, `turns`; sets `events`, `boundaries`."""
+    """Cut turns into events. Reads `request`, `session_id`, `turns`; sets `events`, `boundaries`, `failures`."""
 
     store: Store
     model: Model
@@ -41,7 +43,8 @@ class Segment:
             return {"events": done, "boundaries": []}
         stored = earlier_turns(index, state["session_id"], turns)
         going = open_event(index, state["session_id"])
-        lines, usage = self._topics(turns, stored, going)
+        followed = self._follow(turns, stored, going)
+        lines = followed.lines
         seq = len(index.session_events(state["session_id"]))
         builder = EventBuilder(request.scope.key, self.settings.strategy)
         events = self._events(builder, turns, lines, stored, going, seq)
@@ -49,15 +52,22 @@ class Segment:
             events[-1] = events[-1].model_copy(update={"status": "closed"})
         by_id = {turn.turn_id: turn for turn in turns}
         line_of = {turn.turn_id: line for turn, line in zip(turns, lines, strict=True)}
-        boundaries, cost = Boundaries(self.model, self.settings).describe(index, events, by_id, line_of)
+        told = Boundaries(self.model, self.settings).describe(index, events, by_id, line_of)
         known = [event for event in done if event.event_id not in {one.event_id for one in events}]
-        return {"events": [*known, *events], "boundaries": boundaries, "usage": [*usage, *cost]}
+        return {
+            "events": [*known, *events],
+            "boundaries": told.boundaries,
+            "failures": failures_of(state["run_id"], [*followed.unanswered, *told.unanswered]),
+            "usage": [*followed.usage, *told.usage],
+        }
 
-    def _topics(
-        self, turns: Sequence[Turn], stored: Sequence[Turn], going: Event | None
-    ) -> tuple[list[TopicLine], list[UsageEntry]]:
-        if self.settings.strategy != "event" or not turns:
-            return [TopicLine() for _ in turns], []
+    def _follow(self, turns: Sequence[Turn], stored: Sequence[Turn], going: Event | None) -> Followed:
+        if not turns or (self.settings.strategy != "event" and self.settings.describe == "none"):
+            return Followed([TopicLine() for _ in turns])
+        if self.settings.strategy != "event":
+            return Followed(provisional_lines(turns, last_topic(going)))
+        if self.settings.judge == "learned":
+            return Followed(LearnedCuts(self.store.encoder, self.settings).follow(turns, stored, going))
         return EventCuts(self.model, self.store.encoder, self.settings).follow(turns, stored, going)
 
     def _events(
@@ -104,6 +114,12 @@ class Segment:
     def _context(self, stored: Sequence[Turn], turns: Sequence[Turn], start: int) -> list[Turn]:
         size = self.settings.overlap if self.settings.strategy == "window" else self.settings.context_turns
         return [*stored, *turns[:start]][-size:] if size else []
+
+
+def failures_of(run_id: str, unanswered: Sequence[Unanswered]) -> list[Pending]:
+    """Note the turns about which a question failed, each once: the step is to be done again for them."""
+    failures = [pend(run_id, turns, "segment", reason) for turns, reason in unanswered if turns]
+    return list({failure.pending_id: failure for failure in failures}.values())
 
 
 def open_event(index: ScopeIndex, session_id: str) -> Event | None:

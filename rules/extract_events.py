@@ -7,13 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from langgraph_engram.language.keywords import keywords_of
+from langgraph_engram.language.keywords import TOPIC_WORDS, keywords_of
 from langgraph_engram.prompts.extract_events import EventNote, EventReading, ExtractEvents
 from langgraph_engram.prompts.sentences import number_sentences
 from langgraph_engram.rules.extract_records import draft_of
 from langgraph_engram.schema import Turn
-
-TOPIC_WORDS = 3
 
 
 def extract_events(question: ExtractEvents) -> EventReading:
@@ -26,13 +24,13 @@ def extract_events(question: ExtractEvents) -> EventReading:
 
 
 def _note(number: int, turns: Sequence[Turn], before: Sequence[Turn]) -> EventNote:
-    topic, earlier = topic_of(turns), topic_of(before)
+    topic, earlier = recurring_topic(turns), recurring_topic(before)
     who = turns[0].speaker if turns else "somebody"
     transition = f"After {earlier}, {who} brings up {topic}." if earlier else ""
     return EventNote(event=number, topic=topic, transition=transition if topic else "")
 
 
-def topic_of(turns: Sequence[Turn]) -> str:
+def recurring_topic(turns: Sequence[Turn]) -> str:
     """Give the keywords that recur most in turns, the first ones first; empty if nothing is said."""
     counts: Counter[str] = Counter()
     for turn in turns:

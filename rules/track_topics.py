@@ -1,12 +1,10 @@
 """Follow topics without a model: a turn's topic is its keywords, its label comes from cues and shared words."""
 
-from langgraph_engram.language.keywords import keywords_of
+from langgraph_engram.language.keywords import keywords_of, topic_of
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.prompts.track_topics import TopicNote, TopicTrack, TrackTopics
 from langgraph_engram.rules.shift import label_turn
 from langgraph_engram.schema import Turn
-
-TOPIC_WORDS = 3
 
 
 def track_topics(question: TrackTopics) -> TopicTrack:
@@ -17,7 +15,7 @@ def track_topics(question: TrackTopics) -> TopicTrack:
     notes: list[TopicNote] = []
     for place, turn in enumerate(question.turns):
         keywords = keywords_of(" ".join([turn.text, *turn.captions]))
-        now = ", ".join(keywords[:TOPIC_WORDS]) or topic or "small talk"
+        now = topic_of(keywords, topic)
         label, confidence = label_turn(turns[: first + place], turn)
         notes.append(
             TopicNote(

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-TOP = ("graphs", "nodes", "prompts", "rules", "stores", "benchmarks")
+TOP = ("graphs", "nodes", "prompts", "rules", "stores", "benchmarks", "training")
 
 
 def sources() -> set[str]:
@@ -23,7 +23,8 @@ def sources() -> set[str]:
     folders = {
         f"langgraph_engram/{path.relative_to(ROOT).as_posix()}"
         for folder in TOP
-        for path in (ROOT / folder).rglob("*.py")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in (".py", ".json")
     }
     return {name for name in own | folders if "__pycache__" not in name}
 

@@ -3,7 +3,7 @@
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from langgraph_engram.model import Model as Asks
 
 BENCH = typer.Typer(help="Measure a memory on a data set, in a temporary store.", add_completion=False)
+IN_MEMORY = "memory:"
+Strategy = Literal["event", "window", "buffer", "session"]
 DataSet = Annotated[Path, typer.Argument(metavar="FILE", help="The data set's file.", show_default=False)]
 
 
@@ -77,6 +79,36 @@ def cost(file: DataSet, preset: Preset = None, as_json: AsJson = False) -> None:
 
     with progress_bar("reading") as bar:
         figures = run_cost(file, OpensMemoryWith(preset), progress=bar)
+    if as_json:
+        print_json(figures)
+    else:
+        print_table(["figure", "value"], rows("", figures))
+
+
+@BENCH.command()
+def segmentation(
+    file: DataSet,
+    strategy: Annotated[
+        Strategy | None,
+        typer.Option(
+            "--strategy", help="event, window, buffer or session. [default: the preset's]", show_default=False
+        ),
+    ] = None,
+    preset: Preset = None,
+    model: Model = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="Cut the first N dialogues only.", show_default=False)
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure where dialogues are cut into events, by Pk, WindowDiff and F1."""
+    from langgraph_engram.benchmarks.segmentation import run_segmentation
+
+    chosen = {} if strategy is None else {"strategy": strategy}
+    with open_memory(IN_MEMORY, model, preset) as memory, progress_bar("reading") as bar:
+        settings = memory.settings.segment.model_copy(update=chosen)
+        figures = run_segmentation(file, memory.store, memory.model, settings, limit=limit, progress=bar)
+        figures = {"preset": memory.settings.preset, **figures}
     if as_json:
         print_json(figures)
     else:

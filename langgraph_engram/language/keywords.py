@@ -1,11 +1,15 @@
-"""Choose the keywords of a text by its words alone: names first, then what is longest and says something."""
+"""Read the words that carry a text's meaning, and a topic made of them, without a model."""
 
 from langgraph_engram.language.names import proper_names
 from langgraph_engram.language.small_talk import FUNCTION_WORDS, SMALL_TALK
 from langgraph_engram.language.tokens import words
 
 MAX_KEYWORDS = 6
+TOPIC_WORDS = 3
+"""Keywords that name a topic."""
 LEAST_LETTERS = 3
+"""Letters above which a word may be a keyword."""
+NO_TOPIC = "small talk"
 
 
 def keywords_of(text: str, most: int = MAX_KEYWORDS) -> list[str]:
@@ -18,3 +22,8 @@ def keywords_of(text: str, most: int = MAX_KEYWORDS) -> list[str]:
         if word not in SMALL_TALK | FUNCTION_WORDS and word not in in_names and len(word) > LEAST_LETTERS
     ]
     return [*names, *sorted(rest, key=lambda word: (-len(word), word))][:most]
+
+
+def topic_of(keywords: list[str], topic_before: str = "") -> str:
+    """Name a topic by the first few keywords; without any, the topic before goes on."""
+    return ", ".join(keywords[:TOPIC_WORDS]) or topic_before or NO_TOPIC

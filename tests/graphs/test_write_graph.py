@@ -23,7 +23,7 @@ NODES = [
     "consolidate", "apply_updates", "persist", "synthesize", "report_run",
 ]  # fmt: skip
 OF_A_RETRY = {"describe_events", "take_up_records"}
-ASKING = ["TrackTopics", "ExtractEvents", "DecideUpdate", "WriteSynthesis"]
+ASKING = ["ExtractEvents", "DecideUpdate", "WriteSynthesis"]
 WRITERS = ["receive", "persist", "synthesize"]
 
 

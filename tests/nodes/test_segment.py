@@ -24,8 +24,8 @@ def segment(store, to_remember, turn):
     def run(model, *texts, first=0, close=False, **chosen):
         turns = [turn(first + place, text) for place, text in enumerate(texts)]
         request = to_remember(close_session=close)
-        step = Segment(store, model, SegmentSettings(**chosen))
-        update = step({"request": request, "session_id": "s1", "turns": turns})
+        step = Segment(store, model, SegmentSettings(**{"judge": "labels", **chosen}))
+        update = step({"request": request, "run_id": "run", "session_id": "s1", "turns": turns})
         store.commit(request.scope, Changes(turns=turns, events=update["events"], boundaries=update["boundaries"]))
         return update
 
@@ -102,7 +102,7 @@ def test_a_session_that_follows_another_is_led_to_by_a_break(store, to_remember,
     for number, session in enumerate(("s1", "s2")):
         request = to_remember(close_session=True)
         said = turn(number, turn_id=f"x{number}", session_id=session)
-        update = step({"request": request, "session_id": session, "turns": [said]})
+        update = step({"request": request, "run_id": "run", "session_id": session, "turns": [said]})
         store.commit(request.scope, Changes(turns=[said], events=update["events"], boundaries=update["boundaries"]))
 
     (boundary,) = update["boundaries"]
@@ -128,7 +128,7 @@ def test_events_partition_the_turns_of_a_session(name, calls):
             for place, text in enumerate(texts)
         ]
         sent += len(turns)
-        update = step({"request": RememberRequest(user_id="u"), "session_id": "s", "turns": turns})
+        update = step({"request": RememberRequest(user_id="u"), "run_id": "run", "session_id": "s", "turns": turns})
         store.commit(scope, Changes(turns=turns, events=update["events"], boundaries=update["boundaries"]))
 
     events = store.index(scope).session_events("s")

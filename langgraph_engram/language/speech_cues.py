@@ -1,0 +1,85 @@
+"""Read what a turn does by its words: asks, replies, greets, takes leave, points back. English only.
+
+Questions are told by their mark or by their first word, so that text without punctuation can be read too. This module
+does not know what the turns before it did.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from langgraph_engram.language.tokens import content_stems, words
+
+QUESTION_WORDS = frozenset(
+    "what who whom whose which when where why how do does did is are was were am can could will would should shall "
+    "may might have has had any anyone anything".split()
+)
+"""Words that a question begins with."""
+LEAD_INS = frozenset("and so but ok okay".split())
+"""Words that may stand before the first word of a question."""
+POINTING_WORDS = frozenset("it that this they them he she those these there one his her its their".split())
+"""Words that stand for something said before."""
+OPENING_WORDS = 6
+"""Words of a turn among which one may point back."""
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+REPLY = re.compile(
+    r"^\W*(?:yes|yeah|yep|yup|no|nope|thanks|thank you|wow|that'?s|that (?:is|sounds)|sounds|i agree|totally|exactly|"
+    r"sure|cool|nice|great|awesome|really|haha|lol|oh|ok|okay|alright|right|true|same|me too|hmm|aw+|ah|i see|"
+    r"of course|absolutely|definitely)\b",
+    re.IGNORECASE,
+)
+GREETING = re.compile(
+    r"^\W*(?:hi|hello|hey|hiya|good (?:morning|evening|afternoon|day)|greetings|what'?s up|long time)\b", re.IGNORECASE
+)
+LEAVE = re.compile(
+    r"\b(?:bye|goodbye|good night|take care|see (?:you|ya)|talk (?:to you )?(?:soon|later)|catch you|"
+    r"have a (?:great|good|nice|wonderful|lovely) (?:day|one|night|evening|weekend|time)|"
+    r"nice (?:talking|chatting)|you'?re welcome|no problem|anytime)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechCues:
+    """What the words of one turn tell of what it does."""
+
+    asks: bool
+    """Holds a question mark, or begins as a question does."""
+    asks_inside: bool
+    """Has some sentence that begins as a question does."""
+    ends_asking: bool
+    """Ends with a question mark."""
+    replies: bool
+    """Begins with words that react to what was said."""
+    greets: bool
+    takes_leave: bool
+    points_back: bool
+    """Has a word near its beginning that stands for something said before."""
+    stems: frozenset[str]
+    """Content stems."""
+    length: int
+    """Words."""
+
+
+@lru_cache(maxsize=20_000)
+def read_cues(text: str) -> SpeechCues:
+    """Read the cues of one turn's text; none of an empty one."""
+    said = words(text)
+    sentences = (words(sentence) for sentence in SENTENCE_END.split(text.strip()))
+    return SpeechCues(
+        asks="?" in text or _begins_question(said),
+        asks_inside=any(sentence[0] in QUESTION_WORDS for sentence in sentences if sentence),
+        ends_asking=text.rstrip().endswith("?"),
+        replies=bool(REPLY.search(text)),
+        greets=bool(GREETING.search(text)),
+        takes_leave=bool(LEAVE.search(text)),
+        points_back=not POINTING_WORDS.isdisjoint(said[:OPENING_WORDS]),
+        stems=frozenset(content_stems(text)),
+        length=len(said),
+    )
+
+
+def _begins_question(said: list[str]) -> bool:
+    if said and said[0] in LEAD_INS:
+        said = said[1:]
+    return bool(said) and said[0] in QUESTION_WORDS

@@ -1,0 +1,85 @@
+"""The weights can be learned again from any annotated dialogues, and come out the same."""
+
+import json
+from random import Random
+
+import numpy as np
+import pytest
+
+from langgraph_engram.benchmarks.segmentation_data import read_dialogues
+from langgraph_engram.encoders.hashing import HashingEncoder
+from langgraph_engram.nodes.boundary_features import FEATURES
+from langgraph_engram.training.boundary_model import fit, main, train
+from langgraph_engram.training.varied_dialogues import lessons_of
+
+SUBJECTS = {
+    "bees": [
+        "Do you keep bees?",
+        "I keep bees in a hive.",
+        "A hive of bees gives honey.",
+        "Honey from a hive is best.",
+    ],
+    "skis": ["Do you ski?", "I ski on old skis.", "Old skis need wax and snow.", "Snow on old skis is slow."],
+    "cakes": ["Do you bake?", "I bake a cake on Sunday.", "A cake needs eggs and butter.", "Butter makes a cake soft."],
+}
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Six dialogues, each about two of three things in our own words."""
+    path = tmp_path / "dialogues.jsonl"
+    lines = []
+    for first in SUBJECTS:
+        for second in SUBJECTS:
+            if first != second:
+                said = [*SUBJECTS[first], *SUBJECTS[second]]
+                utterances = [{"speaker": "AB"[place % 2], "text": text} for place, text in enumerate(said)]
+                lines.append(json.dumps({"utterances": utterances, "boundaries": [0, 0, 0, 1, 0, 0, 0, 1]}))
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_learning_twice_gives_the_same_weights(file, tmp_path):
+    """Chance is seeded: the written files are equal, and hold a weight for every number."""
+    written = [tmp_path / "one.json", tmp_path / "two.json"]
+
+    for path in written:
+        main([str(file), "--out", str(path), "--encoder", "hashing"])
+
+    assert written[0].read_bytes() == written[1].read_bytes()
+    assert set(json.loads(written[0].read_text())["weights"]) == set(FEATURES)
+
+
+def test_what_marks_boundaries_is_learned(file):
+    """In these dialogues a question opens each subject, and turns of one subject share words."""
+    model = train(file, HashingEncoder())
+
+    assert model.weights["asks"] > 0
+    assert model.weights["coherence_1"] < 0
+
+
+def test_a_known_regression_is_found():
+    """With one informative column and many rows, the fitted odds are those that made the labels."""
+    chance = np.random.default_rng(1)
+    rows = np.zeros((20_000, len(FEATURES)))
+    rows[:, 0] = chance.normal(size=len(rows))
+    labels = (chance.random(len(rows)) < 1 / (1 + np.exp(1 - 2 * rows[:, 0]))).astype(float)
+
+    model = fit(rows, labels, np.ones(len(rows)))
+
+    assert model.weights[FEATURES[0]] == pytest.approx(2, abs=0.1)
+    assert model.intercept == pytest.approx(-1, abs=0.1)
+
+
+def test_lessons_are_made_of_what_was_said(file):
+    """Joined, strung together, bare or broken off: a lesson has a label for each gap, and words of the dialogues."""
+    dialogues = read_dialogues(file)
+    words = {word for one in dialogues for turn in one.turns for word in turn.text.lower().replace("?", "").split()}
+
+    lessons = lessons_of(dialogues, Random(1))
+
+    assert len(lessons) > 5 * len(dialogues)
+    assert all(len(lesson.cuts) == len(lesson.said) - 1 for lesson in lessons)
+    assert any("?" not in text for lesson in lessons for _, text in lesson.said)
+    bare = {word.strip(".") for word in words}
+    assert {word.strip(".?").lower() for one in lessons for _, text in one.said for word in text.split()} <= bare

@@ -1,0 +1,1 @@
+"""Making the weights that ship with the package. Nothing imports this."""
