@@ -31,6 +31,9 @@ FUNCTION_WORDS = frozenset(
 )
 
 
+EMPTY_WORDS = SMALL_TALK | FUNCTION_WORDS
+
+
 def keywords_of(text: str, most: int = MAX_KEYWORDS) -> list[str]:
     """Give the names of a text, then its longest content words, at most `most`, without repeats."""
     names = proper_names(text)
@@ -38,7 +41,7 @@ def keywords_of(text: str, most: int = MAX_KEYWORDS) -> list[str]:
     rest = [
         word
         for word in dict.fromkeys(words(text))
-        if word not in SMALL_TALK | FUNCTION_WORDS and word not in in_names and len(word) > LEAST_LETTERS
+        if word not in EMPTY_WORDS and word not in in_names and len(word) > LEAST_LETTERS
     ]
     return [*names, *sorted(rest, key=lambda word: (-len(word), word))][:most]
 
