@@ -25,6 +25,8 @@ MISUSES = [
     ["show", "--user", "ana", "--kind", "zebras"],
     ["bench"],
     ["bench", "locomo", "there-is-no-such-file.json"],
+    ["bench", "segmentation", "there-is-no-such-file.jsonl"],
+    ["bench", "segmentation", "there-is-no-such-file.jsonl", "--strategy", "zebras"],
     ["nonsense"],
 ]
 

@@ -258,3 +258,20 @@ def test_locomo_is_measured(engram, tmp_path):
     assert (figures["questions"], figures["preset"], figures["model"]) == (1, "engram", "rules")
     assert figures["evidence_recall"]["500"] == 1.0
     assert len((out / "questions.jsonl").read_text().splitlines()) == 1
+
+
+def test_segmentation_is_measured(engram, tmp_path):
+    """The figures are one document; no model is asked."""
+    said = ["I keep bees.", "Bees give honey.", "Do you ski?", "I ski in winter."]
+    utterances = [{"speaker": "AB"[place % 2], "text": text} for place, text in enumerate(said)]
+    path = tmp_path / "dialogues.jsonl"
+    path.write_text(json.dumps({"dialogue_id": "d", "utterances": utterances, "boundaries": [0, 1, 0, 1]}))
+
+    code, document, _ = engram("bench", "segmentation", str(path), "--strategy", "session", "--limit", "1", "--json")
+
+    figures = json.loads(document)
+    assert code == 0
+    assert {"pk", "wd", "f1", "score", "dialogues"} <= set(figures)
+    assert (figures["preset"], figures["strategy"], figures["dialogues"]) == ("engram", "session", 1)
+    assert figures["boundaries"] == {"predicted": 0, "gold": 1}
+    assert figures["usage"]["calls"] == 0

@@ -306,13 +306,19 @@ def test_a_retry_beside_a_live_run_waits_for_it(memory, moody):
     assert moody.asked.count("ExtractEvents") == 1
 
 
-def test_events_without_topics_are_still_events(memory, moody):
-    """When topics cannot be followed, the turns stand in one event and are remembered."""
+def test_events_without_topics_are_still_events(moody):
+    """When topics cannot be followed, the turns stand in one event, named by their words; the step is pending."""
     moody.fails = {"TrackTopics"}
+    settings = Settings(segment=SegmentSettings(judge="labels"))
 
-    receipt = memory.remember(TOLD, user_id="ana", session_id="s1")
+    with Memory(store="memory:", encoder="hashing", model=moody.model, settings=settings) as memory:
+        receipt = memory.remember(TOLD, user_id="ana", session_id="s1")
+        (pending,) = memory.status("ana").pending
+        (event,) = memory.show("events", "ana")
 
-    assert (receipt.events, receipt.pending) == (1, 0)
+    assert (pending.step, len(pending.turn_ids)) == ("segment", 2)
+    assert "took too long" in pending.reason
+    assert "Oslo" in event.summary
     assert receipt.records > 0
 
 

@@ -12,6 +12,9 @@ LEAST_LETTERS = 3
 NO_TOPIC = "small talk"
 
 
+EMPTY_WORDS = SMALL_TALK | FUNCTION_WORDS
+
+
 def keywords_of(text: str, most: int = MAX_KEYWORDS) -> list[str]:
     """Give the names of a text, then its longest content words, at most `most`, without repeats."""
     names = proper_names(text)
@@ -19,7 +22,7 @@ def keywords_of(text: str, most: int = MAX_KEYWORDS) -> list[str]:
     rest = [
         word
         for word in dict.fromkeys(words(text))
-        if word not in SMALL_TALK | FUNCTION_WORDS and word not in in_names and len(word) > LEAST_LETTERS
+        if word not in EMPTY_WORDS and word not in in_names and len(word) > LEAST_LETTERS
     ]
     return [*names, *sorted(rest, key=lambda word: (-len(word), word))][:most]
 

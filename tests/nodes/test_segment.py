@@ -90,10 +90,48 @@ def test_closing_ends_the_open_event_without_a_new_turn(segment):
 
 
 def test_topics_that_fail_leave_one_event(segment):
-    """Without labels there is no cut; nothing is lost."""
-    update = segment(FakeModel(), "a", "b", "c")
+    """Without labels there is no cut; nothing is lost, the events have names, and the failure is told."""
+    update = segment(FakeModel(), "Bees give honey", "ok", "Then I met Runa")
 
-    assert [one.turn_ids for one in update["events"]] == [["t0", "t1", "t2"]]
+    (event,), (failure,) = update["events"], update["failures"]
+    assert event.turn_ids == failure.turn_ids == ["t0", "t1", "t2"]
+    assert (failure.step, failure.run_id) == ("segment", "run")
+    assert "Runa" in event.summary
+    assert update["boundaries"][0].text == f"The conversation opens with Ana on {event.summary}."
+
+
+def test_a_candidate_that_is_not_judged_is_told(segment):
+    """ES-Mem's question fails for one place: no cut there, and its turn is pending."""
+    topics = [notes(label) for label in ("direct_resp", "topic_shift")]
+
+    update = segment(FakeModel(topics), "a", "b", topic_chunk=1, judge="question")
+
+    assert [one.turn_ids for one in update["events"]] == [["t0", "t1"]]
+    assert [one.turn_ids for one in update["failures"]] == [["t1"]]
+
+
+def test_a_boundary_that_is_not_described_is_told(segment):
+    """The text is made of summaries and speakers; the event's turns are pending."""
+    update = segment(FakeModel([notes("direct_resp")]), "a", describe="question")
+
+    (boundary,), (failure,) = update["boundaries"], update["failures"]
+    assert boundary.text == "The conversation opens with Ana on subject0 (word0)."
+    assert failure.turn_ids == ["t0"]
+
+
+def test_windows_have_names_and_boundaries_without_a_model(segment):
+    """Where boundaries are told of, events that no model named are named by their words."""
+    model = FakeModel()
+
+    update = segment(model, "Bees give honey", "Runa skis", strategy="window", window=1, overlap=0)
+
+    first, second = update["events"]
+    assert ("honey" in first.summary, "skis" in second.summary) == (True, True)
+    assert [one.text for one in update["boundaries"]] == [
+        f"The conversation opens with Ana on {first.summary}.",
+        f"After {first.summary}, Ana brings up {second.summary}.",
+    ]
+    assert model.asked == []
 
 
 def test_a_session_that_follows_another_is_led_to_by_a_break(store, to_remember, turn):
