@@ -76,6 +76,8 @@ class ExtractSettings(Group):
     drafting: Literal["auto", "written", "labelled"] = "auto"
     """Whether the model writes records, or labels sentences that are kept as they were said. "auto" lets it write until
     it has shown that it cannot: it lumps a conversation into one record, or leaves nearly all of it out."""
+    label_sentences: int = Field(25, ge=1)
+    """Sentences that are labelled in one call."""
     call_tokens: int = Field(1200, ge=50)
     """Text of events that share one call, in tokens; an event above it goes alone."""
     shared_calls: bool = True

@@ -12,7 +12,7 @@ from langgraph_engram.language.dimensions import type_of
 from langgraph_engram.model import Asked, Model, Question, entry_of
 from langgraph_engram.nodes.build_records import Sourced
 from langgraph_engram.nodes.packs import Pack
-from langgraph_engram.nodes.writing_trust import WritingTrust
+from langgraph_engram.nodes.writing_trust import WritingTrust, is_too_hard
 from langgraph_engram.prompts.extract_events import EventNote, EventReading, ExtractEvents
 from langgraph_engram.prompts.extract_facts import ExtractFacts, SourcedSentence, SourcedSentences
 from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
@@ -64,29 +64,41 @@ class Drafter:
         spent: list[Asked[Answer]] = []
         for kind in VIEWS[self.settings.strategy]:
             answers, asked = self._ask(kind, packs)
-            found += [_drafts(kind, pack, one) for pack, one in zip(packs, answers, strict=True)]
+            found += [_drafts(kind, pack, one) for pack, one in answers]
             spent += asked
         return found, entry_of("extract", spent)
 
-    def _ask(self, kind: RecordKind, packs: Sequence[Pack]) -> tuple[list[Asked[Answer]], list[Asked[Answer]]]:
-        """Give the answer that counts for each pack, and all answers that cost something."""
-        if kind == "relational" or self.settings.drafting == "written":
-            asked = self._written(kind, packs)
-            return asked, asked
-        if self.settings.drafting == "labelled" or self.trust.is_lost:
-            asked = self._labelled(packs)
-            return asked, asked
+    def _ask(
+        self, kind: RecordKind, packs: Sequence[Pack]
+    ) -> tuple[list[tuple[Pack, Asked[Answer]]], list[Asked[Answer]]]:
+        """Give the answers that count, each with what it is about, and all answers that cost something."""
+        writes = kind == "relational" or self.settings.drafting == "written"
+        if not writes and (self.settings.drafting == "labelled" or self.trust.is_lost):
+            labelled = [one for pack in packs for one in self._labelled(pack)]
+            return labelled, [one for _, one in labelled]
         asked = self._written(kind, packs)
-        poor = [place for place, one in enumerate(asked) if self.trust.judge(packs[place], one)]
-        labelled = dict(zip(poor, self._labelled([packs[place] for place in poor]), strict=True))
-        better = {place: one for place, one in labelled.items() if one.answer}
-        return [better.get(place, one) for place, one in enumerate(asked)], [*asked, *labelled.values()]
+        if writes:
+            return list(zip(packs, asked, strict=True)), asked
+        answers: list[tuple[Pack, Asked[Answer]]] = []
+        spent = [*asked]
+        for pack, one in zip(packs, asked, strict=True):
+            labelled = self._labelled(pack) if is_too_hard(pack, one) else []
+            spent += [label for _, label in labelled]
+            better = bool(labelled) and all(label.answer for _, label in labelled)
+            answers += labelled if better else [(pack, one)]
+            if better or (one.answer and not labelled):
+                self.trust.note(poor=better)
+        return answers, spent
 
     def _written(self, kind: RecordKind, packs: Sequence[Pack]) -> list[Asked[Answer]]:
         return list(self.model.ask_all([self._question(kind, pack) for pack in packs]))
 
-    def _labelled(self, packs: Sequence[Pack]) -> list[Asked[Answer]]:
-        return list(self.model.ask_all([LabelSentences(pack.turns, pack.context) for pack in packs]))
+    def _labelled(self, pack: Pack) -> list[tuple[Pack, Asked[Answer]]]:
+        """Ask for labels, a part of the pack at a time."""
+        parts = pack.parts(self.settings.label_sentences)
+        return list(
+            zip(parts, self.model.ask_all([LabelSentences(one.turns, one.context) for one in parts]), strict=True)
+        )
 
     def _question(self, kind: RecordKind, pack: Pack) -> Question[Answer]:
         if kind == "dimensional" and self.settings.strategy == "dimensional_relational":

@@ -1,9 +1,12 @@
 """Pack the new turns of events for extraction: several short events share a call, up to a size."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
+from langgraph_engram.nodes.spans import buffers
 from langgraph_engram.prompts.sentences import Sentence, number_sentences
 from langgraph_engram.schema import Event, Turn
 from langgraph_engram.settings import ExtractSettings
@@ -40,6 +43,19 @@ class Pack:
         """Give the places of the turns at which another event begins or goes on."""
         owners = [self.event_of[turn.turn_id] for turn in self.turns]
         return tuple(place for place, owner in enumerate(owners) if place == 0 or owner != owners[place - 1])
+
+    def parts(self, most: int) -> "list[Pack]":
+        """Give the pack in parts of at most so many numbered sentences, or one turn; small talk alone is no part."""
+        sizes = Counter(sentence.turn.turn_id for sentence in self.sentences if sentence.number)
+        starts = [start for start, _ in buffers([sizes[turn.turn_id] for turn in self.turns], most)]
+        spans = [(start, end) for start, end in pairwise([*starts, len(self.turns)])]
+        parts = [
+            Pack(
+                self.turns[start:end], (*self.context, *self.turns[:start])[-max(1, len(self.context)) :], self.event_of
+            )
+            for start, end in spans
+        ]
+        return [part for part in parts if part.says_something]
 
 
 def pack_events(

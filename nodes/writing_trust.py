@@ -31,14 +31,20 @@ class WritingTrust:
         """Say whether the model has only shown that it cannot write records."""
         return self._poor >= MOST_POOR and not self._good
 
-    def judge(self, pack: Pack, asked: Asked[object]) -> bool:
-        """Say whether an answer is poor, and remember it; one that never came says nothing of the model."""
-        if asked.failure and asked.failure.kind != "invalid":
-            return False
-        poor = asked.answer is None or is_poor(pack, sources_of(asked.answer))
+    def note(self, *, poor: bool) -> None:
+        """Remember how an answer was."""
         with self._lock:
             self._poor, self._good = self._poor + poor, self._good + (not poor)
-        return poor
+
+
+def is_too_hard(pack: Pack, asked: Asked[object]) -> bool:
+    """Say whether a question was too much for its model: the answer is poor or has no form, or did not come in time.
+
+    A model that could not be reached, or refused, has shown nothing.
+    """
+    if asked.failure:
+        return asked.failure.kind in ("invalid", "timeout", "too_long")
+    return is_poor(pack, sources_of(asked.answer))
 
 
 def is_poor(pack: Pack, sources: list[list[int]]) -> bool:

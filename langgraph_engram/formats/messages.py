@@ -20,6 +20,8 @@ ROLES: dict[str, Role] = {
     "assistant": "assistant",
     "ai": "assistant",
     "model": "assistant",
+    "agent": "assistant",
+    "bot": "assistant",
     "system": "system",
     "developer": "system",
     "tool": "tool",

@@ -94,7 +94,7 @@ def _on_the_way(error: BaseException, reason: str, names: set[str]) -> Trouble |
     if names & CONNECTIONS and causes & ABSENT:
         return Trouble("unreachable", short, retry="once", everyone=True)
     if any("Timeout" in name for name in names):
-        return Trouble("timeout", short, retry="often")
+        return Trouble("timeout", short, retry="once")
     if names & CONNECTIONS:
         return Trouble("unreachable", short, retry="often", everyone=True)
     if names & UNREADABLE:

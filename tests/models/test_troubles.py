@@ -75,7 +75,7 @@ def test_a_complaint_about_the_method_is_told_apart(status, message):
         (ConnectionRefusedError("nobody there"), "unreachable", "once"),
         (ConnectionResetError("gone"), "unreachable", "often"),
         (socket.gaierror("no such host"), "unreachable", "once"),
-        (TimeoutError("too slow"), "timeout", "often"),
+        (TimeoutError("too slow"), "timeout", "once"),
         (ValueError("null value for 'choices'"), "refused", "never"),
         (NotImplementedError("no tools"), "refused", "never"),
     ],

@@ -111,16 +111,17 @@ def test_one_good_answer_keeps_the_trust(pack):
     assert asked(model)[-1] == "ExtractEvents"
 
 
-def test_an_answer_without_form_is_tried_as_labels(pack):
-    """Broken JSON says that the question is too hard; labels are the easier one."""
-    model = FakeModel([Failure("invalid", "no JSON"), labels()])
+@pytest.mark.parametrize("kind", ["invalid", "timeout", "too_long"])
+def test_an_answer_without_form_or_end_is_tried_as_labels(pack, kind):
+    """Broken JSON, or none in time, says that the question is too hard; labels are the easier one."""
+    model = FakeModel([Failure(kind, "no JSON"), labels()])
 
     (found,), _ = Drafter(model, ExtractSettings()).draw([pack])
 
     assert (len(found.drafts), found.failure) == (10, "")
 
 
-@pytest.mark.parametrize("kind", ["unreachable", "timeout", "rate_limited", "refused"])
+@pytest.mark.parametrize("kind", ["unreachable", "rate_limited", "refused"])
 def test_a_model_that_cannot_be_reached_is_not_asked_something_easier(pack, kind):
     """The failure stands, and says nothing of what the model can do."""
     model = FakeModel([Failure(kind, "gone")])
@@ -130,6 +131,19 @@ def test_a_model_that_cannot_be_reached_is_not_asked_something_easier(pack, kind
 
     assert (found.drafts, found.failure, asked(model)) == ([], "gone", ["ExtractEvents"])
     assert not drafter.trust.is_lost
+
+
+def test_labels_are_asked_for_a_few_sentences_at_a_time(pack):
+    """A slow model ends each answer in time, and every sentence has its label once."""
+    parts = [SentenceLabels(labels=labels().labels[:size]) for size in (4, 4, 2)]
+    model = FakeModel([lump(), *parts])
+
+    found, _ = Drafter(model, ExtractSettings(label_sentences=4)).draw([pack])
+
+    builder = RecordBuilder("scope", 400)
+    records = [one for part in found for one in builder.build(part.pack.sentences, pack.event_of, part.drafts)]
+    assert [one.source_turn_ids for one in records] == [[f"t{seq}"] for seq in range(10)]
+    assert [len(question.turns) for question in model.asked[1:]] == [4, 4, 2]
 
 
 def test_labels_that_fail_leave_the_first_answer(pack):
