@@ -14,10 +14,11 @@ from langgraph_engram.benchmarks.counting_model import CountingModel
 from langgraph_engram.benchmarks.data import read_samples
 from langgraph_engram.benchmarks.door import MemoryDoor, Progress
 from langgraph_engram.model import Model
-from langgraph_engram.receipts import add_receipts
+from langgraph_engram.receipts import add_receipts, comparisons_of
 
 OpenWith = Callable[[str, Model], AbstractContextManager[MemoryDoor]]
 """Opens a memory that asks a model, in the folder it is given."""
+SPENT = ("calls", "prompt_tokens", "completion_tokens")
 COUNTED = ("records", "quarantined", "events", "boundaries", "decisions", "syntheses", "pending")
 
 
@@ -46,26 +47,15 @@ def run_cost(path: str | PathLike[str], open_memory: OpenWith, progress: Progres
         preset = memory.status(samples[0].sample_id).preset if samples else ""
     told = add_receipts(receipts)
     usage = told.usage
-    nodes = {
-        entry.node: {
-            "calls": entry.calls,
-            "prompt_tokens": entry.prompt_tokens,
-            "completion_tokens": entry.completion_tokens,
-        }
-        for entry in usage.by_node
-    }
-    written = {
-        "calls": usage.calls,
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "schema_tokens": model.schema_tokens,
-        "by_node": nodes,
-    }
+    nodes = {entry.node: {name: getattr(entry, name) for name in SPENT} for entry in usage.by_node}
+    spent = {name: getattr(usage, name) for name in SPENT}
+    written = {**spent, "schema_tokens": model.schema_tokens, "by_node": nodes}
     return {
         "preset": preset,
         "turns": told.stored_turns,
         "sessions": sum(len(sample.sessions) for sample in samples),
         **{name: getattr(told, name) for name in COUNTED},
+        "comparisons": comparisons_of(told).model_dump(),
         "usage": {"write": written},
         "seconds": {"write": perf_counter() - started},
     }

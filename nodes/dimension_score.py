@@ -78,8 +78,8 @@ def keyword_scores(records: Sequence[Record], keywords: Sequence[str]) -> tuple[
 
 
 def record_text(record: Record) -> str:
-    """Give everything a record says, case-folded."""
-    parts = (record.content, record.time_text, record.location, record.reason, record.purpose, *record.keywords)
+    """Give what a record says, case-folded; its place has a score of its own (DimMem Table 8)."""
+    parts = (record.content, record.time_text, record.reason, record.purpose, *record.keywords)
     return " ".join(parts).casefold()
 
 

@@ -57,6 +57,25 @@ def test_five_constraints_weigh_as_in_the_paper(record, question, fields, share)
     assert score == pytest.approx(share, abs=0.001)
 
 
+def test_the_camping_question_of_the_paper_is_scored_as_there(record, intent):
+    """DimMem Table 8: what happened in the time asked about scores .553, what names the place alone .408."""
+    asked = intent(
+        target_types=["episodic"],
+        time=parse_constraint("between 2023-01-01 and 2023-04-29", NOW),
+        location="United States",
+        keywords=["camping trips", "United States"],
+    )
+    april, may = (datetime(2023, month, 2, tzinfo=UTC) for month in (4, 5))
+    coast = record(0, "Of all trips, three days of camping at Big Sur.", memory_type="episodic", event_start=april,
+                   event_end=april, location="Big Sur")  # fmt: skip
+    mountains = record(1, "Two trips to the Rocky Mountains are planned.", memory_type="episodic", event_start=may,
+                       event_end=may, location="United States")  # fmt: skip
+
+    scores = dimension_scores(shelf_of(coast, mountains), asked, preset("dimmem").retrieve)
+
+    assert scores.tolist() == pytest.approx([0.553, 0.408], abs=0.001)
+
+
 def test_unknown_is_half_under_engram_and_nothing_under_dimmem(record, intent):
     """A record that names no place gets half credit for it; one that names another gets none."""
     shelf = shelf_of(record(0, "Ana camped."), record(1, "Ana camped.", location="Paris"))
