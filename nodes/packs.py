@@ -1,9 +1,10 @@
 """Pack the new turns of events for extraction: several short events share a call, up to a size."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
+from langgraph_engram.compressor import Compressor
 from langgraph_engram.prompts.sentences import Sentence, number_sentences
 from langgraph_engram.schema import Event, Turn
 from langgraph_engram.settings import ExtractSettings
@@ -19,6 +20,8 @@ class Pack:
     context: tuple[Turn, ...]
     event_of: dict[str, str]
     """The event of each turn, by turn id."""
+    shown: tuple[str, ...] = ()
+    """What a model reads in place of each of `sentences`; none where it reads what was said."""
 
     @cached_property
     def sentences(self) -> list[Sentence]:
@@ -68,6 +71,19 @@ def pack_events(
         groups[-1].append((event, core))
         held += size
     return [_pack(group, _before(index, turns, group[0][1][0], context_turns)) for group in groups]
+
+
+def shortened(pack: Pack, compressor: Compressor) -> Pack:
+    """Let a model read shorter sentences, compressed in one batch. What images show is short, and stays as it is.
+
+    Args:
+        pack: What is asked about; its turns and the numbers of its sentences stay as they are.
+        compressor: What leaves words out (DimMem compresses each message; numbers here stand at sentences).
+    """
+    said = [sentence.resolved for sentence in pack.sentences]
+    places = [place for place, sentence in enumerate(pack.sentences) if not sentence.image]
+    short = dict(zip(places, compressor.compress([said[place] for place in places]), strict=True))
+    return replace(pack, shown=tuple(short.get(place, text) for place, text in enumerate(said)))
 
 
 def _pack(group: Sequence[tuple[Event, list[Turn]]], context: Sequence[Turn]) -> Pack:
