@@ -1,6 +1,7 @@
 """Cut a text that is longer than a model reads at once into chunks, at word ends."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 
 def cut_at_word_ends(sizes: Sequence[int], room: int) -> list[slice]:
@@ -20,4 +21,4 @@ def cut_at_word_ends(sizes: Sequence[int], room: int) -> list[slice]:
             starts.append(place)
             held = 0
         held += size
-    return [slice(start, end) for start, end in zip(starts, [*starts[1:], len(sizes)], strict=True)]
+    return [slice(start, end) for start, end in pairwise([*starts, len(sizes)])]
