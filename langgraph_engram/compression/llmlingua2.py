@@ -67,10 +67,18 @@ class LLMLingua2:
 def _probabilities(classifier: TokenClassifier, texts: Sequence[Sequence[str]]) -> list[list[float]]:
     """Give the probability of each word of each text to be kept; texts that are too long are read in chunks."""
     chunks = [(place, words[part]) for place, words in enumerate(texts) if words for part in classifier.chunks(words)]
+    read = _read_alike([words for _, words in chunks], classifier)
     found: list[list[float]] = [[] for _ in texts]
-    for start in range(0, len(chunks), BATCH):
-        batch = chunks[start : start + BATCH]
-        read = classifier.probabilities([words for _, words in batch])
-        for (place, _), probabilities in zip(batch, read, strict=True):
-            found[place].extend(probabilities)
+    for (place, _), probabilities in zip(chunks, read, strict=True):
+        found[place].extend(probabilities)
     return found
+
+
+def _read_alike(chunks: Sequence[Sequence[str]], classifier: TokenClassifier) -> list[list[float]]:
+    """Read chunks in batches of like length, so that little is spent on padding; give what is read in their order."""
+    by_length = sorted(range(len(chunks)), key=lambda place: len(chunks[place]))
+    found: dict[int, list[float]] = {}
+    for start in range(0, len(chunks), BATCH):
+        batch = by_length[start : start + BATCH]
+        found.update(zip(batch, classifier.probabilities([chunks[place] for place in batch]), strict=True))
+    return [found[place] for place in range(len(chunks))]
