@@ -10,6 +10,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
+from langgraph_engram.compressor import Compressor
 from langgraph_engram.model import Model
 from langgraph_engram.nodes.apply_updates import ApplyUpdates
 from langgraph_engram.nodes.approve_updates import ApproveUpdates
@@ -19,6 +20,7 @@ from langgraph_engram.nodes.draft_records import Drafter
 from langgraph_engram.nodes.extract import Extract
 from langgraph_engram.nodes.filter_candidates import FilterCandidates
 from langgraph_engram.nodes.ground import Ground
+from langgraph_engram.nodes.load_compressor import LoadCompressor
 from langgraph_engram.nodes.pending_steps import turns_to_describe
 from langgraph_engram.nodes.persist import Persist
 from langgraph_engram.nodes.receive import Receive
@@ -34,7 +36,11 @@ WriteGraph = CompiledStateGraph[WriteState, None, WriteInput, WriteState]
 
 
 def build_write_graph(
-    store: Store, model: Model, settings: Settings, checkpointer: BaseCheckpointSaver[str] | None = None
+    store: Store,
+    model: Model,
+    settings: Settings,
+    checkpointer: BaseCheckpointSaver[str] | None = None,
+    compressor: Compressor | None = None,
 ) -> WriteGraph:
     """Build the graph that remembers.
 
@@ -43,8 +49,9 @@ def build_write_graph(
         model: Who answers the graph's questions.
         settings: A preset, or one changed in places.
         checkpointer: Where each step is saved; none for a graph that another one embeds, or that a server runs.
+        compressor: What shortens the sentences that `extract` asks about; none to ask about what was said.
     """
-    drafter = Drafter(model, settings.extract)
+    drafter = Drafter(model, settings.extract, compressor=compressor)
     graph = StateGraph(WriteState, input_schema=WriteInput)
     graph.add_node("receive", Receive(store))
     graph.add_node("segment", Segment(store, model, settings.segment))
@@ -59,7 +66,11 @@ def build_write_graph(
     graph.add_node("synthesize", Synthesize(store, model, settings.synthesis))
     graph.add_node("report_run", report_run)
     graph.add_edge(START, "receive")
-    graph.add_conditional_edges("receive", after_receive)
+    if compressor:
+        graph.add_node("load_compressor", LoadCompressor(compressor))
+        graph.add_edge("load_compressor", "segment")
+    first = "load_compressor" if compressor else "segment"
+    graph.add_conditional_edges("receive", after_receive, {"segment": first, "report_run": "report_run"})
     graph.add_conditional_edges("segment", after_segment)
     graph.add_edge("describe_events", "extract")
     graph.add_edge("extract", "ground")

@@ -18,12 +18,14 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from platformdirs import user_data_path
 from pydantic import BaseModel
 
+from langgraph_engram.compression.llmlingua2 import LLMLingua2
+from langgraph_engram.compressor import Compressor
 from langgraph_engram.encoder import Encoder
 from langgraph_engram.model import Model
 from langgraph_engram.models.opening import open_model
 from langgraph_engram.presets import preset
 from langgraph_engram.rules.model import RuleModel
-from langgraph_engram.settings import ChatSettings, Settings
+from langgraph_engram.settings import ChatSettings, ExtractSettings, Settings
 from langgraph_engram.state import ReadState, WriteState
 
 DEFAULT_STORE = "./engram-data"
@@ -67,6 +69,13 @@ def choose_model(model: str | BaseChatModel | Model, chat: ChatSettings) -> Mode
         ModelUnavailable: It cannot be used as things are, for want of a key.
     """
     return RuleModel() if model == "rules" else open_model(model, chat)
+
+
+def choose_compressor(extract: ExtractSettings) -> Compressor | None:
+    """Give what shortens the sentences that are asked about, if any are. It loads at its first use."""
+    if extract.compress_rate is None or extract.strategy == "none":
+        return None
+    return LLMLingua2(extract.compress_rate, extract.compress_model)
 
 
 def open_checkpointer(store: str) -> BaseCheckpointSaver[str]:

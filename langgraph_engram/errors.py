@@ -14,6 +14,7 @@ EngramError
 |   |-- StoreUnreachable (ConnectionError)  the Chroma server does not answer
 |   `-- EncoderMismatch (ValueError)   the store's vectors were made by another encoder
 |-- EncoderUnavailable (RuntimeError)  weights or a package are missing, or differ from what they should be
+|-- CompressorUnavailable (RuntimeError)  what shortens texts lacks its weights or a package
 `-- ModelUnavailable (ConnectionError) the language model cannot be built or reached
 """
 
@@ -72,6 +73,10 @@ class EncoderMismatch(StoreError, ValueError):
 
 class EncoderUnavailable(EngramError, RuntimeError):
     """Weights or a package are missing, or are not the ones they should be."""
+
+
+class CompressorUnavailable(EngramError, RuntimeError):
+    """Weights or a package of what shortens texts are missing, or are of another kind."""
 
 
 class ModelUnavailable(EngramError, ConnectionError):

@@ -17,7 +17,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from pydantic import BaseModel
 
-from langgraph_engram.configuration import choose, choose_model, open_checkpointer
+from langgraph_engram.configuration import choose, choose_compressor, choose_model, open_checkpointer
 from langgraph_engram.encoder import Encoder
 from langgraph_engram.encoders.opening import open_encoder
 from langgraph_engram.errors import StoreError
@@ -82,10 +82,10 @@ class Memory(Revising):
         self.store = open_store(choice.store, open_encoder(choice.encoder))
         self._owned = None if checkpointer else open_checkpointer(choice.store)
         self._checkpointer = checkpointer or self._owned
-        quick = RuleModel()
-        self.write_graph: WriteGraph = build_write_graph(self.store, self.model, self.settings)
+        quick, compressor = RuleModel(), choose_compressor(self.settings.extract)
+        self.write_graph: WriteGraph = build_write_graph(self.store, self.model, self.settings, compressor=compressor)
         self.read_graph: ReadGraph = build_read_graph(self.store, self.model, quick, self.settings)
-        writing = build_write_graph(self.store, self.model, self.settings, self._checkpointer)
+        writing = build_write_graph(self.store, self.model, self.settings, self._checkpointer, compressor)
         self._runs = WriteRuns(self.store, writing)
         self._reading = build_read_graph(self.store, self.model, quick, self.settings, self._checkpointer)
         self._closed = False
@@ -113,6 +113,7 @@ class Memory(Revising):
         Raises:
             InvalidInput: Nothing is stored.
             StoreError: The store cannot write.
+            CompressorUnavailable: Sentences are to be compressed, and nothing can. The turns are stored; see `retry`.
         """
         scope = self._scope(user_id, tenant, agent_id)
         return self._runs.remember(

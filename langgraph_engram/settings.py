@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 Action = Literal["MERGE", "SUPERSEDE", "KEEP_BOTH"]
 """What may be decided about records that resemble one another (DimMem section 3.4)."""
+LLMLINGUA_2 = "microsoft/llmlingua-2-bert-base-multilingual-cased-meetingbank"
+"""The compressor that DimMem and StructMem use, by its name on the hub."""
 PresetName = Literal["engram", "dimmem", "esmem", "structmem", "hymem"]
 
 
@@ -84,6 +86,11 @@ class ExtractSettings(Group):
     """Let several short events share a call."""
     max_records_per_call: int = Field(400, ge=1)
     """Records taken from one answer; a model that repeats itself stops here."""
+    compress_rate: float | None = Field(None, gt=0, le=1)
+    """Share of words that a model reads of each sentence; None for all. What is stored is never compressed (DimMem's
+    optional step: .8; StructMem: .6 to .8)."""
+    compress_model: str = LLMLINGUA_2
+    """What chooses the words: an LLMLingua-2 model on the hub, or its folder."""
 
 
 class GroundSettings(Group):

@@ -8,10 +8,11 @@ such answers only so.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from langgraph_engram.compressor import Compressor
 from langgraph_engram.language.dimensions import type_of
 from langgraph_engram.model import Asked, Model, Question, entry_of
 from langgraph_engram.nodes.build_records import Sourced
-from langgraph_engram.nodes.packs import Pack
+from langgraph_engram.nodes.packs import Pack, shortened
 from langgraph_engram.nodes.writing_trust import WritingTrust, is_too_hard
 from langgraph_engram.prompts.extract_events import EventNote, EventReading, ExtractEvents
 from langgraph_engram.prompts.extract_facts import ExtractFacts, SourcedSentence, SourcedSentences
@@ -53,13 +54,17 @@ class Drafter:
     model: Model
     settings: ExtractSettings
     trust: WritingTrust = field(default_factory=WritingTrust)
+    compressor: Compressor | None = None
+    """What shortens the sentences that the model reads; none to let it read what was said."""
 
     def draw(self, packs: Sequence[Pack]) -> tuple[list[Drafts], UsageEntry]:
-        """Ask about each pack.
+        """Ask about each pack. Drafts point at what was said, whatever the model reads of it.
 
         Returns:
             The drafts of each kind and pack, in order, and what all of it cost.
         """
+        if self.compressor:
+            packs = [shortened(pack, self.compressor) for pack in packs]
         found: list[Drafts] = []
         spent: list[Asked[Answer]] = []
         for kind in VIEWS[self.settings.strategy]:
@@ -96,21 +101,20 @@ class Drafter:
     def _labelled(self, pack: Pack) -> list[tuple[Pack, Asked[Answer]]]:
         """Ask for labels, a part of the pack at a time."""
         parts = pack.parts(self.settings.label_sentences)
-        return list(
-            zip(parts, self.model.ask_all([LabelSentences(one.turns, one.context) for one in parts]), strict=True)
-        )
+        asked = self.model.ask_all([LabelSentences(one.turns, one.context, one.shown) for one in parts])
+        return list(zip(parts, asked, strict=True))
 
     def _question(self, kind: RecordKind, pack: Pack) -> Question[Answer]:
         if kind == "dimensional" and self.settings.strategy == "dimensional_relational":
-            return ExtractEvents(pack.turns, pack.context, pack.event_starts)
+            return ExtractEvents(pack.turns, pack.context, pack.event_starts, pack.shown)
         match kind:
             case "dimensional":
-                return ExtractRecords(pack.turns, pack.context)
+                return ExtractRecords(pack.turns, pack.context, pack.shown)
             case "factual":
-                return ExtractFacts(pack.turns, pack.context)
+                return ExtractFacts(pack.turns, pack.context, pack.shown)
             case "relational":
-                return ExtractRelations(pack.turns, pack.context)
-        return ExtractKeySentences(pack.turns, pack.context)
+                return ExtractRelations(pack.turns, pack.context, pack.shown)
+        return ExtractKeySentences(pack.turns, pack.context, pack.shown)
 
 
 def _drafts(kind: RecordKind, pack: Pack, asked: Asked[Answer]) -> Drafts:

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
+from langgraph_engram.compressor import Compressor
 from langgraph_engram.nodes.spans import buffers
 from langgraph_engram.prompts.sentences import Sentence, number_sentences
 from langgraph_engram.schema import Event, Turn
@@ -22,6 +23,8 @@ class Pack:
     context: tuple[Turn, ...]
     event_of: dict[str, str]
     """The event of each turn, by turn id."""
+    shown: tuple[str, ...] = ()
+    """What a model reads in place of each of `sentences`; none where it reads what was said."""
 
     @cached_property
     def sentences(self) -> list[Sentence]:
@@ -49,13 +52,14 @@ class Pack:
         sizes = Counter(sentence.turn.turn_id for sentence in self.sentences if sentence.number)
         starts = [start for start, _ in buffers([sizes[turn.turn_id] for turn in self.turns], most)]
         spans = [(start, end) for start, end in pairwise([*starts, len(self.turns)])]
-        parts = [
-            Pack(
-                self.turns[start:end], (*self.context, *self.turns[:start])[-max(1, len(self.context)) :], self.event_of
-            )
-            for start, end in spans
-        ]
-        return [part for part in parts if part.says_something]
+        return [part for start, end in spans if (part := self._part(start, end)).says_something]
+
+    def _part(self, start: int, end: int) -> "Pack":
+        turns = self.turns[start:end]
+        ids = {turn.turn_id for turn in turns}
+        shown = (text for text, one in zip(self.shown, self.sentences, strict=False) if one.turn.turn_id in ids)
+        context = (*self.context, *self.turns[:start])[-max(1, len(self.context)) :]
+        return Pack(turns, context, self.event_of, tuple(shown))
 
 
 def pack_events(
@@ -84,6 +88,19 @@ def pack_events(
         groups[-1].append((event, core))
         held += size
     return [_pack(group, _before(index, turns, group[0][1][0], context_turns)) for group in groups]
+
+
+def shortened(pack: Pack, compressor: Compressor) -> Pack:
+    """Let a model read shorter sentences, compressed in one batch. What images show is short, and stays as it is.
+
+    Args:
+        pack: What is asked about; its turns and the numbers of its sentences stay as they are.
+        compressor: What leaves words out (DimMem compresses each message; numbers here stand at sentences).
+    """
+    said = [sentence.resolved for sentence in pack.sentences]
+    places = [place for place, sentence in enumerate(pack.sentences) if not sentence.image]
+    short = dict(zip(places, compressor.compress([said[place] for place in places]), strict=True))
+    return replace(pack, shown=tuple(short.get(place, text) for place, text in enumerate(said)))
 
 
 def _pack(group: Sequence[tuple[Event, list[Turn]]], context: Sequence[Turn]) -> Pack:

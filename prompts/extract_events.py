@@ -55,7 +55,9 @@ class ExtractEvents(Question[EventReading]):
     """Turns before them, to be read only."""
     event_starts: tuple[int, ...] = (0,)
     """Places of turns at which an event begins or goes on; events are numbered from 1 in this order."""
+    shown: tuple[str, ...] = ()
+    """What is read in place of each sentence, in the order of `number_sentences`; none to read what was said."""
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        return render_sentences(SYSTEM, self.turns, self.context, self.event_starts)
+        return render_sentences(SYSTEM, self.turns, self.context, self.event_starts, self.shown)

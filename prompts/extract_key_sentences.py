@@ -22,7 +22,9 @@ class ExtractKeySentences(Question[SourcedSentences]):
 
     turns: tuple[Turn, ...]
     context: tuple[Turn, ...] = ()
+    shown: tuple[str, ...] = ()
+    """What is read in place of each sentence, in the order of `number_sentences`; none to read what was said."""
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        return render_sentences(SYSTEM, self.turns, self.context)
+        return render_sentences(SYSTEM, self.turns, self.context, shown=self.shown)

@@ -47,7 +47,9 @@ class LabelSentences(Question[SentenceLabels]):
     """The core turns, whose sentences are numbered from 1."""
     context: tuple[Turn, ...] = ()
     """Turns before them, to be read only."""
+    shown: tuple[str, ...] = ()
+    """What is read in place of each sentence, in the order of `number_sentences`; none to read what was said."""
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        return render_sentences(SYSTEM, self.turns, self.context)
+        return render_sentences(SYSTEM, self.turns, self.context, shown=self.shown)

@@ -86,7 +86,11 @@ def is_short_reply(sentence: str) -> bool:
 
 
 def render_sentences(
-    system: str, turns: Sequence[Turn], context: Sequence[Turn], event_starts: Collection[int] = ()
+    system: str,
+    turns: Sequence[Turn],
+    context: Sequence[Turn],
+    event_starts: Collection[int] = (),
+    shown: Sequence[str] = (),
 ) -> list[BaseMessage]:
     """Word an extraction: the rules, the turns that are read only, and the core turns with their sentences numbered.
 
@@ -95,15 +99,20 @@ def render_sentences(
         turns: The core turns.
         context: Turns before them.
         event_starts: Places of turns at which an event begins; none where events are not told apart.
+        shown: What is read in place of each sentence, small talk and images included, in the order of
+            `number_sentences`; none to read what was said, its times written out.
     """
     earlier = "\n".join(quote_turn(turn) for turn in context)
     parts = [inside("context", earlier)] if earlier else []
-    lines = "\n".join(_lines(turns, context, event_starts))
+    lines = "\n".join(_lines(turns, context, event_starts, shown))
     return [SystemMessage(system), HumanMessage("\n\n".join([*parts, inside("conversation", lines)]))]
 
 
-def _lines(turns: Sequence[Turn], context: Sequence[Turn], event_starts: Collection[int]) -> Iterator[str]:
+def _lines(
+    turns: Sequence[Turn], context: Sequence[Turn], event_starts: Collection[int], shown: Sequence[str]
+) -> Iterator[str]:
     sentences = number_sentences(turns, context)
+    worded = list(zip(sentences, shown or [one.resolved for one in sentences], strict=True))
     day, event = None, 0
     for place, turn in enumerate(turns):
         if day != (day := name_day(turn.said_at)):
@@ -111,10 +120,10 @@ def _lines(turns: Sequence[Turn], context: Sequence[Turn], event_starts: Collect
         if place in event_starts:
             event += 1
             yield f"== event {event}"
-        said = " ".join(_numbered(one) for one in sentences if one.turn is turn)
+        said = " ".join(_numbered(one, words) for one, words in worded if one.turn is turn)
         yield f"{plain(turn.speaker)}: {said}"
 
 
-def _numbered(sentence: Sentence) -> str:
-    words = plain(f"({sentence.resolved})" if sentence.image else sentence.resolved)
-    return f"[{sentence.number}] {words}" if sentence.number else words
+def _numbered(sentence: Sentence, words: str) -> str:
+    line = plain(f"({words})" if sentence.image else words)
+    return f"[{sentence.number}] {line}" if sentence.number else line

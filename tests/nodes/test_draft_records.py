@@ -1,5 +1,6 @@
 """What is asked of a model for records, and what becomes of a model that cannot write them."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -144,6 +145,15 @@ def test_labels_are_asked_for_a_few_sentences_at_a_time(pack):
     records = [one for part in found for one in builder.build(part.pack.sentences, pack.event_of, part.drafts)]
     assert [one.source_turn_ids for one in records] == [[f"t{seq}"] for seq in range(10)]
     assert [len(question.turns) for question in model.asked[1:]] == [4, 4, 2]
+
+
+def test_parts_are_shown_what_the_whole_is(pack):
+    """A part of a shortened pack has its own sentences' short words."""
+    short = replace(pack, shown=tuple(PLACES))
+
+    parts = short.parts(4)
+
+    assert [part.shown for part in parts] == [PLACES[:4], PLACES[4:8], PLACES[8:]]
 
 
 def test_labels_that_fail_leave_the_first_answer(pack):

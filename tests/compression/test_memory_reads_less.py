@@ -1,0 +1,66 @@
+"""A memory whose settings name a rate asks about fewer words, and keeps all of them."""
+
+import pytest
+
+from langgraph_engram.configuration import choose_compressor
+from langgraph_engram.errors import CompressorUnavailable
+from langgraph_engram.memory import Memory
+from langgraph_engram.rules.model import RULES
+from langgraph_engram.settings import ExtractSettings, Settings
+from langgraph_engram.testing import FakeModel
+
+TOLD = [
+    {"speaker": "Ana", "text": "We camped by the small lake and it was really very nice indeed."},
+    {"speaker": "Ben", "text": "Our old house has a garden, and that is where we keep the bees."},
+]
+
+
+@pytest.fixture
+def model():
+    return FakeModel([lambda question: RULES[type(question)](question)] * 50)
+
+
+@pytest.fixture
+def remembering(model):
+    """Open a memory that compresses, to half of the words, by the model of a folder."""
+
+    def opened(folder):
+        extract = ExtractSettings(compress_rate=0.5, compress_model=str(folder))
+        return Memory(store="memory:", encoder="hashing", model=model, settings=Settings(extract=extract))
+
+    return opened
+
+
+def test_what_is_asked_about_is_shorter_and_what_is_kept_is_not(remembering, model, tiny):
+    """The question holds half of the words; the turns and the records hold all of them."""
+    with remembering(tiny) as memory:
+        memory.remember(TOLD, user_id="ana", session_id="s")
+
+        (asked,) = [one for one in model.asked if one.name == "ExtractEvents"]
+        text = str(asked.render()[-1].text)
+        assert [len(one.split()) for one in asked.shown] == [7, 7]
+        assert all(one in text for one in asked.shown)
+        assert not any(one["text"] in text for one in TOLD)
+        assert [turn.text for turn in memory.show("turns", "ana")] == [one["text"] for one in TOLD]
+        assert TOLD[0]["text"] in memory.show("records", "ana")[0].content
+
+
+def test_without_a_model_nothing_is_asked_and_nothing_lost(remembering, model, tmp_path, save):
+    """Turns are stored and pending when the compressor fails; once it is there, a retry does the rest."""
+    with remembering(tmp_path) as memory:
+        with pytest.raises(CompressorUnavailable, match="cannot read"):
+            memory.remember(TOLD, user_id="ana", session_id="s")
+        assert (model.asked, memory.status("ana").turns) == ([], 2)
+        assert memory.status("ana").pending
+
+        save(tmp_path)
+        receipt = memory.retry(user_id="ana")
+
+        assert (receipt.pending, receipt.records) == (0, 2)
+        assert not memory.status("ana").pending
+
+
+@pytest.mark.parametrize("extract", [ExtractSettings(), ExtractSettings(strategy="none", compress_rate=0.8)])
+def test_where_nothing_is_to_be_compressed_nothing_is_opened(extract):
+    """Without a rate, or without a question, there is no compressor."""
+    assert choose_compressor(extract) is None

@@ -1,0 +1,124 @@
+"""A model reads less of what was said, and what is kept is what was said."""
+
+import pytest
+
+from langgraph_engram.errors import CompressorUnavailable
+from langgraph_engram.graphs.write import build_write_graph
+from langgraph_engram.nodes.load_compressor import LoadCompressor
+from langgraph_engram.nodes.receive import pend
+from langgraph_engram.presets import PRESETS, preset
+from langgraph_engram.prompts.extract_records import Extraction, RecordDraft
+from langgraph_engram.schema import Turn
+from langgraph_engram.settings import ExtractSettings, Settings
+from langgraph_engram.usage import count_tokens
+
+
+class EveryOtherWord:
+    """Keep every other word, and remember what was given; fail while it is out of order."""
+
+    def __init__(self):
+        self.given = []
+        self.fails = False
+
+    def compress(self, texts):
+        if self.fails:
+            raise CompressorUnavailable("there are no weights")
+        self.given.append(list(texts))
+        return [" ".join(text.split()[::2]) for text in texts]
+
+
+@pytest.fixture
+def compressor():
+    return EveryOtherWord()
+
+
+def run(place, model, request, thread, compressor=None, settings=None):
+    graph = build_write_graph(place.store, model, settings or preset("engram"), place.checkpointer, compressor)
+    return graph.invoke(request and {"request": request}, thread, durability="sync")
+
+
+def extractions(model):
+    return [question for question in model.asked if hasattr(question, "shown")]
+
+
+@pytest.mark.parametrize("name", [name for name, one in PRESETS.items() if one.extract.strategy != "none"])
+def test_only_the_extraction_reads_less(name, empty, copy_of, tmp_path, first, thread, answering, compressor):
+    """Each extracting question is shorter, every other question the same, and the store holds the same to a letter."""
+    whole, short = answering(), answering()
+    plain = type(empty)(tmp_path / "plain")
+    run(plain, whole, first, thread, settings=preset(name))
+
+    run(empty, short, first, thread, compressor, preset(name))
+
+    assert empty.contents() == plain.contents()
+    plain.close()
+    assert [one.name for one in short.asked] == [one.name for one in whole.asked]
+    for read, said in zip(short.asked, whole.asked, strict=True):
+        tokens, before = (sum(count_tokens(one.text) for one in asked.render()) for asked in (read, said))
+        assert tokens < before if hasattr(read, "shown") else read == said
+    assert extractions(short)
+
+
+def test_numbers_point_at_the_same_sentences(empty, first, thread, answering, compressor):
+    """A model that cites the third sentence of the shortened text has the third sentence as it was said."""
+    model = answering()
+    draft = RecordDraft(sources=[3], content="Ana camped by the lake with Tom.")
+    settings = Settings(extract=ExtractSettings(strategy="dimensional"))
+    model.answers = [
+        lambda asked, rest=rest: Extraction(records=[draft]) if asked.name == "ExtractRecords" else rest(asked)
+        for rest in model.answers
+    ]
+
+    run(empty, model, first, thread, compressor, settings)
+
+    (record,) = empty.contents()["records"]
+    (asked,) = extractions(model)
+    turns = {turn["turn_id"]: turn["text"] for turn in empty.contents()["turns"]}
+    assert [turns[one] for one in record["source_turn_ids"]] == [first.messages[2].text]
+    assert f"[3] {asked.shown[-1]}" in asked.render()[-1].text
+
+
+def test_a_pack_is_compressed_in_one_batch(empty, first, thread, answering, compressor):
+    """After the one word that is tried, the sentences of the pack come together, with their times written out."""
+    run(empty, answering(), first, thread, compressor)
+
+    probe, *packs = compressor.given
+    assert len(probe) == 1
+    assert [len(one) for one in packs] == [4]
+    assert "(7 May 2023)" in packs[0][-1]
+
+
+def test_a_compressor_that_fails_costs_nothing(empty, first, thread, answering, compressor):
+    """It is tried before the first question, when the turns are stored; then the run goes on from there."""
+    model = answering()
+    compressor.fails = True
+    with pytest.raises(CompressorUnavailable):
+        run(empty, model, first, thread, compressor)
+    stored = empty.contents()
+
+    compressor.fails = False
+    state = run(empty, model, None, thread, compressor)
+
+    assert (len(stored["turns"]), len(stored["records"]), len(stored["pendings"])) == (3, 0, 1)
+    assert state["receipt"].records == len(empty.contents()["records"]) > 0
+    assert empty.contents()["pendings"] == []
+
+
+def test_a_retry_that_draws_nothing_needs_no_compressor(empty, first, thread, compressor):
+    """Where only a later step is pending, the compressor may be out of order."""
+    compressor.fails = True
+    turn = Turn(turn_id="t", session_id="one", seq=0, role="user", speaker="Ana", text="Hello.")
+    request = first.model_copy(update={"retry_turn_ids": ["t"]})
+    state = {"request": request, "turns": [turn], "retried": [pend("run", [turn], "consolidate", "it took too long")]}
+
+    assert LoadCompressor(compressor)(state) == {}
+
+
+def test_the_step_is_drawn_only_where_it_is_taken(empty, answering, compressor):
+    """A graph that compresses nothing looks as it always did."""
+    settings = preset("engram")
+
+    plain = build_write_graph(empty.store, answering(), settings).get_graph().nodes
+    compressing = build_write_graph(empty.store, answering(), settings, compressor=compressor).get_graph().nodes
+
+    assert set(compressing) - set(plain) == {"load_compressor"}
