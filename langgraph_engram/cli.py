@@ -108,3 +108,7 @@ def _usage(error: typer.BadParameter) -> str:
 
 def _debugging(arguments: Sequence[str]) -> bool:
     return "--debug" in arguments or bool(os.environ.get(DEBUG_VARIABLE))
+
+
+if __name__ == "__main__":
+    main()

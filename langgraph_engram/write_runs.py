@@ -43,8 +43,10 @@ class WriteRuns:
             cut_off = [run_id for run_id in runs if run_id not in waiting and self._is_under_way(run_id)]
             receipts = [self._run(scope, None, run_id) for run_id in cut_off]
             left: dict[str, list[str]] = {}
-            for one in self.store.pendings(scope):
-                if one.run_id not in cut_off and one.run_id not in waiting:
+            pendings = self.store.pendings(scope)
+            held = {turn_id for one in pendings if one.run_id in waiting for turn_id in one.turn_ids}
+            for one in pendings:
+                if one.run_id not in cut_off and held.isdisjoint(one.turn_ids):
                     left.setdefault(one.session_id, []).extend(one.turn_ids)
             receipts += [
                 self.remember(retry_request(scope, session_id, turn_ids)) for session_id, turn_ids in left.items()

@@ -97,8 +97,13 @@ def join_repeats(records: Sequence[Record]) -> list[Record]:
 
 
 def with_sources(record: Record, twin: Record) -> Record:
-    """Give a record with its twin's sources beside its own; one without any gives way to its twin."""
+    """Give a record with its twin's sources beside its own, as new as the later of the two.
+
+    One without any source gives way to its twin.
+    """
     if not record.source_turn_ids:
         return twin
     sources = list(dict.fromkeys([*record.source_turn_ids, *twin.source_turn_ids]))
-    return record.model_copy(update={"source_turn_ids": sources})
+    latest = max(record, twin, key=lambda one: (one.mentioned_at is not None, one.mentioned_at, one.seq))
+    place = {name: getattr(latest, name) for name in ("mentioned_at", "seq", "part")}
+    return record.model_copy(update={"source_turn_ids": sources, **place})

@@ -20,8 +20,9 @@ from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
 from langgraph_engram.prompts.extract_records import Extraction, ExtractRecords, RecordDraft
 from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.label_sentences import LabelSentences, SentenceLabels
+from langgraph_engram.prompts.sentences import Sentence
 from langgraph_engram.results import UsageEntry
-from langgraph_engram.schema import RecordKind
+from langgraph_engram.schema import MemoryType, RecordKind
 from langgraph_engram.settings import ExtractSettings
 
 Answer = EventReading | Extraction | SourcedSentences | SentenceLabels
@@ -135,16 +136,24 @@ def _drafts(kind: RecordKind, pack: Pack, asked: Asked[Answer]) -> Drafts:
 
 
 def chosen(kind: RecordKind, pack: Pack, answer: SentenceLabels) -> list[Sourced]:
-    """Give a draft for each sentence to be kept, without words of its own; its type is what its words tell, if any."""
-    numbered = {sentence.number: sentence for sentence in pack.sentences if sentence.number}
-    kept = [(one.number, one.label) for one in answer.labels if one.label != "skip" and one.number in numbered]
+    """Give a draft without words of its own for each sentence that the model keeps, but for questions.
+
+    Its type is read off its words: the model's label is too rough for more than whether to keep it.
+    """
+    kept = {one.number for one in answer.labels if one.label != "skip"}
+    sentences = [one for one in pack.sentences if one.number in kept and one.number and not is_question(one)]
     if kind != "dimensional":
-        return [SourcedSentence(sources=[number]) for number, _ in kept]
-    told = {number: type_of(numbered[number].text, numbered[number].turn.said_at) for number, _ in kept}
-    return [
-        RecordDraft(sources=[number], memory_type=label if told[number] == "fact" else told[number])
-        for number, label in kept
-    ]
+        return [SourcedSentence(sources=[one.number]) for one in sentences]
+    return [RecordDraft(sources=[one.number], memory_type=_type(one)) for one in sentences]
+
+
+def is_question(sentence: Sentence) -> bool:
+    """Say whether a sentence asks, and so states nothing."""
+    return not sentence.image and sentence.text.rstrip().endswith("?")
+
+
+def _type(sentence: Sentence) -> MemoryType:
+    return "fact" if sentence.image else type_of(sentence.text, sentence.turn.said_at)
 
 
 def _notes(pack: Pack, notes: Sequence[EventNote]) -> dict[str, EventNote]:

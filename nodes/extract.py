@@ -9,7 +9,7 @@ from langgraph_engram.nodes.name_events import boundaries_to_name, named_boundar
 from langgraph_engram.nodes.packs import pack_events
 from langgraph_engram.nodes.pending_steps import turns_to_draw, without_doubles
 from langgraph_engram.nodes.receive import pend
-from langgraph_engram.schema import Pending, Record
+from langgraph_engram.schema import Pending, Record, make_id
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.scope_index import ScopeIndex
@@ -47,9 +47,26 @@ class Extract:
 
 
 def beside_stored(records: Sequence[Record], index: ScopeIndex) -> list[Record]:
-    """Join records with what is stored under their ids: said again, a record keeps its status and lineage."""
-    found = ((record, index.records.get(record.record_id)) for record in records)
-    return [with_sources(stored, record) if stored else record for record, stored in found]
+    """Join records with what is stored under their ids, where it still stands.
+
+    What was kept out is judged again with all its sources; what was merged or superseded and is said again is a record
+    of its own, as new as its words.
+    """
+    return [_beside(record, index.records.get(record.record_id)) for record in records]
+
+
+def _beside(record: Record, stored: Record | None) -> Record:
+    match stored:
+        case None:
+            return record
+        case Record(status="active"):
+            return with_sources(stored, record)
+        case Record(status="quarantined"):
+            sources = with_sources(stored, record).source_turn_ids
+            return record.model_copy(update={"source_turn_ids": sources})
+    if set(record.source_turn_ids) <= set(stored.source_turn_ids):
+        return stored
+    return record.model_copy(update={"record_id": make_id(record.record_id, *record.source_turn_ids)})
 
 
 def _failures(run_id: str, found: Sequence[Drafts]) -> list[Pending]:

@@ -4,20 +4,21 @@ Speakers, captions, and dates that rules resolve from a turn's clock count as gr
 its reason; it is kept and shown, and no search finds it. A dimension without grounds is left open.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from langgraph_engram.language.names import proper_names
+from langgraph_engram.language.numbers import NUMBER, plain_number
 from langgraph_engram.language.tokens import content_stems, stem, words
 from langgraph_engram.nodes.echo import echoed
-from langgraph_engram.nodes.grounds import NUMBER, grounds_of
-from langgraph_engram.prompts.sentences import question_at_end
+from langgraph_engram.nodes.grounds import grounds_of
 from langgraph_engram.schema import Record, Turn
 from langgraph_engram.settings import GroundSettings
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.stores.store import Store
 
+YEAR_DIGITS = 4
 HALF = 0.5
 """Least share of the words of a reason, a purpose or a keyword that were said."""
 
@@ -48,8 +49,6 @@ class Ground:
         }
 
     def _judge(self, record: Record, index: ScopeIndex, sources: Sequence[Turn], around: Sequence[Turn]) -> Record:
-        if record.record_id in index.records:
-            return record
         judged = judge(record, sources, around, self.settings)
         echo = echoed(judged, sources, index, self.settings) if judged.status == "active" else ""
         return _quarantined(judged, echo) if echo else judged
@@ -80,8 +79,14 @@ def judge(record: Record, sources: Sequence[Turn], around: Sequence[Turn], setti
 def ungrounded_number(record: Record, sources: Sequence[Turn]) -> str:
     """Say which number of the content no source holds; empty if all are held."""
     held = {number for turn in sources for number in grounds_of(turn).numbers}
-    missing = [number for number in NUMBER.findall(record.content) if number not in held]
+    missing = [number for number in NUMBER.findall(record.content) if not is_held(plain_number(number), held)]
     return f"the number {missing[0]!r} is in none of its sources" if missing else ""
+
+
+def is_held(number: str, held: Collection[str]) -> bool:
+    """Say whether a number was said: as it is, as the two digits of a year, or as the full hour that a clock shows."""
+    of_year = number[2:] if len(number) == YEAR_DIGITS and number.isdigit() else number
+    return number in held or of_year in held or (number.isdigit() and int(number) == 0)
 
 
 def ungrounded_name(record: Record, around: Sequence[Turn]) -> str:
@@ -157,7 +162,7 @@ def with_grounded_dimensions(record: Record, around: Sequence[Turn]) -> Record:
 
 def _quoted_questions(record: Record, around: Sequence[Turn]) -> list[Turn]:
     """Give the turns whose question is told with the reply to it: they are read beside the sources."""
-    return [turn for turn in around if (asked := question_at_end(turn)) and asked in record.content]
+    return [turn for turn in around if (asked := grounds_of(turn).asks) and asked in record.content]
 
 
 def _quarantined(record: Record, reason: str) -> Record:

@@ -1,10 +1,11 @@
 """Read what a turn gives grounds for: its words, numbers and times, each turn once however many records cite it."""
 
-import re
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
+from langgraph_engram.language.numbers import numbers_in, spelled_numbers
+from langgraph_engram.language.sentences import question_at_end
 from langgraph_engram.language.times import find_times, resolve_times
 from langgraph_engram.language.tokens import content_stems, stem, words
 from langgraph_engram.schema import Interval, Turn
@@ -13,16 +14,6 @@ TURNS_KEPT = 2048
 """Turns whose grounds are kept in the process."""
 LONGEST_KEPT = 20_000
 """Characters of the longest such turn."""
-NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-NUMBER_WORDS = {
-    word: str(value)
-    for value, word in enumerate(
-        (
-            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-            "seventeen eighteen nineteen twenty"
-        ).split()
-    )
-}
 
 
 @dataclass(frozen=True)
@@ -37,6 +28,8 @@ class Grounds:
     """Numbers in digits, those that are spelled out included."""
     spans: tuple[Interval, ...]
     """The times it mentions."""
+    asks: str
+    """The question it ends with; empty for none."""
 
 
 def grounds_of(turn: Turn) -> Grounds:
@@ -53,6 +46,7 @@ def _read(speaker: str, text: str, captions: tuple[str, ...], said_at: datetime 
     return Grounds(
         text=said.casefold(),
         stems=frozenset(stem(word) for word in each) | frozenset(content_stems(said)),
-        numbers=frozenset(NUMBER.findall(said)) | {NUMBER_WORDS[word] for word in each if word in NUMBER_WORDS},
+        numbers=frozenset(value for value in (*numbers_in(said), *spelled_numbers(each))),
         spans=tuple(mention.interval for mention in find_times(text, said_at)),
+        asks=question_at_end(text),
     )

@@ -37,7 +37,7 @@ class Persist:
                 return {}
             index = self.store.index(scope)
             events = rebase_events(scope.key, index, state["session_id"], state.get("events", []))
-            records = rebase_records(state.get("records", []), index, events)
+            records = rebase_records(own_records(state), index, events)
             changed = state.get("changed", [])
             outdated = stale(index, changed_ids(index, [*records, *changed]))
             self.store.commit(
@@ -67,6 +67,12 @@ class Persist:
         standing = Standing(index, events, [*records, *state.get("changed", [])], outdated)
         jobs = due_jobs(standing, state["session_id"], self.synthesis)
         return [note for one in pend_jobs(state, index, jobs, [UNFINISHED] * len(jobs)) for note in one]
+
+
+def own_records(state: WriteState) -> list[Record]:
+    """Give a run's records without those it only took up: another run may have changed them meanwhile."""
+    taken_up = set(state.get("taken_up", []))
+    return [one for one in state.get("records", []) if one.record_id not in taken_up or one.status != "active"]
 
 
 def is_done(state: WriteState, pendings: Sequence[Pending]) -> bool:

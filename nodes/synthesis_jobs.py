@@ -66,7 +66,8 @@ def due_jobs(standing: Standing, session_id: str, settings: SynthesisSettings) -
         return []
     outdated = [one for one in standing.all_syntheses() if one.status == "stale"]
     jobs = [Job(tuple(records), one) for one in outdated if (records := covered(standing, one))]
-    buffer = uncovered(standing, session_id)
+    told = {record.record_id for job in jobs for record in job.records}
+    buffer = [one for one in uncovered(standing, session_id) if one.record_id not in told]
     closed = settings.at_session_close and standing.is_closed(session_id)
     return [*jobs, *(Job(tuple(part)) for part in parts_due(buffer, settings, closed=closed))]
 
@@ -78,16 +79,36 @@ def uncovered(standing: Standing, session_id: str) -> list[Record]:
 
 
 def covered(standing: Standing, synthesis: Synthesis) -> list[Record]:
-    """Give the records that a synthesis covers as they stand now, those that were replaced by what replaced them."""
+    """Give the records that a synthesis covers as they stand now.
+
+    What was replaced is told by what replaced it, unless another synthesis tells that; what was taken back, by what it
+    was made of.
+    """
+    elsewhere = {
+        one
+        for other in standing.all_syntheses()
+        if other.synthesis_id != synthesis.synthesis_id
+        for one in other.covered_record_ids
+    }
     found: dict[str, Record] = {}
     for one in synthesis.covered_record_ids:
         record, seen = standing.record(one), {one}
         while record and record.superseded_by and record.superseded_by not in seen:
             seen.add(record.superseded_by)
             record = standing.record(record.superseded_by)
-        if record and record.status == "active":
-            found[record.record_id] = record
+        parts = [record] if record and record.status != "archived" else restored(standing, record)
+        found |= {
+            part.record_id: part
+            for part in parts
+            if part.status == "active" and (part.record_id == one or part.record_id not in elsewhere)
+        }
     return sorted(found.values(), key=lambda one: (str(one.mentioned_at), one.session_id, one.seq, one.part))
+
+
+def restored(standing: Standing, record: Record | None) -> list[Record]:
+    """Give what a record that was taken back had been made of."""
+    made_of = (standing.record(one) for one in record.derived_from) if record else ()
+    return [one for one in made_of if one]
 
 
 def parts_due(buffer: Sequence[Record], settings: SynthesisSettings, *, closed: bool) -> list[list[Record]]:
@@ -105,7 +126,9 @@ def parts_due(buffer: Sequence[Record], settings: SynthesisSettings, *, closed: 
         windows = windows_of(buffer, timedelta(seconds=settings.window_seconds))
         due = windows if closed else windows[:-1]
     else:
-        due = [list(buffer)] if closed or span_of(buffer) > timedelta(seconds=settings.window_seconds) else []
+        full = sum(count_tokens(record.content) for record in buffer) >= settings.least_buffer
+        long = span_of(buffer) > timedelta(seconds=settings.window_seconds)
+        due = [list(buffer)] if closed or (full and long) else []
     return [part for one in due for part in shares_of(one, settings.buffer_tokens)]
 
 

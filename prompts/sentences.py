@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from langgraph_engram.language.sentences import split_sentences
+from langgraph_engram.language.sentences import question_at_end, split_sentences
 from langgraph_engram.language.small_talk import is_small_talk
 from langgraph_engram.language.times import resolve_times
 from langgraph_engram.language.tokens import content_stems
@@ -42,7 +42,7 @@ class Sentence:
     def as_said(self) -> str:
         """Give the words so that they stand alone: after the speaker's name, and after the question they answer."""
         said = f"{self.turn.speaker} {self.resolved}" if self.image else f"{self.turn.speaker}: {self.resolved}"
-        asked = question_at_end(self.answers) if self.answers else ""
+        asked = question_at_end(self.answers.text) if self.answers else ""
         return f"{self.answers.speaker}: {asked} {said}" if self.answers and asked else said
 
 
@@ -64,7 +64,7 @@ def number_sentences(turns: Sequence[Turn], context: Sequence[Turn] = ()) -> lis
 
 
 def _sentences_of(turn: Turn, earlier: Turn | None, people: Collection[str]) -> Iterator[Sentence]:
-    asked = earlier if earlier and earlier.speaker != turn.speaker and question_at_end(earlier) else None
+    asked = earlier if earlier and earlier.speaker != turn.speaker and question_at_end(earlier.text) else None
     for text in split_sentences(turn.text):
         if is_small_talk(text, people):
             yield Sentence(turn, text)
@@ -72,12 +72,6 @@ def _sentences_of(turn: Turn, earlier: Turn | None, people: Collection[str]) -> 
         yield Sentence(turn, text, number=1, answers=asked if is_short_reply(text) else None)
         asked = None
     yield from (Sentence(turn, caption, number=1, image=True) for caption in turn.captions if caption.strip())
-
-
-def question_at_end(turn: Turn) -> str:
-    """Give the question that a turn ends with; empty for none."""
-    sentences = split_sentences(turn.text)
-    return sentences[-1] if sentences and sentences[-1].rstrip().endswith("?") else ""
 
 
 def is_short_reply(sentence: str) -> bool:

@@ -33,7 +33,7 @@ class Moody:
 
     def answer(self, question):
         if question.name in self.fails:
-            return Failure("timeout", f"{question.name} took too long")
+            return Failure("unreachable", f"{question.name} took too long")
         answer = RULES[type(question)](question)
         if self.reword and isinstance(question, ExtractFacts):
             told = [one.model_copy(update={"content": f"{one.content} Indeed."}) for one in answer.sentences]

@@ -224,6 +224,37 @@ def test_approval_is_not_asked_away_by_a_retry(waiting, user):
     assert len(waiting.memory.approvals(user)) == 1
 
 
+def test_of_two_decisions_about_one_record_the_second_is_made_anew(waiting, user):
+    """What waited while the record was superseded keeps everything, and is pending to be decided again."""
+    memory = waiting.memory
+    waiting.receipts.append(tell(memory, user, f"I live in {HOMES[2]}.", 3))
+    second, third = (one.run_id for one in waiting.receipts[1:])
+
+    memory.approve(third, "approve", user_id=user)
+    memory.approve(second, "approve", user_id=user)
+
+    now = standing(memory, user)
+    assert now[f"Ana: I live in {HOMES[0]}."] == "superseded"
+    assert now[f"Ana: I live in {HOMES[2]}."] == "active"
+    assert [one.step for one in memory.status(user).pending] == ["consolidate"]
+    memory.retry(user_id=user)
+    (again,) = memory.approvals(user)
+    memory.approve(again.run_id, "approve", user_id=user)
+    assert sorted(standing(memory, user).values()) == ["active", "superseded", "superseded"]
+    assert memory.status(user).pending == []
+
+
+def test_a_retry_asks_once_for_what_waits(waiting, user):
+    """Retrying while a person is awaited neither asks a model nor a person again."""
+    asked = len(waiting.asked)
+
+    for _ in range(3):
+        waiting.memory.retry(user_id=user)
+
+    assert len(waiting.asked) == asked
+    assert len(waiting.memory.approvals(user)) == 1
+
+
 @pytest.mark.parametrize("one_by_one", [False, True])
 @pytest.mark.parametrize("said", ["approve", "reject"])
 def test_a_person_s_word_is_carried_out_after_a_restart(waiting, user, said, one_by_one):

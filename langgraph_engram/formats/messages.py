@@ -74,7 +74,7 @@ def _to_message(item: object) -> Message | None:
         check_size(item.text, item.captions)
         return item if item.speaker else item.model_copy(update={"speaker": item.role})
     if isinstance(item, BaseMessage):
-        return _read_mapping(_unpack(item))
+        return _read_mapping(_unpack(item), may_be_empty=True)
     if isinstance(item, Mapping):
         return _read_mapping(item)
     raise InvalidMessages(
@@ -89,7 +89,8 @@ def _unpack(message: BaseMessage) -> dict[str, object]:
     return {"role": role, "name": message.name, "content": message.content, "tool_calls": calls, **said}
 
 
-def _read_mapping(item: Mapping[str, object]) -> Message | None:
+def _read_mapping(item: Mapping[str, object], *, may_be_empty: bool = False) -> Message | None:
+    """Read one message; none if it only calls tools, or says nothing where that is usual."""
     role, speaker = _read_role(item)
     content = _first(item, TEXT_KEYS)
     calls_tools = any(item.get(key) for key in TOOL_CALL_KEYS)
@@ -97,7 +98,7 @@ def _read_mapping(item: Mapping[str, object]) -> Message | None:
         raise InvalidMessages(f'there is no "text" or "content" among its keys {shown(list(item))}')
     text, captions = read_content(content)
     captions += read_captions(item.get("captions"))
-    if calls_tools and not text.strip() and not captions:
+    if (calls_tools or may_be_empty) and not text.strip() and not captions:
         return None
     check_size(text, captions)
     said_at = read_moment(_first(item, MOMENT_KEYS))

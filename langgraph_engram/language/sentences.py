@@ -70,6 +70,12 @@ def split_sentences(text: str) -> list[str]:
     return [piece for piece in pieces if piece]
 
 
+def question_at_end(text: str) -> str:
+    """Give the question that a text ends with; empty for none."""
+    sentences = split_sentences(text) if "?" in text else []
+    return sentences[-1] if sentences and sentences[-1].rstrip().endswith("?") else ""
+
+
 def _lines(text: str) -> Iterator[str]:
     waiting: list[str] = []
     for line in text.splitlines():

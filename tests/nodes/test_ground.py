@@ -31,6 +31,11 @@ def verdict(turn, record):
     [
         ("I bought 3 apple trees.", "Ana bought 3 apple trees."),
         ("I bought three apple trees.", "Ana bought 3 apple trees."),
+        ("It cost $1,200.", "It cost Ana 1200 dollars."),
+        ("I turned twenty-five.", "Ana turned 25."),
+        ("I swim twice a week.", "Ana swims 2 times a week."),
+        ("We open at 7am on weekdays.", "They open at 7:00 on weekdays."),
+        ("I was born in '98.", "Ana was born in 1998."),
         ("It cost $1,200.50 in all.", "Ana paid 1,200.50 for it."),
         ("We met Runa in Oslo.", "Ana met Runa in Oslo."),
         ("I moved.", "Ana moved."),

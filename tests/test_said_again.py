@@ -1,0 +1,49 @@
+"""What is said again counts as said again: a change back, a mended source, a taken-back merge."""
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+
+from langgraph_engram.memory import Memory
+
+ANA = {"user_id": "ana", "session_id": "s1"}
+
+
+@pytest.fixture
+def memory():
+    with Memory(store="memory:", encoder="hashing") as opened:
+        yield opened
+
+
+def say(text, minute):
+    return {"speaker": "Ana", "text": text, "said_at": f"2023-05-08T12:{minute:02}:00Z"}
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_fact_that_is_changed_back_holds_again(memory, at_once):
+    """The newest statement stands, though its words are those of the first one."""
+    told = [say("I live in Lisbon.", 0), say("I live in Porto.", 1), say("I live in Lisbon.", 2)]
+    for messages in [told] if at_once else [[one] for one in told]:
+        memory.remember(messages, **ANA)
+
+    standing = {one.content for one in memory.show("records", "ana") if one.status == "active"}
+
+    assert standing == {"Ana: I live in Lisbon."}
+
+
+def test_a_change_is_told_by_one_synthesis(memory):
+    """What replaces a record is told where it was said; the old synthesis does not tell it a second time."""
+    for month, place in enumerate(("Lisbon", "Porto", "Rome", "Faro"), start=1):
+        told = {"speaker": "Ana", "text": f"I live in {place}.", "said_at": f"2023-{month:02}-08T12:00:00Z"}
+        memory.remember([told], user_id="ana", session_id=f"s{month}", close_session=True)
+
+    texts = [one.text for one in memory.show("syntheses", "ana") if one.status == "active"]
+
+    assert len(texts) == len(set(texts))
+    assert sum("Faro" in text for text in texts) == 1
+
+
+def test_an_empty_reply_of_an_agent_is_left_out(memory):
+    """Agents send replies without words; what was said beside them is kept."""
+    receipt = memory.remember([HumanMessage("I live in Rome."), AIMessage("")], **ANA)
+
+    assert (receipt.stored_turns, receipt.records) == (1, 1)
