@@ -44,6 +44,17 @@ def number_evidence(evidence: Sequence[Evidence]) -> str:
     return "\n".join(f"[{number}] {plain(piece.text)}" for number, piece in enumerate(evidence, start=1))
 
 
+def list_records(records: Sequence[Record]) -> str:
+    """Quote records in order, one a line, under a line for each day of mention."""
+    lines: list[str] = []
+    day = None
+    for record in records:
+        if day != (day := name_day(record.mentioned_at)):
+            lines.append(f"-- {day}")
+        lines.append(plain(record.content))
+    return "\n".join(lines)
+
+
 def number_records(records: Sequence[Record]) -> str:
     """Quote records as numbered lines with the day of their mention."""
     return "\n".join(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from langgraph_engram.model import Question
-from langgraph_engram.prompts.quoting import DATA_ONLY, inside, number_records
+from langgraph_engram.prompts.quoting import DATA_ONLY, inside, list_records
 from langgraph_engram.schema import Record
 
 SYSTEM = f"""You tell, in 200 to 350 words and in order of time, what the new memories say and how they follow from \
@@ -25,6 +25,6 @@ class WriteSynthesis(Question[str]):
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        earlier = inside("context", number_records(self.history) or "none")
-        new = inside("memories", number_records(self.buffer))
+        earlier = inside("context", list_records(self.history) or "none")
+        new = inside("memories", list_records(self.buffer))
         return [SystemMessage(SYSTEM), HumanMessage(f"Earlier memories:\n{earlier}\n\nNew memories:\n{new}")]
