@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
 from langgraph_engram.errors import InvalidInput
@@ -12,12 +11,13 @@ from langgraph_engram.receipts import receipt_of
 from langgraph_engram.results import Approval, Receipt
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.store import Store
+from langgraph_engram.write_runs import thread_of
 
 
 def approvals(store: Store, graph: WriteGraph, scope: Scope) -> list[Approval]:
     """Give the runs of a scope that wait for a person's approval, oldest first."""
     runs = dict.fromkeys(one.run_id for one in store.pendings(scope) if one.step == STEP)
-    waiting = ((run_id, graph.get_state(_thread(run_id)).interrupts) for run_id in runs)
+    waiting = ((run_id, graph.get_state(thread_of(run_id)).interrupts) for run_id in runs)
     return [Approval.model_validate(interrupts[0].value) for _, interrupts in waiting if interrupts]
 
 
@@ -39,8 +39,4 @@ def approve(store: Store, graph: WriteGraph, scope: Scope, run_id: str, answer: 
     if isinstance(answer, Mapping) and (unknown := answer.keys() - set(ids)):
         raise InvalidInput(f"unknown decisions {sorted(unknown)}: this run waits for {', '.join(ids)}")
     resumed: Command[str] = Command(resume=answer if isinstance(answer, str) else dict(answer))
-    return receipt_of(graph.invoke(resumed, _thread(run_id), durability="sync"))
-
-
-def _thread(run_id: str) -> RunnableConfig:
-    return {"configurable": {"thread_id": run_id}}
+    return receipt_of(graph.invoke(resumed, thread_of(run_id), durability="sync"))

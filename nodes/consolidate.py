@@ -98,7 +98,7 @@ class Judges:
     events: Sequence[Event]
     pairs: Sequence[Pair]
     gate: GroundSettings
-    """Whether a merged text must have grounds in its sources."""
+    """How a merged text is held against its sources."""
 
     def propose(self, ruling: Ruling) -> Proposal:
         """Give a ruling as a decision to carry out; a merge that must not be keeps everything, with the reason."""
