@@ -141,15 +141,10 @@ def chosen(kind: RecordKind, pack: Pack, answer: SentenceLabels) -> list[Sourced
     Its type is read off its words: the model's label is too rough for more than whether to keep it.
     """
     kept = {one.number for one in answer.labels if one.label != "skip"}
-    sentences = [one for one in pack.sentences if one.number in kept and one.number and not is_question(one)]
+    sentences = [one for one in pack.sentences if one.number in kept and one.number and not one.asks]
     if kind != "dimensional":
         return [SourcedSentence(sources=[one.number]) for one in sentences]
     return [RecordDraft(sources=[one.number], memory_type=_type(one)) for one in sentences]
-
-
-def is_question(sentence: Sentence) -> bool:
-    """Say whether a sentence asks, and so states nothing."""
-    return not sentence.image and sentence.text.rstrip().endswith("?")
 
 
 def _type(sentence: Sentence) -> MemoryType:

@@ -34,6 +34,11 @@ class Sentence:
     """The turn before, if it ends with a question that this short reply answers."""
 
     @property
+    def asks(self) -> bool:
+        """Say whether it is a question, and so states nothing."""
+        return not self.image and self.text.rstrip().endswith("?")
+
+    @property
     def resolved(self) -> str:
         """Give the words with their times written out; of an image, that it is one."""
         return f"shares an image: {self.text}" if self.image else resolve_times(self.text, self.turn.said_at)

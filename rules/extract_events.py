@@ -18,13 +18,14 @@ def extract_events(question: ExtractEvents) -> EventReading:
     """Name each event, and draw one record from each sentence that says anything."""
     starts = [*question.event_starts, len(question.turns)]
     spans = [question.turns[start:end] for start, end in pairwise(starts)]
-    notes = [_note(number, turns, spans[number - 2] if number > 1 else ()) for number, turns in enumerate(spans, 1)]
+    topics = [recurring_topic(turns) for turns in spans]
+    notes = [_note(number, turns, topics) for number, turns in enumerate(spans, start=1)]
     sentences = number_sentences(question.turns, question.context)
     return EventReading(events=notes, records=[draft_of(sentence) for sentence in sentences if sentence.number])
 
 
-def _note(number: int, turns: Sequence[Turn], before: Sequence[Turn]) -> EventNote:
-    topic, earlier = recurring_topic(turns), recurring_topic(before)
+def _note(number: int, turns: Sequence[Turn], topics: Sequence[str]) -> EventNote:
+    topic, earlier = topics[number - 1], topics[number - 2] if number > 1 else ""
     who = turns[0].speaker if turns else "somebody"
     transition = f"After {earlier}, {who} brings up {topic}." if earlier else ""
     return EventNote(event=number, topic=topic, transition=transition if topic else "")

@@ -14,6 +14,6 @@ def label_sentences(question: LabelSentences) -> SentenceLabels:
 def _label(sentence: Sentence) -> SentenceLabel:
     if sentence.image:
         return SentenceLabel(number=sentence.number, label="fact")
-    if sentence.text.rstrip().endswith("?"):
+    if sentence.asks:
         return SentenceLabel(number=sentence.number, label="skip")
     return SentenceLabel(number=sentence.number, label=type_of(sentence.text, sentence.turn.said_at))
