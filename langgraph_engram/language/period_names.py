@@ -4,9 +4,10 @@ This module does not know which words a period was read from.
 """
 
 from calendar import monthrange
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 from langgraph_engram.language.periods import (
+    DAYS_OF_A_WEEK,
     MONTHS_OF_A_SEASON,
     SATURDAY,
     SEASON_STARTS,
@@ -16,6 +17,9 @@ from langgraph_engram.language.periods import (
 from langgraph_engram.schema import Interval
 
 SEASON_NAMES = {start: name for name, start in SEASON_STARTS.items() if name != "fall"}
+MOST_DAYS_BEFORE = 34
+"""Longer ago than four weeks before this one, a date says more than a count."""
+NUMBERS = ("", "one", "two", "three", "four")
 MIDNIGHT = (0, 0, 0)
 DAY_ENDS = (23, 59, 59)
 
@@ -40,6 +44,32 @@ def name_interval(interval: Interval, granularity: Granularity) -> str:
             return f"the {first.year}s"
         case "range":
             return _name_days(first, last)
+
+
+def name_before(interval: Interval, granularity: Granularity, clock: datetime) -> str:
+    """Name a past week, weekend or day of the last week as a listener retells it: "the week before", "the Friday before".
+
+    Retold later, "last Friday" is the Friday before: whoever reads it needs no calendar to see how long ago it was.
+
+    Args:
+        interval: A time that a text counts from its clock.
+        granularity: What kind of time it is.
+        clock: When the text was said.
+
+    Returns:
+        The words; empty for what is not past, longer ago than four weeks, or no week, weekend or weekday.
+    """
+    days = (clock.date() - interval.start.date()).days
+    if interval.end.date() >= clock.date() or days > MOST_DAYS_BEFORE:
+        return ""
+    match granularity:
+        case "day" if days <= DAYS_OF_A_WEEK:
+            return f"the {interval.start:%A} before"
+        case "week" | "weekend":
+            counted = interval.start.date() - timedelta(days=interval.start.weekday())
+            weeks = max(1, (clock.date() - timedelta(days=clock.weekday()) - counted).days // DAYS_OF_A_WEEK)
+            return f"the {granularity} before" if weeks == 1 else f"{NUMBERS[weeks]} {granularity}s before"
+    return ""
 
 
 def name_span(start: datetime, end: datetime) -> str:

@@ -14,9 +14,10 @@ from functools import lru_cache
 from langgraph_engram.language import date_ranges, dates, holidays, relative_times, weekdays
 from langgraph_engram.language.joined_times import join_times
 from langgraph_engram.language.limits import Limit, combine, limit_of
-from langgraph_engram.language.period_names import name_interval, name_span
+from langgraph_engram.language.period_names import name_before, name_interval, name_span
 from langgraph_engram.language.periods import Granularity, Period
 from langgraph_engram.language.time_rule import DIGITS, Found, Rule, Saying, needs_clock
+from langgraph_engram.language.time_words import WEEKDAY
 from langgraph_engram.schema import Interval, TimeConstraint
 
 __all__ = [
@@ -53,6 +54,8 @@ LONGEST_KEPT = 2_000
 """Characters of the longest such text."""
 REACH = 24
 """How many characters before a time are looked at for such words."""
+UNIT_NAMED = re.compile(rf"\bweek(?:end)?s?\b|\b{WEEKDAY}", re.IGNORECASE)
+"""A time told by its week, weekend or weekday."""
 BRACKET = re.compile(r"\s*\(")
 
 
@@ -91,12 +94,16 @@ def _find(text: str, clock: datetime | None) -> tuple[TimeMention, ...]:
 
 
 def resolve_times(text: str, clock: datetime | None) -> str:
-    """Write after each time that counts from the clock what it means: "I went yesterday (7 May 2023)"."""
+    """Write after each time that counts from the clock what it means: "I went yesterday (7 May 2023)".
+
+    A past weekday, week or weekend is told as seen from the clock too: "last Friday (5 May 2023, the Friday before)".
+    """
     pieces, done = [], 0
     for mention in find_times(text, clock):
-        if mention.relative and not BRACKET.match(text, mention.end_char):
+        if clock and mention.relative and not BRACKET.match(text, mention.end_char):
             name = name_interval(mention.interval, mention.granularity)
-            pieces.append(f"{text[done : mention.end_char]} ({name})")
+            seen = name_before(mention.interval, mention.granularity, clock) if UNIT_NAMED.search(mention.text) else ""
+            pieces.append(f"{text[done : mention.end_char]} ({', '.join(filter(None, (name, seen)))})")
             done = mention.end_char
     return "".join([*pieces, text[done:]])
 

@@ -136,6 +136,22 @@ def test_an_interval_and_a_constraint_overlap_when_they_share_a_second(start, en
     assert shares is shared
 
 
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("It was last Fri.", "It was last Fri (7 July 2023, the Friday before)."),
+        ("It rained on Sunday.", "It rained on Sunday (9 July 2023, the Sunday before)."),
+        ("We met two weekends ago.", "We met two weekends ago (the weekend of 1 July 2023, two weekends before)."),
+        ("That was the week before last.", "That was the week before last (the week of 26 June 2023, two weeks before)."),
+        ("We leave next week.", "We leave next week (the week of 17 July 2023)."),
+        ("I called yesterday.", "I called yesterday (11 July 2023)."),
+    ],
+)
+def test_past_weeks_and_weekdays_are_told_as_seen_from_the_day_of_telling(said, told):
+    """What is to come and what a day alone says needs no such words."""
+    assert resolve_times(said, NOW) == told
+
+
 def test_relative_times_are_followed_by_what_they_mean():
     """Complete dates stay as they are, and everything else of the text too."""
     said = "Wow! I went yesterday, not on 3 May 2023 or in June 2022; back in May or last week... We fly next June."
@@ -144,7 +160,7 @@ def test_relative_times_are_followed_by_what_they_mean():
 
     assert told == (
         "Wow! I went yesterday (11 July 2023), not on 3 May 2023 or in June 2022; back in May (May 2023) or "
-        "last week (the week of 3 July 2023)... We fly next June (June 2024)."
+        "last week (the week of 3 July 2023, the week before)... We fly next June (June 2024)."
     )
 
 
