@@ -142,7 +142,10 @@ def test_an_interval_and_a_constraint_overlap_when_they_share_a_second(start, en
         ("It was last Fri.", "It was last Fri (7 July 2023, the Friday before)."),
         ("It rained on Sunday.", "It rained on Sunday (9 July 2023, the Sunday before)."),
         ("We met two weekends ago.", "We met two weekends ago (the weekend of 1 July 2023, two weekends before)."),
-        ("That was the week before last.", "That was the week before last (the week of 26 June 2023, two weeks before)."),
+        (
+            "That was the week before last.",
+            "That was the week before last (the week of 26 June 2023, two weeks before).",
+        ),
         ("We leave next week.", "We leave next week (the week of 17 July 2023)."),
         ("I called yesterday.", "I called yesterday (11 July 2023)."),
     ],

@@ -1,0 +1,42 @@
+"""A query's words say what type of answer it expects."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from langgraph_engram.language.answer_types import answer_type
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("When did Ana move?", "time"),
+        ("In which month did the market open?", "time"),
+        ("How long ago was the wedding?", "time"),
+        ("How long has Ben played the cello?", "duration"),
+        ("How many weeks did the repair take?", "duration"),
+        ("How many cats does Ana have?", "number"),
+        ("How old is Ben's sister?", "number"),
+        ("Where did they meet?", "place"),
+        ("Which city does Ana want to visit?", "place"),
+        ("Who taught Ben to swim?", "person"),
+        ("With whom did Ana travel?", "person"),
+        ("Why did Ana leave?", "reason"),
+        ("What are the names of Ana's dogs?", "name"),
+        ("Which book did Ben finish?", "name"),
+        ("Did Ana like the film?", "yes_no"),
+        ("Would Ben enjoy a trip to the sea?", "yes_no"),
+        ("What did Ana cook?", "content"),
+        ("Tell me about Ben.", "content"),
+        ("", "content"),
+    ],
+)
+def test_the_question_words_tell_the_type(query, expected):
+    """The first words that fit count; what asks for nothing in particular asks for content."""
+    assert answer_type(query) == expected
+
+
+@given(st.text(max_size=300))
+def test_any_text_expects_some_type(query):
+    """No text is an error."""
+    assert isinstance(answer_type(query), str)
