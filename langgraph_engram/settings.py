@@ -166,22 +166,34 @@ class RetrieveSettings(Group):
     """Syntheses beside the records (StructMem section 3.4)."""
     neighbours: list[float] = [0.6, 0.4, 0.2]
     """Weights of the records one, two, ... places before and after in a record's score; none under the papers'."""
-    turn_neighbours: list[float] = [1.0, 0.5]
+    turn_neighbours: list[float] = [1.0, 1.0]
     """The same for turns."""
-    lexical_weight: float = Field(0.5, ge=0)
-    dense_weight: float = Field(0.5, ge=0)
-    turn_weight: float = Field(0.8, ge=0)
-    dimension_weight: float = Field(0.3, ge=0)
+    lexical_weight: float = Field(0.4, ge=0)
+    dense_weight: float = Field(0.3, ge=0)
+    own_dense_weight: float = Field(0.5, ge=0)
+    """The dense route without what neighbours lend."""
+    turn_weight: float = Field(0.75, ge=0)
+    dimension_weight: float = Field(0.45, ge=0)
     event_weight: float = Field(0.1, ge=0)
     synthesis_weight: float = Field(0.05, ge=0)
     """Weights of the routes in the weighted fusion."""
     own_voice: bool = True
     """Search for what is asked about one person in that person's words: "I" for the name."""
-    speaker_factor: float = Field(0.5, ge=0)
-    """Raise of the records of a person whom the query names."""
-    question_factor: float = Field(0.5, ge=0, le=1)
-    """Fall of records that ask instead of tell."""
-    repeat_factor: float = Field(0.08, ge=0, le=1)
+    speaker_weight: float = Field(0.45, ge=0)
+    """What records of a person whom the query names gain in the weighted fusion."""
+    told_then_weight: float = Field(0.65, ge=0)
+    """What records gain that were told within the time the query is about."""
+    answer_weight: float = Field(0.45, ge=0)
+    """What records gain that hold what the expected answer is made of: a time, a place, a name, a number."""
+    content_weight: float = Field(0.25, ge=0)
+    """What records gain that name something, where the query expects no such answer."""
+    length_weight: float = Field(0.25, ge=0)
+    """What records gain by each factor of e that they say more, from 100 characters on."""
+    question_weight: float = Field(0.5, ge=0)
+    """What records lose that ask instead of tell."""
+    image_weight: float = Field(0.3, ge=0)
+    """What records lose that only say what an image shows."""
+    repeat_factor: float = Field(0.06, ge=0, le=1)
     """Fall of each further record from a turn that is in the list already: distinct evidence first."""
     join_factor: float = Field(0.85, ge=0, le=1)
     """Share of a piece's score from which a further record of the same turn joins the piece."""

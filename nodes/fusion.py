@@ -7,7 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from langgraph_engram.nodes.record_links import RecordLinks, record_links
+from langgraph_engram.nodes.preferences import preferences
+from langgraph_engram.nodes.record_links import RecordLinks, length_of, record_links
 from langgraph_engram.nodes.routes import RouteScores
 from langgraph_engram.nodes.scoring import Scores, ranks
 from langgraph_engram.schema import Intent
@@ -16,6 +17,8 @@ from langgraph_engram.stores.scope_index import ScopeIndex
 
 MOST_RANKED = 400
 """Candidates that the weighted fusion looks at closely."""
+LEAST_SCORE = 1e-6
+"""Score of the last of them: it was found."""
 
 
 @dataclass(frozen=True)
@@ -45,28 +48,54 @@ def fuse(index: ScopeIndex, intent: Intent, scores: RouteScores, settings: Retri
 
 
 def weighted(index: ScopeIndex, intent: Intent, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
-    """Add up the routes on one scale, then prefer the people asked about, telling to asking, and distinct turns."""
+    """Add up the routes on one scale and what is preferred beside them; distinct turns come first."""
     links = record_links(index)
     parts = record_parts(index, links, scores)
     weights = route_weights(settings)
-    total = np.asarray(sum((weights[name] * part for name, part in parts.items()), start=np.zeros(len(index.records))))
-    if intent.speakers:
-        total = total * (1 + settings.speaker_factor * np.isin(links.speaker, intent.speakers))
-    total = total * (1 - settings.question_factor * links.asks)
-    active = np.where(index.records.active, total, -np.inf) if len(total) else total
-    places = [place for place in ranks(active, MOST_RANKED) if np.isfinite(active[place]) and active[place] > 0]
+    about = np.asarray(sum((weights[name] * part for name, part in parts.items()), start=np.zeros(len(index.records))))
+    parts["preference"] = preferences(index.records, links, intent, settings)
+    records = np.where(index.records.active & (about > 0), about + parts["preference"], -np.inf)
+    turns = uncited_turns(index, intent, scores, links, settings)
+    records, turns = on_one_scale(records, turns)
     found = [
         Candidate(
             "record", group[0], score, {name: float(part[group[0]]) for name, part in parts.items()}, tuple(group[1:])
         )
-        for group, score in joined_by_turn(places, total, links, settings)
+        for group, score in joined_by_turn(_finite(records), records, links, settings)
     ]
-    scale = weights["lexical"] + weights["dense"] + weights["turn"]
-    found += [
-        Candidate("turn", one, float(scores.turns[one]) * scale, {"turn": float(scores.turns[one])})
-        for one in _live(scores, links)
-    ]
+    found += [Candidate("turn", one, float(turns[one]), {"turn": float(scores.turns[one])}) for one in _finite(turns)]
     return iter(sorted(found, key=lambda one: -one.score))
+
+
+def uncited_turns(
+    index: ScopeIndex, intent: Intent, scores: RouteScores, links: RecordLinks, settings: RetrieveSettings
+) -> Scores:
+    """Score the turns that no record stands for, on the records' scale; -inf for the others."""
+    total = np.full(len(index.turns), -np.inf)
+    places = np.array(links.uncited, dtype=np.intp)
+    if not len(places) or not len(scores.turns):
+        return total
+    weight = settings.lexical_weight + settings.dense_weight + settings.own_dense_weight + settings.turn_weight
+    turns = [index.turns.items[place] for place in places]
+    preferred = [
+        settings.speaker_weight * (turn.speaker in intent.speakers)
+        + settings.length_weight * length_of(turn.text)
+        - settings.question_weight * turn.text.rstrip().endswith("?")
+        for turn in turns
+    ]
+    found = scores.turns[places]
+    total[places] = np.where(found > 0, weight * found + np.array(preferred), -np.inf)
+    return total
+
+
+def on_one_scale(*totals: Scores) -> list[Scores]:
+    """Stretch totals together to [0, 1], from the last that is looked at closely to the best; -inf stays."""
+    known = np.concatenate([total[np.isfinite(total)] for total in totals])
+    if not len(known):
+        return list(totals)
+    best = np.sort(known)[::-1][:MOST_RANKED]
+    low, span = best[-1], (best[0] - best[-1]) or 1.0
+    return [np.where(total >= low, np.maximum((total - low) / span, LEAST_SCORE), -np.inf) for total in totals]
 
 
 def joined_by_turn(
@@ -105,6 +134,7 @@ def route_weights(settings: RetrieveSettings) -> dict[str, float]:
     return {
         "lexical": settings.lexical_weight,
         "dense": settings.dense_weight,
+        "own_dense": settings.own_dense_weight,
         "turn": settings.turn_weight,
         "dimension": settings.dimension_weight,
         "boundary": settings.event_weight,
@@ -169,5 +199,6 @@ def _lend(scores: Scores, places: np.ndarray) -> Scores:
     return np.where(places >= 0, scores[places], 0.0) if len(scores) else np.zeros(len(places))
 
 
-def _live(scores: RouteScores, links: RecordLinks) -> list[int]:
-    return [place for place in links.uncited if len(scores.turns) and scores.turns[place] > 0]
+def _finite(totals: Scores) -> list[int]:
+    """Give the places of what was found, best first."""
+    return [place for place in ranks(totals, MOST_RANKED) if np.isfinite(totals[place])]

@@ -1,13 +1,18 @@
 """Link the records of a scope to their turns and events by place, once for each state of the scope."""
 
 from dataclasses import dataclass
+from math import log1p
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from langgraph_engram.nodes.answer_holders import Holders, answer_holders
 from langgraph_engram.stores.scope_index import ScopeIndex
 
+MANY_CHARACTERS = 100
+SHOWS = " shares an image: "
+"""How a record begins that tells what an image shows, after the name of who shares it."""
 MOST_CITED = 3
 """Turns that a record may cite and still stand for each of them in a search."""
 
@@ -22,6 +27,12 @@ class RecordLinks:
     """The place of the event; -1 for none."""
     asks: NDArray[np.bool_]
     """Whether the record is a question."""
+    shows: NDArray[np.bool_]
+    """Whether the record is what an image shows."""
+    length: NDArray[np.float64]
+    """How much the record says: ln(1 + characters / 100)."""
+    holds: Holders
+    """Which records hold what an answer of each type is made of."""
     speaker: NDArray[np.object_]
     uncited: tuple[int, ...]
     """The places of turns that no active record stands for: none cites them among at most three turns."""
@@ -41,6 +52,11 @@ def record_links(index: ScopeIndex) -> RecordLinks:
     return held[1]
 
 
+def length_of(text: str) -> float:
+    """Measure how much a text says: ln(1 + characters / 100)."""
+    return log1p(len(text) / MANY_CHARACTERS)
+
+
 def _link(index: ScopeIndex) -> RecordLinks:
     turn_place = {turn.turn_id: place for place, turn in enumerate(index.turns.items)}
     event_place = {event.event_id: place for place, event in enumerate(index.events.items)}
@@ -55,6 +71,9 @@ def _link(index: ScopeIndex) -> RecordLinks:
         ),
         event=np.array([event_place.get(one.event_id, -1) for one in records], dtype=np.intp),
         asks=np.array([one.content.rstrip().endswith("?") for one in records], dtype=np.bool_),
+        shows=np.array([SHOWS in one.content for one in records], dtype=np.bool_),
+        length=np.array([length_of(one.content) for one in records]),
+        holds=answer_holders(records, index.speakers),
         speaker=np.array([one.speaker for one in records], dtype=np.object_),
         uncited=tuple(place for turn_id, place in turn_place.items() if turn_id not in cited),
         covered_by=tuple(

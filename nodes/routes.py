@@ -49,7 +49,10 @@ class Routes:
         if "lexical" in names:
             records["lexical"] = self._spread(index, index.records.bm25(stems))
         if "dense" in names:
-            records["dense"] = self._spread(index, index.records.cosine(query))
+            cosines = index.records.cosine(query)
+            records["dense"] = self._spread(index, cosines)
+            if self.settings.fusion == "weighted":
+                records["own_dense"] = min_max(cosines.astype(np.float64))
         if "dimension" in names:
             records["dimension"] = dimension_scores(index.records, intent, self.settings)
         turns = self._turns(index, query, stems) if "turn" in names else np.zeros(len(index.turns))

@@ -16,24 +16,22 @@ NAMED = (
     "organi[sz]ation|team|club|school|university|college|restaurant|title"
 )
 AUXILIARY = "is|are|was|were|am|do|does|did|has|have|had|can|could|would|will|should|might|may|must"
-ANSWER_TYPES: tuple[tuple[re.Pattern[str], AnswerType], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), name)
-    for pattern, name in (
-        (r"^\W*(?:(?:since|until|by|from)\s+)?when\b|\bhow long ago\b|\bhow recently\b", "time"),
-        (rf"\b(?:what|which)\s+(?:\w+\s+)?(?:{PERIOD})\b", "time"),
-        (r"\bhow long\b|\bhow much time\b|\bhow many (?:years|months|weeks|days|hours|minutes)\b", "duration"),
-        (r"\bhow (?:many|much|old|often|far|tall|big|large|heavy|high)\b|\bwhat (?:age|number|price|percentage)\b", "number"),
-        (rf"^\W*(?:(?:from|to|in|at)\s+)?where\b|\b(?:what|which)\s+(?:\w+\s+)?(?:{PLACE})\b", "place"),
-        (r"^\W*(?:(?:with|to|for|from|by)\s+)?(?:who|whom|whose)\b", "person"),
-        (r"^\W*why\b|\bhow come\b|\bfor what reason\b|\bwhat (?:is|was|were|are) the reasons?\b", "reason"),
-        (r"\bwhat (?:is|was|are|were)\b.{0,40}\bnames?\b|\b(?:called|titled|named)\s*\?", "name"),
-        (rf"\b(?:what|which)\s+(?:\w+\s+)?(?:{NAMED})\b", "name"),
-        (rf"^\W*(?:{AUXILIARY})\b", "yes_no"),
-    )
-)  # fmt: skip
+PATTERNS: tuple[tuple[str, AnswerType], ...] = (
+    (r"^\W*(?:(?:since|until|by|from)\s+)?when\b|\bhow long ago\b|\bhow recently\b", "time"),
+    (rf"\b(?:what|which)\s+(?:\w+\s+)?(?:{PERIOD})\b", "time"),
+    (r"\bhow long\b|\bhow much time\b|\bhow many (?:years|months|weeks|days|hours|minutes)\b", "duration"),
+    (r"\bhow (?:many|much|old|often|far|tall|big|large|heavy|high)\b|\bwhat (?:age|number|price)\b", "number"),
+    (rf"^\W*(?:(?:from|to|in|at)\s+)?where\b|\b(?:what|which)\s+(?:\w+\s+)?(?:{PLACE})\b", "place"),
+    (r"^\W*(?:(?:with|to|for|from|by)\s+)?(?:who|whom|whose)\b", "person"),
+    (r"^\W*why\b|\bhow come\b|\bfor what reason\b|\bwhat (?:is|was|were|are) the reasons?\b", "reason"),
+    (r"\bwhat (?:is|was|are|were)\b.{0,40}\bnames?\b|\b(?:called|titled|named)\s*\?", "name"),
+    (rf"\b(?:what|which)\s+(?:\w+\s+)?(?:{NAMED})\b", "name"),
+    (rf"^\W*(?:{AUXILIARY})\b", "yes_no"),
+)
 """What a query looks like that expects each type; the first that fits counts."""
+COMPILED = tuple((re.compile(pattern, re.IGNORECASE), name) for pattern, name in PATTERNS)
 
 
 def answer_type(query: str) -> AnswerType:
     """Tell what type of answer a query expects; `content` where its words do not say."""
-    return next((name for pattern, name in ANSWER_TYPES if pattern.search(query)), "content")
+    return next((name for pattern, name in COMPILED if pattern.search(query)), "content")
