@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from langgraph_engram.nodes.receive import pend, stored_turns
+from langgraph_engram.nodes.receive import pend
 from langgraph_engram.nodes.revise import as_merged, as_superseded, merged
+from langgraph_engram.nodes.source_turns import turns_under
 from langgraph_engram.schema import Pending, Record
 from langgraph_engram.state import Proposal, WriteState
 from langgraph_engram.stores.scope_index import RecordShelf
@@ -48,8 +49,8 @@ class ApplyUpdates:
     def _failures(self, state: WriteState, outdated: Sequence[Proposal]) -> list[Pending]:
         """Note the run's own records in outdated decisions, by the turns they rest on."""
         cited = {one for proposal in outdated for one in proposal.decision.pair}
-        sources = {one for record in state["records"] if record.record_id in cited for one in record.source_turn_ids}
-        turns = stored_turns(self.store.index(state["request"].scope), sorted(sources))
+        own = (record for record in state["records"] if record.record_id in cited)
+        turns = turns_under(self.store.index(state["request"].scope), own)
         return [pend(state["run_id"], turns, "consolidate", CHANGED)] if turns else []
 
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from langgraph_engram.nodes.receive import pend, stored_turns
+from langgraph_engram.nodes.receive import pend
+from langgraph_engram.nodes.source_turns import turns_under
 from langgraph_engram.nodes.synthesis_jobs import Job
-from langgraph_engram.schema import Pending, Turn
+from langgraph_engram.schema import Pending
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.scope_index import ScopeIndex
 
@@ -21,10 +22,5 @@ def pend_jobs(state: WriteState, index: ScopeIndex, jobs: Sequence[Job], reasons
     return [
         [pend(state["run_id"], turns, "synthesize", reason)] if reason and turns else []
         for job, reason in zip(jobs, reasons, strict=True)
-        for turns in [turns_of(index, job) or state["turns"]]
+        for turns in [turns_under(index, job.records) or state["turns"]]
     ]
-
-
-def turns_of(index: ScopeIndex, job: Job) -> list[Turn]:
-    """Give the turns under a job's records."""
-    return stored_turns(index, list(dict.fromkeys(one for record in job.records for one in record.source_turn_ids)))

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from langgraph_engram.language.sentences import split_sentences
 from langgraph_engram.model import Asked, Model, entry_of
-from langgraph_engram.nodes.pending_synthesis import pend_jobs, turns_of
+from langgraph_engram.nodes.pending_synthesis import pend_jobs
+from langgraph_engram.nodes.source_turns import turns_under
 from langgraph_engram.nodes.synthesis_history import history_of
 from langgraph_engram.nodes.synthesis_jobs import Job, Standing, due_jobs
 from langgraph_engram.prompts.write_synthesis import WriteSynthesis
@@ -63,7 +64,7 @@ class Synthesize:
         self, state: WriteState, index: ScopeIndex, failures: Sequence[Pending], done: Sequence[Job]
     ) -> list[str]:
         """Give the pendings of syntheses that this run, a retry, or a synthesis written now puts an end to."""
-        written = {turn.turn_id for job in done for turn in turns_of(index, job)}
+        written = {turn.turn_id for job in done for turn in turns_under(index, job.records)}
         mine = {one.pending_id for one in state.get("retried", [])}
         failed = {one.pending_id for one in failures}
         return [
