@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.nodes.persist import stale
+from langgraph_engram.nodes.revise import as_active
 from langgraph_engram.results import RecordHistory, UndoReceipt
 from langgraph_engram.schema import Decision, Record, Scope
 from langgraph_engram.stores.kinds import RECORDS
@@ -101,7 +102,7 @@ def _restored(decisions: Sequence[Decision], kept: RecordShelf) -> Iterable[Reco
     for one in dict.fromkeys(one for decision in decisions for one in decision.pair):
         record = kept.get(one)
         if record and record.status in ("merged", "superseded") and record.superseded_by in results:
-            yield record.model_copy(update={"status": "active", "superseded_by": None, "valid_to": None})
+            yield as_active(record)
 
 
 def _archived(decisions: Sequence[Decision], kept: RecordShelf) -> Iterable[Record]:

@@ -6,6 +6,7 @@ What the run has done is settled by the same commit; where a synthesis is due no
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from langgraph_engram.nodes.outdated_decisions import without_outdated
 from langgraph_engram.nodes.pending_synthesis import pend_jobs
 from langgraph_engram.nodes.rebase import rebase_boundaries, rebase_events, rebase_records
 from langgraph_engram.nodes.receive import UNFINISHED, is_cut_off
@@ -27,8 +28,11 @@ class Persist:
     def __call__(self, state: WriteState) -> WriteState:
         """Write the run's results, what could not be done, and mark syntheses that changes make stale.
 
-        Other runs may have written since this one began: what it cut is put on what stands now, and no run can write
-        between the reading and the commit.
+        Other runs may have written since this one began: what it cut is put on what stands now, what it decided about
+        records that were changed is dropped, and no run can write between the reading and the commit.
+
+        Returns:
+            What is written in place of what was decided, where a decision was dropped.
         """
         scope = state["request"].scope
         with self.store.committing(scope):
@@ -36,24 +40,27 @@ class Persist:
             if is_done(state, pendings):
                 return {}
             index = self.store.index(scope)
-            events = rebase_events(scope.key, index, state["session_id"], state.get("events", []))
-            records = rebase_records(own_records(state), index, events)
-            changed = state.get("changed", [])
-            outdated = stale(index, changed_ids(index, [*records, *changed]))
-            self.store.commit(
-                scope,
-                Changes(
-                    events=events,
-                    boundaries=rebase_boundaries(state.get("boundaries", []), index, events),
-                    records=records,
-                    syntheses=outdated,
-                    decisions=state.get("decisions", []),
-                    pendings=[*state.get("failures", []), *self._due(state, index, events, records, outdated)],
-                    changed=changed,
-                    settled=settled_by(state, pendings),
-                ),
-            )
-        return {}
+            redone = without_outdated(state, index)
+            failures = [*state.get("failures", []), *redone.get("failures", [])]
+            self.store.commit(scope, self._changes({**state, **redone, "failures": failures}, index, pendings))
+        return redone
+
+    def _changes(self, state: WriteState, index: ScopeIndex, pendings: Sequence[Pending]) -> Changes:
+        scope_key = state["request"].scope.key
+        events = rebase_events(scope_key, index, state["session_id"], state.get("events", []))
+        records = rebase_records(own_records(state), index, events)
+        changed = state.get("changed", [])
+        outdated = stale(index, changed_ids(index, [*records, *changed]))
+        return Changes(
+            events=events,
+            boundaries=rebase_boundaries(state.get("boundaries", []), index, events),
+            records=records,
+            syntheses=outdated,
+            decisions=state.get("decisions", []),
+            pendings=[*state.get("failures", []), *self._due(state, index, events, records, outdated)],
+            changed=changed,
+            settled=settled_by(state, pendings),
+        )
 
     def _due(
         self,

@@ -94,6 +94,52 @@ def test_a_run_that_was_overtaken_keeps_both_runs_turns(store, graph, node, begu
     assert store.pendings(ANA) == []
 
 
+HOMES = ("I live in Lisbon.", "I live in Porto.", "I live in Faro.")
+BEES = ("I keep four bees' hives in the garden.", "I keep four bees' hives in the garden!")
+
+
+def overtaken(store, graph, node, first, slow, quick):
+    """Stop a run after a step, let another run whole, and let the first go on; gives the receipt and the turn."""
+    graph.invoke(request("first", first), thread("first"))
+    graph.invoke(request("slow", slow), thread("slow"), interrupt_after=[node])
+    turn_id = store.index(ANA).session_turns("s1")[-1].turn_id
+    graph.invoke(request("quick", quick), thread("quick"))
+    return graph.invoke(None, thread("slow"))["receipt"], turn_id
+
+
+def statuses(store):
+    return sorted((one.content, one.status) for one in store.index(ANA).records.items)
+
+
+@pytest.mark.parametrize("node", ["consolidate", "apply_updates"])
+def test_a_decision_about_a_record_that_another_run_superseded_is_made_again(store, graph, node):
+    """Lisbon, then Porto and Faro at once: the later decision is dropped and pending, and a retry leaves one home."""
+    receipt, turn_id = overtaken(store, graph, node, *HOMES)
+    before, (pending,) = statuses(store), store.pendings(ANA)
+    (decision,) = store.decisions(ANA)
+
+    graph.invoke({"request": {"user_id": "ana", "session_id": "s1", "retry_turn_ids": [turn_id]}}, thread("retry"))
+
+    assert [status for _, status in before] == ["active", "superseded", "active"]
+    assert (pending.run_id, pending.step, pending.turn_ids) == ("slow", "consolidate", [turn_id])
+    assert (receipt.decisions, receipt.records, receipt.pending, decision.run_id) == (0, 1, 1, "quick")
+    assert [content for content, status in statuses(store) if status == "active"] == ["Ana: I live in Faro."]
+    assert store.pendings(ANA) == []
+
+
+def test_a_merge_with_a_record_that_another_run_merged_makes_nothing(store, graph):
+    """What it would have made is not written; its own record stands, pending, until a retry merges it too."""
+    receipt, turn_id = overtaken(store, graph, "apply_updates", *BEES, f"{BEES[0]}..")
+    before = store.index(ANA).records.items
+
+    graph.invoke({"request": {"user_id": "ana", "session_id": "s1", "retry_turn_ids": [turn_id]}}, thread("retry"))
+
+    assert sorted(one.status for one in before) == ["active", "active", "merged", "merged"]
+    assert (receipt.decisions, receipt.pending) == (0, 1)
+    assert [one.status for one in store.index(ANA).records.items].count("active") == 1
+    assert store.pendings(ANA) == []
+
+
 TIMES = count(1)
 
 
