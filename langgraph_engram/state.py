@@ -116,6 +116,8 @@ class Proposal(Frozen):
     decision: Decision
     content: str = ""
     """The text of the record that a merge makes."""
+    waits: bool = False
+    """Whether a person is to approve it first."""
 
 
 class WriteInput(TypedDict):

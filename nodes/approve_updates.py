@@ -1,4 +1,4 @@
-"""Wait for a person's approval of decisions, where the settings ask for it; nothing is asked of a model here.
+"""Wait for a person's approval of the decisions that are marked as waiting; nothing is asked of a model here.
 
 The run stops at an interrupt, once, and goes on with `Command(resume=...)`: a word for all decisions, or one for each
 by its id. What is not approved keeps everything. Until then the run's turns are stored and pending.
@@ -14,7 +14,6 @@ from langgraph_engram.errors import InvalidSetting
 from langgraph_engram.nodes.receive import pend
 from langgraph_engram.results import ProposedDecision
 from langgraph_engram.schema import Record
-from langgraph_engram.settings import UpdateSettings
 from langgraph_engram.state import Proposal, WriteState
 from langgraph_engram.stores.store import Changes, Store
 
@@ -30,16 +29,13 @@ class ApproveUpdates:
     """Ask a person. Reads `run_id`, `request`, `turns`, `records`, `proposals`; changes `proposals`."""
 
     store: Store
-    settings: UpdateSettings
 
     def __call__(self, state: WriteState) -> WriteState:
         """Return the proposals, those that a person rejected as keeping everything.
 
         What stands before the interrupt is done again when the run goes on.
         """
-        waiting = [one for one in state["proposals"] if one.decision.action in self.settings.approve]
-        if not waiting:
-            return {}
+        waiting = [one for one in state["proposals"] if one.waits]
         scope = state["request"].scope
         shelf = self.store.index(scope).records
         own = {record.record_id: record for record in state["records"]}

@@ -56,10 +56,14 @@ class Consolidate:
         failed = [(pack, one) for pack, one in zip(packs, asked, strict=True) if one.failure]
         judges = Judges(state["run_id"], index, state.get("events", []), state["pairs"], self.gate)
         return {
-            "proposals": [judges.propose(ruling) for ruling in self._rulings(answered)],
+            "proposals": [self._marked(judges.propose(ruling)) for ruling in self._rulings(answered)],
             "failures": failures_of(state["run_id"], own, index, failed),
             "usage": [entry_of("consolidate", asked)],
         }
+
+    def _marked(self, proposal: Proposal) -> Proposal:
+        """Say of a proposal whether it waits for a person: the run may go on under other settings."""
+        return proposal.model_copy(update={"waits": proposal.decision.action in self.settings.approve})
 
     def _linked(self, pairs: Sequence[Pair]) -> list[list[str]]:
         if self.settings.ask == "pairs":

@@ -180,14 +180,14 @@ def waiting(tmp_path, user):
             self.asked = []
             self.open()
 
-        def open(self):
+        def open(self, settings=ASKING):
             model = FakeModel([lambda question: RULES[type(question)](question)] * 200)
-            self.memory = Memory(tmp_path / "store", model, encoder="hashing", settings=ASKING)
+            self.memory = Memory(tmp_path / "store", model, encoder="hashing", settings=settings)
             self.asked = model.asked
 
-        def reopen(self):
+        def reopen(self, settings=ASKING):
             self.memory.close()
-            self.open()
+            self.open(settings)
 
     opened = Opened()
     opened.receipts = moved(opened.memory, user, *HOMES[:2])
@@ -214,9 +214,10 @@ def test_a_decision_waits_for_a_person(waiting, user):
     assert [turn.text for turn in memory.show("turns", user)] == ["I live in Lisbon.", "I live in Porto."]
 
 
-def test_approval_is_not_asked_away_by_a_retry(waiting, user):
-    """A retry leaves a run that waits where it is."""
-    waiting.reopen()
+@pytest.mark.parametrize("settings", [ASKING, Settings()])
+def test_approval_is_not_asked_away_by_a_retry(waiting, user, settings):
+    """A retry leaves a run that waits where it is, whatever the settings under which the memory is opened again."""
+    waiting.reopen(settings)
 
     receipt = waiting.memory.retry(user_id=user)
 
@@ -255,11 +256,12 @@ def test_a_retry_asks_once_for_what_waits(waiting, user):
     assert len(waiting.memory.approvals(user)) == 1
 
 
+@pytest.mark.parametrize("settings", [ASKING, Settings()])
 @pytest.mark.parametrize("one_by_one", [False, True])
 @pytest.mark.parametrize("said", ["approve", "reject"])
-def test_a_person_s_word_is_carried_out_after_a_restart(waiting, user, said, one_by_one):
+def test_a_person_s_word_is_carried_out_after_a_restart(waiting, user, said, one_by_one, settings):
     """Killed and opened again: the decision is carried out or kept from it, and no model decides anew."""
-    waiting.reopen()
+    waiting.reopen(settings)
     (approval,) = waiting.memory.approvals(user)
     answer = {one.decision_id: said for one in approval.decisions} if one_by_one else said
 
