@@ -73,7 +73,7 @@ class Persist:
         """Note the syntheses that are due once this is written, so that a run that ends here is not the end of them."""
         standing = Standing(index, events, [*records, *state.get("changed", [])], outdated)
         jobs = due_jobs(standing, state["session_id"], self.synthesis)
-        return [note for one in pend_jobs(state, index, jobs, [UNFINISHED] * len(jobs)) for note in one]
+        return pend_jobs(state["run_id"], index, jobs, [UNFINISHED] * len(jobs), state["turns"])
 
 
 def own_records(state: WriteState) -> list[Record]:

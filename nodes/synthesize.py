@@ -46,7 +46,7 @@ class Synthesize:
             if text
         ]
         reasons = ["" if text else _reason(one) for text, one in zip(texts, asked, strict=True)]
-        failures = [note for notes in pend_jobs(state, index, jobs, reasons) for note in notes]
+        failures = pend_jobs(state["run_id"], index, jobs, reasons, state["turns"])
         self._commit(state, told, failures)
         update: WriteState = {"synthesis_ids": [one.synthesis_id for _, one in told], "failures": failures}
         return {**update, "usage": [entry_of("synthesize", asked)]} if asked else update
