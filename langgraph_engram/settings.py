@@ -139,8 +139,9 @@ class SynthesisSettings(Group):
     by_window: bool = False
     """Whether each full window of time is a synthesis of its own, as in the paper; else a buffer is told together."""
     at_session_close: bool = True
-    least_buffer: int = Field(0, ge=0)
-    """Tokens that a buffer holds before its span alone makes it due; a session that closes is told in any case."""
+    least_buffer: int = Field(500, ge=0)
+    """Tokens that a buffer holds before its span alone makes it due: about what the narrative itself may hold. A
+    session that closes is told in any case. The paper knows no such bound, and `by_window` keeps to the paper."""
     seeds: int = Field(15, ge=1)
     """K, seed records from history."""
     expand_tokens: int = Field(1500, ge=0)
