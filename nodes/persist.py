@@ -6,6 +6,7 @@ What the run has done is settled by the same commit; where a synthesis is due no
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from langgraph_engram.nodes.earlier_sessions import ended_by
 from langgraph_engram.nodes.outdated_decisions import without_outdated
 from langgraph_engram.nodes.pending_synthesis import pend_jobs
 from langgraph_engram.nodes.rebase import rebase_boundaries, rebase_events, rebase_records
@@ -47,7 +48,8 @@ class Persist:
 
     def _changes(self, state: WriteState, index: ScopeIndex, pendings: Sequence[Pending]) -> Changes:
         scope_key = state["request"].scope.key
-        events = rebase_events(scope_key, index, state["session_id"], state.get("events", []))
+        own = rebase_events(scope_key, index, state["session_id"], state.get("events", []))
+        events = [*own, *self._ended(state, index, own)]
         records = rebase_records(own_records(state), index, events)
         changed = state.get("changed", [])
         outdated = stale(index, changed_ids(index, [*records, *changed]))
@@ -62,6 +64,11 @@ class Persist:
             settled=settled_by(state, pendings),
         )
 
+    def _ended(self, state: WriteState, index: ScopeIndex, events: Sequence[Event]) -> list[Event]:
+        """Give the events that end earlier sessions, where sessions are told at their end."""
+        tells = self.synthesis.enabled and self.synthesis.at_session_close
+        return ended_by(index, state["session_id"], events) if tells else []
+
     def _due(
         self,
         state: WriteState,
@@ -72,7 +79,9 @@ class Persist:
     ) -> list[Pending]:
         """Note the syntheses that are due once this is written, so that a run that ends here is not the end of them."""
         standing = Standing(index, events, [*records, *state.get("changed", [])], outdated)
-        jobs = due_jobs(standing, state["session_id"], self.synthesis)
+        jobs = due_jobs(
+            standing, dict.fromkeys([state["session_id"], *(one.session_id for one in events)]), self.synthesis
+        )
         return pend_jobs(state["run_id"], index, jobs, [UNFINISHED] * len(jobs), state["turns"])
 
 
