@@ -6,6 +6,7 @@ What the run has done is settled by the same commit; where a synthesis is due no
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from langgraph_engram.nodes.build_events import EventBuilder
 from langgraph_engram.nodes.earlier_sessions import ended_by
 from langgraph_engram.nodes.outdated_decisions import without_outdated
 from langgraph_engram.nodes.pending_synthesis import pend_jobs
@@ -13,7 +14,7 @@ from langgraph_engram.nodes.rebase import rebase_boundaries, rebase_events, reba
 from langgraph_engram.nodes.receive import UNFINISHED, is_cut_off
 from langgraph_engram.nodes.synthesis_jobs import Standing, due_jobs
 from langgraph_engram.schema import Event, Pending, Record, Synthesis
-from langgraph_engram.settings import SynthesisSettings
+from langgraph_engram.settings import SegmentSettings, SynthesisSettings
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.stores.store import Changes, Store
@@ -24,6 +25,7 @@ class Persist:
     """Commit events, boundaries, records and decisions; settle the run. Reads everything before it."""
 
     store: Store
+    segment: SegmentSettings
     synthesis: SynthesisSettings
 
     def __call__(self, state: WriteState) -> WriteState:
@@ -47,8 +49,8 @@ class Persist:
         return redone
 
     def _changes(self, state: WriteState, index: ScopeIndex, pendings: Sequence[Pending]) -> Changes:
-        scope_key = state["request"].scope.key
-        own = rebase_events(scope_key, index, state["session_id"], state.get("events", []))
+        builder = EventBuilder(state["request"].scope.key, self.segment)
+        own = rebase_events(builder, index, state["session_id"], state.get("events", []))
         events = [*own, *self._ended(state, index, own)]
         records = rebase_records(own_records(state), index, events)
         changed = state.get("changed", [])

@@ -14,11 +14,11 @@ from langgraph_engram.schema import Boundary, Event, Record
 from langgraph_engram.stores.scope_index import ScopeIndex
 
 
-def rebase_events(scope_key: str, index: ScopeIndex, session_id: str, events: Sequence[Event]) -> list[Event]:
+def rebase_events(builder: EventBuilder, index: ScopeIndex, session_id: str, events: Sequence[Event]) -> list[Event]:
     """Give what is to be written of a session's events so that it agrees with what is stored.
 
     Args:
-        scope_key: Whose events they are.
+        builder: What lets an event go on.
         index: The scope as it is stored now.
         session_id: The session of all of `events`.
         events: The run's events, as it cut them when it began.
@@ -33,7 +33,7 @@ def rebase_events(scope_key: str, index: ScopeIndex, session_id: str, events: Se
         own = [one for one in event.turn_ids if holder.get(one, event.event_id) == event.event_id]
         held = index.events.get(event.event_id)
         if held:
-            kept.append(_joined(scope_key, index, held, event.model_copy(update={"turn_ids": own})))
+            kept.append(_joined(builder, index, held, event.model_copy(update={"turn_ids": own})))
         elif own:
             kept.append(event.model_copy(update={"turn_ids": own}))
     over = _was_closed_meanwhile(stored, events)
@@ -59,7 +59,7 @@ def rebase_boundaries(boundaries: Sequence[Boundary], index: ScopeIndex, events:
     return [one for one in boundaries if one.to_event_id in kept or one.to_event_id in index.events]
 
 
-def _joined(scope_key: str, index: ScopeIndex, held: Event, mine: Event) -> Event:
+def _joined(builder: EventBuilder, index: ScopeIndex, held: Event, mine: Event) -> Event:
     """Join what another run made of an event with what this one made of it."""
     status = _closed_once(held, mine)
     if set(held.turn_ids) <= set(mine.turn_ids):
@@ -68,7 +68,7 @@ def _joined(scope_key: str, index: ScopeIndex, held: Event, mine: Event) -> Even
     if not fresh:
         return held.model_copy(update={"status": status})
     lines = [TopicLine(topic=topic) for topic in mine.topics] + [TopicLine(keywords=tuple(mine.keywords))]
-    both = EventBuilder(scope_key, held.kind).extend(held, fresh, lines)
+    both = builder.extend(held, fresh, lines)
     return _in_turn_order(index, both.model_copy(update={"status": status}))
 
 
