@@ -6,7 +6,7 @@ from langgraph.types import Command, StateSnapshot
 
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.graphs.write import WriteGraph
-from langgraph_engram.nodes.approve_updates import STEP, unanswered
+from langgraph_engram.nodes.approve_updates import unanswered
 from langgraph_engram.receipts import receipt_of
 from langgraph_engram.results import Approval, Receipt
 from langgraph_engram.schema import Decision, Scope
@@ -37,7 +37,9 @@ def approve(store: Store, graph: WriteGraph, scope: Scope, run_id: str, answer: 
     """
     waiting = {one.run_id: one for one in approvals(store, graph, scope)}
     if run_id not in waiting:
-        raise InvalidInput(f"run {run_id!r} waits for no approval here: approvals() lists those that do")
+        raise InvalidInput(
+            f"run {run_id!r} waits for no approval here: approvals(), or engram approve, lists those that do"
+        )
     ids = [one.decision_id for one in waiting[run_id].decisions]
     if missing := unanswered(answer, ids):
         raise InvalidInput(f'say "approve" or "reject" of each decision: {", ".join(missing)} has neither')
@@ -49,5 +51,5 @@ def approve(store: Store, graph: WriteGraph, scope: Scope, run_id: str, answer: 
 
 def _stopped(store: Store, graph: WriteGraph, scope: Scope) -> list[StateSnapshot]:
     """Give where the runs that wait for a person stand, oldest first."""
-    runs = dict.fromkeys(one.run_id for one in store.pendings(scope) if one.step == STEP)
+    runs = dict.fromkeys(one.run_id for one in store.pendings(scope) if one.waits_for_a_person)
     return [state for run_id in runs if (state := graph.get_state(thread_of(run_id))).interrupts]

@@ -13,11 +13,10 @@ from langgraph.types import interrupt
 from langgraph_engram.errors import InvalidSetting
 from langgraph_engram.nodes.receive import pend
 from langgraph_engram.results import ProposedDecision
-from langgraph_engram.schema import Record
+from langgraph_engram.schema import APPROVAL, Record
 from langgraph_engram.state import Proposal, WriteState
 from langgraph_engram.stores.store import Changes, Store
 
-STEP = "approve_updates"
 AWAITED = "a person's approval is awaited"
 REJECTED = "rejected by a person"
 CHECKPOINTER = "__pregel_checkpointer"
@@ -42,7 +41,7 @@ class ApproveUpdates:
         cited = {one for proposal in waiting for one in proposal.decision.pair}
         known = {one: record for one in cited if (record := own.get(one) or shelf.get(one))}
         if state["turns"]:
-            self.store.commit(scope, Changes(pendings=[pend(state["run_id"], state["turns"], STEP, AWAITED)]))
+            self.store.commit(scope, Changes(pendings=[pend(state["run_id"], state["turns"], APPROVAL, AWAITED)]))
         shown = [describe(one, known).model_dump(mode="json") for one in waiting]
         answer: object = interrupt({"run_id": state["run_id"], "decisions": shown})
         return {"proposals": [_answered(one, answer) if one in waiting else one for one in state["proposals"]]}
