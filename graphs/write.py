@@ -56,13 +56,14 @@ def build_write_graph(
     graph.add_node("receive", Receive(store))
     graph.add_node("segment", Segment(store, model, settings.segment))
     graph.add_node("describe_events", DescribeEvents(store, model, settings.segment))
-    graph.add_node("extract", Extract(store, drafter, settings.extract, settings.segment.read_beside))
+    graph.add_node("extract", Extract(store, drafter, settings.extract, settings.segment))
     graph.add_node("ground", Ground(store, settings.ground))
     graph.add_node("take_up_records", TakeUpRecords(store))
     graph.add_node("filter_candidates", FilterCandidates(store, settings.update))
     graph.add_node("consolidate", Consolidate(store, model, settings.update, settings.ground))
+    graph.add_node("approve_updates", ApproveUpdates(store))
     graph.add_node("apply_updates", ApplyUpdates(store))
-    graph.add_node("persist", Persist(store, settings.synthesis))
+    graph.add_node("persist", Persist(store, settings.segment, settings.synthesis))
     graph.add_node("synthesize", Synthesize(store, model, settings.synthesis))
     graph.add_node("report_run", report_run)
     graph.add_edge(START, "receive")
@@ -77,12 +78,8 @@ def build_write_graph(
     graph.add_conditional_edges("ground", after_ground)
     graph.add_edge("take_up_records", "filter_candidates")
     graph.add_conditional_edges("filter_candidates", after_filter)
-    if settings.update.approve:
-        graph.add_node("approve_updates", ApproveUpdates(store, settings.update))
-        graph.add_edge("consolidate", "approve_updates")
-        graph.add_edge("approve_updates", "apply_updates")
-    else:
-        graph.add_edge("consolidate", "apply_updates")
+    graph.add_conditional_edges("consolidate", after_consolidate)
+    graph.add_edge("approve_updates", "apply_updates")
     graph.add_edge("apply_updates", "persist")
     graph.add_edge("persist", "synthesize")
     graph.add_edge("synthesize", "report_run")
@@ -110,3 +107,8 @@ def after_ground(state: WriteState) -> Literal["take_up_records", "filter_candid
 def after_filter(state: WriteState) -> Literal["consolidate", "persist"]:
     """Decide only where records resemble one another."""
     return "consolidate" if state["pairs"] else "persist"
+
+
+def after_consolidate(state: WriteState) -> Literal["approve_updates", "apply_updates"]:
+    """Ask a person where a decision waits for one."""
+    return "approve_updates" if any(one.waits for one in state["proposals"]) else "apply_updates"

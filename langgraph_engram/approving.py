@@ -2,23 +2,28 @@
 
 from collections.abc import Mapping
 
-from langgraph.types import Command
+from langgraph.types import Command, StateSnapshot
 
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.graphs.write import WriteGraph
-from langgraph_engram.nodes.approve_updates import STEP, unanswered
+from langgraph_engram.nodes.approve_updates import unanswered
 from langgraph_engram.receipts import receipt_of
 from langgraph_engram.results import Approval, Receipt
-from langgraph_engram.schema import Scope
+from langgraph_engram.schema import Decision, Scope
+from langgraph_engram.state import Proposal
 from langgraph_engram.stores.store import Store
 from langgraph_engram.write_runs import thread_of
 
 
 def approvals(store: Store, graph: WriteGraph, scope: Scope) -> list[Approval]:
     """Give the runs of a scope that wait for a person's approval, oldest first."""
-    runs = dict.fromkeys(one.run_id for one in store.pendings(scope) if one.step == STEP)
-    waiting = ((run_id, graph.get_state(thread_of(run_id)).interrupts) for run_id in runs)
-    return [Approval.model_validate(interrupts[0].value) for _, interrupts in waiting if interrupts]
+    return [Approval.model_validate(one.interrupts[0].value) for one in _stopped(store, graph, scope)]
+
+
+def waiting_decisions(store: Store, graph: WriteGraph, scope: Scope) -> list[Decision]:
+    """Give what the runs that wait would decide."""
+    proposals: list[Proposal] = [one for run in _stopped(store, graph, scope) for one in run.values["proposals"]]
+    return [one.decision for one in proposals]
 
 
 def approve(store: Store, graph: WriteGraph, scope: Scope, run_id: str, answer: str | Mapping[str, str]) -> Receipt:
@@ -32,7 +37,9 @@ def approve(store: Store, graph: WriteGraph, scope: Scope, run_id: str, answer: 
     """
     waiting = {one.run_id: one for one in approvals(store, graph, scope)}
     if run_id not in waiting:
-        raise InvalidInput(f"run {run_id!r} waits for no approval here: approvals() lists those that do")
+        raise InvalidInput(
+            f"run {run_id!r} waits for no approval here: approvals(), or engram approve, lists those that do"
+        )
     ids = [one.decision_id for one in waiting[run_id].decisions]
     if missing := unanswered(answer, ids):
         raise InvalidInput(f'say "approve" or "reject" of each decision: {", ".join(missing)} has neither')
@@ -40,3 +47,9 @@ def approve(store: Store, graph: WriteGraph, scope: Scope, run_id: str, answer: 
         raise InvalidInput(f"unknown decisions {sorted(unknown)}: this run waits for {', '.join(ids)}")
     resumed: Command[str] = Command(resume=answer if isinstance(answer, str) else dict(answer))
     return receipt_of(graph.invoke(resumed, thread_of(run_id), durability="sync"))
+
+
+def _stopped(store: Store, graph: WriteGraph, scope: Scope) -> list[StateSnapshot]:
+    """Give where the runs that wait for a person stand, oldest first."""
+    runs = dict.fromkeys(one.run_id for one in store.pendings(scope) if one.waits_for_a_person)
+    return [state for run_id in runs if (state := graph.get_state(thread_of(run_id))).interrupts]

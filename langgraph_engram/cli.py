@@ -15,6 +15,7 @@ from typing import Annotated, NoReturn
 import typer
 from typer.main import get_command
 
+from langgraph_engram.commands.approve import approve
 from langgraph_engram.commands.bench import BENCH
 from langgraph_engram.commands.demo import demo
 from langgraph_engram.commands.failures import (
@@ -64,6 +65,7 @@ APP.command()(recall)
 APP.command()(show)
 APP.command()(status)
 APP.command()(retry)
+APP.command()(approve)
 APP.command()(undo)
 APP.command()(history)
 APP.add_typer(BENCH, name="bench")

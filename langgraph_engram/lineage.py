@@ -7,22 +7,30 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from langgraph_engram.errors import InvalidInput
+from langgraph_engram.nodes.pending_synthesis import pend_jobs
 from langgraph_engram.nodes.persist import stale
+from langgraph_engram.nodes.revise import as_active
+from langgraph_engram.nodes.synthesis_jobs import Standing, stale_jobs
 from langgraph_engram.results import RecordHistory, UndoReceipt
 from langgraph_engram.schema import Decision, Record, Scope
 from langgraph_engram.stores.kinds import RECORDS
 from langgraph_engram.stores.scope_index import RecordShelf
 from langgraph_engram.stores.store import Changes, Store
 
+TAKEN_BACK = "a decision on what it tells was taken back"
 
-def undo(store: Store, scope: Scope, run_id: str) -> UndoReceipt:
+
+def undo(store: Store, scope: Scope, run_id: str, waiting: Sequence[Decision] = ()) -> UndoReceipt:
     """Take back what a run's decisions changed, in one commit.
 
     Merged and superseded records are active again, what merges made is archived, and syntheses over any of them turn
-    stale.
+    stale, and pending, so that a retry writes them anew.
+
+    Args:
+        waiting: The decisions of other runs that wait for a person.
 
     Raises:
-        InvalidInput: No such run changed anything here, or a later run builds on what this one did.
+        InvalidInput: No such run changed anything here, or a later run builds on what this one did, or would.
     """
     trail = store.decisions(scope)
     mine = [one for one in trail if one.run_id == run_id and one.action != "KEEP_BOTH"]
@@ -33,13 +41,17 @@ def undo(store: Store, scope: Scope, run_id: str) -> UndoReceipt:
         return UndoReceipt(run_id=run_id, already_undone=True)
     index = store.index(scope)
     _require_last(run_id, standing, trail)
+    _require_unawaited(run_id, standing, waiting)
     restored = list(_restored(standing, index.records))
     archived = list(_archived(standing, index.records))
-    outdated = stale(index, {record.record_id for record in (*restored, *archived)})
+    records = [*restored, *archived]
+    outdated = stale(index, {record.record_id for record in records})
+    jobs = stale_jobs(Standing(index, records=records, syntheses=outdated))
+    pendings = pend_jobs(run_id, index, jobs, [TAKEN_BACK] * len(jobs))
     now = datetime.now(UTC)
     marked = [one.model_copy(update={"undone_at": now}) for one in standing]
     # The records stand before the decisions in a commit: one that is cut off can be done again.
-    store.commit(scope, Changes(records=[*restored, *archived], syntheses=outdated, decisions=marked))
+    store.commit(scope, Changes(records=records, syntheses=outdated, decisions=marked, pendings=pendings))
     return UndoReceipt(
         run_id=run_id,
         decisions=len(marked),
@@ -101,7 +113,7 @@ def _restored(decisions: Sequence[Decision], kept: RecordShelf) -> Iterable[Reco
     for one in dict.fromkeys(one for decision in decisions for one in decision.pair):
         record = kept.get(one)
         if record and record.status in ("merged", "superseded") and record.superseded_by in results:
-            yield record.model_copy(update={"status": "active", "superseded_by": None, "valid_to": None})
+            yield as_active(record)
 
 
 def _archived(decisions: Sequence[Decision], kept: RecordShelf) -> Iterable[Record]:
@@ -114,16 +126,31 @@ def _archived(decisions: Sequence[Decision], kept: RecordShelf) -> Iterable[Reco
 
 def _require_last(run_id: str, standing: Sequence[Decision], trail: Sequence[Decision]) -> None:
     """Refuse where a later decision rests on a result of these."""
-    merges = {one.result_id for one in standing if one.action == "MERGE"}
-    results = {one.result_id for one in standing}
     for later in trail:
-        if later.run_id == run_id or later.undone_at or later.action == "KEEP_BOTH":
-            continue
-        closed = set(later.pair) - ({later.result_id} if later.action == "SUPERSEDE" else set())
-        if merges & set(later.pair) or results & closed:
+        if later.run_id != run_id and not later.undone_at and _builds_on(standing, later):
             raise InvalidInput(
                 f"run {run_id!r} cannot be undone yet: run {later.run_id!r} builds on it, undo that first"
             )
+
+
+def _require_unawaited(run_id: str, standing: Sequence[Decision], waiting: Sequence[Decision]) -> None:
+    """Refuse where a decision that waits for a person would rest on a result of these."""
+    for one in waiting:
+        if _builds_on(standing, one):
+            raise InvalidInput(
+                f"run {run_id!r} cannot be undone yet: run {one.run_id!r} waits for approval to change what it made; "
+                f"approve or reject that first: engram approve {one.run_id} --user USER [--reject]"
+            )
+
+
+def _builds_on(standing: Sequence[Decision], later: Decision) -> bool:
+    """Say whether a decision changes a result of these, or rests on what one of them merged."""
+    if later.action == "KEEP_BOTH":
+        return False
+    merges = {one.result_id for one in standing if one.action == "MERGE"}
+    results = {one.result_id for one in standing}
+    closed = set(later.pair) - ({later.result_id} if later.action == "SUPERSEDE" else set())
+    return bool(merges & set(later.pair) or results & closed)
 
 
 def _nothing_to_undo(run_id: str, trail: Sequence[Decision]) -> InvalidInput:

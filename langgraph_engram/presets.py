@@ -54,7 +54,9 @@ PRESETS: dict[str, Settings] = {
     ),
     "esmem": Settings(
         preset="esmem",
-        segment=SegmentSettings(topic_chunk=1, judge="question", guarded=False, describe="question", context_turns=0),
+        segment=SegmentSettings(
+            topic_chunk=1, judge="question", guarded=False, describe="question", context_turns=0, most_topics=100_000
+        ),
         extract=ExtractSettings(strategy="none"),
         ground=PAPER_ONLY,
         update=UpdateSettings(enabled=False),

@@ -5,7 +5,7 @@ It is the base of `Memory`, which says where things are kept and which graph wri
 
 from collections.abc import Mapping
 
-from langgraph_engram.approving import approvals, approve
+from langgraph_engram.approving import approvals, approve, waiting_decisions
 from langgraph_engram.lineage import history, undo
 from langgraph_engram.results import Approval, Receipt, RecordHistory, UndoReceipt
 from langgraph_engram.schema import Scope
@@ -23,15 +23,18 @@ class Revising:
     def undo(self, run_id: str, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> UndoReceipt:
         """Take back what a run merged and superseded. Nothing is deleted, and undoing twice changes nothing.
 
+        Syntheses of what is taken back are pending until `retry` writes them anew.
+
         Args:
             run_id: The run, as its receipt or a decision names it.
 
         Raises:
-            InvalidInput: No such run changed anything here, or a later run builds on what this one did.
+            InvalidInput: No such run changed anything here, or a later run builds on what this one did, or waits for
+                approval to.
         """
         scope = self._scope(user_id, tenant, agent_id)
         with self.store.writing(scope):
-            return undo(self.store, scope, run_id)
+            return undo(self.store, scope, run_id, waiting_decisions(self.store, self._runs.graph, scope))
 
     def history(
         self, record_id: str, *, user_id: str, tenant: str = "default", agent_id: str | None = None

@@ -24,6 +24,9 @@ BoundaryKind = Literal["topic", "session_break", "opening"]
 Action = Literal["MERGE", "SUPERSEDE", "KEEP_BOTH"]
 Dimension = Literal["content", "time", "location", "reason", "purpose", "keywords"]
 
+APPROVAL = "approve_updates"
+"""The step at which a run waits for a person's approval."""
+
 
 def make_id(*parts: object) -> str:
     """Derive an id from what identifies a thing; equal parts give equal ids."""
@@ -198,6 +201,11 @@ class Pending(Frozen):
     step: str
     reason: str
     since: datetime
+
+    @property
+    def waits_for_a_person(self) -> bool:
+        """Say whether what is to be done next is a person's."""
+        return self.step == APPROVAL
 
 
 class Interval(Frozen):

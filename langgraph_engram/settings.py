@@ -1,7 +1,6 @@
 """Hold every number, each with its symbol, source, default and bounds.
 
-Papers: DimMem (arXiv 2605.15759), ES-Mem
-(2601.07582), StructMem (2604.21748), HyMem (2602.13933). `engram`, the default, takes the best of each.
+Papers: DimMem (arXiv 2605.15759), ES-Mem (2601.07582), StructMem (2604.21748), HyMem (2602.13933).
 """
 
 from typing import Literal
@@ -60,6 +59,9 @@ class SegmentSettings(Group):
     """Read-only turns given with each event under `engram`."""
     max_turns: int = Field(40, ge=2)
     """An event this long is closed whatever its topic."""
+    most_topics: int = Field(8, ge=2)
+    most_keywords: int = Field(12, ge=0)
+    """Topics, the first and the last ones, and first keywords that sum up an event. ES-Mem sets no limit."""
     describe: Literal["from_topics", "question", "none"] = "from_topics"
     """Where boundary texts come from: the topic answer, a question of their own (ES-Mem), or nowhere."""
 
@@ -87,8 +89,7 @@ class ExtractSettings(Group):
     max_records_per_call: int = Field(400, ge=1)
     """Records taken from one answer; a model that repeats itself stops here."""
     compress_rate: float | None = Field(None, gt=0, le=1)
-    """Share of words that a model reads of each sentence; None for all. What is stored is never compressed (DimMem's
-    optional step: .8; StructMem: .6 to .8)."""
+    """Share of words that a model reads; None for all. What is stored stays whole (DimMem: .8; StructMem: .6 to .8)."""
     compress_model: str = LLMLINGUA_2
     """What chooses the words: an LLMLingua-2 model on the hub, or its folder."""
 
@@ -112,8 +113,7 @@ class UpdateSettings(Group):
     cosine: float = Field(0.7, ge=0, le=1)
     """theta_s, least cosine of a pair (DimMem section 3.4)."""
     selective: bool = True
-    """Compare only what states something that may change, by the words that say something in its scope. The paper
-    compares everything by all keywords."""
+    """Compare only what may change, by the words that say something in its scope; the paper compares all by all."""
     common_share: float = Field(0.01, ge=0, le=1)
     """Share of a scope's records from which on a word is common and says nothing about any one of them."""
     common_floor: int = Field(10, ge=1)
@@ -139,8 +139,8 @@ class SynthesisSettings(Group):
     by_window: bool = False
     """Whether each full window of time is a synthesis of its own, as in the paper; else a buffer is told together."""
     at_session_close: bool = True
-    least_buffer: int = Field(0, ge=0)
-    """Tokens that a buffer holds before its span alone makes it due; a session that closes is told in any case."""
+    least_buffer: int = Field(500, ge=0)
+    """Tokens that a buffer holds before its span alone makes it due; none `by_window`, nor where a session closes."""
     seeds: int = Field(15, ge=1)
     """K, seed records from history."""
     expand_tokens: int = Field(1500, ge=0)

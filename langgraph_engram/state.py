@@ -116,6 +116,8 @@ class Proposal(Frozen):
     decision: Decision
     content: str = ""
     """The text of the record that a merge makes."""
+    waits: bool = False
+    """Whether a person is to approve it first."""
 
 
 class WriteInput(TypedDict):
@@ -144,7 +146,8 @@ class WriteState(TypedDict, total=False):
     boundaries: list[Boundary]
     """Set by `segment`, and by `describe_events`."""
     records: list[Record]
-    """Set by `extract`, judged by `ground`, added to by `take_up_records`, changed by `apply_updates`: this run's."""
+    """Set by `extract`, judged by `ground`, added to by `take_up_records`, changed by `apply_updates` and
+    `persist`: this run's."""
     taken_up: list[str]
     """Set by `take_up_records`: ids of those of `records` that were stored before."""
     pairs: list[Pair]
@@ -154,9 +157,9 @@ class WriteState(TypedDict, total=False):
     proposals: list[Proposal]
     """Set by `consolidate`, changed by `approve_updates`."""
     changed: list[Record]
-    """Set by `apply_updates`: older records whose status this run changes."""
+    """Set by `apply_updates`, changed by `persist`: older records whose status this run changes."""
     decisions: list[Decision]
-    """Set by `apply_updates`."""
+    """Set by `apply_updates`, changed by `persist`."""
     synthesis_ids: list[str]
     """Set by `synthesize`."""
     failures: Annotated[list[Pending], operator.add]

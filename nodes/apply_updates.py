@@ -1,24 +1,19 @@
 """Carry out what was decided about look-alikes: make what a merge makes, and mark what is merged or superseded."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from langgraph_engram.nodes.receive import pend, stored_turns
 from langgraph_engram.nodes.revise import as_merged, as_superseded, merged
-from langgraph_engram.schema import Pending, Record
+from langgraph_engram.schema import Record
 from langgraph_engram.state import Proposal, WriteState
-from langgraph_engram.stores.scope_index import RecordShelf
 from langgraph_engram.stores.store import Store
-
-CHANGED = "a record was changed while this decision waited"
 
 
 @dataclass(frozen=True)
 class ApplyUpdates:
     """Carry out decisions. Reads `request`, `records`, `proposals`; sets `changed`, `decisions`, changes `records`.
 
-    A decision may have waited for a person. One about a record that was changed meanwhile keeps everything, and is
-    pending: it is to be made again.
+    Nothing is written yet: `persist` drops the decisions about records that were changed meanwhile.
     """
 
     store: Store
@@ -31,40 +26,15 @@ class ApplyUpdates:
         known = {one: record for one in cited if (record := own.get(one) or shelf.get(one))}
         changed: dict[str, Record] = {}
         made: list[Record] = []
-        outdated = [one for one in state["proposals"] if is_outdated(one, shelf)]
-        proposals = [kept(one) if one in outdated else one for one in state["proposals"]]
-        for proposal in proposals:
+        for proposal in state["proposals"]:
             new, marked = carry_out(proposal, known)
             made += new
             changed |= {record.record_id: record for record in marked}
-        failures = self._failures(state, outdated)
-        update: WriteState = {
+        return {
             "records": [*(changed.get(one, record) for one, record in own.items()), *made],
             "changed": [record for one, record in changed.items() if one not in own],
-            "decisions": [proposal.decision for proposal in proposals if proposal.decision.reason != CHANGED],
+            "decisions": [proposal.decision for proposal in state["proposals"]],
         }
-        return {**update, "failures": failures} if failures else update
-
-    def _failures(self, state: WriteState, outdated: Sequence[Proposal]) -> list[Pending]:
-        """Note the run's own records in outdated decisions, by the turns they rest on."""
-        cited = {one for proposal in outdated for one in proposal.decision.pair}
-        sources = {one for record in state["records"] if record.record_id in cited for one in record.source_turn_ids}
-        turns = stored_turns(self.store.index(state["request"].scope), sorted(sources))
-        return [pend(state["run_id"], turns, "consolidate", CHANGED)] if turns else []
-
-
-def is_outdated(proposal: Proposal, shelf: RecordShelf) -> bool:
-    """Say whether a decision would change a stored record that is no longer active."""
-    if proposal.decision.action == "KEEP_BOTH":
-        return False
-    stored = (shelf.get(one) for one in proposal.decision.pair)
-    return any(one.status != "active" for one in stored if one)
-
-
-def kept(proposal: Proposal) -> Proposal:
-    """Give a decision that keeps everything in place of one that is outdated."""
-    update = {"action": "KEEP_BOTH", "reason": CHANGED, "result_id": None}
-    return Proposal(decision=proposal.decision.model_copy(update=update))
 
 
 def carry_out(proposal: Proposal, known: Mapping[str, Record]) -> tuple[list[Record], list[Record]]:

@@ -1,4 +1,4 @@
-"""Wait for a person's approval of decisions, where the settings ask for it; nothing is asked of a model here.
+"""Wait for a person's approval of the decisions that are marked as waiting; nothing is asked of a model here.
 
 The run stops at an interrupt, once, and goes on with `Command(resume=...)`: a word for all decisions, or one for each
 by its id. What is not approved keeps everything. Until then the run's turns are stored and pending.
@@ -13,12 +13,10 @@ from langgraph.types import interrupt
 from langgraph_engram.errors import InvalidSetting
 from langgraph_engram.nodes.receive import pend
 from langgraph_engram.results import ProposedDecision
-from langgraph_engram.schema import Record
-from langgraph_engram.settings import UpdateSettings
+from langgraph_engram.schema import APPROVAL, Record
 from langgraph_engram.state import Proposal, WriteState
 from langgraph_engram.stores.store import Changes, Store
 
-STEP = "approve_updates"
 AWAITED = "a person's approval is awaited"
 REJECTED = "rejected by a person"
 CHECKPOINTER = "__pregel_checkpointer"
@@ -30,23 +28,20 @@ class ApproveUpdates:
     """Ask a person. Reads `run_id`, `request`, `turns`, `records`, `proposals`; changes `proposals`."""
 
     store: Store
-    settings: UpdateSettings
 
     def __call__(self, state: WriteState) -> WriteState:
         """Return the proposals, those that a person rejected as keeping everything.
 
         What stands before the interrupt is done again when the run goes on.
         """
-        waiting = [one for one in state["proposals"] if one.decision.action in self.settings.approve]
-        if not waiting:
-            return {}
+        waiting = [one for one in state["proposals"] if one.waits]
         scope = state["request"].scope
         shelf = self.store.index(scope).records
         own = {record.record_id: record for record in state["records"]}
         cited = {one for proposal in waiting for one in proposal.decision.pair}
         known = {one: record for one in cited if (record := own.get(one) or shelf.get(one))}
         if state["turns"]:
-            self.store.commit(scope, Changes(pendings=[pend(state["run_id"], state["turns"], STEP, AWAITED)]))
+            self.store.commit(scope, Changes(pendings=[pend(state["run_id"], state["turns"], APPROVAL, AWAITED)]))
         shown = [describe(one, known).model_dump(mode="json") for one in waiting]
         answer: object = interrupt({"run_id": state["run_id"], "decisions": shown})
         return {"proposals": [_answered(one, answer) if one in waiting else one for one in state["proposals"]]}

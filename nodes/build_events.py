@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from langgraph_engram.nodes.topic_line import TopicLine
-from langgraph_engram.schema import Event, EventKind, Turn, make_id
-
-MOST_KEYWORDS = 12
+from langgraph_engram.schema import Event, Turn, make_id
+from langgraph_engram.settings import SegmentSettings
 
 
 @dataclass(frozen=True)
@@ -14,7 +13,7 @@ class EventBuilder:
     """Make the events of one session."""
 
     scope_key: str
-    kind: EventKind
+    settings: SegmentSettings
 
     def begin(self, turns: Sequence[Turn], lines: Sequence[TopicLine], seq: int, context: Sequence[Turn]) -> Event:
         """Open an event with these turns.
@@ -26,36 +25,46 @@ class EventBuilder:
             context: Turns shown beside the core ones.
         """
         return Event(
-            event_id=make_id(self.scope_key, self.kind, turns[0].turn_id),
+            event_id=make_id(self.scope_key, self.settings.strategy, turns[0].turn_id),
             session_id=turns[0].session_id,
             seq=seq,
-            kind=self.kind,
+            kind=self.settings.strategy,
             turn_ids=[turn.turn_id for turn in turns],
             context_turn_ids=[turn.turn_id for turn in context],
             started_at=turns[0].said_at,
             ended_at=turns[-1].said_at,
-            **_summary([], [], lines),
+            **self._summary([], [], lines),
         )
 
     def extend(self, event: Event, turns: Sequence[Turn], lines: Sequence[TopicLine]) -> Event:
         """Let an open event go on with these turns; turns that it holds already are not added twice."""
         fresh = [turn.turn_id for turn in turns if turn.turn_id not in event.turn_ids]
         update = {"turn_ids": [*event.turn_ids, *fresh], "ended_at": turns[-1].said_at}
-        return event.model_copy(update={**update, **_summary(event.topics, event.keywords, lines)})
+        return event.model_copy(update={**update, **self._summary(event.topics, event.keywords, lines)})
+
+    def _summary(
+        self, topics: Sequence[str], keywords: Sequence[str], lines: Sequence[TopicLine]
+    ) -> dict[str, list[str] | str]:
+        further = [line.topic for line in lines if line.topic]
+        words = [word for line in lines for word in line.keywords]
+        return sum_up([*topics, *further], [*keywords, *words], self.settings)
 
 
-def _summary(topics: Sequence[str], keywords: Sequence[str], lines: Sequence[TopicLine]) -> dict[str, list[str] | str]:
-    further = [line.topic for line in lines if line.topic]
-    return sum_up([*topics, *further], [*keywords, *(word for line in lines for word in line.keywords)])
+def sum_up(topics: Sequence[str], keywords: Sequence[str], settings: SegmentSettings) -> dict[str, list[str] | str]:
+    """Sum up an event as its topics and keywords, without a call (ES-Mem section 3.2).
 
-
-def sum_up(topics: Sequence[str], keywords: Sequence[str]) -> dict[str, list[str] | str]:
-    """Sum up an event as its topics and keywords, without a call (ES-Mem section 3.2)."""
-    all_topics, all_keywords = _distinct(topics), _distinct(keywords)[:MOST_KEYWORDS]
-    told = "; ".join(all_topics)
-    further = [word for word in all_keywords if word.casefold() not in told.casefold()]
+    Args:
+        topics: In order; repeats count once.
+        keywords: In order; repeats count once.
+        settings: How many of each an event may have.
+    """
+    named = _distinct([topic for topic in topics if topic])
+    kept_topics = [*named[:1], *named[1:][-(settings.most_topics - 1) :]]
+    kept_keywords = _distinct(keywords)[: settings.most_keywords]
+    told = "; ".join(kept_topics)
+    further = [word for word in kept_keywords if word.casefold() not in told.casefold()]
     summary = told + (f" ({', '.join(further)})" if further else "")
-    return {"topics": all_topics, "keywords": all_keywords, "summary": summary}
+    return {"topics": kept_topics, "keywords": kept_keywords, "summary": summary}
 
 
 def _distinct(texts: Sequence[str]) -> list[str]:

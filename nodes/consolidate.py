@@ -16,6 +16,7 @@ from langgraph_engram.nodes.ground import judge
 from langgraph_engram.nodes.receive import pend, stored_turns
 from langgraph_engram.nodes.revise import merged, objection_to_merge
 from langgraph_engram.nodes.rulings import NO_VERDICT, Ruling, age, rule_cluster, rule_pairs
+from langgraph_engram.nodes.source_turns import turns_under
 from langgraph_engram.prompts.decide_update import DecideUpdate, UpdateVerdict, UpdateVerdicts
 from langgraph_engram.schema import Action, Decision, Event, Pending, Record, make_id
 from langgraph_engram.settings import GroundSettings, UpdateSettings
@@ -55,10 +56,14 @@ class Consolidate:
         failed = [(pack, one) for pack, one in zip(packs, asked, strict=True) if one.failure]
         judges = Judges(state["run_id"], index, state.get("events", []), state["pairs"], self.gate)
         return {
-            "proposals": [judges.propose(ruling) for ruling in self._rulings(answered)],
+            "proposals": [self._marked(judges.propose(ruling)) for ruling in self._rulings(answered)],
             "failures": failures_of(state["run_id"], own, index, failed),
             "usage": [entry_of("consolidate", asked)],
         }
+
+    def _marked(self, proposal: Proposal) -> Proposal:
+        """Say of a proposal whether it waits for a person: the run may go on under other settings."""
+        return proposal.model_copy(update={"waits": proposal.decision.action in self.settings.approve})
 
     def _linked(self, pairs: Sequence[Pair]) -> list[list[str]]:
         if self.settings.ask == "pairs":
@@ -153,8 +158,7 @@ def failures_of(
     """Note the turns of new records whose look-alikes could not be decided on, by question."""
     noted: dict[str, Pending] = {}
     for groups, asked in failed:
-        new = [record for group in groups for record in group if record.record_id in own]
-        turns = stored_turns(index, list(dict.fromkeys(one for record in new for one in record.source_turn_ids)))
+        turns = turns_under(index, (record for group in groups for record in group if record.record_id in own))
         if turns and asked.failure:
             pending = pend(run_id, turns, "consolidate", asked.failure.reason)
             noted[pending.pending_id] = pending

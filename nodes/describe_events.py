@@ -37,8 +37,9 @@ class DescribeEvents:
         events = [event for event in state["events"] if not wanted.isdisjoint(event.turn_ids)]
         turns = {event.event_id: stored_turns(index, event.turn_ids) for event in events}
         tracked = [self._track(turns[event.event_id]) for event in events]
+        builder = EventBuilder(state["request"].scope.key, self.settings)
         told = {
-            event.event_id: worded(state["request"].scope.key, event, turns[event.event_id], asked)
+            event.event_id: worded(builder, event, turns[event.event_id], asked)
             for event, asked in zip(events, tracked, strict=True)
         }
         boundaries, described = self._boundaries(index, told, turns, tracked)
@@ -101,13 +102,13 @@ class DescribeEvents:
         )
 
 
-def worded(scope_key: str, event: Event, turns: Sequence[Turn], asked: Sequence[Asked[TopicTrack]]) -> Event:
+def worded(builder: EventBuilder, event: Event, turns: Sequence[Turn], asked: Sequence[Asked[TopicTrack]]) -> Event:
     """Give an event with the topics and keywords of its turns; as it is where nothing was answered."""
     lines = [TopicLine(topic=note.topic, keywords=tuple(note.keywords)) for note in notes_of(asked)]
     if not lines:
         return event
     bare = event.model_copy(update={"topics": [], "keywords": []})
-    return EventBuilder(scope_key, event.kind).extend(bare, turns, lines)
+    return builder.extend(bare, turns, lines)
 
 
 def notes_of(asked: Sequence[Asked[TopicTrack]]) -> list[TopicNote]:

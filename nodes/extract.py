@@ -10,7 +10,7 @@ from langgraph_engram.nodes.packs import pack_events
 from langgraph_engram.nodes.pending_steps import turns_to_draw, without_doubles
 from langgraph_engram.nodes.receive import pend
 from langgraph_engram.schema import Pending, Record, make_id
-from langgraph_engram.settings import ExtractSettings
+from langgraph_engram.settings import ExtractSettings, SegmentSettings
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.stores.store import Store
@@ -23,14 +23,14 @@ class Extract:
     store: Store
     drafter: Drafter
     settings: ExtractSettings
-    context_turns: int
-    """Turns just before those that are drawn from, read beside them."""
+    segment: SegmentSettings
+    """How events are cut: what is read beside them, and how long their names may be."""
 
     def __call__(self, state: WriteState) -> WriteState:
         """Return this run's records, each with its sources among the core turns it was drawn from."""
         scope = state["request"].scope
         index = self.store.index(scope)
-        packs = pack_events(index, state["events"], turns_to_draw(state), self.settings, self.context_turns)
+        packs = pack_events(index, state["events"], turns_to_draw(state), self.settings, self.segment.read_beside)
         found, spent = self.drafter.draw([pack for pack in packs if pack.says_something])
         builder = RecordBuilder(scope.key, self.settings.max_records_per_call)
         records = [
@@ -38,7 +38,7 @@ class Extract:
         ]
         notes = {event_id: note for one in found for event_id, note in one.notes.items()}
         return {
-            "events": named_events(state["events"], notes, index),
+            "events": named_events(state["events"], notes, index, self.segment),
             "boundaries": named_boundaries(boundaries_to_name(state["boundaries"], notes, index), notes),
             "records": beside_stored(without_doubles(state, join_repeats(records), index), index),
             "failures": _failures(state["run_id"], found),

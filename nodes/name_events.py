@@ -5,13 +5,18 @@ from collections.abc import Mapping, Sequence
 from langgraph_engram.nodes.build_events import sum_up
 from langgraph_engram.prompts.extract_events import EventNote
 from langgraph_engram.schema import Boundary, Event
+from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.stores.scope_index import ScopeIndex
 
 
-def named_events(events: Sequence[Event], notes: Mapping[str, EventNote], index: ScopeIndex) -> list[Event]:
+def named_events(
+    events: Sequence[Event], notes: Mapping[str, EventNote], index: ScopeIndex, settings: SegmentSettings
+) -> list[Event]:
     """Give events with the topics noted of them, after those that an earlier call noted; none is noted twice."""
     return [
-        _named(event, notes[event.event_id], index.events.get(event.event_id)) if event.event_id in notes else event
+        _named(event, notes[event.event_id], index.events.get(event.event_id), settings)
+        if event.event_id in notes
+        else event
         for event in events
     ]
 
@@ -35,7 +40,7 @@ def named_boundaries(boundaries: Sequence[Boundary], notes: Mapping[str, EventNo
     ]
 
 
-def _named(event: Event, note: EventNote, stored: Event | None) -> Event:
+def _named(event: Event, note: EventNote, stored: Event | None, settings: SegmentSettings) -> Event:
     topic = " ".join(note.topic.split())
     earlier = stored.topics if stored else []
-    return event.model_copy(update=sum_up([*earlier, topic], event.keywords)) if topic else event
+    return event.model_copy(update=sum_up([*earlier, topic], event.keywords, settings)) if topic else event

@@ -2,29 +2,27 @@
 
 from collections.abc import Sequence
 
-from langgraph_engram.nodes.receive import pend, stored_turns
+from langgraph_engram.nodes.receive import pend
+from langgraph_engram.nodes.source_turns import turns_under
 from langgraph_engram.nodes.synthesis_jobs import Job
 from langgraph_engram.schema import Pending, Turn
-from langgraph_engram.state import WriteState
 from langgraph_engram.stores.scope_index import ScopeIndex
 
 
-def pend_jobs(state: WriteState, index: ScopeIndex, jobs: Sequence[Job], reasons: Sequence[str]) -> list[list[Pending]]:
-    """Give what notes each job that has a reason: a pending, or none where there is no turn to note it on.
+def pend_jobs(
+    run_id: str, index: ScopeIndex, jobs: Sequence[Job], reasons: Sequence[str], otherwise: Sequence[Turn] = ()
+) -> list[Pending]:
+    """Note each job that has a reason, but those that there is no turn to note on.
 
     Args:
-        state: The run's state.
+        run_id: The run that leaves them.
         index: Where the turns are stored.
         jobs: The syntheses.
         reasons: Why each is not written; empty for one that is.
+        otherwise: The turns to note a job on whose records rest on none.
     """
     return [
-        [pend(state["run_id"], turns, "synthesize", reason)] if reason and turns else []
+        pend(run_id, turns, "synthesize", reason)
         for job, reason in zip(jobs, reasons, strict=True)
-        for turns in [turns_of(index, job) or state["turns"]]
+        if reason and (turns := turns_under(index, job.records) or otherwise)
     ]
-
-
-def turns_of(index: ScopeIndex, job: Job) -> list[Turn]:
-    """Give the turns under a job's records."""
-    return stored_turns(index, list(dict.fromkeys(one for record in job.records for one in record.source_turn_ids)))

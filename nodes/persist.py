@@ -6,12 +6,15 @@ What the run has done is settled by the same commit; where a synthesis is due no
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from langgraph_engram.nodes.build_events import EventBuilder
+from langgraph_engram.nodes.earlier_sessions import ended_by
+from langgraph_engram.nodes.outdated_decisions import without_outdated
 from langgraph_engram.nodes.pending_synthesis import pend_jobs
 from langgraph_engram.nodes.rebase import rebase_boundaries, rebase_events, rebase_records
 from langgraph_engram.nodes.receive import UNFINISHED, is_cut_off
 from langgraph_engram.nodes.synthesis_jobs import Standing, due_jobs
 from langgraph_engram.schema import Event, Pending, Record, Synthesis
-from langgraph_engram.settings import SynthesisSettings
+from langgraph_engram.settings import SegmentSettings, SynthesisSettings
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.stores.store import Changes, Store
@@ -22,13 +25,17 @@ class Persist:
     """Commit events, boundaries, records and decisions; settle the run. Reads everything before it."""
 
     store: Store
+    segment: SegmentSettings
     synthesis: SynthesisSettings
 
     def __call__(self, state: WriteState) -> WriteState:
         """Write the run's results, what could not be done, and mark syntheses that changes make stale.
 
-        Other runs may have written since this one began: what it cut is put on what stands now, and no run can write
-        between the reading and the commit.
+        Other runs may have written since this one began: what it cut is put on what stands now, what it decided about
+        records that were changed is dropped, and no run can write between the reading and the commit.
+
+        Returns:
+            What is written in place of what was decided, where a decision was dropped.
         """
         scope = state["request"].scope
         with self.store.committing(scope):
@@ -36,24 +43,33 @@ class Persist:
             if is_done(state, pendings):
                 return {}
             index = self.store.index(scope)
-            events = rebase_events(scope.key, index, state["session_id"], state.get("events", []))
-            records = rebase_records(own_records(state), index, events)
-            changed = state.get("changed", [])
-            outdated = stale(index, changed_ids(index, [*records, *changed]))
-            self.store.commit(
-                scope,
-                Changes(
-                    events=events,
-                    boundaries=rebase_boundaries(state.get("boundaries", []), index, events),
-                    records=records,
-                    syntheses=outdated,
-                    decisions=state.get("decisions", []),
-                    pendings=[*state.get("failures", []), *self._due(state, index, events, records, outdated)],
-                    changed=changed,
-                    settled=settled_by(state, pendings),
-                ),
-            )
-        return {}
+            redone = without_outdated(state, index)
+            failures = [*state.get("failures", []), *redone.get("failures", [])]
+            self.store.commit(scope, self._changes({**state, **redone, "failures": failures}, index, pendings))
+        return redone
+
+    def _changes(self, state: WriteState, index: ScopeIndex, pendings: Sequence[Pending]) -> Changes:
+        builder = EventBuilder(state["request"].scope.key, self.segment)
+        own = rebase_events(builder, index, state["session_id"], state.get("events", []))
+        events = [*own, *self._ended(state, index, own)]
+        records = rebase_records(own_records(state), index, events)
+        changed = state.get("changed", [])
+        outdated = stale(index, changed_ids(index, [*records, *changed]))
+        return Changes(
+            events=events,
+            boundaries=rebase_boundaries(state.get("boundaries", []), index, events),
+            records=records,
+            syntheses=outdated,
+            decisions=state.get("decisions", []),
+            pendings=[*state.get("failures", []), *self._due(state, index, events, records, outdated)],
+            changed=changed,
+            settled=settled_by(state, pendings),
+        )
+
+    def _ended(self, state: WriteState, index: ScopeIndex, events: Sequence[Event]) -> list[Event]:
+        """Give the events that end earlier sessions, where sessions are told at their end."""
+        tells = self.synthesis.enabled and self.synthesis.at_session_close
+        return ended_by(index, state["session_id"], events) if tells else []
 
     def _due(
         self,
@@ -65,8 +81,10 @@ class Persist:
     ) -> list[Pending]:
         """Note the syntheses that are due once this is written, so that a run that ends here is not the end of them."""
         standing = Standing(index, events, [*records, *state.get("changed", [])], outdated)
-        jobs = due_jobs(standing, state["session_id"], self.synthesis)
-        return [note for one in pend_jobs(state, index, jobs, [UNFINISHED] * len(jobs)) for note in one]
+        jobs = due_jobs(
+            standing, dict.fromkeys([state["session_id"], *(one.session_id for one in events)]), self.synthesis
+        )
+        return pend_jobs(state["run_id"], index, jobs, [UNFINISHED] * len(jobs), state["turns"])
 
 
 def own_records(state: WriteState) -> list[Record]:

@@ -4,6 +4,7 @@ From here nothing said can be lost: the run stands in the store as pending until
 stored is read and added to as one, so that two runs in one session at once give each turn a place of its own.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from langgraph_engram.state import FilterCounts, Message, RememberRequest, Write
 from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.stores.store import Changes, Store
 
+UNNAMED = re.compile(r"call-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 UNFINISHED = "the run did not reach its end"
 
 Kept = TypeVar("Kept")
@@ -107,6 +109,11 @@ def name_session(request: RememberRequest) -> str:
     """Name the session of a call that names none: by its content, so that the same call is known again."""
     said = [(message.role, message.speaker, message.text, message.external_id) for message in request.messages]
     return f"call-{make_id(request.scope.key, *said)}"
+
+
+def is_unnamed(session_id: str) -> bool:
+    """Say whether a session is a call that named none."""
+    return bool(UNNAMED.fullmatch(session_id))
 
 
 def stored_turns(index: ScopeIndex, turn_ids: Sequence[str]) -> list[Turn]:

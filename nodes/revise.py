@@ -67,6 +67,11 @@ def as_superseded(group: Sequence[Record], by: Record) -> list[Record]:
     ]
 
 
+def as_active(record: Record) -> Record:
+    """Give a merged or superseded record as it was before."""
+    return record.model_copy(update={"status": "active", "superseded_by": None, "valid_to": None})
+
+
 def _true_from(record: Record) -> datetime | None:
     return record.event_start or record.valid_from or record.mentioned_at
 

@@ -46,7 +46,7 @@ class Segment:
         followed = self._follow(turns, stored, going)
         lines = followed.lines
         seq = len(index.session_events(state["session_id"]))
-        builder = EventBuilder(request.scope.key, self.settings.strategy)
+        builder = EventBuilder(request.scope.key, self.settings)
         events = self._events(builder, turns, lines, stored, going, seq)
         if request.close_session and events:
             events[-1] = events[-1].model_copy(update={"status": "closed"})

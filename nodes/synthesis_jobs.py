@@ -60,16 +60,23 @@ class Standing:
         return bool(own) and max(own, key=lambda one: one.seq).status == "closed"
 
 
-def due_jobs(standing: Standing, session_id: str, settings: SynthesisSettings) -> list[Job]:
-    """Give the syntheses that are due in a run about a session: all stale ones of the scope, then the session's own."""
+def due_jobs(standing: Standing, session_ids: Iterable[str], settings: SynthesisSettings) -> list[Job]:
+    """Give the syntheses that are due in a run about sessions: all stale ones of the scope, then each session's own."""
     if not settings.enabled:
         return []
-    outdated = [one for one in standing.all_syntheses() if one.status == "stale"]
-    jobs = [Job(tuple(records), one) for one in outdated if (records := covered(standing, one))]
+    jobs = stale_jobs(standing)
     told = {record.record_id for job in jobs for record in job.records}
-    buffer = [one for one in uncovered(standing, session_id) if one.record_id not in told]
-    closed = settings.at_session_close and standing.is_closed(session_id)
-    return [*jobs, *(Job(tuple(part)) for part in parts_due(buffer, settings, closed=closed))]
+    for session_id in session_ids:
+        buffer = [one for one in uncovered(standing, session_id) if one.record_id not in told]
+        closed = settings.at_session_close and standing.is_closed(session_id)
+        jobs += [Job(tuple(part)) for part in parts_due(buffer, settings, closed=closed)]
+    return jobs
+
+
+def stale_jobs(standing: Standing) -> list[Job]:
+    """Give the stale syntheses of a scope that have something left to tell."""
+    outdated = [one for one in standing.all_syntheses() if one.status == "stale"]
+    return [Job(tuple(records), one) for one in outdated if (records := covered(standing, one))]
 
 
 def uncovered(standing: Standing, session_id: str) -> list[Record]:

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 from langgraph_engram.language.sentences import split_sentences
 from langgraph_engram.model import Asked, Model, entry_of
-from langgraph_engram.nodes.pending_synthesis import pend_jobs, turns_of
+from langgraph_engram.nodes.pending_synthesis import pend_jobs
+from langgraph_engram.nodes.receive import stored_turns
+from langgraph_engram.nodes.source_turns import turns_under
 from langgraph_engram.nodes.synthesis_history import history_of
 from langgraph_engram.nodes.synthesis_jobs import Job, Standing, due_jobs
 from langgraph_engram.prompts.write_synthesis import WriteSynthesis
@@ -34,7 +36,7 @@ class Synthesize:
         """Store the syntheses that are due, new ones in place of those that are stale, and settle them."""
         scope = state["request"].scope
         index = self.store.index(scope)
-        jobs = due_jobs(Standing(index), state["session_id"], self.settings)
+        jobs = due_jobs(Standing(index), self._sessions(state, index), self.settings)
         histories = [history_of(index, job.records, self.settings) for job in jobs]
         questions = [WriteSynthesis(job.records, tuple(past)) for job, past in zip(jobs, histories, strict=True)]
         asked = self.model.ask_all(questions) if questions else []
@@ -45,10 +47,17 @@ class Synthesize:
             if text
         ]
         reasons = ["" if text else _reason(one) for text, one in zip(texts, asked, strict=True)]
-        failures = [note for notes in pend_jobs(state, index, jobs, reasons) for note in notes]
+        failures = pend_jobs(state["run_id"], index, jobs, reasons, state["turns"])
         self._commit(state, told, failures)
         update: WriteState = {"synthesis_ids": [one.synthesis_id for _, one in told], "failures": failures}
         return {**update, "usage": [entry_of("synthesize", asked)]} if asked else update
+
+    def _sessions(self, state: WriteState, index: ScopeIndex) -> list[str]:
+        """Give the run's own session, and those of the turns on which a synthesis is pending for it or retried."""
+        stored = self.store.pendings(state["request"].scope)
+        noted = [*state.get("retried", []), *(one for one in stored if one.run_id == state["run_id"])]
+        turns = stored_turns(index, [turn for one in noted if one.step == "synthesize" for turn in one.turn_ids])
+        return list(dict.fromkeys([state["session_id"], *(turn.session_id for turn in turns)]))
 
     def _commit(self, state: WriteState, told: Sequence[tuple[Job, Synthesis]], failures: Sequence[Pending]) -> None:
         scope = state["request"].scope
@@ -63,7 +72,7 @@ class Synthesize:
         self, state: WriteState, index: ScopeIndex, failures: Sequence[Pending], done: Sequence[Job]
     ) -> list[str]:
         """Give the pendings of syntheses that this run, a retry, or a synthesis written now puts an end to."""
-        written = {turn.turn_id for job in done for turn in turns_of(index, job)}
+        written = {turn.turn_id for job in done for turn in turns_under(index, job.records)}
         mine = {one.pending_id for one in state.get("retried", [])}
         failed = {one.pending_id for one in failures}
         return [

@@ -23,6 +23,7 @@ MISUSES = [
     ["recall", "Where?", "--user", "ana", "--bogus"],
     ["remember", "there-is-no-such-file.json", "--user", "ana"],
     ["show", "--user", "ana", "--kind", "zebras"],
+    ["approve", "--user", "ana", "--reject"],
     ["bench"],
     ["bench", "locomo", "there-is-no-such-file.json"],
     ["bench", "segmentation", "there-is-no-such-file.jsonl"],

@@ -5,6 +5,8 @@ import json
 import pytest
 
 from langgraph_engram.cli import run
+from langgraph_engram.memory import Memory
+from langgraph_engram.settings import Settings, UpdateSettings
 
 
 @pytest.fixture
@@ -58,6 +60,58 @@ def test_a_record_s_history_is_told(engram):
     assert all(word in table[1] for word in ("Lisbon", "Porto", "superseded", "SUPERSEDE"))
     assert [one["content"] for one in told["records"]] == ["Ana: I live in Lisbon.", "Ana: I live in Porto."]
     assert len(told["decisions"]) == 1
+
+
+@pytest.fixture
+def waiting(engram, tmp_path):
+    """Ana has moved once more, and a person is to approve it; gives the run that waits."""
+    settings = Settings(update=UpdateSettings(approve=["SUPERSEDE"]))
+    said = [{"speaker": "Ana", "text": "I live in Faro.", "said_at": "2025-01-01"}]
+    with Memory(tmp_path / "store", "rules", encoder="hashing", settings=settings) as memory:
+        return memory.remember(said, user_id="ana", session_id="Faro").run_id
+
+
+def test_what_waits_for_a_person_is_listed(engram, waiting):
+    """`status` names the command, and nothing is to be retried; it shows what would go and what would stand."""
+    status = engram("status", "--user", "ana")[1]
+    table = engram("approve", "--user", "ana")
+    (told,) = json.loads(engram("approve", "--user", "ana", "--json")[1])
+
+    assert "1 run waits for approval: engram approve --user ana" in status
+    assert "engram retry" not in status
+    assert all(part in table[1] for part in (waiting, "SUPERSEDE", "- Ana: I live in Porto.", "+ Ana: I live in Faro."))
+    assert told["run_id"] == waiting
+    assert told["decisions"][0]["new"] == "Ana: I live in Faro."
+
+
+@pytest.mark.parametrize(("options", "homes"), [([], ["Faro"]), (["--reject"], ["Porto", "Faro"])])
+def test_a_person_approves_or_rejects_on_the_command_line(engram, waiting, options, homes):
+    """The run goes on as it was told to, though the command knows nothing of the settings it began under."""
+    code, out, _ = engram("approve", waiting, "--user", "ana", *options)
+
+    standing = [one["content"] for one in listed(engram, "records") if one["status"] == "active"]
+    assert code == 0
+    assert out.startswith("rejected" if options else "approved")
+    assert standing == [f"Ana: I live in {home}." for home in homes]
+    assert engram("approve", "--user", "ana")[1] == "no run waits for approval\n"
+    assert json.loads(engram("status", "--user", "ana", "--json")[1])["pending"] == []
+
+
+def test_an_approval_is_a_receipt_for_programs(engram, waiting):
+    """--json gives the receipt of the run that went on."""
+    receipt = json.loads(engram("approve", waiting, "--user", "ana", "--json")[1])
+
+    assert (receipt["run_id"], receipt["decisions"]) == (waiting, 1)
+
+
+def test_a_run_that_waits_holds_up_an_undo(engram, waiting):
+    """Bad input, with the command that lets it go on."""
+    (decision,) = listed(engram, "decisions")
+
+    code, _, err = engram("undo", decision["run_id"], "--user", "ana")
+
+    assert code == 2
+    assert f"engram approve {waiting}" in err
 
 
 @pytest.mark.parametrize("command", ["undo", "history"])

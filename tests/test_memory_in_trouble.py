@@ -254,7 +254,7 @@ def test_decisions_that_could_not_be_made_are_made_by_a_retry(tmp_path, moody):
     later = {"speaker": "Ana", "text": "My sister Runa no longer lives in Oslo.", "said_at": "2023-06-08T12:00:00Z"}
     with Memory(store=tmp_path / "s", encoder="hashing", settings=undecided) as memory:
         memory.remember(TOLD, user_id="ana", session_id="s1")
-        memory.remember([later], user_id="ana", session_id="s1")
+        memory.remember([later], user_id="ana", session_id="s1", close_session=True)
     with Memory(store=tmp_path / "s", encoder="hashing", model=moody.model) as memory:
         pending_at(memory, "consolidate")
 

@@ -83,6 +83,21 @@ def test_undo_archives_what_a_merge_made(memory, user):
     }
 
 
+def test_a_synthesis_of_what_was_undone_is_pending_and_told_anew_by_a_retry(memory, user):
+    """The status says that it is left to do; a retry writes it, and then nothing is left."""
+    tell(memory, user, BEES[0], 1)
+    second = tell(memory, user, BEES[1], 2)
+    memory.undo(second.run_id, user_id=user)
+    pending = memory.status(user).pending
+
+    receipt = memory.retry(user_id=user)
+
+    assert {one.step for one in pending} == {"synthesize"}
+    assert receipt.syntheses == len(pending) > 0
+    assert {one.status for one in memory.show("syntheses", user)} == {"active"}
+    assert memory.status(user).pending == []
+
+
 def test_undoing_twice_changes_nothing_and_says_so(memory, user):
     """The second time there is nothing left to take back."""
     _, second = moved(memory, user, *HOMES[:2])
@@ -180,14 +195,14 @@ def waiting(tmp_path, user):
             self.asked = []
             self.open()
 
-        def open(self):
+        def open(self, settings=ASKING):
             model = FakeModel([lambda question: RULES[type(question)](question)] * 200)
-            self.memory = Memory(tmp_path / "store", model, encoder="hashing", settings=ASKING)
+            self.memory = Memory(tmp_path / "store", model, encoder="hashing", settings=settings)
             self.asked = model.asked
 
-        def reopen(self):
+        def reopen(self, settings=ASKING):
             self.memory.close()
-            self.open()
+            self.open(settings)
 
     opened = Opened()
     opened.receipts = moved(opened.memory, user, *HOMES[:2])
@@ -214,9 +229,10 @@ def test_a_decision_waits_for_a_person(waiting, user):
     assert [turn.text for turn in memory.show("turns", user)] == ["I live in Lisbon.", "I live in Porto."]
 
 
-def test_approval_is_not_asked_away_by_a_retry(waiting, user):
-    """A retry leaves a run that waits where it is."""
-    waiting.reopen()
+@pytest.mark.parametrize("settings", [ASKING, Settings()])
+def test_approval_is_not_asked_away_by_a_retry(waiting, user, settings):
+    """A retry leaves a run that waits where it is, whatever the settings under which the memory is opened again."""
+    waiting.reopen(settings)
 
     receipt = waiting.memory.retry(user_id=user)
 
@@ -255,11 +271,12 @@ def test_a_retry_asks_once_for_what_waits(waiting, user):
     assert len(waiting.memory.approvals(user)) == 1
 
 
+@pytest.mark.parametrize("settings", [ASKING, Settings()])
 @pytest.mark.parametrize("one_by_one", [False, True])
 @pytest.mark.parametrize("said", ["approve", "reject"])
-def test_a_person_s_word_is_carried_out_after_a_restart(waiting, user, said, one_by_one):
+def test_a_person_s_word_is_carried_out_after_a_restart(waiting, user, said, one_by_one, settings):
     """Killed and opened again: the decision is carried out or kept from it, and no model decides anew."""
-    waiting.reopen()
+    waiting.reopen(settings)
     (approval,) = waiting.memory.approvals(user)
     answer = {one.decision_id: said for one in approval.decisions} if one_by_one else said
 
@@ -293,6 +310,19 @@ def test_an_answer_that_does_not_fit_changes_nothing(waiting, user, run_id, answ
         waiting.memory.approve(run_id or waiting.receipts[1].run_id, answer, user_id=user)
 
     assert len(waiting.memory.approvals(user)) == 1
+
+
+def test_a_run_is_not_undone_while_a_person_is_asked_to_build_on_it(waiting, user):
+    """Whoever would undo it is told which run waits, and what to do; after that it can be undone."""
+    memory, second = waiting.memory, waiting.receipts[1]
+    memory.approve(second.run_id, "approve", user_id=user)
+    third = tell(memory, user, f"I live in {HOMES[2]}.", 3)
+
+    with pytest.raises(InvalidInput, match=f"engram approve {third.run_id}"):
+        memory.undo(second.run_id, user_id=user)
+    memory.approve(third.run_id, "reject", user_id=user)
+
+    assert memory.undo(second.run_id, user_id=user).restored == 1
 
 
 def test_another_user_approves_nothing(waiting, user):

@@ -94,6 +94,52 @@ def test_a_run_that_was_overtaken_keeps_both_runs_turns(store, graph, node, begu
     assert store.pendings(ANA) == []
 
 
+HOMES = ("I live in Lisbon.", "I live in Porto.", "I live in Faro.")
+BEES = ("I keep four bees' hives in the garden.", "I keep four bees' hives in the garden!")
+
+
+def overtaken(store, graph, node, first, slow, quick):
+    """Stop a run after a step, let another run whole, and let the first go on; gives the receipt and the turn."""
+    graph.invoke(request("first", first), thread("first"))
+    graph.invoke(request("slow", slow), thread("slow"), interrupt_after=[node])
+    turn_id = store.index(ANA).session_turns("s1")[-1].turn_id
+    graph.invoke(request("quick", quick), thread("quick"))
+    return graph.invoke(None, thread("slow"))["receipt"], turn_id
+
+
+def statuses(store):
+    return sorted((one.content, one.status) for one in store.index(ANA).records.items)
+
+
+@pytest.mark.parametrize("node", ["consolidate", "apply_updates"])
+def test_a_decision_about_a_record_that_another_run_superseded_is_made_again(store, graph, node):
+    """Lisbon, then Porto and Faro at once: the later decision is dropped and pending, and a retry leaves one home."""
+    receipt, turn_id = overtaken(store, graph, node, *HOMES)
+    before, (pending,) = statuses(store), store.pendings(ANA)
+    (decision,) = store.decisions(ANA)
+
+    graph.invoke({"request": {"user_id": "ana", "session_id": "s1", "retry_turn_ids": [turn_id]}}, thread("retry"))
+
+    assert [status for _, status in before] == ["active", "superseded", "active"]
+    assert (pending.run_id, pending.step, pending.turn_ids) == ("slow", "consolidate", [turn_id])
+    assert (receipt.decisions, receipt.records, receipt.pending, decision.run_id) == (0, 1, 1, "quick")
+    assert [content for content, status in statuses(store) if status == "active"] == ["Ana: I live in Faro."]
+    assert store.pendings(ANA) == []
+
+
+def test_a_merge_with_a_record_that_another_run_merged_makes_nothing(store, graph):
+    """What it would have made is not written; its own record stands, pending, until a retry merges it too."""
+    receipt, turn_id = overtaken(store, graph, "apply_updates", *BEES, f"{BEES[0]}..")
+    before = store.index(ANA).records.items
+
+    graph.invoke({"request": {"user_id": "ana", "session_id": "s1", "retry_turn_ids": [turn_id]}}, thread("retry"))
+
+    assert sorted(one.status for one in before) == ["active", "active", "merged", "merged"]
+    assert (receipt.decisions, receipt.pending) == (0, 1)
+    assert [one.status for one in store.index(ANA).records.items].count("active") == 1
+    assert store.pendings(ANA) == []
+
+
 TIMES = count(1)
 
 
@@ -147,3 +193,57 @@ def test_a_session_that_was_closed_meanwhile_stays_closed(store, graph):
 
     (event,) = store.index(ANA).session_events("s1")
     assert (event.status, len(event.turn_ids)) == ("closed", 2)
+
+
+def test_events_stand_in_the_order_of_their_turns_whoever_commits_first(store, graph):
+    """What was said first comes first, though its run was overtaken."""
+    graph.invoke(request("slow", "I keep bees."), thread("slow"), interrupt_after=["extract"])
+    graph.invoke(request("quick", "By the way, I ski."), thread("quick"))
+
+    graph.invoke(None, thread("slow"))
+
+    index = store.index(ANA)
+    told = [index.turns.get(event.turn_ids[0]).text for event in index.session_events("s1")]
+    assert told == ["I keep bees.", "By the way, I ski."]
+    check(index, told)
+
+
+@pytest.mark.parametrize("last", [[], ["I ski."]])
+def test_a_late_run_does_not_open_a_closed_session(store, graph, last):
+    """A run that opens an event of its own was overtaken by the session's end: the session is as closed as it was."""
+    graph.invoke(request("begun", "I keep bees."), thread("begun"))
+    graph.invoke(
+        request("slow", "Let me ask something else. What about the tax?"), thread("slow"), interrupt_after=["segment"]
+    )
+    graph.invoke(request("quick", *last, close_session=True), thread("quick"))
+
+    graph.invoke(None, thread("slow"))
+
+    events = store.index(ANA).session_events("s1")
+    assert len(events) > 1
+    assert {event.status for event in events} == {"closed"}
+
+
+def test_a_new_call_goes_on_with_a_closed_session(store, graph):
+    """What was closed stays closed, and what is said afterwards opens an event of its own."""
+    graph.invoke(request("begun", "I keep bees.", close_session=True), thread("begun"))
+
+    graph.invoke(request("more", "The bees hum."), thread("more"))
+
+    assert [event.status for event in store.index(ANA).session_events("s1")] == ["closed", "open"]
+
+
+def test_a_retry_puts_earlier_turns_before_those_of_the_open_event(store, graph):
+    """A run died, the next one opened an event; what is taken up again stands in it where it was said."""
+    graph.invoke(request("dead", "I keep bees."), thread("dead"), interrupt_after=["receive"])
+    first = store.index(ANA).session_turns("s1")[0]
+    graph.invoke(request("next", "The bees hum."), thread("next"))
+
+    graph.invoke(
+        {"request": {"user_id": "ana", "session_id": "s1", "retry_turn_ids": [first.turn_id]}}, thread("again")
+    )
+
+    index = store.index(ANA)
+    (event,) = index.session_events("s1")
+    assert event.turn_ids == [turn.turn_id for turn in index.session_turns("s1")]
+    assert event.started_at == first.said_at

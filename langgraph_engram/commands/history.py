@@ -1,15 +1,9 @@
 """`engram history`: show what a record was made of, and what took its place."""
 
-from typing import Annotated
-
-import typer
-
 from langgraph_engram.commands.opening import open_existing
-from langgraph_engram.commands.options import Agent, AsJson, Store, Tenant, User
+from langgraph_engram.commands.options import Agent, AsJson, RecordId, Store, Tenant, User
 from langgraph_engram.commands.output import print_json, print_table, say
 from langgraph_engram.commands.show import COLUMNS, ShownKind, row
-
-RecordId = Annotated[str, typer.Argument(metavar="RECORD_ID", help="The record; `engram show --json` lists the ids.")]
 
 
 def history(

@@ -15,6 +15,9 @@ def _named(user: str) -> str:
     return user
 
 
+RUN_HELP = "The run, as its receipt or a decision names it."
+RunId = Annotated[str, typer.Argument(metavar="RUN_ID", help=RUN_HELP)]
+RecordId = Annotated[str, typer.Argument(metavar="RECORD_ID", help="The record; `engram show --json` lists the ids.")]
 User = Annotated[
     str, typer.Option("--user", "-u", metavar="USER", help="Whose memory it is.", callback=_named, show_default=False)
 ]

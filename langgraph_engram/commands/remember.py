@@ -1,12 +1,12 @@
 """`engram remember` and `engram retry`: write conversations into memory, and finish what a model could not be asked."""
 
 from dataclasses import replace
-from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from langgraph_engram.commands.failures import FAILED, fail
+from langgraph_engram.commands.next_steps import next_steps
 from langgraph_engram.commands.opening import open_memory
 from langgraph_engram.commands.options import Agent, AsJson, Conversations, Model, Preset, Store, Tenant, User
 from langgraph_engram.commands.output import one_line, print_json, say
@@ -105,4 +105,4 @@ def advice(pending: list[Pending], user: str) -> str:
     turns = {turn_id for one in pending for turn_id in one.turn_ids}
     why = one_line(pending[-1].reason)
     left = f"{counted(len(turns), 'turn')} can be found, but later steps are pending ({why})"
-    return f"{left}; try again with the same options: engram retry --user {quote(user)}"
+    return "; ".join([left, *next_steps(pending, user)])

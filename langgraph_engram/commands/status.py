@@ -1,7 +1,6 @@
 """`engram status`: count what is kept for a user, and say what is left to do."""
 
-from shlex import quote
-
+from langgraph_engram.commands.next_steps import next_steps
 from langgraph_engram.commands.opening import open_existing
 from langgraph_engram.commands.options import Agent, AsJson, Model, Preset, Store, Tenant, User
 from langgraph_engram.commands.output import one_line, print_json, say
@@ -47,5 +46,5 @@ def _show(kept: Status, user: str) -> None:
     for one in kept.pending:
         turns = counted(len(one.turn_ids), "turn")
         say(f"{one.step}: {turns} of session {one.session_id}: {one_line(one.reason)}", "yellow", indent=2)
-    if kept.pending:
-        say(f"try again with the same options: engram retry --user {quote(user)}", "yellow", indent=2)
+    for step in next_steps(kept.pending, user):
+        say(step, "yellow", indent=2)

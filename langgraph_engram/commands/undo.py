@@ -1,16 +1,11 @@
 """`engram undo`: take back what a run merged and superseded."""
 
-from typing import Annotated
-
-import typer
-
+from langgraph_engram.commands.next_steps import next_steps
 from langgraph_engram.commands.opening import open_existing
-from langgraph_engram.commands.options import Agent, AsJson, Store, Tenant, User
+from langgraph_engram.commands.options import Agent, AsJson, RunId, Store, Tenant, User
 from langgraph_engram.commands.output import print_json, say
 from langgraph_engram.commands.wording import counted
 from langgraph_engram.results import UndoReceipt
-
-RunId = Annotated[str, typer.Argument(metavar="RUN_ID", help="The run, as its receipt or a decision names it.")]
 
 
 def undo(
@@ -24,10 +19,13 @@ def undo(
     """Take back what a run merged and superseded. Nothing is deleted, and its decisions stay in the trail."""
     with open_existing(store, None, None) as memory:
         receipt = memory.undo(run_id, user_id=user, tenant=tenant, agent_id=agent)
+        pending = memory.status(user, tenant=tenant, agent_id=agent).pending
     if as_json:
         print_json(receipt)
     else:
         say(word_undo(receipt), "bold")
+        for step in next_steps(pending, user):
+            say(step, "yellow")
 
 
 def word_undo(receipt: UndoReceipt) -> str:

@@ -6,6 +6,7 @@ from typing import get_args, get_type_hints
 import pytest
 
 from langgraph_engram.graphs.write import (
+    after_consolidate,
     after_filter,
     after_ground,
     after_receive,
@@ -20,9 +21,10 @@ from langgraph_engram.testing import FakeModel
 
 NODES = [
     "receive", "segment", "describe_events", "extract", "ground", "take_up_records", "filter_candidates",
-    "consolidate", "apply_updates", "persist", "synthesize", "report_run",
+    "consolidate", "approve_updates", "apply_updates", "persist", "synthesize", "report_run",
 ]  # fmt: skip
-OF_A_RETRY = {"describe_events", "take_up_records"}
+SELDOM = {"describe_events", "take_up_records", "approve_updates"}
+"""Steps of a retry alone, or where a person is asked."""
 ASKING = ["ExtractEvents", "DecideUpdate", "WriteSynthesis"]
 WRITERS = ["receive", "persist", "synthesize"]
 
@@ -49,7 +51,7 @@ def test_every_step_is_a_named_node(empty):
     assert graph.name == "remember"
 
 
-@pytest.mark.parametrize("router", [after_receive, after_segment, after_ground, after_filter])
+@pytest.mark.parametrize("router", [after_receive, after_segment, after_ground, after_filter, after_consolidate])
 def test_a_router_names_nodes_alone(router):
     """What a router may return is a set of node names, and all of them are nodes."""
     assert set(get_args(get_type_hints(router)["return"])) <= set(NODES)
@@ -82,7 +84,7 @@ def test_a_run_passes_every_step(whole, counts):
     assert kept["pendings"] == []
 
 
-@pytest.mark.parametrize("node", [name for name in NODES if name not in OF_A_RETRY])
+@pytest.mark.parametrize("node", [name for name in NODES if name not in SELDOM])
 def test_a_run_stopped_after_any_step_is_resumed_elsewhere(whole, cut_off, thread, second, answering, counts, node):
     """Stopped, let go of, opened again and resumed: the same memory, the same receipt, no question asked twice."""
     asked, kept, receipt = whole

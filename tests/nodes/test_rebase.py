@@ -6,11 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_engram.encoders.hashing import HashingEncoder
+from langgraph_engram.nodes.build_events import EventBuilder
 from langgraph_engram.nodes.rebase import rebase_boundaries, rebase_events, rebase_records
 from langgraph_engram.schema import Boundary, Event, Record, Turn
+from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.stores.kinds import EVENTS, TURNS
 from langgraph_engram.stores.scope_index import ScopeIndex
 
+BUILDER = EventBuilder("scope", SegmentSettings())
 ENCODER = HashingEncoder(8)
 CUTS = st.sets(st.integers(1, 7), max_size=4)
 
@@ -59,7 +62,7 @@ def test_two_runs_that_saw_the_same_session_make_one(theirs, cuts, others):
     mine = cut([one for one, mine in zip(names, theirs, strict=True) if mine], others, "second")
     index = index_of([turn(seq) for seq in range(len(theirs))], stored)
 
-    kept = after(stored, rebase_events("scope", index, "s", mine))
+    kept = after(stored, rebase_events(BUILDER, index, "s", mine))
 
     assert sorted(one for each in kept for one in each.turn_ids) == names
     assert sorted(each.seq for each in kept) == list(range(len(kept)))
@@ -73,8 +76,8 @@ def test_nothing_changes_where_nobody_else_wrote(count, cuts):
     mine = cut(names, cuts, "own")
     turns = [turn(seq) for seq in range(count)]
 
-    assert rebase_events("scope", index_of(turns, []), "s", mine) == mine
-    assert rebase_events("scope", index_of(turns, mine), "s", mine) == mine
+    assert rebase_events(BUILDER, index_of(turns, []), "s", mine) == mine
+    assert rebase_events(BUILDER, index_of(turns, mine), "s", mine) == mine
 
 
 def test_an_event_that_both_runs_extended_keeps_both_runs_turns_and_topics():
@@ -83,7 +86,7 @@ def test_an_event_that_both_runs_extended_keeps_both_runs_turns_and_topics():
     mine = event(0, "t0", "t1", topics=["bees", "honey"], keywords=["jar"])
     index = index_of([turn(0), turn(1), turn(2)], [held])
 
-    (joined,) = rebase_events("scope", index, "s", [mine])
+    (joined,) = rebase_events(BUILDER, index, "s", [mine])
 
     assert (joined.turn_ids, joined.topics, joined.status) == (["t0", "t1", "t2"], ["bees", "honey"], "closed")
     assert {"hive", "jar"} <= set(joined.keywords)
@@ -98,7 +101,7 @@ def test_records_go_where_their_turn_went():
     record = Record(record_id="r", content="x", session_id="s", event_id="e1", seq=1, source_turn_ids=["t1"])
     boundary = Boundary(boundary_id="b", session_id="s", to_event_id="e1", kind="topic", text="x")
 
-    kept = rebase_events("scope", index, "s", [mine])
+    kept = rebase_events(BUILDER, index, "s", [mine])
 
     assert kept == []
     assert [one.event_id for one in rebase_records([record], index, kept)] == ["e0"]

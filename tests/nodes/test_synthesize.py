@@ -62,9 +62,32 @@ def test_a_buffer_of_more_than_an_hour_is_told(keep, near, record, event, synthe
     late = record(2, mentioned_at=near[0].mentioned_at + timedelta(minutes=minutes))
     keep(records=[near[0], late], events=[event(0, 0, 2)])
 
+    asked, _, _ = synthesize(least_buffer=0)
+
+    assert bool(asked) is due
+
+
+@pytest.mark.parametrize(("words", "due"), [(20, False), (400, True)])
+def test_a_small_buffer_waits_however_long_it_spans(keep, record, event, synthesize, words, due):
+    """A day of little is no story yet; a day of much is."""
+    start = record(0).mentioned_at
+    told = [record(place, "word " * words, mentioned_at=start + timedelta(hours=12 * place)) for place in range(3)]
+    keep(records=told, events=[event(0, 0, 1, 2)])
+
     asked, _, _ = synthesize()
 
     assert bool(asked) is due
+
+
+def test_the_paper_waits_for_no_size(keep, record, event, synthesize):
+    """By windows of time, a full hour is told however little it holds (StructMem section 3.3)."""
+    start = record(0).mentioned_at
+    keep(records=[record(place, mentioned_at=start + timedelta(hours=2 * place)) for place in range(2)],
+         events=[event(0, 0, 1)])  # fmt: skip
+
+    asked, _, _ = synthesize(by_window=True)
+
+    assert [len(question.buffer) for question in asked] == [1]
 
 
 def test_what_is_covered_is_not_told_again(keep, near, event, synthesize):
