@@ -1,23 +1,15 @@
-"""Hold every number, each with its symbol, source, default and bounds.
-
-Papers: DimMem (arXiv 2605.15759), ES-Mem (2601.07582), StructMem (2604.21748), HyMem (2602.13933).
-"""
+"""Hold every number of the write graph, each with its symbol, source, default and bounds."""
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from langgraph_engram.settings.group import Group
 
 Action = Literal["MERGE", "SUPERSEDE", "KEEP_BOTH"]
 """What may be decided about records that resemble one another (DimMem section 3.4)."""
 LLMLINGUA_2 = "microsoft/llmlingua-2-bert-base-multilingual-cased-meetingbank"
 """The compressor that DimMem and StructMem use, by its name on the hub."""
-PresetName = Literal["engram", "dimmem", "esmem", "structmem", "hymem"]
-
-
-class Group(BaseModel):
-    """The base of a group of settings: immutable, closed to unknown names."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class SegmentSettings(Group):
@@ -149,124 +141,3 @@ class SynthesisSettings(Group):
     """Tokens of buffer told in one synthesis; what holds more is told in several. The paper sets no limit."""
     most_words: int = Field(350, ge=20)
     """Words that a synthesis is asked to keep to; one that runs on is cut at twice as many."""
-
-
-class RetrieveSettings(Group):
-    """The light routes and their fusion."""
-
-    routes: list[Literal["lexical", "dense", "dimension", "boundary", "synthesis", "turn"]] = [
-        "lexical", "dense", "dimension", "boundary", "synthesis", "turn",
-    ]  # fmt: skip
-    intent: Literal["rules", "model"] = "rules"
-    """Who reads the query. Rules cost nothing; `search` always reads by them."""
-    fusion: Literal["weighted", "reciprocal_rank", "ordered_dedup", "event_score", "concatenate"] = "weighted"
-    top_k: int = Field(20, ge=1)
-    """Records that each route gives under the papers' fusions (DimMem: 20; StructMem: 60)."""
-    synthesis_k: int = Field(5, ge=0)
-    """Syntheses beside the records (StructMem section 3.4)."""
-    neighbours: list[float] = [0.6, 0.4, 0.2]
-    """Weights of the records one, two, ... places before and after in a record's score; none under the papers'."""
-    turn_neighbours: list[float] = [1.0, 1.0]
-    """The same for turns."""
-    lexical_weight: float = Field(0.4, ge=0)
-    dense_weight: float = Field(0.3, ge=0)
-    own_dense_weight: float = Field(0.5, ge=0)
-    """The dense route without what neighbours lend."""
-    turn_weight: float = Field(0.75, ge=0)
-    dimension_weight: float = Field(0.45, ge=0)
-    event_weight: float = Field(0.1, ge=0)
-    synthesis_weight: float = Field(0.05, ge=0)
-    """Weights of the routes in the weighted fusion."""
-    own_voice: bool = True
-    """Search for what is asked about one person in that person's words: "I" for the name."""
-    speaker_weight: float = Field(0.45, ge=0)
-    """What records of a person whom the query names gain in the weighted fusion."""
-    told_then_weight: float = Field(0.65, ge=0)
-    """What records gain that were told within the time the query is about."""
-    answer_weight: float = Field(0.45, ge=0)
-    """What records gain that hold what the expected answer is made of: a time, a place, a name, a number."""
-    content_weight: float = Field(0.25, ge=0)
-    """What records gain that name something, where the query expects no such answer."""
-    length_weight: float = Field(0.25, ge=0)
-    """What records gain by each factor of e that they say more, from 100 characters on."""
-    question_weight: float = Field(0.5, ge=0)
-    """What records lose that ask instead of tell."""
-    image_weight: float = Field(0.3, ge=0)
-    """What records lose that only say what an image shows."""
-    repeat_factor: float = Field(0.06, ge=0, le=1)
-    """Fall of each further record from a turn that is in the list already: distinct evidence first."""
-    join_factor: float = Field(0.85, ge=0, le=1)
-    """Share of a piece's score from which a further record of the same turn joins the piece."""
-    boundary_k: int = Field(10, ge=1)
-    """k, boundary anchors (ES-Mem section 3.3)."""
-    boundary_window: int = Field(3, ge=0)
-    """w, events on each side of an anchor (ES-Mem section 3.3)."""
-    boundary_alpha: float = Field(0.7, ge=0, le=1)
-    """alpha, weight of the summary against the anchor (ES-Mem Eq. 7)."""
-    rrf_k: int = Field(60, ge=1)
-    """The constant of reciprocal rank fusion."""
-    type_weight: float = Field(0.15, ge=0)
-    time_weight: float = Field(0.30, ge=0)
-    location_weight: float = Field(0.20, ge=0)
-    phrase_weight: float = Field(0.0, ge=0)
-    token_weight: float = Field(0.0, ge=0)
-    """Weights of the dimension score, renormalised over the constraints a query has (DimMem Eq. 7). The paper gives
-    keywords .15 each; under `engram` the lexical route holds them already, by stems."""
-    unknown_credit: float = Field(0.5, ge=0, le=1)
-    """Credit of a record that leaves a constrained dimension open. The papers give none."""
-    budget: int = Field(2000, ge=50)
-    """Tokens of evidence that a result may hold."""
-
-
-class DeepSettings(Group):
-    """When and how deep retrieval runs (HyMem section 3.3)."""
-
-    sufficiency: Literal["judged", "always"] = "judged"
-    """Whether the light answer is judged, or taken as it is."""
-    light_k: int = Field(10, ge=1)
-    """k, pieces shown to the light answer."""
-    rough_n: int = Field(30, ge=1)
-    """N, candidates of the deep selection."""
-    batch: int = Field(15, ge=1)
-    """d, candidates a call."""
-    level2_tokens: int = Field(2000, ge=50)
-    """Tokens of raw turns that backtracking may show."""
-    level2_window: int = Field(1, ge=0)
-    """Turns shown on each side of a source turn; within the same session."""
-    whole_events: bool = False
-    """Backtrack to whole events, as HyMem and ES-Mem do."""
-    reflect: bool = True
-    max_rounds: int = Field(3, ge=1)
-    """T, rounds of retrieval and reflection."""
-    max_calls: int = Field(20, ge=1)
-    max_tokens: int = Field(20000, ge=100)
-    max_seconds: float = Field(120.0, gt=0)
-
-
-class ChatSettings(Group):
-    """How a chat model is talked to."""
-
-    structured_methods: list[Literal["json_schema", "function_calling", "json_object_schema", "json_prompt"]] = [
-        "json_schema", "function_calling", "json_object_schema", "json_prompt",
-    ]  # fmt: skip
-    """Ways to ask for JSON, tried in this order; the first that works is remembered."""
-    temperature: float = Field(0.0, ge=0, le=2)
-    timeout_seconds: float = Field(60.0, gt=0)
-    max_completion_tokens: int = Field(4096, ge=16)
-    retries: int = Field(4, ge=0)
-    """Further attempts after a rate limit, a time-out or a server error, with growing pauses."""
-    concurrency: int = Field(4, ge=1)
-    """Questions in flight at once."""
-
-
-class Settings(Group):
-    """Every number of both graphs."""
-
-    preset: PresetName = "engram"
-    segment: SegmentSettings = SegmentSettings()
-    extract: ExtractSettings = ExtractSettings()
-    ground: GroundSettings = GroundSettings()
-    update: UpdateSettings = UpdateSettings()
-    synthesis: SynthesisSettings = SynthesisSettings()
-    retrieve: RetrieveSettings = RetrieveSettings()
-    deep: DeepSettings = DeepSettings()
