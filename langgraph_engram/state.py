@@ -79,7 +79,9 @@ class RecallRequest(Frozen):
     budget: int | None = Field(default=None, ge=1)
     """Tokens of evidence in the result; absent for the preset's own."""
     now: Moment | None = None
-    """The moment that "last week" counts from; absent for the newest turn's time."""
+    """The moment that "last week" counts from; absent for `as_of`, or the newest turn's time."""
+    as_of: Moment | None = None
+    """The moment as of which memory is read; absent for now."""
     run_id: str = ""
 
     @property
@@ -170,6 +172,23 @@ class WriteState(TypedDict, total=False):
     """Set by `report_run`."""
 
 
+class BatchSelection(Frozen):
+    """What one batch of the deep selection named."""
+
+    place: int
+    """Where the batch begins among the candidates."""
+    evidence_ids: list[str]
+
+
+class SelectInput(TypedDict):
+    """What one batch of the deep selection is given."""
+
+    query: str
+    intent: Intent
+    batch: list[Evidence]
+    place: int
+
+
 class ReadInput(TypedDict):
     """What the read graph is called with."""
 
@@ -206,10 +225,12 @@ class ReadState(TypedDict, total=False):
     """Set by `judge_sufficiency`."""
     answer: str
     """Set by `judge_sufficiency` or `write_answer`."""
+    selections: Annotated[list[BatchSelection], operator.add]
+    """Added to by each `deep_select`, emptied by `gather_selection`."""
     selected_ids: list[str]
-    """Set by `deep_select`: evidence ids that matter."""
+    """Set by `gather_selection`: evidence ids that matter."""
     went_deep: bool
-    """Set by `deep_select`."""
+    """Set by `gather_selection`."""
     missing: list[str]
     """Set by `reflect`."""
     seen: int
