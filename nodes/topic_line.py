@@ -35,10 +35,14 @@ def provisional_lines(turns: Sequence[Turn], topic: str) -> list[TopicLine]:
         topic: What the conversation was about until now; empty for nothing yet.
 
     Returns:
-        One line a turn, without a cut. A turn without a word of its own keeps the topic before it.
+        One line a turn, without a cut. A turn without a word of its own, or that nobody spoke, keeps the topic before
+        it.
     """
     lines: list[TopicLine] = []
     for turn in turns:
+        if not turn.is_spoken:
+            lines.append(TopicLine(topic))
+            continue
         keywords = keywords_of(" ".join([turn.text, *turn.captions]))
         topic = topic_of(keywords, topic)
         lines.append(TopicLine(topic, tuple(keywords)))

@@ -36,7 +36,8 @@ TOOL_CALL_KEYS = ("tool_calls", "function_call")
 def to_messages(items: object) -> list[Message]:
     """Turn a list of messages, or one, into ours, in order.
 
-    A message that only calls tools says nothing and is left out. Speakers without a name are called by their role.
+    A message that only calls tools says nothing and is left out; what tools give back and what a system asks is kept,
+    under its role, and no record is drawn from it. Speakers without a name are called by their role.
 
     Args:
         items: LangChain messages, OpenAI dicts (`role`, `content`, also `name`, `timestamp`), or dicts with `speaker`
