@@ -6,6 +6,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from langgraph_engram.language.sentences import ends_asking
 from langgraph_engram.stores.scope_index import ScopeIndex
 
 MOST_CITED = 3
@@ -54,7 +55,7 @@ def _link(index: ScopeIndex) -> RecordLinks:
             dtype=np.intp,
         ),
         event=np.array([event_place.get(one.event_id, -1) for one in records], dtype=np.intp),
-        asks=np.array([one.content.rstrip().endswith("?") for one in records], dtype=np.bool_),
+        asks=np.array([ends_asking(one.content) for one in records], dtype=np.bool_),
         speaker=np.array([one.speaker for one in records], dtype=np.object_),
         uncited=tuple(place for turn_id, place in turn_place.items() if turn_id not in cited),
         covered_by=tuple(

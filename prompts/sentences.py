@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from langgraph_engram.language.sentences import question_at_end, split_sentences
+from langgraph_engram.language.sentences import ends_asking, question_at_end, split_sentences
 from langgraph_engram.language.small_talk import is_small_talk
 from langgraph_engram.language.times import resolve_times
 from langgraph_engram.language.tokens import content_stems
@@ -36,7 +36,7 @@ class Sentence:
     @property
     def asks(self) -> bool:
         """Say whether it is a question, and so states nothing."""
-        return not self.image and self.text.rstrip().endswith("?")
+        return not self.image and ends_asking(self.text)
 
     @property
     def resolved(self) -> str:
@@ -81,7 +81,7 @@ def _sentences_of(turn: Turn, earlier: Turn | None, people: Collection[str]) -> 
 
 def is_short_reply(sentence: str) -> bool:
     """Say whether a sentence is too short to stand without the question it answers."""
-    return not sentence.rstrip().endswith("?") and len(content_stems(sentence)) <= SHORT_REPLY_STEMS
+    return not ends_asking(sentence) and len(content_stems(sentence)) <= SHORT_REPLY_STEMS
 
 
 def render_sentences(

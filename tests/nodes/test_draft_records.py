@@ -199,6 +199,13 @@ def test_little_said_may_give_no_record(turn):
     assert not is_poor(Pack((said,), (), {"t0": "e0"}), [])
 
 
+def test_what_an_image_asks_is_no_question(turn):
+    """A poster that asks something is shown all the same: leaving it out leaves out what was told."""
+    shown = turn(0, "Look.", captions=[f"a poster: ready for {place}?" for place in PLACES])
+
+    assert is_poor(Pack((shown,), (), {"t0": "e0"}), [])
+
+
 def test_the_turns_just_before_are_read_beside_an_event_that_goes_on(store, keep, scope, turn, event):
     """Not the turns before the event's beginning: a reply needs the question that was asked last."""
     keep(turns=[turn(seq, f"Turn {seq}.") for seq in range(6)], events=[event(0, 0, 1, 2, 3, 4, 5)])
