@@ -5,6 +5,7 @@ reloads is exactly what was saved.
 """
 
 import operator
+import re
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
@@ -34,13 +35,32 @@ def in_utc(moment: datetime) -> datetime:
 
 Moment = Annotated[datetime, AfterValidator(in_utc)]
 """A moment as callers send it, in UTC from the door on."""
+MOST_NAME_CHARACTERS = 100
+"""Characters of a speaker's name that are kept; what is longer is no name."""
+UNSEEN = re.compile(r"[\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
+"""Marks that turn or hide letters. Those that join them belong to names of some scripts, and stay."""
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+def plain_name(name: str) -> str:
+    """Give a speaker's name on one line: it stands before what was said, and must not look like another line.
+
+    Control characters and white space become single blanks, marks that nobody sees are left out, and a name of more
+    than `MOST_NAME_CHARACTERS` is cut.
+    """
+    words = CONTROL.sub(" ", UNSEEN.sub("", name)).split()
+    return " ".join(words)[:MOST_NAME_CHARACTERS].rstrip()
+
+
+SpeakerName = Annotated[str, AfterValidator(plain_name)]
+"""A speaker's name as callers send it, on one line from the door on."""
 
 
 class Message(Frozen):
     """One utterance as it came in, already in our words."""
 
     role: Role = "user"
-    speaker: str = ""
+    speaker: SpeakerName = ""
     text: str
     captions: list[str] = []
     said_at: Moment | None = None
