@@ -1,7 +1,6 @@
 """Hold every number, each with its symbol, source, default and bounds.
 
-Papers: DimMem (arXiv 2605.15759), ES-Mem
-(2601.07582), StructMem (2604.21748), HyMem (2602.13933). `engram`, the default, takes the best of each.
+Papers: DimMem (arXiv 2605.15759), ES-Mem (2601.07582), StructMem (2604.21748), HyMem (2602.13933).
 """
 
 from typing import Literal
@@ -60,6 +59,8 @@ class SegmentSettings(Group):
     """Read-only turns given with each event under `engram`."""
     max_turns: int = Field(40, ge=2)
     """An event this long is closed whatever its topic."""
+    name_keywords: int = Field(4, ge=1)
+    """Keywords that name an event of which no model has noted what it is about."""
     describe: Literal["from_topics", "question", "none"] = "from_topics"
     """Where boundary texts come from: the topic answer, a question of their own (ES-Mem), or nowhere."""
 
@@ -87,8 +88,7 @@ class ExtractSettings(Group):
     max_records_per_call: int = Field(400, ge=1)
     """Records taken from one answer; a model that repeats itself stops here."""
     compress_rate: float | None = Field(None, gt=0, le=1)
-    """Share of words that a model reads of each sentence; None for all. What is stored is never compressed (DimMem's
-    optional step: .8; StructMem: .6 to .8)."""
+    """Share of words that a model reads of each sentence; None for all (DimMem: .8; StructMem: .6 to .8)."""
     compress_model: str = LLMLINGUA_2
     """What chooses the words: an LLMLingua-2 model on the hub, or its folder."""
 

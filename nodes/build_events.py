@@ -7,6 +7,8 @@ from langgraph_engram.nodes.topic_line import TopicLine
 from langgraph_engram.schema import Event, EventKind, Turn, make_id
 
 MOST_KEYWORDS = 12
+MOST_TOPICS = 4
+"""Topics of one event: the first, and the newest."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +47,15 @@ class EventBuilder:
 
 
 def _summary(topics: Sequence[str], keywords: Sequence[str], lines: Sequence[TopicLine]) -> dict[str, list[str] | str]:
-    further = [line.topic for line in lines if line.topic]
+    further = [line.topic for line in lines if line.topic and line.noted]
     return sum_up([*topics, *further], [*keywords, *(word for line in lines for word in line.keywords)])
 
 
 def sum_up(topics: Sequence[str], keywords: Sequence[str]) -> dict[str, list[str] | str]:
     """Sum up an event as its topics and keywords, without a call (ES-Mem section 3.2)."""
     all_topics, all_keywords = _distinct(topics), _distinct(keywords)[:MOST_KEYWORDS]
+    if len(all_topics) > MOST_TOPICS:
+        all_topics = [all_topics[0], *all_topics[1 - MOST_TOPICS :]]
     told = "; ".join(all_topics)
     further = [word for word in all_keywords if word.casefold() not in told.casefold()]
     summary = told + (f" ({', '.join(further)})" if further else "")

@@ -13,6 +13,8 @@ class TopicLine:
 
     topic: str = ""
     keywords: tuple[str, ...] = ()
+    noted: bool = True
+    """Whether a model noted it; what is read from the turn's own words names no event."""
     transition: str = ""
     p_label: float = 0.0
     """The probability of a boundary before this turn that its own label gives."""
@@ -41,11 +43,11 @@ def provisional_lines(turns: Sequence[Turn], topic: str) -> list[TopicLine]:
     lines: list[TopicLine] = []
     for turn in turns:
         if not turn.is_spoken:
-            lines.append(TopicLine(topic))
+            lines.append(TopicLine(topic, noted=False))
             continue
         keywords = keywords_of(" ".join([turn.text, *turn.captions]))
         topic = topic_of(keywords, topic)
-        lines.append(TopicLine(topic, tuple(keywords)))
+        lines.append(TopicLine(topic, tuple(keywords), noted=False))
     return lines
 
 
