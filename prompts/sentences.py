@@ -13,7 +13,7 @@ from langgraph_engram.language.sentences import ends_asking, question_at_end, sp
 from langgraph_engram.language.small_talk import is_small_talk
 from langgraph_engram.language.times import resolve_times
 from langgraph_engram.language.tokens import content_stems
-from langgraph_engram.prompts.quoting import inside, name_day, plain, quote_turn
+from langgraph_engram.prompts.quoting import day_headings, inside, plain, quote_turn
 from langgraph_engram.schema import Turn
 
 SHORT_REPLY_STEMS = 5
@@ -112,10 +112,9 @@ def _lines(
 ) -> Iterator[str]:
     sentences = number_sentences(turns, context)
     worded = list(zip(sentences, shown or [one.resolved for one in sentences], strict=True))
-    day, event = None, 0
-    for place, turn in enumerate(turns):
-        if day != (day := name_day(turn.said_at)):
-            yield f"-- {day}"
+    event = 0
+    for place, (heading, turn) in enumerate(zip(day_headings(one.said_at for one in turns), turns, strict=True)):
+        yield from heading
         if place in event_starts:
             event += 1
             yield f"== event {event}"
