@@ -121,7 +121,9 @@ def new_turns(request: RememberRequest, session_id: str, index: ScopeIndex, begu
     The call's turns are aligned with the stored end of the session by their longest overlap, and what follows is new:
     a whole history or only its newest message may be sent. A turn with an `external_id` is known by it wherever it is.
     Messages from further back are known where each was said at a moment that only one stored turn has. The same word
-    alone is known only where it is the very end of the session, because a call may be sent again.
+    alone is known only where it is the very end of the session, because a call may be sent again. What a system asks
+    stands outside of this order, since agents put it before whatever part of a history they send: it is new where the
+    session does not hold it yet.
 
     Args:
         request: What is sent.
@@ -133,11 +135,25 @@ def new_turns(request: RememberRequest, session_id: str, index: ScopeIndex, begu
     if is_part_of(stored, request.messages):
         return []
     seen = [turn for turn in stored if turn.seq <= begun[-1].seq] if begun else stored
-    following = request.messages[overlap(seen, request.messages, _same) :]
+    following = _following(seen, request.messages)
     fresh = [one for one in _named_once(following) if not _is_known(one, request.scope, session_id, index)]
     start = stored[-1].seq + 1 if stored else 0
     clock = datetime.now(UTC)
     return [_turn(one, request.scope, session_id, start + place, clock) for place, one in enumerate(fresh)]
+
+
+def _following(stored: Sequence[Turn], sent: Sequence[Message]) -> list[Message]:
+    """Give what follows the stored end of a session, and what a system asks that it did not ask before."""
+    said = [message for message in sent if message.role != "system"]
+    known = overlap([turn for turn in stored if turn.role != "system"], said, _same)
+    place = 0
+    following: list[Message] = []
+    for message in sent:
+        asks = message.role == "system"
+        if not any(_same(turn, message) for turn in stored) if asks else place >= known:
+            following.append(message)
+        place += not asks
+    return following
 
 
 def overlap(stored: Sequence[Kept], sent: Sequence[Sent], same: Callable[[Kept, Sent], bool]) -> int:

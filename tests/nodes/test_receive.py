@@ -102,6 +102,23 @@ def test_a_word_said_again_is_known_only_at_the_very_end(store, scope, to_rememb
     assert [turn.text for turn in store.index(scope).session_turns("s1")] == ["ok", "fine", "ok", "fine", "ok", "ok"]
 
 
+def test_what_a_system_asks_stands_outside_of_the_order(store, scope, to_remember):
+    """Agents put it before the part of the history they send, with another date each day: the rest is known."""
+    order, other = (Message(role="system", text=f"You are polite. Today is {day}.") for day in ("Monday", "Tuesday"))
+    said = [Message(text=text) for text in ("Hi!", "I moved to Oslo.", "I ski.", "I swim.")]
+    receive = Receive(store)
+    receive({"request": to_remember(order, *said[:2])})
+
+    counts = [
+        (len(update["turns"]), update["known_turns"])
+        for update in (receive({"request": to_remember(*sent)}) for sent in ([order, *said[1:3]], [other, *said[1:]]))
+    ]
+
+    assert counts == [(1, 2), (2, 2)]
+    texts = [turn.text for turn in store.index(scope).session_turns("s1") if turn.role == "user"]
+    assert texts == [one.text for one in said]
+
+
 def test_an_earlier_part_sent_again_is_known_by_its_moments(store, scope, to_remember):
     """What stands further back in the session is known where each message has a moment of its own."""
     said = [Message(text=text, said_at=NOON + timedelta(minutes=place)) for place, text in enumerate("abcab")]
