@@ -21,7 +21,7 @@ VAGUE_WORDS = (
         (
             "able about above actually again against ago ahead alive almost alone along already also although always "
             "among another anybody anyone anyway apart around asked asking away barely became because become before "
-            "began begin behind being below beside besides better between beyond both bring brought call called came "
+            "began begin behind being below beside besides better between beyond both bring brought came "
             "cannot certainly come comes coming completely could couldn couple course days decided didn different does "
             "doesn down during each early easy either else empty end ended enough especially even evening eventually "
             "everybody everyone everywhere exactly except excited expensive far fast feel feeling feels fell felt few "
