@@ -53,7 +53,7 @@ def build_read_graph(
     graph.add_node("conclude", conclude)
     graph.add_edge(START, "parse_intent")
     graph.add_edge("parse_intent", "light_retrieve")
-    graph.add_conditional_edges("light_retrieve", routing.after_light)
+    graph.add_conditional_edges("light_retrieve", routing.after_light, ways_after_light(settings.deep))
     graph.add_conditional_edges("judge_sufficiency", routing.after_judge, ["deep_select", "reflect", "conclude"])
     graph.add_edge("deep_select", "gather_selection")
     graph.add_edge("gather_selection", "backtrack")
@@ -70,23 +70,41 @@ class Routing:
 
     settings: DeepSettings
 
-    def after_light(self, state: ReadState) -> Literal["judge_sufficiency", "backtrack", "write_answer"]:
+    def after_light(
+        self, state: ReadState
+    ) -> Literal["judge_sufficiency", "backtrack", "write_answer", "conclude"] | list[Send]:
         """Judge, unless the preset answers from what light retrieval found, or from the turns under it (ES-Mem)."""
         if self.settings.sufficiency == "judged" or state["request"].mode == "search":
             return "judge_sufficiency"
+        if self.settings.sufficiency == "never":
+            return self.deeper(state)
         return "backtrack" if self.settings.whole_events else "write_answer"
 
     def after_judge(self, state: ReadState) -> Literal["reflect", "conclude"] | list[Send]:
-        """End a search; go deep, batches side by side, when light memory does not suffice and there is something."""
+        """End a search; go deep when light memory does not suffice."""
         if state["request"].mode == "search":
             return "conclude"
         if state["sufficient"]:
             return "reflect" if self.settings.reflect else "conclude"
+        return self.deeper(state)
+
+    def deeper(self, state: ReadState) -> Literal["conclude"] | list[Send]:
+        """Select from what was found, batches side by side; end when nothing was."""
         return [Send("deep_select", batch) for batch in batches(state, self.settings)] or "conclude"
 
     def after_answer(self, state: ReadState) -> Literal["reflect", "conclude"]:
         """Reflect where the preset does."""
         return "reflect" if self.settings.reflect and state["pool"] else "conclude"
+
+
+def ways_after_light(settings: DeepSettings) -> list[str]:
+    """Give the steps that may follow light retrieval under a preset, so that its drawing is true."""
+    match settings.sufficiency:
+        case "judged":
+            return ["judge_sufficiency"]
+        case "never":
+            return ["judge_sufficiency", "deep_select", "conclude"]
+    return ["judge_sufficiency", "backtrack" if settings.whole_events else "write_answer"]
 
 
 def after_reflect(state: ReadState) -> Literal["parse_intent", "conclude"]:

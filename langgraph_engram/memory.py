@@ -102,6 +102,11 @@ class Memory(Reading, Revising):
     ) -> Receipt:
         """Remember messages. What is known already is not stored again.
 
+        A whole history of the session may be sent, or only its newest messages: they are laid over the stored end of
+        the session as far as both agree, and what follows is new. So a word that was said before is another turn
+        ("ok" after "ok", "fine"), unless it is the last thing stored: then the call counts as sent again. Messages with
+        an `external_id`, or a moment of their own, are known wherever they stand, and so is what a system asks.
+
         Args:
             messages: LangChain messages, role and content mappings, or speaker and text mappings; oldest first.
             session_id: The conversation they belong to; without one, each call is a conversation of its own.

@@ -5,7 +5,7 @@ and every system message says that what stands between them is data.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
@@ -22,6 +22,15 @@ def name_day(moment: datetime | None) -> str:
     return f"{moment:%a} {moment.day} {moment:%B %Y}" if moment else "undated"
 
 
+def day_headings(moments: Iterable[datetime | None]) -> Iterator[list[str]]:
+    """Give for each moment the line that names its day, where another day stood before; else no line."""
+    day = None
+    for moment in moments:
+        heading = f"-- {name_day(moment)}"
+        yield [heading] if heading != day else []
+        day = heading
+
+
 def quote_turn(turn: Turn) -> str:
     """Quote one turn on one line: speaker, text with relative times resolved, captions of images."""
     captions = "".join(f" (shares an image: {caption})" for caption in turn.captions)
@@ -30,13 +39,9 @@ def quote_turn(turn: Turn) -> str:
 
 def number_turns(turns: Sequence[Turn], first: int = 1) -> str:
     """Quote turns as numbered lines, under a line for each day."""
-    lines: list[str] = []
-    day = None
-    for number, turn in enumerate(turns, start=first):
-        if day != (day := name_day(turn.said_at)) or not lines:
-            lines.append(f"-- {day}")
-        lines.append(f"[{number}] {quote_turn(turn)}")
-    return "\n".join(lines)
+    headings = day_headings(turn.said_at for turn in turns)
+    said = (f"[{number}] {quote_turn(turn)}" for number, turn in enumerate(turns, start=first))
+    return "\n".join(line for heading, one in zip(headings, said, strict=True) for line in (*heading, one))
 
 
 def number_evidence(evidence: Sequence[Evidence]) -> str:
@@ -46,13 +51,9 @@ def number_evidence(evidence: Sequence[Evidence]) -> str:
 
 def list_records(records: Sequence[Record]) -> str:
     """Quote records in order, one a line, under a line for each day of mention."""
-    lines: list[str] = []
-    day = None
-    for record in records:
-        if day != (day := name_day(record.mentioned_at)):
-            lines.append(f"-- {day}")
-        lines.append(plain(record.content))
-    return "\n".join(lines)
+    headings = day_headings(record.mentioned_at for record in records)
+    told = zip(headings, records, strict=True)
+    return "\n".join(line for heading, record in told for line in (*heading, plain(record.content)))
 
 
 def number_records(records: Sequence[Record]) -> str:

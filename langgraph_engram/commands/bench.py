@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 BENCH = typer.Typer(help="Measure a memory on a data set, in a temporary store.", add_completion=False)
 IN_MEMORY = "memory:"
 Strategy = Literal["event", "window", "buffer", "session"]
+Without = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--without",
+        help="Take a part out of the preset: dimension, content-only, causal, boundary, segmentation, summary, raw, "
+        "light, deep, reflect or synthesis. May be given several times.",
+        show_default=False,
+    ),
+]
 DataSet = Annotated[Path, typer.Argument(metavar="FILE", help="The data set's file.", show_default=False)]
 
 
@@ -28,10 +37,12 @@ class OpensMemory:
 
     model: str | None
     preset: str | None
+    without: tuple[str, ...] = ()
+    """Parts that are taken out of the preset."""
 
     def __call__(self, folder: str) -> "AbstractContextManager[MemoryDoor]":
         """Open a memory that closes with its context."""
-        return open_memory(folder, self.model, self.preset)
+        return open_memory(folder, self.model, self.preset, self.without)
 
 
 @dataclass(frozen=True)
@@ -59,13 +70,16 @@ def locomo(
         int | None, typer.Option("--limit", min=1, help="Ask the first N questions only.", show_default=False)
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="A folder for questions.jsonl.", show_default=False)] = None,
+    without: Without = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure evidence, answers, cost and speed on LoCoMo."""
     from langgraph_engram.benchmarks.locomo import run_locomo
 
     with progress_bar("reading") as bar:
-        figures = run_locomo(file, OpensMemory(model, preset), limit=limit, out=out, progress=bar)
+        opens = OpensMemory(model, preset, tuple(without or ()))
+        figures = run_locomo(file, opens, limit=limit, out=out, progress=bar)
+    figures = {**figures, "without": without} if without else figures
     if as_json:
         print_json(figures)
     else:

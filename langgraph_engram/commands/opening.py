@@ -1,5 +1,6 @@
 """Open the memory that a command works on. The facade is imported when it is needed: `engram --help` takes no time."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,11 +11,26 @@ if TYPE_CHECKING:
     from langgraph_engram.model import Model
 
 
-def open_memory(store: str | None, model: "str | Model | None", preset: str | None) -> "Memory":
-    """Open a memory as `Memory` does: what is absent comes from `ENGRAM_*`, else from defaults."""
+def open_memory(
+    store: str | None, model: "str | Model | None", preset: str | None, leave_out: Sequence[str] = ()
+) -> "Memory":
+    """Open a memory as `Memory` does: what is absent comes from `ENGRAM_*`, else from defaults.
+
+    Args:
+        store: A folder, a URL or "memory:".
+        model: Who answers questions.
+        preset: A preset's name.
+        leave_out: Parts of the preset to take out, by the names of `ablations`.
+
+    Raises:
+        InvalidInput: A name that means nothing.
+    """
+    from langgraph_engram.ablations import without
+    from langgraph_engram.configuration import choose
     from langgraph_engram.memory import Memory
 
-    return Memory(store, model, preset)
+    settings = without(choose(store, model, preset, None).settings, leave_out) if leave_out else None
+    return Memory(store, model, preset, settings=settings)
 
 
 def open_existing(store: str | None, model: str | None, preset: str | None) -> "Memory":
