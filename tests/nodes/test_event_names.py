@@ -56,7 +56,7 @@ def test_what_is_noted_takes_the_place_of_words(store, scope, to_remember, turn)
     for seq in range(1, 9):
         (event,) = cut(store, to_remember(), [turn(seq, WALKS[seq])])["events"]
         note = EventNote(event=1, topic=f"Ana's walk {seq}")
-        (named,) = named_events([event], {event.event_id: note}, store.index(scope))
+        (named,) = named_events([event], {event.event_id: note}, store.index(scope), SegmentSettings())
         store.commit(scope, Changes(events=[named]))
         topics.append(named.topics)
 

@@ -98,7 +98,7 @@ def test_words_that_name_one_runs_part_do_not_join_what_was_noted():
     held = event(0, "t0", topics=["bees"], keywords=["hive"])
     mine = event(0, "t1", topics=["jar, honey"], keywords=["jar", "honey", "shelf"])
 
-    (joined,) = rebase_events("scope", index_of([turn(0), turn(1)], [held]), "s", [mine])
+    (joined,) = rebase_events(BUILDER, index_of([turn(0), turn(1)], [held]), "s", [mine])
 
     assert (joined.topics, joined.keywords) == (["bees"], ["hive", "jar", "honey", "shelf"])
 
