@@ -284,7 +284,16 @@ def test_recall_as_of_a_day(engram, tmp_path):
     engram("remember", str(file), "--user", "ana")
 
     def turns_as_of(day):
-        code, out, _ = engram("recall", "Who planted trees, keeps bees or lives in Oslo?", "--search", "--user", "ana", "--as-of", day, "--json")
+        code, out, _ = engram(
+            "recall",
+            "Who planted trees, keeps bees or lives in Oslo?",
+            "--search",
+            "--user",
+            "ana",
+            "--as-of",
+            day,
+            "--json",
+        )
         assert code == 0
         return {turn["text"] for piece in json.loads(out)["evidence"] for turn in piece["turns"]}
 

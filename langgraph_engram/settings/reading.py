@@ -81,6 +81,8 @@ class DeepSettings(Group):
     """Whether the light answer is judged, taken as it is, or not asked for."""
     light_k: int = Field(10, ge=1)
     """k, pieces shown to the light answer."""
+    whole_turns: bool = True
+    """Whether an answer is written from whole turns in the order of time, or from the pieces as they were found."""
     rough_n: int = Field(30, ge=1)
     """N, candidates of the deep selection."""
     batch: int = Field(15, ge=1)
