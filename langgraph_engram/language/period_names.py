@@ -47,7 +47,7 @@ def name_interval(interval: Interval, granularity: Granularity) -> str:
 
 
 def name_before(interval: Interval, granularity: Granularity, clock: datetime) -> str:
-    """Name a past week, weekend or day of the last week as a listener retells it: "the week before", "the Friday before".
+    """Name a past week, weekend or day of the last week as a listener retells it: "the week before".
 
     Retold later, "last Friday" is the Friday before: whoever reads it needs no calendar to see how long ago it was.
 
