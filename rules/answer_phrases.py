@@ -38,8 +38,8 @@ OPENING = re.compile(
 PRONOUN = re.compile(rf"{SUBJECT}\b(?!['’])", re.IGNORECASE)
 LINKS = frozenset(
     (
-        "me us them it you up off out away of by with about to from in on at for as like and or that which who is are "
-        "was were be been so s re m"
+        "i we he she they there me us them it you when where while up off out away of by with about to from in on at "
+        "for as like and or that which who is are was were be been so s re m"
     ).split()
 )
 """Words that no answer begins with."""
@@ -56,6 +56,7 @@ WEAK = frozenset(
         "especially usually often lot lots bit way ago kind sort really actually always never ever still even much "
         "many more most such own use used time thing things stuff last next week month year today yesterday tomorrow "
         "recently lately just now then again already soon finally definitely totally super pretty quite check look "
+        "go get make take have do come be like love great good nice awesome amazing cool fun happy hope want know think "
         "here pic photo image thanks thank yeah wow hey something anything everything one ones other another else able"
     )
 )
@@ -146,19 +147,26 @@ def _unasked(clause: str, asked: Set[str]) -> str:
     if not known:
         return _complement(clause)
     after = clause[known[-1].end() :]
-    if _says(after, asked):
+    if says_new(after, asked):
         return _without_links(after)
-    gaps = [clause[one.end() : following.start()] for one, following in pairwise(known)]
+    gaps = [clause[one.end() : _through(clause, following)] for one, following in pairwise(known)]
     between = max(gaps, key=lambda gap: len(content_stems(gap)), default="")
-    if _says(between, asked):
+    if says_new(between, asked):
         return _without_links(between)
-    before = clause[: known[0].start()]
+    before = clause[: _through(clause, known[0])]
     ends_open = bool(before.split()) and _plain(before.split()[-1]) in STOP_WORDS
-    return _predicate(before if _says(before, asked) and not ends_open else clause)
+    return _predicate(before if says_new(before, asked) and not ends_open else clause)
 
 
-def _says(text: str, asked: Set[str]) -> bool:
-    """Say whether a text holds a word that was not asked and means something by itself."""
+def _through(clause: str, word: re.Match[str]) -> int:
+    """Give where a phrase before an asked word ends: after the word, where the phrase only describes it."""
+    before = clause[: word.start()].split()
+    joined = bool(before) and before[-1][-1].isalnum() and _plain(before[-1]) not in STOP_WORDS
+    return word.end() if joined else word.start()
+
+
+def says_new(text: str, asked: Set[str]) -> bool:
+    """Say whether a text holds a word that was not asked and answers something by itself."""
     return bool(set(content_stems(text)) - asked - WEAK)
 
 

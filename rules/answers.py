@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from langgraph_engram.language.answer_types import AUXILIARY, AnswerType
 from langgraph_engram.language.times import find_times
 from langgraph_engram.language.tokens import content_stems
-from langgraph_engram.rules.answer_phrases import phrase
+from langgraph_engram.rules.answer_phrases import phrase, says_new
 from langgraph_engram.rules.choose_sentence import Ranked
 from langgraph_engram.rules.read_types import read_type
 from langgraph_engram.rules.retell import retold
@@ -79,9 +79,16 @@ def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
     near = [one for one in ordered if one.score >= CLOSE * ordered[0].score] or ordered[:1]
     typed = [Told(text, one.said) for one in near if (text := _typed(wanted, one))]
     if SEVERAL.search(wanted.query) is None:
-        return typed[:1] or [Told(_open(wanted, near[0]), near[0].said)]
-    joined = [Told(_open(wanted, one), one.said) for one in near if one.own or one is near[0]]
+        return typed[:1] or [_first_new(wanted, near)]
+    joined = [Told(_open(wanted, one), one.said) for one in near if (one.own or one is near[0])]
+    joined = [one for one in joined if says_new(one.text, wanted.asked)] or joined[:1]
     return distinct(typed or joined)[:MOST]
+
+
+def _first_new(wanted: Wanted, near: Sequence[Ranked]) -> Told:
+    """Give the best phrase that says something new, else the best one."""
+    told = [Told(_open(wanted, one), one.said) for one in near]
+    return next((one for one in told if says_new(one.text, wanted.asked)), told[0])
 
 
 def newest_first(ranked: Sequence[Ranked]) -> list[Ranked]:

@@ -8,7 +8,7 @@ from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.rules.answers import Wanted, answers_of
 from langgraph_engram.rules.choose_sentence import rank
 from langgraph_engram.rules.coverage import coverage, is_about, needed_stems
-from langgraph_engram.rules.utterances import Utterance, gather
+from langgraph_engram.rules.utterances import gather
 from langgraph_engram.schema import Evidence, Intent
 
 
@@ -47,15 +47,6 @@ def read(query: str, intent: Intent, evidence: Sequence[Evidence]) -> Reading:
     return Reading(
         answer=", ".join(f"{one.text} [{one.said.place + 1}]" for one in told),
         cited=tuple(place + 1 for place in places),
-        coverage=covered(needed, [one.said for one in told], evidence),
+        coverage=coverage(needed, [evidence[place] for place in places]),
         about=is_about(evidence[places[0]], intent),
     )
-
-
-def covered(needed: set[str], chosen: Sequence[Utterance], evidence: Sequence[Evidence]) -> float:
-    """Give the share of needed stems that the pieces of chosen sentences mention, with the turns they stand in."""
-    if not needed:
-        return 1.0
-    context = " ".join(f"{one.answers} {one.before} {one.around}" for one in chosen)
-    said = set(content_stems(context))
-    return max(coverage(needed, [evidence[one.place] for one in chosen]), len(needed & said) / len(needed))
