@@ -51,13 +51,15 @@ NO_ATTRIBUTE = STOP_WORDS | frozenset(
     ).split()
 )
 """Words before a noun that do not tell which one it is."""
+NO_ATTRIBUTE_ENDS = re.compile(r"(?:ed|ly)$")
 WEAK = frozenset(
     content_stems(
         "especially usually often lot lots bit way ago kind sort really actually always never ever still even much "
         "many more most such own use used time thing things stuff last next week month year today yesterday tomorrow "
         "recently lately just now then again already soon finally definitely totally super pretty quite check look "
-        "go get make take have do come be like love great good nice awesome amazing cool fun happy hope want know think "
-        "here pic photo image thanks thank yeah wow hey something anything everything one ones other another else able"
+        "go get make take have do come be like love great good nice awesome amazing cool fun happy hope want know "
+        "think here pic photo image thanks thank yeah wow hey something anything everything one ones other another "
+        "else able"
     )
 )
 """Stems that answer nothing by themselves."""
@@ -101,7 +103,7 @@ def described(clause: str, asked: Set[str], noun: str) -> str:
         if wanted.isdisjoint(content_stems(token.group())):
             continue
         first = place
-        while first and _describes(clause, tokens[first - 1], tokens[first]):
+        while first and _describes(clause, tokens[first - 1], tokens[first], asked):
             first -= 1
         told = clause[tokens[first].start() : token.end()]
         if set(content_stems(told)) - asked:
@@ -128,11 +130,15 @@ def _worth(part: str, asked: Set[str]) -> tuple[bool, int, int]:
     return bool(new), len(stems & asked), min(len(new), 3)
 
 
-def _describes(clause: str, one: re.Match[str], following: re.Match[str]) -> bool:
-    """Say whether a word stands right before another and may describe it."""
+def _describes(clause: str, one: re.Match[str], following: re.Match[str], asked: Set[str]) -> bool:
+    """Say whether a word stands right before another and may describe it: no verb, adverb or word that was asked."""
     word = one.group().casefold()
-    between = clause[one.end() : following.start()]
-    return between.strip(" +&/") == "" and word not in NO_ATTRIBUTE and not word.endswith("ed")
+    joined = not clause[one.end() : following.start()].strip(" +&/")
+    return joined and not NO_ATTRIBUTE_ENDS.search(word) and word not in NO_ATTRIBUTE and _is_new(word, asked)
+
+
+def _is_new(word: str, asked: Set[str]) -> bool:
+    return asked.isdisjoint(content_stems(word))
 
 
 def _predicate(clause: str) -> str:

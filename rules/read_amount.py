@@ -42,7 +42,8 @@ def read_number(query: str, text: str) -> str:
     stems = set(content_stems(counted.group(1))) if counted else set()
     found = list(NUMBER.finditer(text))
     for match in found:
-        if stems & set(content_stems(text[match.end() :][:CLOSE])):
+        following = NUMBER.split(text[match.end() : match.end() + CLOSE], maxsplit=1)[0]
+        if stems & set(content_stems(following)):
             return match.group()
     # "one" alone is a pronoun more often than a number.
     others = [match.group() for match in found if match.group().casefold() != "one"]

@@ -18,7 +18,8 @@ KIN = (
 RELATIVE = re.compile(rf"\b(?:(?:my|our|an?|the|his|her|their)\s+)?(?:\w+\s+)?{KIN}\b", re.IGNORECASE)
 LEADS = r"\b(?:in|at|to|from|near|around|outside|inside|into|through)\s+"
 PROPER_PLACE = re.compile(
-    r"\b(?:in|at|to|from|near|around|of|,)\s+(?:the\s+)?((?:[A-Z][\w'’.-]*)(?:,?\s+[A-Z][\w'’.-]*)*)"
+    r"\b(?:in|at|to|from|near|around|of|visit(?:ed|ing)?|tour(?:ed|ing)?|explor(?:e|ed|ing)|reach(?:ed)?|left|,)\s+"
+    r"(?:the\s+)?((?:[A-Z][\w'’.-]*)(?:,?\s+[A-Z][\w'’.-]*)*)"
 )
 COMMON_PLACE = re.compile(
     rf"{LEADS}((?:(?:the|an?|my|our|this)\s+)?(?:[\w'’&-]+\s*){{1,4}}?)"

@@ -9,6 +9,7 @@ from collections.abc import Set
 from datetime import datetime
 
 from langgraph_engram.language.period_names import name_before, name_interval, name_span
+from langgraph_engram.language.tense import tense_at
 from langgraph_engram.language.times import TimeMention, find_times
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.rules.retell import retold
@@ -17,6 +18,9 @@ from langgraph_engram.rules.utterances import Utterance
 SEEN_FROM = re.compile(r"\bweek(?:end)?s?\b|\b(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\b", re.IGNORECASE)
 AGO = re.compile(r"(?P<amount>.+)\s+(?:ago|back)$", re.IGNORECASE)
 """What is too vague for the calendar: "a few years ago"."""
+
+THIS_DAY = re.compile(r"\b(?:just|now|today|currently|tonight|this morning)\b", re.IGNORECASE)
+"""What happens as it is told."""
 
 
 def read_time(one: Utterance, stems: Set[str]) -> str:
@@ -40,7 +44,7 @@ def read_time(one: Utterance, stems: Set[str]) -> str:
         )
         mention = next(beside, None)
         return name_mention(mention, one.said_at) if mention else name_span(*event)
-    return name_day(one.said_at) if one.said_at else ""
+    return told_day(one.text, one.said_at) if one.said_at else ""
 
 
 def name_mention(mention: TimeMention, clock: datetime | None) -> str:
@@ -56,6 +60,14 @@ def name_mention(mention: TimeMention, clock: datetime | None) -> str:
         return calendar
     told = f"{seen[:1].upper()}{seen[1:]} {name_day(clock)}"
     return f"{told} ({calendar})" if mention.granularity == "day" else told
+
+
+def told_day(text: str, clock: datetime) -> str:
+    """Tell what the day of telling says of a time that is not told: the day itself, or its limit."""
+    end = len(text.rstrip(" .!…"))
+    tense = None if THIS_DAY.search(text) else tense_at(text, end, end)
+    limit = {"behind": "By ", "ahead": "After "}.get(tense or "", "")
+    return f"{limit}{name_day(clock)}"
 
 
 def name_day(moment: datetime) -> str:
