@@ -43,6 +43,7 @@ LINKS = frozenset(
     ).split()
 )
 """Words that no answer begins with."""
+ARTICLES = frozenset("a an the my our his her their this that these those some".split())
 NO_ATTRIBUTE = STOP_WORDS | frozenset(
     (
         "like love enjoy got get getting have having made make making did went go going saw see took take new own "
@@ -116,9 +117,7 @@ def shortened(text: str) -> str:
     cut = CUTS.sub("", text)
     text = cut if content_stems(cut) else text
     words = text.split()
-    if len(words) <= LONGEST or text.count(",") > 1:
-        return text
-    kept = words[:LONGEST]
+    kept = words if text.count(",") > 1 else words[:LONGEST]
     while len(kept) > 1 and _plain(kept[-1]) in STOP_WORDS:
         kept = kept[:-1]
     return " ".join(kept)
@@ -155,20 +154,26 @@ def _unasked(clause: str, asked: Set[str]) -> str:
     after = clause[known[-1].end() :]
     if says_new(after, asked):
         return _without_links(after)
-    gaps = [clause[one.end() : _through(clause, following)] for one, following in pairwise(known)]
+    gaps = [clause[one.end() : _through(clause, following, asked)] for one, following in pairwise(known)]
     between = max(gaps, key=lambda gap: len(content_stems(gap)), default="")
     if says_new(between, asked):
         return _without_links(between)
-    before = clause[: _through(clause, known[0])]
+    before = clause[: _through(clause, known[0], asked)]
     ends_open = bool(before.split()) and _plain(before.split()[-1]) in STOP_WORDS
     return _predicate(before if says_new(before, asked) and not ends_open else clause)
 
 
-def _through(clause: str, word: re.Match[str]) -> int:
-    """Give where a phrase before an asked word ends: after the word, where the phrase only describes it."""
+def _through(clause: str, word: re.Match[str], asked: Set[str]) -> int:
+    """Give where a phrase before an asked word ends: after it and those that follow on, where it leads up to them."""
     before = clause[: word.start()].split()
-    joined = bool(before) and before[-1][-1].isalnum() and _plain(before[-1]) not in STOP_WORDS
-    return word.end() if joined else word.start()
+    end = word.start()
+    if not before or not before[-1][-1].isalnum() or _plain(before[-1]) in STOP_WORDS - ARTICLES:
+        return end
+    for token in TOKEN.finditer(clause, word.start()):
+        if clause[end : token.start()].strip() or _is_new(token.group(), asked):
+            break
+        end = token.end()
+    return end
 
 
 def says_new(text: str, asked: Set[str]) -> bool:

@@ -17,7 +17,7 @@ from langgraph_engram.rules.retell import retold, without_lead_in
         ("What kind of music does Ana play?", "I mostly play baroque music.", "music", False, "baroque music"),
         ("What did Ana do on Sunday?", "I finally repaired the old fence.", "", True, "repaired the old fence."),
         ("What does the ring stand for?", "It means hope and patience.", "", False, "hope and patience."),
-        ("What did Ana see at the pond?", "Two herons were at the pond.", "", False, "Two herons were at the pond."),
+        ("What did Ana see at the pond?", "Two herons were at the pond.", "", False, "Two herons were at the pond"),
         ("What did Ana cook?", "Well, I cooked lentil soup because it was cold.", "", False, "lentil soup"),
     ],
 )
