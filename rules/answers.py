@@ -34,6 +34,8 @@ PAST_STATE = re.compile(
     r"\b(?:used to|previously|formerly|originally|earlier|before|no longer|change[sd]?)\b", re.IGNORECASE
 )
 """Queries that ask for what was so before."""
+PLANNED = re.compile(r"^\W*(?:when|what\s+\w+)\s+(?:is|are|will)\b|\bnow\b", re.IGNORECASE)
+"""Queries for the time of what is still to come."""
 NOUN = re.compile(
     r"\b(?:what|which)\s+(?:(?:kinds?|types?|sorts?|styles?|forms?)\s+of\s+)?(?:[\w'’-]+\s+){0,2}?(?P<noun>[\w'’-]+)\s+"
     rf"(?:{AUXILIARY})\b",
@@ -45,7 +47,7 @@ MOST = 5
 """Answers of a list, at most."""
 CLOSE = 0.75
 """Share of the best score from which a sentence joins a list, or stands in for one without the expected type."""
-EQUAL = 0.95
+EQUAL = 0.88
 """Share of the best score from which a newer sentence that covers as much takes its place."""
 
 
@@ -74,8 +76,8 @@ def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
         was = Told(f"{_answer(wanted, past[0])} ({NO_LONGER})", past[0].said)
         return [was, Told(_answer(wanted, holding[0]), holding[0].said)] if holding else [was]
     ordered = holding or list(ranked)
-    # What happened has its own time, whatever was told later.
-    ordered = ordered if wanted.kind == "time" else newest_first(ordered)
+    # What happened has its own time, whatever was told later; what is planned may have moved.
+    ordered = ordered if wanted.kind == "time" and not PLANNED.search(wanted.query) else newest_first(ordered)
     near = [one for one in ordered if one.score >= CLOSE * ordered[0].score] or ordered[:1]
     typed = [Told(text, one.said) for one in near if (text := _typed(wanted, one))]
     if SEVERAL.search(wanted.query) is None:

@@ -40,6 +40,9 @@ WEIGHTS: Mapping[str, float] = {
 }
 """What each feature is worth: a softmax over sentences, fitted on two conversations and rounded (decision 14)."""
 
+CONTEXT = ("own", "reply", "beside", "before")
+"""Features that tell what a sentence and its surroundings cover."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
@@ -49,6 +52,8 @@ class Ranked:
     own: float
     """Share of the query's weight that its own words cover, in [0, 1]."""
     said: Utterance
+    context: float
+    """That share with the question it replies to, its turn and the turn before, in [0, 1]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +99,7 @@ def rank(
     for one in utterances:
         values = features(one, asking, evidence[one.place].score / best)
         score = sum(WEIGHTS[name] * value for name, value in values.items())
-        ranked.append(Ranked(score, values["own"], one))
+        ranked.append(Ranked(score, values["own"], one, sum(values[name] for name in CONTEXT)))
     return sorted(ranked, key=lambda one: -one.score)
 
 

@@ -8,7 +8,8 @@ from langgraph_engram.schema import Evidence, Intent
 ASKING_WORDS = frozenset(
     content_stems(
         "much many long often kind type sort name thing things did happen time date day year month week place person "
-        "people one first last recently currently new planned plan going get go make take tell said say told mention"
+        "people one first last recently currently new now planned plan going get go make take tell said say told "
+        "mention"
     )
 )
 """Stems that say how something is asked, not what is asked for."""

@@ -51,7 +51,9 @@ def read_person(text: str, asked: Set[str]) -> str:
 def read_name(text: str, asked: Set[str]) -> str:
     """Give a quoted title with who made it, else a name; empty for none. Arguments as for `read_place`."""
     titles = [match.group().replace('"', "").strip("“”") for match in TITLE.finditer(text)]
-    return next((name for name in [*titles, *proper_names(text)] if _is_new(name, asked)), "")
+    name = next((name for name in [*titles, *proper_names(text)] if _is_new(name, asked)), "")
+    article = re.search(rf"\bthe\s+{re.escape(name)}", text, re.IGNORECASE) if name else None
+    return article.group() if article else name
 
 
 def _is_new(name: str, asked: Set[str]) -> bool:

@@ -11,6 +11,9 @@ from langgraph_engram.rules.coverage import coverage, is_about, needed_stems
 from langgraph_engram.rules.utterances import gather
 from langgraph_engram.schema import Evidence, Intent
 
+LEAST = 0.2
+"""Least share of the query's weight that an answer's sentence and its surroundings cover."""
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -22,7 +25,7 @@ class Reading:
     coverage: float
     """Share of what the query names that the cited pieces mention, in [0, 1]."""
     about: bool
-    """Whether the best piece is about a person the query names."""
+    """Whether the best piece is about a person the query names, and its sentence about what it asks."""
 
 
 NOTHING = Reading(answer="", cited=(), coverage=0.0, about=False)
@@ -44,9 +47,10 @@ def read(query: str, intent: Intent, evidence: Sequence[Evidence]) -> Reading:
     told = answers_of(Wanted(query, kind, frozenset(asked)), ranked)
     places = list(dict.fromkeys(one.said.place for one in told))
     needed = needed_stems(query, intent)
+    context = next(one.context for one in ranked if one.said is told[0].said)
     return Reading(
         answer=", ".join(f"{one.text} [{one.said.place + 1}]" for one in told),
         cited=tuple(place + 1 for place in places),
         coverage=coverage(needed, [evidence[place] for place in places]),
-        about=is_about(evidence[places[0]], intent),
+        about=is_about(evidence[places[0]], intent) and (context >= LEAST or not needed),
     )

@@ -5,6 +5,7 @@ import re
 from langgraph_engram.language.tokens import content_stems, words
 from langgraph_engram.prompts.reflect import Reflect, Reflection
 from langgraph_engram.prompts.write_answer import UNKNOWN
+from langgraph_engram.rules.answers import asked_noun
 from langgraph_engram.rules.coverage import SUFFICIENT, coverage, needed_stems
 from langgraph_engram.schema import Evidence
 
@@ -17,6 +18,8 @@ def reflect(question: Reflect) -> Reflection:
     An answer that rests on less is told with what its pieces do not mention; nothing more is looked for.
     """
     needed = needed_stems(question.query, question.intent)
+    # The kind of thing that is asked for is seldom named beside it: a greyhound, not a greyhound dog.
+    needed = needed - set(content_stems(asked_noun(question.query))) or needed
     answered = bool(question.answer) and question.answer != UNKNOWN
     if answered and coverage(needed, _cited(question)) >= SUFFICIENT:
         return Reflection(complete=True)

@@ -15,8 +15,9 @@ PLACE = (
     "neighbou?rhood|area"
 )
 NAMED = (
-    "book|novel|movie|film|song|album|band|artist|singer|author|game|show|series|play|painting|brand|company|"
-    "organi[sz]ation|team|club|school|university|college|restaurant|title"
+    "books?|novels?|movies?|films?|songs?|albums?|bands?|artists?|singers?|authors?|games?|shows?|series|plays?|"
+    "painting|brands?|compan(?:y|ies)|organi[sz]ations?|teams?|clubs?|schools?|universit(?:y|ies)|colleges?|"
+    "restaurants?|titles?"
 )
 AUXILIARY = "is|are|was|were|am|do|does|did|has|have|had|can|could|would|will|should|might|may|must"
 PATTERNS: tuple[tuple[str, AnswerType], ...] = (

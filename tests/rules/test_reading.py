@@ -19,7 +19,7 @@ from langgraph_engram.schema import Evidence, Intent
             ["Ana: I visited Lisbon with Runa.", "Ana: We visited Ghent too.", "Ana: I love tea."],
             "Lisbon [1], Ghent [2]",
         ),
-        ("Would Ana like a trip to the sea?", ["Ana: I love swimming in the sea."], "Love swimming in the sea [1]"),
+        ("Would Ana like the sea?", ["Ana: I love the sea in winter."], "Winter [1]"),
     ],
 )
 def test_an_answer_is_short_and_cited(query, lines, told, heard, intent):
