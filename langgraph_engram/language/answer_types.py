@@ -39,4 +39,4 @@ ANSWER_TYPES = tuple((re.compile(pattern, re.IGNORECASE), name) for pattern, nam
 
 def answer_type(query: str) -> AnswerType:
     """Tell what type of answer a query expects; `content` where its words do not say."""
-    return next((name for pattern, name in COMPILED if pattern.search(query)), "content")
+    return next((name for pattern, name in ANSWER_TYPES if pattern.search(query)), "content")
