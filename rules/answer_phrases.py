@@ -74,6 +74,7 @@ CUTS = re.compile(
     re.IGNORECASE,
 )
 """What tells when or why at the end of an answer."""
+RELATIVE_CLAUSE = re.compile(r"^(?P<head>.+?)\s+(?:that|which|who|whom)\s+(?P<rest>.+)$", re.IGNORECASE)
 
 
 def phrase(sentence: str, asked: Set[str], noun: str = "", deed: bool = False) -> str:
@@ -93,7 +94,15 @@ def phrase(sentence: str, asked: Set[str], noun: str = "", deed: bool = False) -
     clause = without_lead_in(max(clauses, key=lambda part: _worth(part, asked), default=bare))
     if deed:
         return shortened(_predicate(clause)) or clause
-    return described(clause, asked, noun) or shortened(_unasked(clause, asked)) or clause
+    return without_echo(described(clause, asked, noun) or shortened(_unasked(clause, asked)) or clause, asked)
+
+
+def without_echo(told: str, asked: Set[str]) -> str:
+    """Leave out a relative clause that says again what was asked: "hazelnuts that I'm allergic to" is hazelnuts."""
+    match = RELATIVE_CLAUSE.search(told)
+    if match and says_new(match.group("head"), asked) and not says_new(match.group("rest"), asked):
+        return match.group("head")
+    return told
 
 
 def described(clause: str, asked: Set[str], noun: str) -> str:

@@ -47,6 +47,8 @@ MOST = 5
 """Answers of a list, at most."""
 CLOSE = 0.75
 """Share of the best score from which a sentence joins a list, or stands in for one without the expected type."""
+SAME = 0.25
+"""Share of what the best sentence and its surroundings cover that another one's must cover to stand in for it."""
 EQUAL = 0.88
 """Share of the best score from which a newer sentence that covers as much takes its place."""
 
@@ -78,13 +80,18 @@ def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
     ordered = holding or list(ranked)
     # What happened has its own time, whatever was told later; what is planned may have moved.
     ordered = ordered if wanted.kind == "time" and not PLANNED.search(wanted.query) else newest_first(ordered)
-    near = [one for one in ordered if one.score >= CLOSE * ordered[0].score] or ordered[:1]
+    near = [one for one in ordered if is_near(one, ordered[0])] or ordered[:1]
     typed = [Told(text, one.said) for one in near if (text := _typed(wanted, one))]
     if SEVERAL.search(wanted.query) is None:
         return typed[:1] or [_first_new(wanted, near)]
     joined = [Told(_open(wanted, one), one.said) for one in near if (one.own or one is near[0])]
     joined = [one for one in joined if says_new(one.text, wanted.asked)] or joined[:1]
     return distinct(typed or joined)[:MOST]
+
+
+def is_near(one: Ranked, best: Ranked) -> bool:
+    """Say whether a sentence answers nearly as well as the best, and speaks of the same."""
+    return one.score >= CLOSE * best.score and one.context >= SAME * best.context
 
 
 def _first_new(wanted: Wanted, near: Sequence[Ranked]) -> Told:

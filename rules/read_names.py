@@ -7,6 +7,7 @@ sentence is right.
 import re
 from collections.abc import Set
 
+from langgraph_engram.language.dimensions import MONTHS_AND_DAYS
 from langgraph_engram.language.names import QUOTED, proper_names
 from langgraph_engram.language.tokens import content_stems
 
@@ -18,7 +19,7 @@ KIN = (
 RELATIVE = re.compile(rf"\b(?:(?:my|our|an?|the|his|her|their)\s+)?(?:\w+\s+)?{KIN}\b", re.IGNORECASE)
 LEADS = r"\b(?:in|at|to|from|near|around|outside|inside|into|through)\s+"
 PROPER_PLACE = re.compile(
-    r"\b(?:in|at|to|from|near|around|of|visit(?:ed|ing)?|tour(?:ed|ing)?|explor(?:e|ed|ing)|reach(?:ed)?|left|,)\s+"
+    r"\b(?:in|on|at|to|from|near|around|of|visit(?:ed|ing)?|tour(?:ed|ing)?|explor(?:e|ed|ing)|reach(?:ed)?|left|,)\s+"
     r"(?:the\s+)?((?:[A-Z][\w'’.-]*)(?:,?\s+[A-Z][\w'’.-]*)*)"
 )
 COMMON_PLACE = re.compile(
@@ -38,7 +39,7 @@ def read_place(text: str, asked: Set[str]) -> str:
         asked: Stems of the query; a place made of them alone is no answer.
     """
     places = (match.group(1) for pattern in (PROPER_PLACE, COMMON_PLACE) for match in pattern.finditer(text))
-    return next((place for place in places if _is_new(place, asked)), "")
+    return next((place for place in places if _is_new(place, asked) and not _is_time(place)), "")
 
 
 def read_person(text: str, asked: Set[str]) -> str:
@@ -54,6 +55,10 @@ def read_name(text: str, asked: Set[str]) -> str:
     name = next((name for name in [*titles, *proper_names(text)] if _is_new(name, asked)), "")
     article = re.search(rf"\bthe\s+{re.escape(name)}", text, re.IGNORECASE) if name else None
     return article.group() if article else name
+
+
+def _is_time(place: str) -> bool:
+    return place.split()[0].casefold() in MONTHS_AND_DAYS
 
 
 def _is_new(name: str, asked: Set[str]) -> bool:

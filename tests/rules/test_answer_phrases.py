@@ -18,6 +18,7 @@ from langgraph_engram.rules.retell import retold, without_lead_in
         ("What did Ana do on Sunday?", "I finally repaired the old fence.", "", True, "repaired the old fence."),
         ("What does the ring stand for?", "It means hope and patience.", "", False, "hope and patience."),
         ("What did Ana see at the pond?", "Two herons were at the pond.", "", False, "Two herons were at the pond"),
+        ("What is Ana allergic to?", "It is hazelnuts that I'm allergic to.", "", False, "hazelnuts"),
         ("What did Ana cook?", "Well, I cooked lentil soup because it was cold.", "", False, "lentil soup"),
     ],
 )

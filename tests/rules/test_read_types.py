@@ -31,6 +31,8 @@ from langgraph_engram.rules.read_types import holds_type, read_type
         ("How many hives does Ana keep?", "That one is mine, and twelve more.", "Twelve"),
         ("How often does Ana swim?", "I swim three times a week.", "Three times a week"),
         ("Where does Ana live?", "I live in Tromsø with a cat.", "Tromsø"),
+        ("Where was Ana last week?", "I was on Sorrel Island on Monday.", "Sorrel Island"),
+        ("Where did Ana sail?", "We sailed on Sunday.", ""),
         ("Where did Ana hide the key?", "I hid it under a pot in the old shed.", "The old shed"),
         ("Who taught Ana?", "It was Mona Berg, she is patient.", "Mona Berg"),
         ("Who taught Ana?", "My aunt showed me how.", "My aunt"),
