@@ -58,7 +58,7 @@ def read_name(text: str, asked: Set[str]) -> str:
 
 
 def _is_time(place: str) -> bool:
-    return place.split()[0].casefold() in MONTHS_AND_DAYS
+    return place.split()[0].strip(".'’,").casefold() in MONTHS_AND_DAYS
 
 
 def _is_new(name: str, asked: Set[str]) -> bool:
