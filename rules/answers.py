@@ -80,18 +80,15 @@ def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
     ordered = holding or list(ranked)
     # What happened has its own time, whatever was told later; what is planned may have moved.
     ordered = ordered if wanted.kind == "time" and not PLANNED.search(wanted.query) else newest_first(ordered)
-    near = [one for one in ordered if is_near(one, ordered[0])] or ordered[:1]
-    typed = [Told(text, one.said) for one in near if (text := _typed(wanted, one))]
+    near = [one for one in ordered if one.score >= CLOSE * ordered[0].score] or ordered[:1]
     if SEVERAL.search(wanted.query) is None:
-        return typed[:1] or [_first_new(wanted, near)]
+        same = [one for one in near if one.context >= SAME * near[0].context]
+        first = next((Told(text, one.said) for one in same if (text := _typed(wanted, one))), None)
+        return [first or _first_new(wanted, same)]
+    typed = [Told(text, one.said) for one in near if (text := _typed(wanted, one))]
     joined = [Told(_open(wanted, one), one.said) for one in near if (one.own or one is near[0])]
     joined = [one for one in joined if says_new(one.text, wanted.asked)] or joined[:1]
     return distinct(typed or joined)[:MOST]
-
-
-def is_near(one: Ranked, best: Ranked) -> bool:
-    """Say whether a sentence answers nearly as well as the best, and speaks of the same."""
-    return one.score >= CLOSE * best.score and one.context >= SAME * best.context
 
 
 def _first_new(wanted: Wanted, near: Sequence[Ranked]) -> Told:
