@@ -16,6 +16,8 @@ from langgraph_engram.schema import Turn
 
 LONG_TURN = 1000
 """Characters from which a turn is read by its sentences: about what 256 word pieces hold."""
+LEAST_LENGTH = 1e-12
+"""What a mean of opposite vectors is divided by, in place of nothing."""
 
 
 def texts_of_turn(turn: Turn) -> list[str]:
@@ -47,5 +49,5 @@ def mean_of(texts: Sequence[str], vectors: Mapping[str, Vectors]) -> Vectors:
     if len(texts) == 1:
         return vectors[texts[0]]
     weights = np.array([len(text) for text in texts], dtype=np.float32)
-    total = weights @ np.stack([vectors[text] for text in texts])
-    return np.asarray(total / max(float(np.linalg.norm(total)), np.finfo(np.float32).tiny), dtype=np.float32)
+    total: Vectors = weights @ np.stack([vectors[text] for text in texts])
+    return np.asarray(total / max(float(np.linalg.norm(total)), LEAST_LENGTH), dtype=np.float32)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from langgraph_engram.commands.opening import open_memory
+from langgraph_engram.commands.opening import open_keeping_vectors, open_memory
 from langgraph_engram.commands.options import AsJson, Model, Preset
 from langgraph_engram.commands.output import print_json, print_table
 from langgraph_engram.commands.progress import progress_bar
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 BENCH = typer.Typer(help="Measure a memory on a data set, in a temporary store.", add_completion=False)
 IN_MEMORY = "memory:"
+Limit = Annotated[
+    int | None, typer.Option("--limit", min=1, help="Ask the first N questions only.", show_default=False)
+]
+Out = Annotated[Path | None, typer.Option("--out", help="A folder for questions.jsonl.", show_default=False)]
 Strategy = Literal["event", "window", "buffer", "session"]
 DataSet = Annotated[Path, typer.Argument(metavar="FILE", help="The data set's file.", show_default=False)]
 
@@ -32,6 +36,19 @@ class OpensMemory:
     def __call__(self, folder: str) -> "AbstractContextManager[MemoryDoor]":
         """Open a memory that closes with its context."""
         return open_memory(folder, self.model, self.preset)
+
+
+@dataclass(frozen=True)
+class OpensMemoryKeepingVectors:
+    """Open the memory that is measured, in the folder it is given; vectors are kept from run to run."""
+
+    model: str | None
+    preset: str | None
+    vectors: Path | None
+
+    def __call__(self, folder: str) -> "AbstractContextManager[MemoryDoor]":
+        """Open a memory that closes with its context."""
+        return open_keeping_vectors(folder, self.model, self.preset, self.vectors)
 
 
 @dataclass(frozen=True)
@@ -55,10 +72,8 @@ def locomo(
     file: DataSet,
     preset: Preset = None,
     model: Model = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="Ask the first N questions only.", show_default=False)
-    ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="A folder for questions.jsonl.", show_default=False)] = None,
+    limit: Limit = None,
+    out: Out = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure evidence, answers, cost and speed on LoCoMo."""
@@ -66,6 +81,35 @@ def locomo(
 
     with progress_bar("reading") as bar:
         figures = run_locomo(file, OpensMemory(model, preset), limit=limit, out=out, progress=bar)
+    if as_json:
+        print_json(figures)
+    else:
+        print_table(["figure", "value"], rows("", figures))
+
+
+@BENCH.command()
+def longmemeval(
+    file: DataSet,
+    preset: Preset = None,
+    model: Model = None,
+    limit: Limit = None,
+    out: Out = None,
+    vectors: Annotated[
+        Path | None,
+        typer.Option(
+            "--vectors",
+            help="A folder in which vectors are kept from run to run. [default: the user's cache folder]",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure evidence, answers, abstention, cost and speed on LongMemEval."""
+    from langgraph_engram.benchmarks.longmemeval import run_longmemeval
+
+    with progress_bar("reading") as bar:
+        opens = OpensMemoryKeepingVectors(model, preset, vectors)
+        figures = run_longmemeval(file, opens, limit=limit, out=out, progress=bar)
     if as_json:
         print_json(figures)
     else:

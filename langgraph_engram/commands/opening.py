@@ -17,6 +17,24 @@ def open_memory(store: str | None, model: "str | Model | None", preset: str | No
     return Memory(store, model, preset)
 
 
+def open_keeping_vectors(store: str, model: str | None, preset: str | None, vectors: Path | None) -> "Memory":
+    """Open a memory whose vectors are kept on disk from run to run, for what is measured again and again.
+
+    Args:
+        store: Where memories are kept.
+        model: As for `open_memory`.
+        preset: As for `open_memory`.
+        vectors: The folder they are kept in; None for the user's cache folder.
+    """
+    from langgraph_engram.configuration import choose
+    from langgraph_engram.encoders.kept import KeptEncoder
+    from langgraph_engram.encoders.opening import open_encoder
+    from langgraph_engram.memory import Memory
+
+    encoder = open_encoder(choose(store, model, preset, None).encoder).inner
+    return Memory(store, model, preset, encoder=KeptEncoder(encoder, vectors))
+
+
 def open_existing(store: str | None, model: str | None, preset: str | None) -> "Memory":
     """Open a memory that was written before: a mistyped folder must not look like an empty memory.
 
