@@ -15,8 +15,8 @@ from langgraph_engram.formats.messages import to_messages
 from langgraph_engram.schema import Turn, make_id
 from langgraph_engram.state import Message
 
-ANSWERING = frozenset({"agent", "assistant", "bot", "system", "wizard"})
-"""Names that data sets give to the side that answers; everybody else counts as a user."""
+ANSWERING = frozenset({"assistant", "system", "wizard"})
+"""Roles of the side that answers, and a name that only data sets give it; everybody else counts as a user."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def _turn(session_id: str, seq: int, said: Message) -> Turn:
         turn_id=make_id(session_id, seq),
         session_id=session_id,
         seq=seq,
-        role="assistant" if said.speaker.casefold() in ANSWERING else "user",
+        role="user" if ANSWERING.isdisjoint((said.role, said.speaker.casefold())) else "assistant",
         speaker=said.speaker,
         text=said.text,
         captions=said.captions,

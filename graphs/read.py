@@ -6,18 +6,19 @@ from typing import Literal
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Send
 
 from langgraph_engram.model import Model
 from langgraph_engram.nodes.backtrack import Backtrack
 from langgraph_engram.nodes.conclude import conclude
-from langgraph_engram.nodes.deep_select import DeepSelect
+from langgraph_engram.nodes.deep_select import DeepSelect, GatherSelection, batches
 from langgraph_engram.nodes.judge_sufficiency import JudgeSufficiency
 from langgraph_engram.nodes.light_retrieve import LightRetrieve
 from langgraph_engram.nodes.parse_intent import ParseIntentStep
 from langgraph_engram.nodes.reflect import ReflectStep
 from langgraph_engram.nodes.write_answer import WriteAnswerStep
 from langgraph_engram.settings import DeepSettings, Settings
-from langgraph_engram.state import ReadInput, ReadState
+from langgraph_engram.state import ReadInput, ReadState, SelectInput
 from langgraph_engram.stores.store import Store
 
 ReadGraph = CompiledStateGraph[ReadState, None, ReadInput, ReadState]
@@ -44,16 +45,18 @@ def build_read_graph(
     graph.add_node("parse_intent", ParseIntentStep(store, model, quick_model, settings.retrieve))
     graph.add_node("light_retrieve", LightRetrieve(store, settings.retrieve))
     graph.add_node("judge_sufficiency", JudgeSufficiency(model, quick_model, settings.deep))
-    graph.add_node("deep_select", DeepSelect(model, settings.deep))
+    graph.add_node("deep_select", DeepSelect(model), input_schema=SelectInput)
+    graph.add_node("gather_selection", GatherSelection(settings.deep))
     graph.add_node("backtrack", Backtrack(store, settings.deep))
     graph.add_node("write_answer", WriteAnswerStep(model, settings.deep))
     graph.add_node("reflect", ReflectStep(model, settings.deep))
     graph.add_node("conclude", conclude)
     graph.add_edge(START, "parse_intent")
     graph.add_edge("parse_intent", "light_retrieve")
-    graph.add_conditional_edges("light_retrieve", routing.after_light)
-    graph.add_conditional_edges("judge_sufficiency", routing.after_judge)
-    graph.add_edge("deep_select", "backtrack")
+    graph.add_conditional_edges("light_retrieve", routing.after_light, ways_after_light(settings.deep))
+    graph.add_conditional_edges("judge_sufficiency", routing.after_judge, ["deep_select", "reflect", "conclude"])
+    graph.add_edge("deep_select", "gather_selection")
+    graph.add_edge("gather_selection", "backtrack")
     graph.add_edge("backtrack", "write_answer")
     graph.add_conditional_edges("write_answer", routing.after_answer)
     graph.add_conditional_edges("reflect", after_reflect)
@@ -67,23 +70,41 @@ class Routing:
 
     settings: DeepSettings
 
-    def after_light(self, state: ReadState) -> Literal["judge_sufficiency", "backtrack", "write_answer"]:
+    def after_light(
+        self, state: ReadState
+    ) -> Literal["judge_sufficiency", "backtrack", "write_answer", "conclude"] | list[Send]:
         """Judge, unless the preset answers from what light retrieval found, or from the turns under it (ES-Mem)."""
         if self.settings.sufficiency == "judged" or state["request"].mode == "search":
             return "judge_sufficiency"
+        if self.settings.sufficiency == "never":
+            return self.deeper(state)
         return "backtrack" if self.settings.whole_events else "write_answer"
 
-    def after_judge(self, state: ReadState) -> Literal["deep_select", "reflect", "conclude"]:
-        """End a search; go deep when light memory does not suffice and there is something to go into."""
+    def after_judge(self, state: ReadState) -> Literal["reflect", "conclude"] | list[Send]:
+        """End a search; go deep when light memory does not suffice."""
         if state["request"].mode == "search":
             return "conclude"
         if state["sufficient"]:
             return "reflect" if self.settings.reflect else "conclude"
-        return "deep_select" if state["evidence"] else "conclude"
+        return self.deeper(state)
+
+    def deeper(self, state: ReadState) -> Literal["conclude"] | list[Send]:
+        """Select from what was found, batches side by side; end when nothing was."""
+        return [Send("deep_select", batch) for batch in batches(state, self.settings)] or "conclude"
 
     def after_answer(self, state: ReadState) -> Literal["reflect", "conclude"]:
         """Reflect where the preset does."""
         return "reflect" if self.settings.reflect and state["pool"] else "conclude"
+
+
+def ways_after_light(settings: DeepSettings) -> list[str]:
+    """Give the steps that may follow light retrieval under a preset, so that its drawing is true."""
+    match settings.sufficiency:
+        case "judged":
+            return ["judge_sufficiency"]
+        case "never":
+            return ["judge_sufficiency", "deep_select", "conclude"]
+    return ["judge_sufficiency", "backtrack" if settings.whole_events else "write_answer"]
 
 
 def after_reflect(state: ReadState) -> Literal["parse_intent", "conclude"]:

@@ -6,7 +6,6 @@ memory.recall("Where did I camp?", user_id="ana").answer
 """
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -28,21 +27,22 @@ from langgraph_engram.graphs.read import ReadGraph, build_read_graph
 from langgraph_engram.graphs.write import WriteGraph, build_write_graph
 from langgraph_engram.inspection import Kind, show, status
 from langgraph_engram.model import Model
+from langgraph_engram.reading import Reading
 from langgraph_engram.receipts import add_receipts
-from langgraph_engram.requests import make_scope, recall_request, remember_request, to_sessions
-from langgraph_engram.results import Receipt, Recollection, Status
+from langgraph_engram.requests import make_scope, remember_request, to_sessions
+from langgraph_engram.results import Receipt, Status
 from langgraph_engram.revising import Revising
 from langgraph_engram.rules.model import RuleModel
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import ChatSettings, Settings
 from langgraph_engram.stores.opening import open_store
 from langgraph_engram.twins import in_thread
-from langgraph_engram.write_runs import WriteRuns, thread_of
+from langgraph_engram.write_runs import WriteRuns
 
 Progress = Callable[[str, int, int], None]
 
 
-class Memory(Revising):
+class Memory(Reading, Revising):
     """Long-term memory of many users.
 
     Every method takes whose memory it is: `user_id`, without a default; `tenant`, the organisation of the user; and
@@ -103,6 +103,11 @@ class Memory(Revising):
     ) -> Receipt:
         """Remember messages. What is known already is not stored again.
 
+        A whole history of the session may be sent, or only its newest messages: they are laid over the stored end of
+        the session as far as both agree, and what follows is new. So a word that was said before is another turn
+        ("ok" after "ok", "fine"), unless it is the last thing stored: then the call counts as sent again. Messages with
+        an `external_id`, or a moment of their own, are known wherever they stand, and so is what a system asks.
+
         Args:
             messages: LangChain messages, role and content mappings, or speaker and text mappings; oldest first.
             session_id: The conversation they belong to; without one, each call is a conversation of its own.
@@ -157,53 +162,6 @@ class Memory(Revising):
         """Do again what is pending, and only that: a run that was cut off goes on where it was."""
         return self._runs.retry(self._scope(user_id, tenant, agent_id))
 
-    def search(
-        self,
-        query: str,
-        *,
-        user_id: str,
-        budget: int | None = None,
-        now: datetime | None = None,
-        tenant: str = "default",
-        agent_id: str | None = None,
-    ) -> Recollection:
-        """Find evidence without asking a model.
-
-        Args:
-            query: What is looked for.
-            budget: Tokens of evidence in the result.
-            now: The moment from which "last week" counts; the newest turn's time unless told otherwise.
-
-        Returns:
-            Evidence, best first, within the budget; no answer.
-        """
-        request = recall_request(query, self._scope(user_id, tenant, agent_id), "search", budget, now)
-        found: Recollection = self.read_graph.invoke({"request": request})["recollection"]
-        return found
-
-    def recall(
-        self,
-        query: str,
-        *,
-        user_id: str,
-        budget: int | None = None,
-        now: datetime | None = None,
-        tenant: str = "default",
-        agent_id: str | None = None,
-    ) -> Recollection:
-        """Answer from memory, as deep as it takes. Arguments as for `search`.
-
-        Returns:
-            An answer with [n] citing the n-th piece of evidence, a verdict, and what it cost.
-
-        Raises:
-            ModelUnavailable: The model gave no answer; nothing was found to be absent.
-        """
-        request = recall_request(query, self._scope(user_id, tenant, agent_id), "recall", budget, now)
-        state = self._reading.invoke({"request": request}, thread_of(request.run_id), durability="async")
-        told: Recollection = state["recollection"]
-        return told
-
     def status(self, user_id: str, *, tenant: str = "default", agent_id: str | None = None) -> Status:
         """Count what is kept for a user, and list what is left to do."""
         scope = self._scope(user_id, tenant, agent_id)
@@ -218,8 +176,6 @@ class Memory(Revising):
     aremember = in_thread(remember)
     aremember_sessions = in_thread(remember_sessions)
     aretry = in_thread(retry)
-    asearch = in_thread(search)
-    arecall = in_thread(recall)
 
     def close(self) -> None:
         """Let go of the store and the checkpoints. Closing twice is harmless."""

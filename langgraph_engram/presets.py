@@ -50,7 +50,7 @@ PRESETS: dict[str, Settings] = {
             phrase_weight=0.15,
             token_weight=0.15,
         ),
-        deep=DeepSettings(sufficiency="always", light_k=45, reflect=False, max_rounds=1),
+        deep=DeepSettings(sufficiency="always", whole_turns=False, light_k=45, reflect=False, max_rounds=1),
     ),
     "esmem": Settings(
         preset="esmem",
@@ -62,7 +62,7 @@ PRESETS: dict[str, Settings] = {
         update=UpdateSettings(enabled=False),
         synthesis=SynthesisSettings(enabled=False),
         retrieve=RetrieveSettings(routes=["boundary"], fusion="event_score", top_k=10, neighbours=[], own_voice=False),
-        deep=DeepSettings(sufficiency="always", whole_events=True, reflect=False, max_rounds=1),
+        deep=DeepSettings(sufficiency="always", whole_turns=False, whole_events=True, reflect=False, max_rounds=1),
     ),
     "structmem": Settings(
         preset="structmem",
@@ -74,7 +74,7 @@ PRESETS: dict[str, Settings] = {
         retrieve=RetrieveSettings(
             routes=["dense", "synthesis"], fusion="concatenate", top_k=60, neighbours=[], own_voice=False
         ),
-        deep=DeepSettings(sufficiency="always", light_k=65, reflect=False, max_rounds=1),
+        deep=DeepSettings(sufficiency="always", whole_turns=False, light_k=65, reflect=False, max_rounds=1),
     ),
     "hymem": Settings(
         preset="hymem",
@@ -84,7 +84,7 @@ PRESETS: dict[str, Settings] = {
         update=UpdateSettings(enabled=False),
         synthesis=SynthesisSettings(enabled=False),
         retrieve=RetrieveSettings(routes=["dense"], fusion="concatenate", top_k=30, neighbours=[], own_voice=False),
-        deep=DeepSettings(batch=50, whole_events=True, level2_tokens=100_000),
+        deep=DeepSettings(batch=50, whole_turns=False, whole_events=True, level2_tokens=100_000),
     ),
 }
 """The presets by name. Constants: DimMem sections 3.2-3.4, ES-Mem section 3, StructMem section 3, HyMem section 3."""

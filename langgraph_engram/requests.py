@@ -103,13 +103,18 @@ def retry_request(scope: Scope, session_id: str, turn_ids: list[str]) -> Remembe
 
 
 def recall_request(
-    query: str, scope: Scope, mode: Literal["search", "recall"], budget: int | None, now: datetime | None
+    query: str,
+    scope: Scope,
+    mode: Literal["search", "recall"],
+    budget: int | None = None,
+    now: datetime | None = None,
+    as_of: datetime | None = None,
 ) -> RecallRequest:
     """Ask the read graph; a query beyond 20,000 characters is cut.
 
     Raises:
         InvalidMessages: The query is empty, no string, or not valid Unicode.
-        InvalidInput: The budget is no number of tokens, or `now` no moment.
+        InvalidInput: The budget is no number of tokens, or `now` or `as_of` no moment.
     """
     if not isinstance(query, str) or not query.strip():
         raise InvalidMessages(f"the question is empty or no text (query is {shown(query)}): ask something")
@@ -120,19 +125,20 @@ def recall_request(
         **scope.model_dump(),
         mode=mode,
         budget=budget,
-        now=check_moment(now),
+        now=check_moment("now", now),
+        as_of=check_moment("as_of", as_of),
         run_id=str(uuid4()),
     )
 
 
-def check_moment(now: datetime | None) -> datetime | None:
-    """Give the moment a question is asked at.
+def check_moment(name: str, moment: datetime | None) -> datetime | None:
+    """Give the moment that a question is about.
 
     Raises:
         InvalidInput: It is no datetime, or lies outside the years that can be reckoned with.
     """
-    if now is None or (isinstance(now, datetime) and EARLIEST_YEAR <= now.year <= LATEST_YEAR):
-        return now
+    if moment is None or (isinstance(moment, datetime) and EARLIEST_YEAR <= moment.year <= LATEST_YEAR):
+        return moment
     raise InvalidInput(
-        f"now is {shown(now)}: pass a datetime of the years {EARLIEST_YEAR} to {LATEST_YEAR}, or leave it out"
+        f"{name} is {shown(moment)}: pass a datetime of the years {EARLIEST_YEAR} to {LATEST_YEAR}, or leave it out"
     )

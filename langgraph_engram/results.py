@@ -130,6 +130,17 @@ class Recollection(Frozen):
     usage: Usage = Usage()
 
 
+class RecallUpdate(Frozen):
+    """What happened next in a `recall` that is streamed."""
+
+    step: str
+    """The step that is done, or that writes."""
+    text: str = ""
+    """The next piece of the answer's text."""
+    recollection: Recollection | None = None
+    """The result; comes with the last update."""
+
+
 class Status(Frozen):
     """What is kept for one scope, and what is left to do."""
 

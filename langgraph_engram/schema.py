@@ -73,6 +73,11 @@ class Turn(Frozen):
         """Give the text that routes search."""
         return " ".join([f"{self.speaker}: {self.text}", *self.captions])
 
+    @property
+    def is_spoken(self) -> bool:
+        """Say whether a person or an assistant said it: no record is drawn from what tools give back or systems ask."""
+        return self.role in ("user", "assistant")
+
 
 class Event(Frozen):
     """A run of turns about one thing."""

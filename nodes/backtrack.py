@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from langgraph_engram.nodes.evidence_pool import joined
 from langgraph_engram.nodes.show_evidence import turn_piece, within
+from langgraph_engram.nodes.standing_index import standing_index
 from langgraph_engram.schema import Evidence, Turn
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import ReadState
@@ -21,7 +22,7 @@ class Backtrack:
 
     def __call__(self, state: ReadState) -> ReadState:
         """Return the pool with the chosen memories in the words of their turns, in place of the memories alone."""
-        index = self.store.index(state["request"].scope)
+        index = standing_index(self.store, state["request"])
         found = {piece.evidence_id: piece for piece in state["evidence"]}
         ids = state.get("selected_ids") or [piece.evidence_id for piece in state["evidence"][: self.settings.light_k]]
         chosen = [found[one] for one in ids if one in found]

@@ -1,13 +1,13 @@
 """Say how one event gives way to the next: within a session, across a break, and at the very beginning (ES-Mem 3.2)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from langgraph_engram.model import Model, entry_of
 from langgraph_engram.nodes.event_cuts import Unanswered
 from langgraph_engram.nodes.topic_line import TopicLine
-from langgraph_engram.prompts.describe_boundary import DescribeBoundary
+from langgraph_engram.prompts.describe_boundary import DescribeBoundary, tell_plainly
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import Boundary, BoundaryKind, Event, Turn, make_id
 from langgraph_engram.settings import SegmentSettings
@@ -45,7 +45,7 @@ class Boundaries:
 
         Returns:
             A boundary for each new event, what it cost, and what was left unanswered. A boundary whose question failed
-            has a text made of summaries.
+            has a text made of the events' names.
         """
         if self.settings.describe == "none":
             return Described()
@@ -57,7 +57,7 @@ class Boundaries:
         asked = self.model.ask_all(questions) if self.settings.describe == "question" else []
         answers = [one.answer for one in asked] or [lines[other.turn_ids[0]].transition for _, other in steps]
         boundaries = [
-            _boundary(one, other, question.kind, text or plain_text(question), lines)
+            _boundary(one, other, question.kind, text or _plain_text(question, one, other), lines)
             for (one, other), question, text in zip(steps, questions, answers, strict=True)
         ]
         unanswered: list[Unanswered] = [
@@ -130,17 +130,10 @@ def _turns(index: ScopeIndex, turns: Mapping[str, Turn], ids: Sequence[str]) -> 
     return tuple(turn for turn in found if turn)
 
 
-def plain_text(question: DescribeBoundary) -> str:
-    """Describe a boundary without a model: who speaks first, on what, and after what."""
-    who = question.first_turns[0].speaker if question.first_turns else "Somebody"
-    later = question.later_summary or "something that words do not tell"
-    if question.kind == "opening":
-        return f"The conversation opens with {who} on {later}."
-    after = f"After {question.earlier_summary}" if question.earlier_summary else "After something else"
-    if question.kind == "session_break":
-        gap = f", {question.gap} later," if question.gap else ","
-        return f"{after}{gap} a new conversation begins with {who} on {later}."
-    return f"{after}, {who} brings up {later}."
+def _plain_text(question: DescribeBoundary, earlier: Event | None, later: Event) -> str:
+    """Tell of a boundary by the names of its events: their summaries list more words than one reads in a sentence."""
+    before, after = ("; ".join(event.topics) if event else "" for event in (earlier, later))
+    return tell_plainly(replace(question, earlier_summary=before, later_summary=after))
 
 
 def _name_gap(seconds: float | None) -> str:

@@ -45,7 +45,7 @@ class EventBuilder:
     def _summary(
         self, topics: Sequence[str], keywords: Sequence[str], lines: Sequence[TopicLine]
     ) -> dict[str, list[str] | str]:
-        further = [line.topic for line in lines if line.topic]
+        further = [line.topic for line in lines if line.topic and line.noted]
         words = [word for line in lines for word in line.keywords]
         return sum_up([*topics, *further], [*keywords, *words], self.settings)
 

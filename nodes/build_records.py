@@ -36,6 +36,8 @@ class RecordBuilder:
     scope_key: str
     most: int
     """Records taken from one answer."""
+    causal: bool = True
+    """Whether records carry reason and purpose."""
 
     def build(
         self, sentences: Sequence[Sentence], event_of: Mapping[str, str], drafts: Sequence[tuple[RecordKind, Sourced]]
@@ -61,6 +63,7 @@ class RecordBuilder:
                 record = self._record(kind, wording, event_of, first, len(made))
                 if isinstance(draft, RecordDraft):
                     record = with_dimensions(record, draft, wording, alone=len(worded) == 1)
+                    record = record if self.causal else record.model_copy(update={"reason": "", "purpose": ""})
                 made.append(record)
         return join_repeats(made)
 

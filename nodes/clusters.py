@@ -11,7 +11,8 @@ def clusters(pairs: Sequence[Pair], most: int | None = None) -> list[list[str]]:
     Args:
         pairs: The links.
         most: Records of a cluster at most. The closest pairs are joined first, and a pair whose clusters would make
-            too large a one joins nothing: a large cluster comes apart at its weakest links.
+            too large a one joins nothing: a large cluster comes apart at its weakest links. A record all of whose pairs
+            lead into full clusters stands in none. The parts meet again when a later record resembles both.
 
     Returns:
         Lists of two record ids or more, each sorted, in the order of their first id: the same for every order of

@@ -124,4 +124,4 @@ def _lines(asked_topics: Sequence[tuple[Sequence[Turn], Asked[TopicTrack]]], top
 def _line(note: TopicNote) -> TopicLine:
     transition = note.transition if note.label in SHIFT_LABELS else ""
     p_label = boundary_probability(note.label, note.confidence)
-    return TopicLine(note.topic, tuple(note.keywords), transition, p_label)
+    return TopicLine(note.topic, tuple(note.keywords), transition=transition, p_label=p_label)

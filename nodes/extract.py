@@ -32,7 +32,7 @@ class Extract:
         index = self.store.index(scope)
         packs = pack_events(index, state["events"], turns_to_draw(state), self.settings, self.segment.read_beside)
         found, spent = self.drafter.draw([pack for pack in packs if pack.says_something])
-        builder = RecordBuilder(scope.key, self.settings.max_records_per_call)
+        builder = RecordBuilder(scope.key, self.settings.max_records_per_call, self.settings.causal)
         records = [
             record for one in found for record in builder.build(one.pack.sentences, one.pack.event_of, one.drafts)
         ]

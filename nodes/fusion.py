@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from langgraph_engram.language.sentences import ends_asking
 from langgraph_engram.nodes.preferences import preferences
 from langgraph_engram.nodes.record_links import RecordLinks, length_of, record_links
 from langgraph_engram.nodes.routes import RouteScores
@@ -80,7 +81,7 @@ def uncited_turns(
     preferred = [
         settings.speaker_weight * (turn.speaker in intent.speakers)
         + settings.length_weight * length_of(turn.text)
-        - settings.question_weight * turn.text.rstrip().endswith("?")
+        - settings.question_weight * ends_asking(turn.text)
         for turn in turns
     ]
     found = scores.turns[places]

@@ -14,6 +14,8 @@ TURNS_KEPT = 2048
 """Turns whose grounds are kept in the process."""
 LONGEST_KEPT = 20_000
 """Characters of the longest such turn."""
+LONG_TURNS_KEPT = 16
+"""Longer turns whose grounds are kept: those that a run is at work on."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Grounds:
 
 def grounds_of(turn: Turn) -> Grounds:
     """Give what a turn gives grounds for. It is read once, however many records cite it."""
-    read = _read if len(turn.text) <= LONGEST_KEPT else _read.__wrapped__
+    read = _read if len(turn.text) <= LONGEST_KEPT else _read_long
     return read(turn.speaker, turn.text, tuple(turn.captions), turn.said_at)
 
 
@@ -50,3 +52,6 @@ def _read(speaker: str, text: str, captions: tuple[str, ...], said_at: datetime 
         spans=tuple(mention.interval for mention in find_times(text, said_at)),
         asks=question_at_end(text),
     )
+
+
+_read_long = lru_cache(maxsize=LONG_TURNS_KEPT)(_read.__wrapped__)

@@ -27,7 +27,9 @@ class JudgeSufficiency:
         if not pool:
             return {"sufficient": False, "answer": "", "pool": pool}
         model = self.quick_model if request.mode == "search" else self.model
-        asked = model.ask(AnswerLight(request.query, state["intent"], tuple(pool), request.now))
+        asked = model.ask(
+            AnswerLight(request.query, state["intent"], tuple(pool), request.now, self.settings.whole_turns)
+        )
         light = asked.answer
         sufficient = light is not None and light.sufficient and bool(light.answer.strip())
         return {

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from langgraph_engram.nodes.fusion import fuse
 from langgraph_engram.nodes.routes import Routes
 from langgraph_engram.nodes.show_evidence import show, within
+from langgraph_engram.nodes.standing_index import standing_index
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.state import ReadState
 from langgraph_engram.stores.store import Store
@@ -20,7 +21,7 @@ class LightRetrieve:
     def __call__(self, state: ReadState) -> ReadState:
         """Return the pieces found, best first, and a note for each route that had nothing to search."""
         request = state["request"]
-        index = self.store.index(request.scope)
+        index = standing_index(self.store, request)
         if not len(index.turns) and not len(index.records):
             return {"evidence": [], "notes": [*state.get("notes", []), "nothing is remembered in this scope"]}
         routes = Routes(self.store.encoder, self.settings)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from langgraph_engram.nodes.build_events import sum_up
+from langgraph_engram.nodes.event_names import is_named_by_words
 from langgraph_engram.prompts.extract_events import EventNote
 from langgraph_engram.schema import Boundary, Event
 from langgraph_engram.settings import SegmentSettings
@@ -42,5 +43,5 @@ def named_boundaries(boundaries: Sequence[Boundary], notes: Mapping[str, EventNo
 
 def _named(event: Event, note: EventNote, stored: Event | None, settings: SegmentSettings) -> Event:
     topic = " ".join(note.topic.split())
-    earlier = stored.topics if stored else []
+    earlier = stored.topics if stored and not is_named_by_words(stored) else []
     return event.model_copy(update=sum_up([*earlier, topic], event.keywords, settings)) if topic else event

@@ -1,4 +1,7 @@
-"""Pack the new turns of events for extraction: several short events share a call, up to a size."""
+"""Pack the new turns of events for extraction: several short events share a call, up to a size.
+
+Only what somebody said is packed: the output of a tool or the orders of a system are nobody's words.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -70,11 +73,11 @@ def pack_events(
     Args:
         index: What is stored of the scope.
         events: The run's events, in order.
-        turns: The turns to draw from.
+        turns: The turns to draw from; those that nobody spoke are left out.
         settings: How much shares a call.
         context_turns: Turns of the session just before a pack that are read beside it.
     """
-    new = {turn.turn_id: turn for turn in turns}
+    new = {turn.turn_id: turn for turn in turns if turn.is_spoken}
     groups: list[list[tuple[Event, list[Turn]]]] = []
     held = 0
     for event in events:
@@ -112,8 +115,9 @@ def _pack(group: Sequence[tuple[Event, list[Turn]]], context: Sequence[Turn]) ->
 
 
 def _before(index: ScopeIndex, turns: Sequence[Turn], first: Turn, size: int) -> list[Turn]:
-    """Give the turns of a session that come just before one of its turns, those of this run included."""
+    """Give what was said in a session just before one of its turns, those of this run included."""
     if not size:
         return []
-    known = {turn.seq: turn for turn in (*index.session_turns(first.session_id), *turns) if turn.seq < first.seq}
+    said = (turn for turn in (*index.session_turns(first.session_id), *turns) if turn.is_spoken)
+    known = {turn.seq: turn for turn in said if turn.seq < first.seq}
     return [known[seq] for seq in sorted(known)[-size:]]

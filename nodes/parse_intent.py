@@ -10,6 +10,7 @@ from langgraph.types import Overwrite
 
 from langgraph_engram.language.times import parse_constraint
 from langgraph_engram.model import Model, entry_of
+from langgraph_engram.nodes.standing_index import standing_index
 from langgraph_engram.prompts.parse_intent import ParsedIntent, ParseIntent
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import Intent
@@ -35,8 +36,8 @@ class ParseIntentStep:
         request = RecallRequest.model_validate(state["request"])
         goes_on = state.get("begun_for") == request
         query = state["query"] if goes_on else request.query
-        index = self.store.index(request.scope)
-        now = request.now or index.newest
+        index = standing_index(self.store, request)
+        now = request.now or request.as_of or index.newest
         quick = request.mode == "search" or self.settings.intent == "rules"
         model = self.quick_model if quick else self.model
         asked = model.ask(ParseIntent(query, now, tuple(index.speakers)))

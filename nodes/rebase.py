@@ -8,6 +8,7 @@ Where nobody else wrote, nothing changes.
 from collections.abc import Mapping, Sequence
 
 from langgraph_engram.nodes.build_events import EventBuilder
+from langgraph_engram.nodes.event_names import is_named_by_words
 from langgraph_engram.nodes.receive import stored_turns
 from langgraph_engram.nodes.topic_line import TopicLine
 from langgraph_engram.schema import Boundary, Event, Record
@@ -67,7 +68,8 @@ def _joined(builder: EventBuilder, index: ScopeIndex, held: Event, mine: Event) 
     fresh = stored_turns(index, [one for one in mine.turn_ids if one not in held.turn_ids])
     if not fresh:
         return held.model_copy(update={"status": status})
-    lines = [TopicLine(topic=topic) for topic in mine.topics] + [TopicLine(keywords=tuple(mine.keywords))]
+    noted = [] if is_named_by_words(mine) else mine.topics
+    lines = [TopicLine(topic=topic) for topic in noted] + [TopicLine(keywords=tuple(mine.keywords))]
     both = builder.extend(held, fresh, lines)
     return _in_turn_order(index, both.model_copy(update={"status": status}))
 

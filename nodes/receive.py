@@ -47,7 +47,7 @@ class Receive:
         with self.store.committing(request.scope):
             index = self.store.index(request.scope)
             begun = stored_turns(index, self._begun(request.scope, run_id, session_id))
-            turns = [*begun, *new_turns(request, session_id, index)]
+            turns = [*begun, *new_turns(request, session_id, index, begun)]
             if turns:
                 pending = pend(run_id, turns, "segment", UNFINISHED)
                 self.store.commit(request.scope, Changes(turns=turns, pendings=[pending]))
@@ -122,21 +122,45 @@ def stored_turns(index: ScopeIndex, turn_ids: Sequence[str]) -> list[Turn]:
     return sorted(found, key=lambda turn: (turn.session_id, turn.seq))
 
 
-def new_turns(request: RememberRequest, session_id: str, index: ScopeIndex) -> list[Turn]:
+def new_turns(request: RememberRequest, session_id: str, index: ScopeIndex, begun: Sequence[Turn] = ()) -> list[Turn]:
     """Give the turns of a request that are not stored yet.
 
     The call's turns are aligned with the stored end of the session by their longest overlap, and what follows is new:
     a whole history or only its newest message may be sent. A turn with an `external_id` is known by it wherever it is.
-    Messages from further back are known where each was said at a moment that only one stored turn has.
+    Messages from further back are known where each was said at a moment that only one stored turn has. The same word
+    alone is known only where it is the very end of the session, because a call may be sent again. What a system asks
+    stands outside of this order, since agents put it before whatever part of a history they send: it is new where the
+    session does not hold it yet.
+
+    Args:
+        request: What is sent.
+        session_id: The session it is of.
+        index: What is stored of the scope.
+        begun: The turns that the same run has stored already: the session ended with them when it was cut off.
     """
     stored = index.session_turns(session_id)
     if is_part_of(stored, request.messages):
         return []
-    following = request.messages[overlap(stored, request.messages, _same) :]
+    seen = [turn for turn in stored if turn.seq <= begun[-1].seq] if begun else stored
+    following = _following(seen, request.messages)
     fresh = [one for one in _named_once(following) if not _is_known(one, request.scope, session_id, index)]
     start = stored[-1].seq + 1 if stored else 0
     clock = datetime.now(UTC)
     return [_turn(one, request.scope, session_id, start + place, clock) for place, one in enumerate(fresh)]
+
+
+def _following(stored: Sequence[Turn], sent: Sequence[Message]) -> list[Message]:
+    """Give what follows the stored end of a session, and what a system asks that it did not ask before."""
+    said = [message for message in sent if message.role != "system"]
+    known = overlap([turn for turn in stored if turn.role != "system"], said, _same)
+    place = 0
+    following: list[Message] = []
+    for message in sent:
+        asks = message.role == "system"
+        if not any(_same(turn, message) for turn in stored) if asks else place >= known:
+            following.append(message)
+        place += not asks
+    return following
 
 
 def overlap(stored: Sequence[Kept], sent: Sequence[Sent], same: Callable[[Kept, Sent], bool]) -> int:

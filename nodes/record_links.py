@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from langgraph_engram.language.sentences import ends_asking
 from langgraph_engram.nodes.answer_holders import Holders, answer_holders
 from langgraph_engram.stores.scope_index import ScopeIndex
 
@@ -70,7 +71,7 @@ def _link(index: ScopeIndex) -> RecordLinks:
             dtype=np.intp,
         ),
         event=np.array([event_place.get(one.event_id, -1) for one in records], dtype=np.intp),
-        asks=np.array([one.content.rstrip().endswith("?") for one in records], dtype=np.bool_),
+        asks=np.array([ends_asking(one.content) for one in records], dtype=np.bool_),
         shows=np.array([SHOWS in one.content for one in records], dtype=np.bool_),
         length=np.array([length_of(one.content) for one in records]),
         holds=answer_holders(records, index.speakers),

@@ -10,10 +10,15 @@ Places = NDArray[np.intp]
 
 
 def min_max(scores: Scores) -> Scores:
-    """Stretch scores to [0, 1]; all equal scores become 0."""
-    if scores.size == 0 or scores.max() <= scores.min():
+    """Stretch scores to [0, 1] from 0 or the lowest, whichever is lower, to the highest.
+
+    A score of 0 stays the least where none is below, so that the worse of two good records is not worth nothing.
+    """
+    if scores.size == 0:
         return np.zeros_like(scores)
-    return np.asarray((scores - scores.min()) / (scores.max() - scores.min()))
+    low = min(float(scores.min()), 0.0)
+    span = float(scores.max()) - low
+    return np.asarray((scores - low) / span) if span > 0 else np.zeros_like(scores)
 
 
 def with_neighbours(scores: Scores, before: Places, after: Places, weights: Sequence[float]) -> Scores:

@@ -12,6 +12,7 @@ from langgraph_engram.model import Model
 from langgraph_engram.nodes.boundaries import Boundaries
 from langgraph_engram.nodes.build_events import EventBuilder
 from langgraph_engram.nodes.event_cuts import EventCuts, Followed, Unanswered
+from langgraph_engram.nodes.event_names import named_by_words
 from langgraph_engram.nodes.learned_cuts import LearnedCuts
 from langgraph_engram.nodes.receive import pend
 from langgraph_engram.nodes.spans import buffers, windows
@@ -52,6 +53,8 @@ class Segment:
             events[-1] = events[-1].model_copy(update={"status": "closed"})
         by_id = {turn.turn_id: turn for turn in turns}
         line_of = {turn.turn_id: line for turn, line in zip(turns, lines, strict=True)}
+        if any(not line.noted for line in lines):
+            events = named_by_words(events, [*stored, *turns], line_of, self.settings)
         told = Boundaries(self.model, self.settings).describe(index, events, by_id, line_of)
         known = [event for event in done if event.event_id not in {one.event_id for one in events}]
         return {

@@ -13,6 +13,8 @@ class TopicLine:
 
     topic: str = ""
     keywords: tuple[str, ...] = ()
+    noted: bool = True
+    """Whether a model noted it; what is read from the turn's own words names no event."""
     transition: str = ""
     p_label: float = 0.0
     """The probability of a boundary before this turn that its own label gives."""
@@ -35,13 +37,17 @@ def provisional_lines(turns: Sequence[Turn], topic: str) -> list[TopicLine]:
         topic: What the conversation was about until now; empty for nothing yet.
 
     Returns:
-        One line a turn, without a cut. A turn without a word of its own keeps the topic before it.
+        One line a turn, without a cut. A turn without a word of its own, or that nobody spoke, keeps the topic before
+        it.
     """
     lines: list[TopicLine] = []
     for turn in turns:
+        if not turn.is_spoken:
+            lines.append(TopicLine(topic, noted=False))
+            continue
         keywords = keywords_of(" ".join([turn.text, *turn.captions]))
         topic = topic_of(keywords, topic)
-        lines.append(TopicLine(topic, tuple(keywords)))
+        lines.append(TopicLine(topic, tuple(keywords), noted=False))
     return lines
 
 

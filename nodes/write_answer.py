@@ -25,7 +25,9 @@ class WriteAnswerStep:
         request, pool = state["request"], state["pool"] or state["evidence"][: self.settings.light_k]
         if not pool:
             return {"answer": UNKNOWN, "pool": pool}
-        asked = self.model.ask(WriteAnswer(request.query, state["intent"], tuple(pool), request.now))
+        asked = self.model.ask(
+            WriteAnswer(request.query, state["intent"], tuple(pool), request.now, self.settings.whole_turns)
+        )
         if asked.failure:
             raise ModelUnavailable(f"{self.model.name} gave no answer: {asked.failure.reason}")
         answer = (asked.answer or UNKNOWN).strip()

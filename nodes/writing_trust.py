@@ -55,7 +55,7 @@ def is_poor(pack: Pack, sources: list[list[int]]) -> bool:
         sources: The sentences that each draft cites, by number.
     """
     turn_of = {one.number: one.turn.turn_id for one in pack.sentences if one.number}
-    stating = {one.number for one in pack.sentences if one.number and not one.text.rstrip().endswith("?")}
+    stating = {one.number for one in pack.sentences if one.number and not one.asks}
     if len(stating) < LEAST_SENTENCES:
         return False
     usable = [cited for cited in sources if 1 <= len({turn_of[one] for one in cited if one in turn_of}) <= MOST_TURNS]

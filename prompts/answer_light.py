@@ -34,7 +34,9 @@ class AnswerLight(Question[LightAnswer]):
     evidence: tuple[Evidence, ...]
     """Best first; citations count from 1."""
     now: datetime | None = None
+    whole_turns: bool = True
+    """Whether the turns that pieces cite are shown whole and in order, or the pieces as they are."""
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        return ask_about(SYSTEM, self.evidence, self.query, self.now)
+        return ask_about(SYSTEM, self.evidence, self.query, self.now, whole_turns=self.whole_turns)

@@ -38,3 +38,16 @@ class DescribeBoundary(Question[str]):
                 f"Later event:\n{inside('conversation', f'{self.later_summary}{chr(10)}{after}')}{gap}"
             ),
         ]
+
+
+def tell_plainly(question: DescribeBoundary) -> str:
+    """Describe a boundary without a model: who speaks first, on what, and after what."""
+    who = question.first_turns[0].speaker if question.first_turns else "Somebody"
+    later = question.later_summary or "something that words do not tell"
+    if question.kind == "opening":
+        return f"The conversation opens with {who} on {later}."
+    after = f"After {question.earlier_summary}" if question.earlier_summary else "After something else"
+    if question.kind == "session_break":
+        gap = f", {question.gap} later," if question.gap else ","
+        return f"{after}{gap} a new conversation begins with {who} on {later}."
+    return f"{after}, {who} brings up {later}."

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from langgraph_engram.language.sentences import question_at_end, split_sentences
+from langgraph_engram.language.sentences import ends_asking, question_at_end, split_sentences
 from langgraph_engram.language.small_talk import is_small_talk
 from langgraph_engram.language.times import resolve_times
 from langgraph_engram.language.tokens import content_stems
-from langgraph_engram.prompts.quoting import inside, name_day, plain, quote_turn
+from langgraph_engram.prompts.quoting import day_headings, inside, plain, quote_turn
 from langgraph_engram.schema import Turn
 
 SHORT_REPLY_STEMS = 5
@@ -36,7 +36,7 @@ class Sentence:
     @property
     def asks(self) -> bool:
         """Say whether it is a question, and so states nothing."""
-        return not self.image and self.text.rstrip().endswith("?")
+        return not self.image and ends_asking(self.text)
 
     @property
     def resolved(self) -> str:
@@ -81,7 +81,7 @@ def _sentences_of(turn: Turn, earlier: Turn | None, people: Collection[str]) -> 
 
 def is_short_reply(sentence: str) -> bool:
     """Say whether a sentence is too short to stand without the question it answers."""
-    return not sentence.rstrip().endswith("?") and len(content_stems(sentence)) <= SHORT_REPLY_STEMS
+    return not ends_asking(sentence) and len(content_stems(sentence)) <= SHORT_REPLY_STEMS
 
 
 def render_sentences(
@@ -112,10 +112,9 @@ def _lines(
 ) -> Iterator[str]:
     sentences = number_sentences(turns, context)
     worded = list(zip(sentences, shown or [one.resolved for one in sentences], strict=True))
-    day, event = None, 0
-    for place, turn in enumerate(turns):
-        if day != (day := name_day(turn.said_at)):
-            yield f"-- {day}"
+    event = 0
+    for place, (heading, turn) in enumerate(zip(day_headings(one.said_at for one in turns), turns, strict=True)):
+        yield from heading
         if place in event_starts:
             event += 1
             yield f"== event {event}"

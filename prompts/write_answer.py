@@ -27,7 +27,9 @@ class WriteAnswer(Question[str]):
     intent: Intent
     evidence: tuple[Evidence, ...]
     now: datetime | None = None
+    whole_turns: bool = True
+    """Whether the turns that pieces cite are shown whole and in order, or the pieces as they are."""
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        return ask_about(SYSTEM, self.evidence, self.query, self.now)
+        return ask_about(SYSTEM, self.evidence, self.query, self.now, whole_turns=self.whole_turns)

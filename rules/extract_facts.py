@@ -7,5 +7,5 @@ from langgraph_engram.prompts.sentences import number_sentences
 def extract_facts(question: ExtractFacts) -> SourcedSentences:
     """Point at each sentence that states something, in order."""
     sentences = number_sentences(question.turns, question.context)
-    stating = [one.number for one in sentences if one.number and not one.text.rstrip().endswith("?")]
+    stating = [one.number for one in sentences if one.number and not one.asks]
     return SourcedSentences(sentences=[SourcedSentence(sources=[number]) for number in stating])

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from langgraph_engram.language.sentences import split_sentences
+from langgraph_engram.language.sentences import ends_asking, split_sentences
 from langgraph_engram.language.times import find_times, name_span, resolve_times
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.rules.coverage import coverage, covering_order, is_about, needed_stems
@@ -101,7 +101,7 @@ def _said(piece: Evidence, needed: set[str]) -> str:
         for turn in piece.turns
         for sentence in split_sentences(turn.text)
     ]
-    told = [sentence for sentence in sentences if not sentence.rstrip().endswith("?")] or sentences
+    told = [sentence for sentence in sentences if not ends_asking(sentence)] or sentences
     return max(told, key=lambda sentence: len(needed & set(content_stems(sentence))), default=piece.text)
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from langgraph_engram.language.sentences import ends_asking
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.prompts.track_topics import Label
 from langgraph_engram.schema import Turn
@@ -36,10 +37,10 @@ def label_turn(before: Sequence[Turn], turn: Turn) -> tuple[Label, float]:
         return "topic_intro", SURE
     if OPENING_CUE.search(turn.text):
         return "topic_shift", SURE
-    if before[-1].text.rstrip().endswith("?"):
+    if ends_asking(before[-1].text):
         return "direct_resp", SURE
     shared = _shared(before, turn)
-    asks = turn.text.rstrip().endswith("?")
+    asks = ends_asking(turn.text)
     if REPLY_CUE.search(turn.text):
         return "direct_resp", UNSURE if asks and not shared else LIKELY
     if not shared:

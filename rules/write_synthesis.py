@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from langgraph_engram.language.sentences import ends_asking
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.prompts.quoting import name_day
 from langgraph_engram.prompts.write_synthesis import WriteSynthesis
@@ -38,7 +39,7 @@ def _choose(records: tuple[Record, ...], counts: Counter[str], room: int) -> lis
     chosen: list[int] = []
     days: set[str] = set()
     for place in ranked:
-        if records[place].content.rstrip().endswith("?"):
+        if ends_asking(records[place].content):
             continue
         day = name_day(records[place].mentioned_at)
         size = len(records[place].content.split()) + (0 if day in days else len(day.split()))

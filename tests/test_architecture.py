@@ -11,8 +11,8 @@ PACKAGE = Path(langgraph_engram.__file__).parent
 ROOT = PACKAGE.parent
 LAYERS: dict[str, int] = {
     "schema": 0, "errors": 0, "settings": 0,
-    "language": 1, "results": 1, "presets": 1, "encoder": 1, "compressor": 1, "state": 2, "usage": 2, "model": 2,
-    "turn_texts": 2,
+    "language": 1, "results": 1, "presets": 1, "ablations": 1, "encoder": 1, "compressor": 1,
+    "state": 2, "usage": 2, "model": 2, "turn_texts": 2,
     "models": 3, "encoders": 3,
     "prompts": 4, "compression": 4,
     "stores": 5, "rules": 5,
@@ -20,7 +20,7 @@ LAYERS: dict[str, int] = {
     "graphs": 7, "formats": 7,
     "configuration": 8, "inspection": 8, "receipts": 8, "twins": 8, "requests": 8, "lineage": 8,
     "encoding_ahead": 8,
-    "write_runs": 9, "approving": 10, "revising": 11, "memory": 12, "demo": 12,
+    "write_runs": 9, "approving": 10, "reading": 10, "revising": 11, "memory": 12, "demo": 12,
     "server": 13,
     "testing": 13, "benchmarks": 14, "training": 15, "commands": 15, "cli": 16, "__init__": 16,
 }  # fmt: skip

@@ -275,3 +275,40 @@ def test_segmentation_is_measured(engram, tmp_path):
     assert (figures["preset"], figures["strategy"], figures["dialogues"]) == ("engram", "session", 1)
     assert figures["boundaries"] == {"predicted": 0, "gold": 1}
     assert figures["usage"]["calls"] == 0
+
+
+def test_recall_as_of_a_day(engram, tmp_path):
+    """A day alone is meant to its end: what was said in its morning counts, what was said later does not."""
+    file = tmp_path / "talk.json"
+    file.write_text(json.dumps(CONVERSATION))
+    engram("remember", str(file), "--user", "ana")
+
+    def turns_as_of(day):
+        code, out, _ = engram(
+            "recall",
+            "Who planted trees, keeps bees or lives in Oslo?",
+            "--search",
+            "--user",
+            "ana",
+            "--as-of",
+            day,
+            "--json",
+        )
+        assert code == 0
+        return {turn["text"] for piece in json.loads(out)["evidence"] for turn in piece["turns"]}
+
+    assert turns_as_of("2024-04-01") == set()
+    assert turns_as_of("2024-04-02") == {one["text"] for one in CONVERSATION["sessions"][0]["messages"]}
+    assert "My sister Runa lives in Oslo." in turns_as_of("2024-06-02T10:00:00Z")
+
+
+def test_recall_as_of_no_day_is_bad_input(engram, tmp_path):
+    """A date that cannot be read is named, with the form that can."""
+    file = tmp_path / "talk.json"
+    file.write_text(json.dumps(CONVERSATION))
+    engram("remember", str(file), "--user", "ana")
+
+    code, _, told = engram("recall", "Who?", "--user", "ana", "--as-of", "someday")
+
+    assert code == 2
+    assert "someday" in told

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from langgraph_engram.commands.opening import open_keeping_vectors, open_memory
+from langgraph_engram.commands.opening import keep_vectors, open_memory
 from langgraph_engram.commands.options import AsJson, Model, Preset
 from langgraph_engram.commands.output import print_json, print_table
 from langgraph_engram.commands.progress import progress_bar
 
 if TYPE_CHECKING:
     from langgraph_engram.benchmarks.door import MemoryDoor
+    from langgraph_engram.encoder import Encoder
     from langgraph_engram.model import Model as Asks
 
 BENCH = typer.Typer(help="Measure a memory on a data set, in a temporary store.", add_completion=False)
@@ -23,6 +24,15 @@ Limit = Annotated[
 ]
 Out = Annotated[Path | None, typer.Option("--out", help="A folder for questions.jsonl.", show_default=False)]
 Strategy = Literal["event", "window", "buffer", "session"]
+Without = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--without",
+        help="Take a part out of the preset: dimension, content-only, causal, boundary, segmentation, summary, raw, "
+        "light, deep, reflect or synthesis. May be given several times.",
+        show_default=False,
+    ),
+]
 DataSet = Annotated[Path, typer.Argument(metavar="FILE", help="The data set's file.", show_default=False)]
 
 
@@ -32,23 +42,14 @@ class OpensMemory:
 
     model: str | None
     preset: str | None
+    without: tuple[str, ...] = ()
+    """Parts that are taken out of the preset."""
+    encoder: "Encoder | None" = None
+    """What makes vectors, in place of what the environment names."""
 
     def __call__(self, folder: str) -> "AbstractContextManager[MemoryDoor]":
         """Open a memory that closes with its context."""
-        return open_memory(folder, self.model, self.preset)
-
-
-@dataclass(frozen=True)
-class OpensMemoryKeepingVectors:
-    """Open the memory that is measured, in the folder it is given; vectors are kept from run to run."""
-
-    model: str | None
-    preset: str | None
-    vectors: Path | None
-
-    def __call__(self, folder: str) -> "AbstractContextManager[MemoryDoor]":
-        """Open a memory that closes with its context."""
-        return open_keeping_vectors(folder, self.model, self.preset, self.vectors)
+        return open_memory(folder, self.model, self.preset, self.without, self.encoder)
 
 
 @dataclass(frozen=True)
@@ -74,13 +75,16 @@ def locomo(
     model: Model = None,
     limit: Limit = None,
     out: Out = None,
+    without: Without = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure evidence, answers, cost and speed on LoCoMo."""
     from langgraph_engram.benchmarks.locomo import run_locomo
 
     with progress_bar("reading") as bar:
-        figures = run_locomo(file, OpensMemory(model, preset), limit=limit, out=out, progress=bar)
+        opens = OpensMemory(model, preset, tuple(without or ()))
+        figures = run_locomo(file, opens, limit=limit, out=out, progress=bar)
+    figures = {**figures, "without": without} if without else figures
     if as_json:
         print_json(figures)
     else:
@@ -102,14 +106,16 @@ def longmemeval(
             show_default=False,
         ),
     ] = None,
+    without: Without = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure evidence, answers, abstention, cost and speed on LongMemEval."""
     from langgraph_engram.benchmarks.longmemeval import run_longmemeval
 
     with progress_bar("reading") as bar:
-        opens = OpensMemoryKeepingVectors(model, preset, vectors)
+        opens = OpensMemory(model, preset, tuple(without or ()), keep_vectors(vectors))
         figures = run_longmemeval(file, opens, limit=limit, out=out, progress=bar)
+    figures = {**figures, "without": without} if without else figures
     if as_json:
         print_json(figures)
     else:

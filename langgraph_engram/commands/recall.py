@@ -26,6 +26,10 @@ def recall(
             show_default=False,
         ),
     ] = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option("--as-of", help="Answer as memory stood then: a day or a moment, ISO 8601.", show_default=False),
+    ] = None,
     store: Store = None,
     model: Model = None,
     preset: Preset = None,
@@ -34,12 +38,12 @@ def recall(
     as_json: AsJson = False,
 ) -> None:
     """Answer a question from memory, with the evidence that the answer rests on."""
-    from langgraph_engram.formats.fields import read_moment
+    from langgraph_engram.formats.fields import read_moment, read_until
 
-    moment = read_moment(now)
+    moment, until = read_moment(now), read_until(as_of)
     with spinner("remembering"), open_existing(store, model, preset) as memory:
         ask = memory.search if search else memory.recall
-        told = ask(question, user_id=user, budget=budget, now=moment, tenant=tenant, agent_id=agent)
+        told = ask(question, user_id=user, budget=budget, now=moment, as_of=until, tenant=tenant, agent_id=agent)
     if as_json:
         print_json(told)
     else:

@@ -4,6 +4,7 @@ This module does not know which message or file a value belongs to: whoever call
 """
 
 import math
+import re
 import reprlib
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -14,6 +15,7 @@ MAX_CHARACTERS = 1_000_000
 """Text and captions of one message together; more than this is a document, not something that was said."""
 SHOWN_CHARACTERS = 80
 EARLIEST_YEAR, LATEST_YEAR = 1000, 2999
+DAY_ALONE = re.compile(r"\d{4}-\d{2}-\d{2}")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -47,6 +49,14 @@ def read_captions(value: object) -> list[str]:
     if not isinstance(captions, Sequence):
         raise InvalidMessages(f"captions must be a list of strings, not {shown(value)}")
     return [text for text in (read_text(caption, "a caption").strip() for caption in captions) if text]
+
+
+def read_until(value: object) -> datetime | None:
+    """Read the last moment that counts: a day alone is meant to its end. Arguments and errors as for `read_moment`."""
+    moment = read_moment(value)
+    if moment is not None and isinstance(value, str) and DAY_ALONE.fullmatch(value.strip()):
+        return moment + timedelta(days=1, microseconds=-1)
+    return moment
 
 
 def read_moment(value: object) -> datetime | None:

@@ -12,7 +12,7 @@ from langgraph_engram.errors import InvalidMessages
 from langgraph_engram.formats.fields import check_size, read_captions, read_moment, read_text, shown
 from langgraph_engram.formats.parts import read_content
 from langgraph_engram.schema import Role
-from langgraph_engram.state import Message
+from langgraph_engram.state import Message, plain_name
 
 ROLES: dict[str, Role] = {
     "user": "user",
@@ -36,7 +36,9 @@ TOOL_CALL_KEYS = ("tool_calls", "function_call")
 def to_messages(items: object) -> list[Message]:
     """Turn a list of messages, or one, into ours, in order.
 
-    A message that only calls tools says nothing and is left out. Speakers without a name are called by their role.
+    A message that only calls tools says nothing and is left out; what tools give back and what a system asks is kept,
+    under its role, and no record is drawn from it. Speakers without a name are called by their role; names are put on
+    one line, and cut after 100 characters.
 
     Args:
         items: LangChain messages, OpenAI dicts (`role`, `content`, also `name`, `timestamp`), or dicts with `speaker`
@@ -111,7 +113,7 @@ def _read_role(item: Mapping[str, object]) -> tuple[Role, str]:
     name, role = _first(item, ("speaker", "name")), item.get("role")
     if role is None and item.get("speaker") is None:
         raise InvalidMessages(f'there is no "role" or "speaker" among its keys {shown(list(item))}')
-    speaker = "" if name is None else read_text(name, "the speaker").strip()
+    speaker = "" if name is None else plain_name(read_text(name, "the speaker"))
     if role is None:
         known = ROLES.get(speaker.casefold(), "user")
     elif isinstance(role, str) and role.casefold() in ROLES:

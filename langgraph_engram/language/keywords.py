@@ -6,7 +6,7 @@ from langgraph_engram.language.tokens import words
 
 MAX_KEYWORDS = 6
 TOPIC_WORDS = 3
-"""Keywords that name a topic."""
+"""Keywords that name the topic of one turn."""
 LEAST_LETTERS = 3
 """Letters above which a word may be a keyword."""
 NO_TOPIC = "small talk"

@@ -11,7 +11,8 @@ from langgraph_engram.language.tokens import STOP_WORDS
 CAPITALISED = r"[A-Z][\w&'’-]*"
 RUN = re.compile(rf"(?<![\w]){CAPITALISED}(?:\s+(?:(?:of|the|and|de|la|van|von|for)\s+)?{CAPITALISED})*")
 QUOTED = re.compile(r"[\"“]([^\"“”]{2,60})[\"”]")
-SENTENCE_START = re.compile(r"(?:^|[.!?:;…\n\"“(\[]|--|—)\s*$")
+SENTENCE_STARTS = (*'.!?:;…"“([—', "--")
+"""What a sentence may start after, white space between them; so does each line."""
 NOT_NAMES = STOP_WORDS | frozenset(
     (
         "yes yeah yep nope ok okay hi hey hello thanks thank wow oh well sure sounds great good nice cool awesome "
@@ -31,9 +32,17 @@ def proper_names(text: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def starts_sentence(text: str, place: int) -> bool:
+    """Say whether a sentence or a quotation may start at a place; the text before it is not read from its beginning."""
+    end = place
+    while end and text[end - 1].isspace():
+        end -= 1
+    return end == 0 or "\n" in text[end:place] or text.endswith(SENTENCE_STARTS, max(0, end - 2), end)
+
+
 def _names_of(text: str, match: re.Match[str]) -> list[str]:
     words = [word for word in match.group().split() if word]
-    at_start = SENTENCE_START.search(text[: match.start()]) is not None
+    at_start = starts_sentence(text, match.start())
     while words and (_plain(words[0]) in NOT_NAMES or (at_start and len(words) == 1 and not words[0].isupper())):
         words, at_start = words[1:], False
     while words and _plain(words[-1]) in NOT_NAMES:

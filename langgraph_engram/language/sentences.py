@@ -1,9 +1,10 @@
-"""Split English text, chat above all, into sentences.
+"""Split text, English chat above all, into sentences.
 
-An end mark ends a sentence unless it belongs to an abbreviation, a number, an address or an initial. Emoji and closing
-quotes stay with the sentence they follow. A line is a sentence of its own unless it is wrapped. No character is lost
-but white space, and the time needed grows with the length of the text only. This module does not know what a sentence
-says.
+An end mark ends a sentence unless it belongs to an abbreviation, a number, an address or an initial. The end marks of
+Chinese, Japanese, Arabic, Urdu and Hindi belong to nothing else, and end one where no space follows too. Emoji and
+closing quotes stay with the sentence they follow. A line is a sentence of its own unless it is wrapped. No character is
+lost but white space, and the time needed grows with the length of the text only. This module does not know what a
+sentence says.
 """
 
 import re
@@ -18,23 +19,27 @@ WRAPPED = 60
 REACH = 24
 """How many characters before a mark are looked at for the word that it may belong to."""
 
+WIDE_MARKS = "。｡！？؟۔।॥"
+"""End marks of other scripts than the Latin one."""
+WIDE_CLOSERS = "」』）】》〉"
+QUESTION_MARKS = ("?", "？", "؟")
 EMOJI = r"[\U0001F000-\U0001FAFF\u2600-\u27BF\u2B05-\u2B55\u203C\u2049\u200D\uFE0F]"
 MARK = re.compile(
-    rf"(?P<mark>[.!?…]+)(?P<closing>[\"'”’)\]*_~]*)(?:\s*(?:{EMOJI}|[:;]-?[)D(P](?!\w)))*|(?P<emoji>{EMOJI}+)"
+    rf"(?P<mark>[.!?…{WIDE_MARKS}]+)(?P<closing>[\"'”’)\]*_~{WIDE_CLOSERS}]*)(?:\s*(?:{EMOJI}|[:;]-?[)D(P](?!\w)))*|(?P<emoji>{EMOJI}+)"
 )
 """A possible end: marks with what belongs to them, or emoji alone."""
 ADDRESS = re.compile(
-    r"(?:https?://|www\.)[^\s<>\"]*[^\s<>\"'.,;:!?)\]…]|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64})+"
+    rf"(?:https?://|www\.)[^\s<>\"{WIDE_MARKS}]*[^\s<>\"'.,;:!?)\]…{WIDE_MARKS}]|(?<![\w.+-])[\w.+-]{{1,64}}@[\w-]{{1,64}}(?:\.[\w-]{{1,64}})+"
 )
 BULLET = re.compile(r"\s*(?:[-*•–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])(?=\s)")
-LINE_ENDS = re.compile(r"[.!?…:;][\"'”’)\]]*\s*$")
+LINE_ENDS = re.compile(rf"[.!?…:;{WIDE_MARKS}][\"'”’)\]{WIDE_CLOSERS}]*\s*$")
 WORD_BEFORE = re.compile(r"[\w.&'’-]*$")
 NEXT_WORD = re.compile(r"\s*([^\W\d_]+)")
 FRESH = re.compile(r"[A-Z](?:[a-z]|['’ ])")
 """How a sentence starts right after the mark of another."""
 DOTTED = re.compile(r"[A-Za-z](?:\.[A-Za-z])*")
-CLOSERS = frozenset("\"'”’)]")
-"""After these a word in lower case goes on with the sentence around them."""
+CLOSERS = frozenset("\"'”’)]") | frozenset(WIDE_CLOSERS)
+"""After these a word in lower case goes on with the sentence around them; after a wide mark, any letter at once."""
 ABBREVIATIONS = frozenset(
     "dr mr mrs ms mx prof messrs mme mlle vs cf eg e.g ie i.e viz approx ca dept nos vol pp fig".split()
 )
@@ -72,8 +77,13 @@ def split_sentences(text: str) -> list[str]:
 
 def question_at_end(text: str) -> str:
     """Give the question that a text ends with; empty for none."""
-    sentences = split_sentences(text) if "?" in text else []
-    return sentences[-1] if sentences and sentences[-1].rstrip().endswith("?") else ""
+    sentences = split_sentences(text) if any(mark in text for mark in QUESTION_MARKS) else []
+    return sentences[-1] if sentences and ends_asking(sentences[-1]) else ""
+
+
+def ends_asking(text: str) -> bool:
+    """Say whether a text ends with a question mark of any script."""
+    return text.rstrip().endswith(QUESTION_MARKS)
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -103,8 +113,10 @@ def _sentences(line: str) -> Iterator[str]:
 
 def _ends_here(line: str, start: int, match: re.Match[str]) -> bool:
     """Tell whether a possible end is one, of the sentence that began at `start`."""
-    following = line[match.end() : match.end() + 2]
-    if not following[:1].isspace():
+    following = line[match.end() : match.end() + 1]
+    if not match.group("emoji") and match.group("mark")[-1] in WIDE_MARKS:
+        return not (CLOSERS & set(match.group("closing")) and following.isalpha())
+    if not following.isspace():
         return _meets_next(line, match)
     opener = NEXT_WORD.match(line, match.end())
     if match.group("emoji"):

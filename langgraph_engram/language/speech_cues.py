@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from langgraph_engram.language.sentences import QUESTION_MARKS, ends_asking
 from langgraph_engram.language.tokens import content_stems, words
 
 QUESTION_WORDS = frozenset(
@@ -67,9 +68,9 @@ def read_cues(text: str) -> SpeechCues:
     said = words(text)
     sentences = (words(sentence) for sentence in SENTENCE_END.split(text.strip()))
     return SpeechCues(
-        asks="?" in text or _begins_question(said),
+        asks=any(mark in text for mark in QUESTION_MARKS) or _begins_question(said),
         asks_inside=any(sentence[0] in QUESTION_WORDS for sentence in sentences if sentence),
-        ends_asking=text.rstrip().endswith("?"),
+        ends_asking=ends_asking(text),
         replies=bool(REPLY.search(text)),
         greets=bool(GREETING.search(text)),
         takes_leave=bool(LEAVE.search(text)),

@@ -5,6 +5,8 @@ This module does not know what is remembered of it.
 
 import re
 
+from langgraph_engram.language.sentences import ends_asking
+
 FIRST_PERSON = re.compile(
     r"\b(?:i|i['’](?:m|ve|d|ll)|im|ive|my|me|mine|myself|we|we['’](?:re|ve|d|ll)|our|ours|us)\b", re.IGNORECASE
 )
@@ -28,7 +30,7 @@ def own_words(text: str, speaker: str) -> str:
 
 def is_question(text: str) -> bool:
     """Say whether a text ends by asking."""
-    return text.rstrip("\"'”’)] ").endswith("?")
+    return ends_asking(text.rstrip("\"'”’)] "))
 
 
 def shows_image(text: str) -> bool:

@@ -22,20 +22,20 @@ class RetrieveSettings(Group):
     """Syntheses beside the records (StructMem section 3.4)."""
     neighbours: list[float] = [0.6, 0.4, 0.2]
     """Weights of the records one, two, ... places before and after in a record's score; none under the papers'."""
-    turn_neighbours: list[float] = [1.0, 1.0]
+    turn_neighbours: list[float] = [1.0, 1.0, 0.5]
     """The same for turns."""
     lexical_weight: float = Field(0.4, ge=0)
     dense_weight: float = Field(0.3, ge=0)
     own_dense_weight: float = Field(0.5, ge=0)
     """The dense route without what neighbours lend."""
     turn_weight: float = Field(0.75, ge=0)
-    dimension_weight: float = Field(0.45, ge=0)
+    dimension_weight: float = Field(0.25, ge=0)
     event_weight: float = Field(0.1, ge=0)
     synthesis_weight: float = Field(0.05, ge=0)
     """Weights of the routes in the weighted fusion."""
     own_voice: bool = True
     """Search for what is asked about one person in that person's words: "I" for the name."""
-    speaker_weight: float = Field(0.45, ge=0)
+    speaker_weight: float = Field(0.5, ge=0)
     """What records of a person whom the query names gain in the weighted fusion."""
     told_then_weight: float = Field(0.65, ge=0)
     """What records gain that were told within the time the query is about."""
@@ -47,7 +47,7 @@ class RetrieveSettings(Group):
     """What records gain by each factor of e that they say more, from 100 characters on."""
     question_weight: float = Field(0.5, ge=0)
     """What records lose that ask instead of tell."""
-    image_weight: float = Field(0.3, ge=0)
+    image_weight: float = Field(0.15, ge=0)
     """What records lose that only say what an image shows."""
     repeat_factor: float = Field(0.06, ge=0, le=1)
     """Fall of each further record from a turn that is in the list already: distinct evidence first."""
@@ -77,15 +77,17 @@ class RetrieveSettings(Group):
 class DeepSettings(Group):
     """When and how deep retrieval runs (HyMem section 3.3)."""
 
-    sufficiency: Literal["judged", "always"] = "judged"
-    """Whether the light answer is judged, or taken as it is."""
+    sufficiency: Literal["judged", "always", "never"] = "judged"
+    """Whether the light answer is judged, taken as it is, or not asked for."""
     light_k: int = Field(10, ge=1)
     """k, pieces shown to the light answer."""
+    whole_turns: bool = True
+    """Whether an answer is written from whole turns in the order of time, or from the pieces as they were found."""
     rough_n: int = Field(30, ge=1)
     """N, candidates of the deep selection."""
     batch: int = Field(15, ge=1)
     """d, candidates a call."""
-    level2_tokens: int = Field(2000, ge=50)
+    level2_tokens: int = Field(2000, ge=0)
     """Tokens of raw turns that backtracking may show."""
     level2_window: int = Field(1, ge=0)
     """Turns shown on each side of a source turn; within the same session."""

@@ -51,9 +51,11 @@ class SegmentSettings(Group):
     """Read-only turns given with each event under `engram`."""
     max_turns: int = Field(40, ge=2)
     """An event this long is closed whatever its topic."""
-    most_topics: int = Field(8, ge=2)
+    most_topics: int = Field(4, ge=2)
     most_keywords: int = Field(12, ge=0)
     """Topics, the first and the last ones, and first keywords that sum up an event. ES-Mem sets no limit."""
+    name_keywords: int = Field(4, ge=1)
+    """Keywords that name an event of which no model has noted what it is about."""
     describe: Literal["from_topics", "question", "none"] = "from_topics"
     """Where boundary texts come from: the topic answer, a question of their own (ES-Mem), or nowhere."""
 
@@ -78,6 +80,8 @@ class ExtractSettings(Group):
     """Text of events that share one call, in tokens; an event above it goes alone."""
     shared_calls: bool = True
     """Let several short events share a call."""
+    causal: bool = True
+    """Whether records carry reason and purpose."""
     max_records_per_call: int = Field(400, ge=1)
     """Records taken from one answer; a model that repeats itself stops here."""
     compress_rate: float | None = Field(None, gt=0, le=1)

@@ -93,3 +93,17 @@ def test_a_file_that_is_not_there_is_refused(store, tmp_path):
     """The error names the file."""
     with pytest.raises(UnreadableFile, match="missing"):
         run_segmentation(tmp_path / "missing.jsonl", store, RuleModel(), SegmentSettings())
+
+
+@pytest.mark.parametrize(
+    ("speaker", "role"),
+    [("Wizard", "assistant"), ("system", "assistant"), ("bot", "assistant"), ("apprentice", "user"), ("human", "user")],
+)
+def test_the_side_that_answers_is_known_by_its_name(tmp_path, speaker, role):
+    """Data sets call it by many names; everybody else asks."""
+    path = tmp_path / "dialogues.json"
+    path.write_text(json.dumps([{"utterances": [{"speaker": speaker, "text": "Hello."}], "boundaries": [1]}]))
+
+    ((turn,),) = (dialogue.turns for dialogue in read_dialogues(path))
+
+    assert turn.role == role

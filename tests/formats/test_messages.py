@@ -17,7 +17,7 @@ from langchain_core.messages import (
 
 from langgraph_engram.errors import InvalidMessages
 from langgraph_engram.formats.messages import to_messages
-from langgraph_engram.state import Message
+from langgraph_engram.state import MOST_NAME_CHARACTERS, Message
 
 NOON = datetime(2024, 3, 9, 12, 0, tzinfo=UTC)
 
@@ -189,3 +189,31 @@ def test_any_text_that_is_kept_can_be_stored(text):
     assert message.text.encode("utf-8").decode("utf-8") == message.text
     sound = not any("\ud800" <= character <= "\udfff" or character == "\x00" for character in text)
     assert message.text == f"a{text}" or not sound
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        (" Ana\tLima ", "Ana Lima"),
+        ("Ana\nBen: I lied", "Ana Ben: I lied"),
+        ("Ana\x1b[31m\x85Lima\u2028", "Ana [31m Lima"),
+        ("A\u202ena\ufeff", "Ana"),
+        ("\u0639\u0644\u06cc\u200c\u0631\u0636\u0627", "\u0639\u0644\u06cc\u200c\u0631\u0636\u0627"),
+        ("A" * 5_000, "A" * MOST_NAME_CHARACTERS),
+        ("\t\x07", "assistant"),
+    ],
+)
+def test_a_name_is_one_short_line(name, kept):
+    """A name stands before what was said in records and prompts: it cannot begin a line of its own."""
+    sent = {"role": "assistant", "name": name, "content": "Hello"}
+
+    (read,), (given,) = to_messages([sent]), to_messages([Message(role="assistant", speaker=name, text="Hello")])
+
+    assert read.speaker == given.speaker == kept
+
+
+def test_a_role_is_known_by_its_name_on_one_line():
+    """White space around a speaker changes nobody's role."""
+    (message,) = to_messages([{"speaker": "\tAssistant\n", "text": "Hello"}])
+
+    assert (message.role, message.speaker) == ("assistant", "Assistant")

@@ -12,12 +12,13 @@ from langgraph_engram.prompts.reflect import Reflect, Reflection
 from langgraph_engram.prompts.select_records import Selection, SelectRecords
 from langgraph_engram.prompts.write_answer import WriteAnswer
 from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.schema import Evidence, Intent
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.testing import FakeModel
 
 NODES = [
-    "parse_intent", "light_retrieve", "judge_sufficiency", "deep_select", "backtrack", "write_answer", "reflect",
-    "conclude",
+    "parse_intent", "light_retrieve", "judge_sufficiency", "deep_select", "gather_selection", "backtrack",
+    "write_answer", "reflect", "conclude",
 ]  # fmt: skip
 NEXT = "What does Runa teach?"
 
@@ -72,7 +73,11 @@ def test_every_step_is_a_named_node(place):
 @pytest.mark.parametrize("router", [Routing.after_light, Routing.after_judge, Routing.after_answer, after_reflect])
 def test_a_router_names_nodes_alone(router):
     """What a router may return is a set of node names, and all of them are nodes."""
-    assert set(get_args(get_type_hints(router)["return"])) <= set(NODES)
+    returned = get_type_hints(router)["return"]
+    names = [one for part in (returned, *get_args(returned)) for one in get_args(part) if isinstance(one, str)]
+
+    assert names
+    assert set(names) <= set(NODES)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +102,6 @@ def test_the_way_after_light_retrieval(question, settings, mode, way):
         ("search", False, ["x"], True, "conclude"),
         ("recall", True, ["x"], True, "reflect"),
         ("recall", True, ["x"], False, "conclude"),
-        ("recall", False, ["x"], True, "deep_select"),
         ("recall", False, [], True, "conclude"),
     ],
 )
@@ -110,6 +114,20 @@ def test_the_way_after_the_judge(question, mode, sufficient, evidence, reflects,
     }
 
     assert Routing(DeepSettings(reflect=reflects)).after_judge(state) == way
+
+
+def test_what_does_not_suffice_is_selected_from_in_batches(question):
+    """Each batch of candidates is a branch of its own, and all of them run side by side."""
+    found = [Evidence(evidence_id=f"p{number}", text="Ana skis.") for number in range(5)]
+    intent = Intent(query="Where?", anchor="Where?")
+    state = {"request": question, "query": "Where?", "intent": intent, "sufficient": False, "evidence": found}
+
+    sent = Routing(DeepSettings(batch=3)).after_judge(state)
+
+    assert [(one.node, one.arg["place"], len(one.arg["batch"])) for one in sent] == [
+        ("deep_select", 0, 3),
+        ("deep_select", 3, 2),
+    ]
 
 
 def test_the_way_after_an_answer():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langgraph_engram.language.sentences import MOST_CHARACTERS, split_sentences
+from langgraph_engram.language.sentences import MOST_CHARACTERS, ends_asking, question_at_end, split_sentences
 
 CASES = """
 Thanks, Mel! I'm off to bed. | Thanks, Mel! / I'm off to bed.
@@ -29,6 +29,39 @@ He said (twice!) that it works. (It does.) Good. | He said (twice!) that it work
 Take bus no. 5 there. No. I walk. | Take bus no. 5 there. / No. / I walk.
 It was me and I. Then we left. | It was me and I. / Then we left.
 """
+
+
+OTHER_SCRIPTS = """
+我住在里斯本。你呢?我很好！真的吗？是。 | 我住在里斯本。 / 你呢?我很好！ / 真的吗？ / 是。
+「行こう！」と彼は言った。私は残った。 | 「行こう！」と彼は言った。 / 私は残った。
+「はい。」 そうですか？！ | 「はい。」 / そうですか？！
+見て https://a.example/x。終わり。 | 見て https://a.example/x。 / 終わり。
+هل أنت بخير؟ نعم. شكرا! | هل أنت بخير؟ / نعم. / شكرا!
+कहाँ रहते हो? मैं पुणे में रहता हूँ। ठीक है॥ | कहाँ रहते हो? / मैं पुणे में रहता हूँ। / ठीक है॥
+میں لاہور میں ہوں۔ آپ کہاں ہیں؟ | میں لاہور میں ہوں۔ / آپ کہاں ہیں؟
+I said ok。Then we left！ | I said ok。 / Then we left！
+"""
+
+
+@pytest.mark.parametrize("row", OTHER_SCRIPTS.strip().splitlines())
+def test_the_end_marks_of_other_scripts_end_sentences(row):
+    """They need no space after them; what is quoted belongs to the sentence around it."""
+    text, expected = (cell.strip() for cell in row.split(" | "))
+
+    sentences = split_sentences(text)
+
+    assert sentences == expected.split(" / ")
+
+
+@pytest.mark.parametrize("text", ["Why?", "为什么？", "لماذا؟ "])
+def test_a_question_ends_with_the_question_mark_of_its_script(text):
+    """Whoever asks states nothing."""
+    stated = text.replace("?", ".").replace("？", "。").replace("؟", ".")
+
+    asking = question_at_end(text), ends_asking(text)
+
+    assert asking == (text.strip(), True)
+    assert (question_at_end(stated), ends_asking(stated)) == ("", False)
 
 
 @pytest.mark.parametrize("row", CASES.strip().splitlines())

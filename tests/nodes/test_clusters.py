@@ -59,3 +59,15 @@ def test_a_large_cluster_comes_apart_at_its_weakest_link():
 
     assert clusters(pairs, 3) == [["a", "b"], ["c", "d"]]
     assert clusters(pairs) == [["a", "b", "c", "d"]]
+
+
+def test_parts_of_a_large_cluster_meet_again_over_a_later_record():
+    """What was not asked about is asked when one more record resembles the survivors of both parts."""
+    pairs = [pair("a", "b", 0.95), pair("c", "d", 0.9), pair("b", "c", 0.71)]
+    first = clusters(pairs, 2)
+
+    survivors = [cluster[-1] for cluster in first]
+    later = clusters([pair(one, "new", 0.8) for one in survivors], 3)
+
+    assert first == [["a", "b"], ["c", "d"]]
+    assert later == [["b", "d", "new"]]

@@ -5,7 +5,7 @@ import pytest
 from langgraph_engram.errors import ModelUnavailable
 from langgraph_engram.model import Failure
 from langgraph_engram.nodes.backtrack import Backtrack, runs
-from langgraph_engram.nodes.deep_select import DeepSelect
+from langgraph_engram.nodes.deep_select import DeepSelect, GatherSelection, batches
 from langgraph_engram.nodes.judge_sufficiency import JudgeSufficiency
 from langgraph_engram.nodes.write_answer import WriteAnswerStep
 from langgraph_engram.prompts.answer_light import LightAnswer
@@ -77,11 +77,22 @@ def test_an_earlier_answer_outlives_a_round_that_finds_nothing(state):
     assert update.get("answer", "At the lake [1].") == "At the lake [1]."
 
 
-def test_selected_numbers_lead_to_their_batch(state):
-    """Batches are asked side by side; numbers count within each; unknown numbers are ignored."""
+@pytest.fixture
+def select(state):
+    """Select in batches, as the graph does: each batch by itself, in any order, then what they named together."""
+
+    def run(model, settings):
+        parts = [DeepSelect(model)(batch)["selections"] for batch in batches(state, settings)]
+        return GatherSelection(settings)({**state, "selections": [one for part in reversed(parts) for one in part]})
+
+    return run
+
+
+def test_selected_numbers_lead_to_their_batch(select):
+    """Numbers count within each batch; unknown numbers are ignored; the order of the batches counts, not their end."""
     model = FakeModel([Selection(numbers=[3, 0, 1, 9, -1, 3]), Selection(numbers=[2, 3])])
 
-    update = DeepSelect(model, DeepSettings(batch=3))(state)
+    update = select(model, DeepSettings(batch=3))
 
     assert update["selected_ids"] == ["p2", "p0", "p4"]
     assert update["went_deep"] is True
@@ -89,20 +100,18 @@ def test_selected_numbers_lead_to_their_batch(state):
 
 
 @pytest.mark.parametrize("said", [Selection(numbers=[]), Selection(numbers=[77]), Failure("timeout", "late")])
-def test_an_empty_selection_falls_back_to_the_best(state, said):
+def test_an_empty_selection_falls_back_to_the_best(select, said):
     """When nothing is named, the best pieces of the light routes are taken."""
-    update = DeepSelect(FakeModel([said]), DeepSettings(light_k=2))(state)
+    update = select(FakeModel([said]), DeepSettings(light_k=2))
 
     assert update["selected_ids"] == ["p0", "p1"]
 
 
 def test_only_so_many_candidates_are_shown(state):
     """N bounds what the selection reads."""
-    model = FakeModel([Selection(numbers=[1])])
+    shown = batches(state, DeepSettings(rough_n=2))
 
-    DeepSelect(model, DeepSettings(rough_n=2))(state)
-
-    assert [len(question.candidates) for question in model.asked] == [2]
+    assert [len(one["batch"]) for one in shown] == [2]
 
 
 def test_runs_follow_one_another_in_one_session(turn):

@@ -199,6 +199,13 @@ def test_little_said_may_give_no_record(turn):
     assert not is_poor(Pack((said,), (), {"t0": "e0"}), [])
 
 
+def test_what_an_image_asks_is_no_question(turn):
+    """A poster that asks something is shown all the same: leaving it out leaves out what was told."""
+    shown = turn(0, "Look.", captions=[f"a poster: ready for {place}?" for place in PLACES])
+
+    assert is_poor(Pack((shown,), (), {"t0": "e0"}), [])
+
+
 def test_the_turns_just_before_are_read_beside_an_event_that_goes_on(store, keep, scope, turn, event):
     """Not the turns before the event's beginning: a reply needs the question that was asked last."""
     keep(turns=[turn(seq, f"Turn {seq}.") for seq in range(6)], events=[event(0, 0, 1, 2, 3, 4, 5)])
@@ -231,3 +238,24 @@ def test_numbers_run_through_all_events_of_a_pack(turn):
     pack = Pack(tuple(turns), (), {"t0": "e0", "t1": "e1"})
 
     assert [one.number for one in pack.sentences] == [1, 2]
+
+
+def test_what_tools_and_systems_put_in_is_not_packed(store, scope, turn, event):
+    """Records are drawn from what somebody said, and read beside it is what somebody said before."""
+    turns = [
+        turn(0, "You are a polite assistant.", role="system", speaker="system"),
+        turn(1, "Which hotel shall I take?"),
+        turn(2, '{"hotel": "Alfama Inn"}', role="tool", speaker="search_hotels"),
+        turn(3, "The one near the river.", role="assistant", speaker="assistant"),
+    ]
+
+    index, apart = store.index(scope), ExtractSettings(shared_calls=False)
+
+    (whole,) = pack_events(index, [event(0, 0, 1, 2, 3)], turns, apart, 2)
+    first, last = pack_events(index, [event(0, 0, 1, 2), event(1, 3)], turns, apart, 2)
+    nobody = pack_events(index, [event(0, 0, 2)], [turns[0], turns[2]], apart, 2)
+
+    assert [one.turn_id for one in whole.turns] == ["t1", "t3"]
+    assert ([one.turn_id for one in first.turns], [one.turn_id for one in last.turns]) == (["t1"], ["t3"])
+    assert [one.turn_id for one in last.context] == ["t1"]
+    assert nobody == []

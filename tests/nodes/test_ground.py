@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from langgraph_engram.nodes.build_records import RecordBuilder
 from langgraph_engram.nodes.ground import Ground, judge
+from langgraph_engram.nodes.grounds import LONGEST_KEPT, grounds_of
 from langgraph_engram.prompts.extract_records import ExtractRecords
 from langgraph_engram.prompts.sentences import number_sentences
 from langgraph_engram.rules.extract_records import extract_records
@@ -226,3 +227,13 @@ def test_what_an_assistant_repeats_from_memory_is_not_kept_again(store, keep, tu
 
     assert judged.status == status
     assert status == "active" or judged.reject_reason == "it echoes the record r0"
+
+
+def test_a_long_turn_is_read_once_however_many_records_cite_it(turn):
+    """A pasted page gives hundreds of records; to read it for each would take minutes."""
+    page = turn(0, "I went camping by the lake. " * 2_000)
+
+    first, again = grounds_of(page), grounds_of(page)
+
+    assert len(page.text) > LONGEST_KEPT
+    assert again is first

@@ -93,6 +93,16 @@ def test_an_event_that_both_runs_extended_keeps_both_runs_turns_and_topics():
     assert "honey" in joined.summary
 
 
+def test_words_that_name_one_runs_part_do_not_join_what_was_noted():
+    """Words are a stopgap: beside a note they say nothing."""
+    held = event(0, "t0", topics=["bees"], keywords=["hive"])
+    mine = event(0, "t1", topics=["jar, honey"], keywords=["jar", "honey", "shelf"])
+
+    (joined,) = rebase_events(BUILDER, index_of([turn(0), turn(1)], [held]), "s", [mine])
+
+    assert (joined.topics, joined.keywords) == (["bees"], ["hive", "jar", "honey", "shelf"])
+
+
 def test_records_go_where_their_turn_went():
     """An event that another run made of the same turns stands; records and boundaries of ours follow or go."""
     held = event(0, "t0", "t1")

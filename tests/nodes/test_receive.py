@@ -73,6 +73,52 @@ def test_a_run_that_was_cut_off_goes_on_with_its_own_turns(store, scope, to_reme
     assert len(store.pendings(scope)) == 2
 
 
+def test_a_run_that_was_cut_off_goes_on_though_others_have_written_since(store, scope, to_remember):
+    """Its turns are laid over the session as it left it, not over what another run has added."""
+    receive = Receive(store)
+    receive({"request": to_remember("Hi!")})
+    request = to_remember("Hi!", "I moved to Oslo.")
+    first = receive({"request": request})
+    receive({"request": to_remember("I ski.")})
+
+    again = receive({"request": request})
+
+    assert again["turns"] == first["turns"]
+    assert [turn.text for turn in store.index(scope).session_turns("s1")] == ["Hi!", "I moved to Oslo.", "I ski."]
+
+
+def test_a_word_said_again_is_known_only_at_the_very_end(store, scope, to_remember):
+    """A call may be sent again, and the same word may be said again later: only what is said last is ambiguous."""
+    receive = Receive(store)
+    ok, fine = Message(text="ok"), Message(role="assistant", text="fine")
+    receive({"request": to_remember(ok, fine)})
+
+    counts = [
+        (len(update["turns"]), update["known_turns"])
+        for update in (receive({"request": to_remember(*said)}) for said in ([ok], [ok], [fine], [ok], [ok, ok]))
+    ]
+
+    assert counts == [(1, 0), (0, 1), (1, 0), (1, 0), (1, 1)]
+    assert [turn.text for turn in store.index(scope).session_turns("s1")] == ["ok", "fine", "ok", "fine", "ok", "ok"]
+
+
+def test_what_a_system_asks_stands_outside_of_the_order(store, scope, to_remember):
+    """Agents put it before the part of the history they send, with another date each day: the rest is known."""
+    order, other = (Message(role="system", text=f"You are polite. Today is {day}.") for day in ("Monday", "Tuesday"))
+    said = [Message(text=text) for text in ("Hi!", "I moved to Oslo.", "I ski.", "I swim.")]
+    receive = Receive(store)
+    receive({"request": to_remember(order, *said[:2])})
+
+    counts = [
+        (len(update["turns"]), update["known_turns"])
+        for update in (receive({"request": to_remember(*sent)}) for sent in ([order, *said[1:3]], [other, *said[1:]]))
+    ]
+
+    assert counts == [(1, 2), (2, 2)]
+    texts = [turn.text for turn in store.index(scope).session_turns("s1") if turn.role == "user"]
+    assert texts == [one.text for one in said]
+
+
 def test_an_earlier_part_sent_again_is_known_by_its_moments(store, scope, to_remember):
     """What stands further back in the session is known where each message has a moment of its own."""
     said = [Message(text=text, said_at=NOON + timedelta(minutes=place)) for place, text in enumerate("abcab")]

@@ -111,11 +111,11 @@ def test_a_candidate_that_is_not_judged_is_told(segment):
 
 
 def test_a_boundary_that_is_not_described_is_told(segment):
-    """The text is made of summaries and speakers; the event's turns are pending."""
+    """The text is made of topics and speakers; the event's turns are pending."""
     update = segment(FakeModel([notes("direct_resp")]), "a", describe="question")
 
     (boundary,), (failure,) = update["boundaries"], update["failures"]
-    assert boundary.text == "The conversation opens with Ana on subject0 (word0)."
+    assert boundary.text == "The conversation opens with Ana on subject0."
     assert failure.turn_ids == ["t0"]
 
 

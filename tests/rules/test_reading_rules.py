@@ -119,6 +119,16 @@ def test_facts_are_told_without_questions(turns):
     assert told(said, facts) == ["Ana: I keep mine in the garden."]
 
 
+def test_what_an_image_shows_is_a_fact_though_it_asks(turns):
+    """The words on a poster are no question of the speaker."""
+    (said,) = turns("Ana: Look at this.")
+    shown = said.model_copy(update={"captions": ["a poster: ready for the marathon?"]})
+
+    facts = extract_facts(ExtractFacts((shown,))).sentences
+
+    assert told([shown], facts)[-1] == "Ana shares an image: a poster: ready for the marathon?"
+
+
 def test_key_sentences_are_rich_ones(turns):
     """A sentence with little in it is no key to anything."""
     said = turns("Ana: It rained.", "Ana: The museum in Bergen shows old fishing boats.")

@@ -1,0 +1,125 @@
+"""The part of a memory that reads: search, recall, and recall as it happens.
+
+It is the base of `Memory`, which says where things are kept and which graph reads.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any, cast
+
+from langchain_core.messages import BaseMessage
+
+from langgraph_engram.graphs.read import ReadGraph
+from langgraph_engram.requests import recall_request
+from langgraph_engram.results import RecallUpdate, Recollection
+from langgraph_engram.schema import Scope
+from langgraph_engram.twins import in_thread
+from langgraph_engram.write_runs import thread_of
+
+ANSWERING = "write_answer"
+"""The step whose words are the answer."""
+
+
+class Reading:
+    """What a memory does with questions."""
+
+    read_graph: ReadGraph
+    _reading: ReadGraph
+    """The same with a checkpointer."""
+
+    def search(
+        self,
+        query: str,
+        *,
+        user_id: str,
+        budget: int | None = None,
+        now: datetime | None = None,
+        as_of: datetime | None = None,
+        tenant: str = "default",
+        agent_id: str | None = None,
+    ) -> Recollection:
+        """Find evidence without asking a model.
+
+        Args:
+            query: What is looked for.
+            budget: Tokens of evidence in the result.
+            now: The moment from which "last week" counts; `as_of`, or the newest turn's time, unless told otherwise.
+            as_of: The moment as of which memory is read: what was said later, or superseded only later, does not
+                count.
+
+        Returns:
+            Evidence, best first, within the budget; no answer.
+        """
+        request = recall_request(query, self._scope(user_id, tenant, agent_id), "search", budget, now, as_of)
+        found: Recollection = self.read_graph.invoke({"request": request})["recollection"]
+        return found
+
+    def recall(
+        self,
+        query: str,
+        *,
+        user_id: str,
+        budget: int | None = None,
+        now: datetime | None = None,
+        as_of: datetime | None = None,
+        tenant: str = "default",
+        agent_id: str | None = None,
+    ) -> Recollection:
+        """Answer from memory, as deep as it takes. Arguments as for `search`.
+
+        Returns:
+            An answer with [n] citing the n-th piece of evidence, a verdict, and what it cost.
+
+        Raises:
+            ModelUnavailable: The model gave no answer; nothing was found to be absent.
+        """
+        request = recall_request(query, self._scope(user_id, tenant, agent_id), "recall", budget, now, as_of)
+        state = self._reading.invoke({"request": request}, thread_of(request.run_id), durability="async")
+        told: Recollection = state["recollection"]
+        return told
+
+    def stream(
+        self,
+        query: str,
+        *,
+        user_id: str,
+        budget: int | None = None,
+        now: datetime | None = None,
+        as_of: datetime | None = None,
+        tenant: str = "default",
+        agent_id: str | None = None,
+    ) -> Iterator[RecallUpdate]:
+        """Answer from memory and tell of it as it happens. Arguments and errors as for `recall`.
+
+        Yields:
+            An update for each step that is done, one for each piece of the answer's text while it is written, and as
+            the last one the whole recollection. An answer from light memory comes with the last one alone.
+        """
+        request = recall_request(query, self._scope(user_id, tenant, agent_id), "recall", budget, now, as_of)
+        parts = self._reading.stream(
+            {"request": request},
+            thread_of(request.run_id),
+            stream_mode=["updates", "messages"],
+            durability="async",
+        )
+        for part in parts:
+            mode, update = cast(tuple[str, Any], part)
+            yield from _tokens(update) if mode == "messages" else _steps(update)
+
+    def _scope(self, user_id: str, tenant: str, agent_id: str | None) -> Scope:
+        """Say whose memory it is; the way into every method."""
+        raise NotImplementedError
+
+    asearch = in_thread(search)
+    arecall = in_thread(recall)
+
+
+def _steps(part: Mapping[str, Mapping[str, Any]]) -> Iterator[RecallUpdate]:
+    for step, update in part.items():
+        yield RecallUpdate(step=step, recollection=(update or {}).get("recollection"))
+
+
+def _tokens(part: tuple[BaseMessage, Mapping[str, Any]]) -> Iterator[RecallUpdate]:
+    message, about = part
+    if about.get("langgraph_node") == ANSWERING and message.text:
+        yield RecallUpdate(step=ANSWERING, text=str(message.text))

@@ -1,0 +1,90 @@
+"""Memory can be read as it stood at an earlier moment, and told of while it is being read."""
+
+from datetime import UTC, datetime
+
+import pytest
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+
+from langgraph_engram.errors import InvalidInput
+from langgraph_engram.memory import Memory
+from langgraph_engram.presets import preset
+from langgraph_engram.settings import DeepSettings
+
+MAY, JUNE, JULY = (datetime(2023, month, 8, 12, tzinfo=UTC) for month in (5, 6, 7))
+HOMES = [
+    ("s1", MAY, "I live in Oslo, near the harbour."),
+    ("s2", JULY, "I moved to Bergen and I live in Bergen now."),
+]
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory):
+    """Ana lived in Oslo in May and in Bergen in July."""
+    with Memory(tmp_path_factory.mktemp("reading") / "store", "rules", encoder="hashing") as opened:
+        for session, said_at, text in HOMES:
+            turn = {"speaker": "Ana", "text": text, "said_at": said_at}
+            opened.remember([turn], user_id="ana", session_id=session, close_session=True)
+        yield opened
+
+
+def test_a_later_word_is_not_there_yet(memory):
+    """As of June, Ana lives in Oslo, though that was superseded in July; today she lives in Bergen."""
+    then = memory.search("Where does Ana live?", user_id="ana", as_of=JUNE)
+    now = memory.search("Where does Ana live?", user_id="ana")
+
+    assert "Oslo" in then.evidence[0].text
+    assert not any("Bergen" in piece.text for piece in then.evidence)
+    assert "Bergen" in now.evidence[0].text
+
+
+def test_before_the_first_word_nothing_is_there(memory):
+    """What was not said yet is absent, and the result says that nothing is remembered."""
+    told = memory.recall("Where does Ana live?", user_id="ana", as_of=datetime(2022, 1, 1, tzinfo=UTC))
+
+    assert (told.verdict, told.evidence) == ("absent", [])
+    assert told.notes == ["nothing is remembered in this scope"]
+
+
+def test_the_moment_itself_counts(memory):
+    """What was said at the very moment was said by then."""
+    assert memory.search("Where does Ana live?", user_id="ana", as_of=MAY).evidence
+
+
+def test_relative_times_count_from_the_moment(memory):
+    """Unless `now` says otherwise, "last month" is the month before the moment that memory is read at."""
+    then = memory.search("What did Ana say last month?", user_id="ana", as_of=JUNE)
+
+    assert "Oslo" in then.evidence[0].text
+
+
+def test_a_moment_must_be_a_moment(memory):
+    """A text is no moment from Python."""
+    with pytest.raises(InvalidInput, match="as_of is 'June'"):
+        memory.search("Where?", user_id="ana", as_of="June")
+
+
+def test_each_step_is_told_of_and_the_result_comes_last(memory):
+    """The stream of a recall ends with what `recall` would have given."""
+    updates = list(memory.stream("Where does Ana live?", user_id="ana"))
+
+    assert [one.step for one in updates[:2]] == ["parse_intent", "light_retrieve"]
+    assert updates[-1].step == "conclude"
+    assert updates[-1].recollection.answer == memory.recall("Where does Ana live?", user_id="ana").answer
+    assert [one.recollection for one in updates[:-1]] == [None] * (len(updates) - 1)
+
+
+def test_the_answer_streams_word_by_word(tmp_path):
+    """A chat model's answer comes in pieces, and no JSON of another question among them."""
+    chat = GenericFakeChatModel(messages=iter([AIMessage("She lives in Oslo [1].")]))
+    direct = preset("engram").model_copy(update={"deep": DeepSettings(sufficiency="always", reflect=False)})
+    where = tmp_path / "store"
+    with Memory(where, "rules", encoder="hashing") as opened:
+        opened.remember([{"speaker": "Ana", "text": "I live in Oslo."}], user_id="ana", session_id="s1")
+
+    with Memory(where, chat, encoder="hashing", settings=direct) as opened:
+        updates = list(opened.stream("Where does Ana live?", user_id="ana"))
+
+    pieces = [one.text for one in updates if one.text]
+    assert len(pieces) > 1
+    assert "".join(pieces) == updates[-1].recollection.answer == "She lives in Oslo [1]."
