@@ -30,6 +30,8 @@ class RecordLinks:
     """Whether the record is a question."""
     shows: NDArray[np.bool_]
     """Whether the record is what an image shows."""
+    assistant: NDArray[np.bool_]
+    """Whether the record's last source is an assistant's turn."""
     length: NDArray[np.float64]
     """How much the record says: ln(1 + characters / 100)."""
     holds: Holders
@@ -65,14 +67,16 @@ def _link(index: ScopeIndex) -> RecordLinks:
     records = index.records.items
     close = (one for one in records if one.status == "active" and len(one.source_turn_ids) <= MOST_CITED)
     cited = {turn_id for record in close for turn_id in record.source_turn_ids}
+    turn = np.array(
+        [turn_place.get(one.source_turn_ids[-1], -1) if one.source_turn_ids else -1 for one in records], dtype=np.intp
+    )
+    answers = np.array([one.role == "assistant" for one in index.turns.items], dtype=np.bool_)
     return RecordLinks(
-        turn=np.array(
-            [turn_place.get(one.source_turn_ids[-1], -1) if one.source_turn_ids else -1 for one in records],
-            dtype=np.intp,
-        ),
+        turn=turn,
         event=np.array([event_place.get(one.event_id, -1) for one in records], dtype=np.intp),
         asks=np.array([ends_asking(one.content) for one in records], dtype=np.bool_),
         shows=np.array([SHOWS in one.content for one in records], dtype=np.bool_),
+        assistant=(turn >= 0) & answers[turn] if len(answers) else np.zeros(len(records), dtype=np.bool_),
         length=np.array([length_of(one.content) for one in records]),
         holds=answer_holders(records, index.speakers),
         speaker=np.array([one.speaker for one in records], dtype=np.object_),
