@@ -144,3 +144,22 @@ def test_nothing_is_shown_twice(index, store, intent, fusion):
     found = [(one.kind, place) for one in fuse(index, intent(), scores, settings) for place in (one.place, *one.joined)]
 
     assert len(found) == len(set(found)) > 0
+
+
+@pytest.mark.parametrize(("asked", "first"), [(False, ["r0", "t2"]), (True, ["r1", "t3"])])
+def test_the_assistants_words_come_first_only_where_they_are_asked_for(
+    store, scope, keep, turn, record, intent, asked, first
+):
+    """Of two as near, the user's own is better, unless the assistant's words are asked for."""
+    answers = {"role": "assistant", "speaker": "assistant"}
+    keep(
+        turns=[turn(0), turn(1, **answers), turn(2), turn(3, **answers)],
+        records=[record(0, "Ana swims."), record(1, "Swim more")],
+    )
+    index = store.index(scope)
+
+    found = ranked(
+        index, intent(needs_assistant=asked), scores_of(index, turns=[0, 0, 1, 1], lexical=[1, 1]), fusion="weighted"
+    )
+
+    assert [next(one for one in found if one[0] == kind) for kind in "rt"] == first
