@@ -17,6 +17,7 @@ from langgraph_engram.nodes.light_retrieve import LightRetrieve
 from langgraph_engram.nodes.parse_intent import ParseIntentStep
 from langgraph_engram.nodes.reflect import ReflectStep
 from langgraph_engram.nodes.write_answer import WriteAnswerStep
+from langgraph_engram.reranker import Reranker
 from langgraph_engram.settings import DeepSettings, Settings
 from langgraph_engram.state import ReadInput, ReadState, SelectInput
 from langgraph_engram.stores.store import Store
@@ -30,6 +31,7 @@ def build_read_graph(
     quick_model: Model,
     settings: Settings,
     checkpointer: BaseCheckpointSaver[str] | None = None,
+    reranker: Reranker | None = None,
 ) -> ReadGraph:
     """Build the graph that recalls.
 
@@ -39,11 +41,12 @@ def build_read_graph(
         quick_model: Who answers where no call may be made: in `search`, and for intents that rules read.
         settings: A preset, or one changed in places.
         checkpointer: Where each step is saved; none for `search`, and for a graph that another one embeds.
+        reranker: What puts the evidence in a new order; none to leave it as the routes did.
     """
     routing = Routing(settings.deep)
     graph = StateGraph(ReadState, input_schema=ReadInput)
     graph.add_node("parse_intent", ParseIntentStep(store, model, quick_model, settings.retrieve))
-    graph.add_node("light_retrieve", LightRetrieve(store, settings.retrieve))
+    graph.add_node("light_retrieve", LightRetrieve(store, settings.retrieve, reranker))
     graph.add_node("judge_sufficiency", JudgeSufficiency(model, quick_model, settings.deep))
     graph.add_node("deep_select", DeepSelect(model), input_schema=SelectInput)
     graph.add_node("gather_selection", GatherSelection(settings.deep))

@@ -24,8 +24,10 @@ from langgraph_engram.encoder import Encoder
 from langgraph_engram.model import Model
 from langgraph_engram.models.opening import open_model
 from langgraph_engram.presets import preset
+from langgraph_engram.reranker import Reranker
+from langgraph_engram.reranking.cross_encoder import CrossEncoder
 from langgraph_engram.rules.model import RuleModel
-from langgraph_engram.settings import ChatSettings, ExtractSettings, Settings
+from langgraph_engram.settings import ChatSettings, ExtractSettings, RetrieveSettings, Settings
 from langgraph_engram.state import ReadState, WriteState
 
 DEFAULT_STORE = "./engram-data"
@@ -76,6 +78,11 @@ def choose_compressor(extract: ExtractSettings) -> Compressor | None:
     if extract.compress_rate is None or extract.strategy == "none":
         return None
     return LLMLingua2(extract.compress_rate, extract.compress_model)
+
+
+def choose_reranker(retrieve: RetrieveSettings) -> Reranker | None:
+    """Give what puts evidence in a new order, if anything does. It loads at its first use."""
+    return CrossEncoder(retrieve.rerank_model) if retrieve.rerank_model else None
 
 
 def open_checkpointer(store: str) -> BaseCheckpointSaver[str]:

@@ -15,6 +15,7 @@ EngramError
 |   `-- EncoderMismatch (ValueError)   the store's vectors were made by another encoder
 |-- EncoderUnavailable (RuntimeError)  weights or a package are missing, or differ from what they should be
 |-- CompressorUnavailable (RuntimeError)  what shortens texts lacks its weights or a package
+|-- RerankerUnavailable (RuntimeError)  what orders evidence anew lacks its weights or a package
 `-- ModelUnavailable (ConnectionError) the language model cannot be built or reached
 """
 
@@ -77,6 +78,10 @@ class EncoderUnavailable(EngramError, RuntimeError):
 
 class CompressorUnavailable(EngramError, RuntimeError):
     """Weights or a package of what shortens texts are missing, or are of another kind."""
+
+
+class RerankerUnavailable(EngramError, RuntimeError):
+    """Weights or a package of what orders evidence anew are missing, or are of another kind."""
 
 
 class ModelUnavailable(EngramError, ConnectionError):

@@ -16,7 +16,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from pydantic import BaseModel
 
-from langgraph_engram.configuration import choose, choose_compressor, choose_model, open_checkpointer
+from langgraph_engram.configuration import choose, choose_compressor, choose_model, choose_reranker, open_checkpointer
 from langgraph_engram.encoder import Encoder
 from langgraph_engram.encoders.opening import open_encoder
 from langgraph_engram.encoding_ahead import encoded_ahead
@@ -84,11 +84,12 @@ class Memory(Reading, Revising):
         self._owned = None if checkpointer else open_checkpointer(choice.store)
         self._checkpointer = checkpointer or self._owned
         quick, compressor = RuleModel(), choose_compressor(self.settings.extract)
+        reranker = choose_reranker(self.settings.retrieve)
         self.write_graph: WriteGraph = build_write_graph(self.store, self.model, self.settings, compressor=compressor)
-        self.read_graph: ReadGraph = build_read_graph(self.store, self.model, quick, self.settings)
+        self.read_graph: ReadGraph = build_read_graph(self.store, self.model, quick, self.settings, reranker=reranker)
         writing = build_write_graph(self.store, self.model, self.settings, self._checkpointer, compressor)
         self._runs = WriteRuns(self.store, writing)
-        self._reading = build_read_graph(self.store, self.model, quick, self.settings, self._checkpointer)
+        self._reading = build_read_graph(self.store, self.model, quick, self.settings, self._checkpointer, reranker)
         self._closed = False
 
     def remember(

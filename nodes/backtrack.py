@@ -22,17 +22,18 @@ class Backtrack:
 
     def __call__(self, state: ReadState) -> ReadState:
         """Return the pool with the chosen memories in the words of their turns, in place of the memories alone."""
-        index = standing_index(self.store, state["request"])
+        index, budget = standing_index(self.store, state["request"]), state["request"].budget
         found = {piece.evidence_id: piece for piece in state["evidence"]}
         ids = state.get("selected_ids") or [piece.evidence_id for piece in state["evidence"][: self.settings.light_k]]
         chosen = [found[one] for one in ids if one in found]
-        pieces = within(self._pieces(index, chosen), self.settings.level2_tokens)
+        most = self.settings.level2_tokens
+        pieces = within(self._pieces(index, chosen), most if budget is None else min(most, budget))
         told = [piece for piece in chosen if piece.synthesis_id]
         kept = {turn.turn_id for piece in pieces for turn in piece.turns}
         light = [
             piece for piece in state["pool"] if not {turn.turn_id for turn in piece.turns} <= kept or piece.synthesis_id
         ]
-        return {"pool": joined(joined(pieces, told), light)}
+        return {"pool": joined(joined(pieces, told, budget), light, budget)}
 
     def _pieces(self, index: ScopeIndex, chosen: Sequence[Evidence]) -> list[Evidence]:
         shown: set[str] = set()

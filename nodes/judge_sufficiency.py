@@ -23,7 +23,7 @@ class JudgeSufficiency:
     def __call__(self, state: ReadState) -> ReadState:
         """Return whether the pool and the best pieces of this round suffice, and the answer; an earlier one if not."""
         request = state["request"]
-        pool = joined(state["pool"], state["evidence"][: self.settings.light_k])
+        pool = joined(state["pool"], state["evidence"][: self.settings.light_k], request.budget)
         if not pool:
             return {"sufficient": False, "answer": "", "pool": pool}
         model = self.quick_model if request.mode == "search" else self.model

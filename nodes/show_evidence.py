@@ -21,12 +21,12 @@ def within(pieces: Iterable[Evidence], budget: int, most: int | None = None) -> 
     kept: list[Evidence] = []
     left = budget
     for piece in pieces:
+        if left <= 0 or (most is not None and len(kept) >= most):
+            break
         size = count_tokens(piece.text)
         if size <= left:
             kept.append(piece)
             left -= size
-        if left <= 0 or (most is not None and len(kept) >= most):
-            break
     return kept
 
 

@@ -1,10 +1,8 @@
 """Answer from light memory without a model, and say whether it suffices: by coverage of what the query names."""
 
 from langgraph_engram.prompts.answer_light import AnswerLight, LightAnswer
+from langgraph_engram.rules.coverage import SUFFICIENT
 from langgraph_engram.rules.reading import read
-
-SUFFICIENT = 0.6
-"""Least share of what the query names that the answer's pieces must mention."""
 
 
 def answer_light(question: AnswerLight) -> LightAnswer:

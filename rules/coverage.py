@@ -8,11 +8,14 @@ from langgraph_engram.schema import Evidence, Intent
 ASKING_WORDS = frozenset(
     content_stems(
         "much many long often kind type sort name thing things did happen time date day year month week place person "
-        "people one first last recently currently new planned plan going get go make take tell said say told mention"
+        "people one first last recently currently new now planned plan going get go make take tell said say told "
+        "mention"
     )
 )
 """Stems that say how something is asked, not what is asked for."""
 HALF = 0.5
+SUFFICIENT = 0.6
+"""Least share of what the query names that an answer's pieces must mention for it to suffice."""
 
 
 def needed_stems(query: str, intent: Intent) -> set[str]:
@@ -24,8 +27,9 @@ def needed_stems(query: str, intent: Intent) -> set[str]:
 
 
 def coverage(needed: set[str], pieces: Sequence[Evidence]) -> float:
-    """Give the share of needed stems that the pieces mention together, in [0, 1]; 1 when nothing is needed."""
-    said = {stem for piece in pieces for stem in content_stems(piece_text(piece))}
+    """Give the share of needed stems that the pieces mention, with the turns under them, in [0, 1]; 1 for no need."""
+    texts = [text for piece in pieces for text in (piece_text(piece), *(turn.text for turn in piece.turns))]
+    said = {stem for text in texts for stem in content_stems(text)}
     return len(needed & said) / len(needed) if needed else 1.0
 
 

@@ -1,30 +1,47 @@
 """Reflect without a model: what the query names and nothing found mentions is missing, and is looked for next."""
 
+import re
+
 from langgraph_engram.language.tokens import content_stems, words
 from langgraph_engram.prompts.reflect import Reflect, Reflection
 from langgraph_engram.prompts.write_answer import UNKNOWN
-from langgraph_engram.rules.coverage import coverage, needed_stems
+from langgraph_engram.rules.answers import asked_noun
+from langgraph_engram.rules.coverage import SUFFICIENT, coverage, needed_stems
+from langgraph_engram.schema import Evidence
+
+CITATION = re.compile(r"\[(\d+)\]")
 
 
 def reflect(question: Reflect) -> Reflection:
-    """Call the answer complete when it exists and the pool mentions everything the query names."""
+    """Call the answer complete when the pieces it cites mention most of what the query names.
+
+    An answer that rests on less is told with what its pieces do not mention; nothing more is looked for.
+    """
     needed = needed_stems(question.query, question.intent)
-    covered = coverage(needed, question.pool)
+    # The kind of thing that is asked for is seldom named beside it: a greyhound, not a greyhound dog.
+    needed = needed - set(content_stems(asked_noun(question.query))) or needed
     answered = bool(question.answer) and question.answer != UNKNOWN
-    if answered and covered >= 1:
+    if answered and coverage(needed, _cited(question)) >= SUFFICIENT:
         return Reflection(complete=True)
     missing = _missing_words(question, needed)
     people = " ".join(question.intent.speakers)
     following = f"{people} {' '.join(missing)}".strip()
     asked_before = following.casefold() in {query.casefold() for query in question.asked}
     return Reflection(
-        complete=answered,
+        complete=False,
         missing=", ".join(missing),
         next_query="" if answered or asked_before else following,
     )
 
 
+def _cited(question: Reflect) -> list[Evidence]:
+    """Give the pieces that the answer cites; all of the pool where it cites none."""
+    numbers = {int(number) for number in CITATION.findall(question.answer)}
+    return [piece for number, piece in enumerate(question.pool, 1) if number in numbers] or list(question.pool)
+
+
 def _missing_words(question: Reflect, needed: set[str]) -> list[str]:
-    found = {stem for piece in question.pool for stem in content_stems(piece.text)}
+    pieces = _cited(question) if question.answer else question.pool
+    found = {stem for piece in pieces for stem in content_stems(piece.text)}
     named = [word for word in dict.fromkeys(words(question.query)) if set(content_stems(word)) & needed]
     return [word for word in named if not set(content_stems(word)) <= found] or named

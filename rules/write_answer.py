@@ -3,7 +3,7 @@
 from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
 from langgraph_engram.rules.reading import read
 
-PARTIAL = 0.5
+PARTIAL = 0.2
 """Least share of what the query names under which nothing is told."""
 
 

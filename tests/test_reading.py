@@ -8,8 +8,9 @@ from langchain_core.messages import AIMessage
 
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.memory import Memory
-from langgraph_engram.presets import preset
+from langgraph_engram.presets import PRESETS, preset
 from langgraph_engram.settings import DeepSettings
+from langgraph_engram.usage import count_tokens
 
 MAY, JUNE, JULY = (datetime(2023, month, 8, 12, tzinfo=UTC) for month in (5, 6, 7))
 HOMES = [
@@ -88,3 +89,16 @@ def test_the_answer_streams_word_by_word(tmp_path):
     pieces = [one.text for one in updates if one.text]
     assert len(pieces) > 1
     assert "".join(pieces) == updates[-1].recollection.answer == "She lives in Oslo [1]."
+
+
+@pytest.mark.parametrize("name", list(PRESETS))
+@pytest.mark.parametrize("query", ["Where does Ana live?", "Which boats did Ana sail, and with whom?"])
+def test_a_recall_keeps_within_its_budget(tmp_path, name, query):
+    """However deep it goes, and over all its rounds, the evidence of a result fits the budget that was asked for."""
+    said = [{"speaker": "Ana", "text": f"I sailed boat number {number} with my friend Ben."} for number in range(30)]
+    with Memory(tmp_path / "store", "rules", name, encoder="hashing") as opened:
+        opened.remember(said, user_id="ana", session_id="s1", close_session=True)
+
+        told = opened.recall(query, user_id="ana", budget=60)
+
+    assert sum(count_tokens(piece.text) for piece in told.evidence) <= 60

@@ -1,7 +1,7 @@
 """Show on stderr how far a long command has come, where stderr is a terminal; elsewhere say nothing."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -22,11 +22,18 @@ class Bar:
 
 
 @contextmanager
-def spinner(doing: str) -> Iterator[None]:
-    """Show what is being done while the context lasts, where there is no telling how much of it is left."""
+def spinner(doing: str) -> Iterator[Callable[[str], None]]:
+    """Show what is being done while the context lasts, where there is no telling how much of it is left.
+
+    Yields:
+        What changes the words that are shown.
+    """
     console = Console(stderr=True)
-    with console.status(escape(doing)) if console.is_terminal else nullcontext():
-        yield
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    with console.status(escape(doing)) as status:
+        yield lambda words: status.update(escape(words))
 
 
 @contextmanager

@@ -1,6 +1,8 @@
 """`engram recall`: answer a question from memory, or show the evidence for one."""
 
-from typing import Annotated
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,6 +11,10 @@ from langgraph_engram.commands.options import Agent, AsJson, Model, Preset, Stor
 from langgraph_engram.commands.output import print_json
 from langgraph_engram.commands.progress import spinner
 from langgraph_engram.commands.wording import say_recollection
+
+if TYPE_CHECKING:
+    from langgraph_engram.memory import Memory
+    from langgraph_engram.results import Recollection
 
 
 def recall(
@@ -41,10 +47,21 @@ def recall(
     from langgraph_engram.formats.fields import read_moment, read_until
 
     moment, until = read_moment(now), read_until(as_of)
-    with spinner("remembering"), open_existing(store, model, preset) as memory:
-        ask = memory.search if search else memory.recall
+    with spinner("remembering") as say, open_existing(store, model, preset) as memory:
+        ask = memory.search if search else partial(recall_telling, memory, say)
         told = ask(question, user_id=user, budget=budget, now=moment, as_of=until, tenant=tenant, agent_id=agent)
     if as_json:
         print_json(told)
     else:
         say_recollection(told)
+
+
+def recall_telling(memory: "Memory", say: Callable[[str], None], question: str, **asked: Any) -> "Recollection":
+    """Recall as `Memory.recall` does, and say each step, and the answer as it is written."""
+    told, written = None, ""
+    for update in memory.stream(question, **asked):
+        written += update.text
+        say(written or update.step.replace("_", " "))
+        told = update.recollection or told
+    assert told is not None  # the last update holds it
+    return told

@@ -10,28 +10,33 @@ from typing import Literal
 AnswerType = Literal["time", "duration", "number", "place", "person", "name", "reason", "yes_no", "content"]
 
 PERIOD = "year|month|day|date|time|week|weekend|season|century|decade"
-PLACE = "place|city|town|village|country|state|region|venue|location|continent|island|neighbou?rhood|area"
+PLACE = (
+    "places?|city|cities|towns?|villages?|country|countries|states?|regions?|venue|location|continents?|islands?|"
+    "neighbou?rhood|area"
+)
 NAMED = (
-    "book|novel|movie|film|song|album|band|artist|singer|author|game|show|series|play|painting|brand|company|"
-    "organi[sz]ation|team|club|school|university|college|restaurant|title"
+    "books?|novels?|movies?|films?|songs?|albums?|bands?|artists?|singers?|authors?|games?|shows?|series|plays?|"
+    "painting|brands?|compan(?:y|ies)|organi[sz]ations?|teams?|clubs?|schools?|universit(?:y|ies)|colleges?|"
+    "restaurants?|titles?"
 )
 AUXILIARY = "is|are|was|were|am|do|does|did|has|have|had|can|could|would|will|should|might|may|must"
 PATTERNS: tuple[tuple[str, AnswerType], ...] = (
     (r"^\W*(?:(?:since|until|by|from)\s+)?when\b|\bhow long ago\b|\bhow recently\b", "time"),
     (rf"\b(?:what|which)\s+(?:\w+\s+)?(?:{PERIOD})\b", "time"),
     (r"\bhow long\b|\bhow much time\b|\bhow many (?:years|months|weeks|days|hours|minutes)\b", "duration"),
-    (r"\bhow (?:many|much|old|often|far|tall|big|large|heavy|high)\b|\bwhat (?:age|number|price)\b", "number"),
+    (r"\bhow (?:many|much|old|often|far|tall|big|large|heavy|high)\b", "number"),
+    (r"\bwhat (?:age|number|price|percentage)\b", "number"),
     (rf"^\W*(?:(?:from|to|in|at)\s+)?where\b|\b(?:what|which)\s+(?:\w+\s+)?(?:{PLACE})\b", "place"),
     (r"^\W*(?:(?:with|to|for|from|by)\s+)?(?:who|whom|whose)\b", "person"),
     (r"^\W*why\b|\bhow come\b|\bfor what reason\b|\bwhat (?:is|was|were|are) the reasons?\b", "reason"),
     (r"\bwhat (?:is|was|are|were)\b.{0,40}\bnames?\b|\b(?:called|titled|named)\s*\?", "name"),
     (rf"\b(?:what|which)\s+(?:\w+\s+)?(?:{NAMED})\b", "name"),
     (rf"^\W*(?:{AUXILIARY})\b", "yes_no"),
-)
+)  # fmt: skip
 """What a query looks like that expects each type; the first that fits counts."""
-COMPILED = tuple((re.compile(pattern, re.IGNORECASE), name) for pattern, name in PATTERNS)
+ANSWER_TYPES = tuple((re.compile(pattern, re.IGNORECASE), name) for pattern, name in PATTERNS)
 
 
 def answer_type(query: str) -> AnswerType:
     """Tell what type of answer a query expects; `content` where its words do not say."""
-    return next((name for pattern, name in COMPILED if pattern.search(query)), "content")
+    return next((name for pattern, name in ANSWER_TYPES if pattern.search(query)), "content")

@@ -72,6 +72,10 @@ class RetrieveSettings(Group):
     keywords .15 each; under `engram` the lexical route holds them already, by stems."""
     unknown_credit: float = Field(0.5, ge=0, le=1)
     """Credit of a record that leaves a constrained dimension open. The papers give none."""
+    rerank_model: str | None = None
+    """A cross-encoder, on the hub or in a folder, that puts the best pieces in a new order; none for no such step."""
+    rerank_n: int = Field(50, ge=1)
+    """Pieces that it reads."""
     budget: int = Field(2000, ge=50)
     """Tokens of evidence that a result may hold."""
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from langgraph_engram.rules.utterances import Utterance
 from langgraph_engram.schema import Evidence, Intent, Record, Turn
 
 NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
@@ -66,5 +67,28 @@ def intent() -> Callable[..., Intent]:
 
     def make(query: str, **fields: object) -> Intent:
         return Intent.model_validate({"query": query, "anchor": query, **fields})
+
+    return make
+
+
+@pytest.fixture
+def said() -> Callable[..., Utterance]:
+    """Make a sentence that Ana said at noon on Monday, 8 May 2023."""
+
+    def make(text: str, **fields: object) -> Utterance:
+        return Utterance(**{"place": 0, "speaker": "Ana", "text": text, "said_at": NOON, "around": text, **fields})  # type: ignore[arg-type]  # fields of any type
+
+    return make
+
+
+@pytest.fixture
+def heard(turns: Callable[..., tuple[Turn, ...]]) -> Callable[..., tuple[Evidence, ...]]:
+    """Make one piece of evidence of each "Name: text" turn, best first, the turns in one session."""
+
+    def make(*lines: str) -> tuple[Evidence, ...]:
+        return tuple(
+            Evidence(evidence_id=turn.turn_id, text=f"{turn.speaker}: {turn.text}", turns=[turn], score=1 / place)
+            for place, turn in enumerate(turns(*lines), start=1)
+        )
 
     return make

@@ -122,6 +122,17 @@ def test_a_covered_answer_is_complete(pieces, intent):
     assert (thought.complete, thought.missing) == (True, "")
 
 
+def test_an_answer_that_rests_on_little_is_told_with_what_is_missing(pieces, intent):
+    """The pieces it cites count, not all that was found; nothing more is looked for."""
+    asked = intent(QUERY, speakers=["Ana"])
+    found = pieces("Ana: My brother teaches music.", "Ana: My aunt moved to Oslo.")
+
+    thought = reflect(Reflect(QUERY, asked, "Oslo [2]", found, (QUERY,)))
+
+    assert (thought.complete, thought.next_query) == (False, "")
+    assert "music" in thought.missing
+
+
 def test_what_is_missing_is_asked_for_once(pieces, intent):
     """Without an answer, the words that nothing mentions are looked for; not a second time."""
     asked = intent(QUERY, speakers=["Ana"])

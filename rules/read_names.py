@@ -1,0 +1,65 @@
+"""Read the name of a person, a place or a work off a sentence, none that the query names itself.
+
+There is no list of names: capitals, quotes, kin terms and prepositions show them. This module does not know which
+sentence is right.
+"""
+
+import re
+from collections.abc import Set
+
+from langgraph_engram.language.dimensions import MONTHS_AND_DAYS
+from langgraph_engram.language.names import QUOTED, proper_names
+from langgraph_engram.language.tokens import content_stems
+
+KIN = (
+    r"(?:m[uo]m|mother|dad|father|parents?|sisters?|brothers?|siblings?|sons?|daughters?|kids?|child(?:ren)?|wife|"
+    r"husband|partner|boyfriend|girlfriend|fianc[eé]e?|grand(?:ma|pa|mother|father|parents)|aunt|uncle|cousins?|"
+    r"nieces?|nephews?|friends?|mentors?|family|fam|neighbou?rs?|colleagues?|coworkers?|teammates?|coach|boss|teacher)"
+)
+RELATIVE = re.compile(rf"\b(?:(?:my|our|an?|the|his|her|their)\s+)?(?:\w+\s+)?{KIN}\b", re.IGNORECASE)
+LEADS = r"\b(?:in|at|to|from|near|around|outside|inside|into|through)\s+"
+PROPER_PLACE = re.compile(
+    r"\b(?:in|on|at|to|from|near|around|of|visit(?:ed|ing)?|tour(?:ed|ing)?|explor(?:e|ed|ing)|reach(?:ed)?|left|,)\s+"
+    r"(?:the\s+)?((?:[A-Z][\w'’.-]*)(?:,?\s+[A-Z][\w'’.-]*)*)"
+)
+COMMON_PLACE = re.compile(
+    rf"{LEADS}((?:(?:the|an?|my|our|this)\s+)?(?:[\w'’&-]+\s*){{1,4}}?)"
+    r"(?=$|[.,!?;:–—-]|\s(?:and|with|for|last|this|next|to|in|at|on|where|when|because|so|but|which|that|is|was|were|"
+    r"are|i|we|it)\b)",
+    re.IGNORECASE,
+)
+TITLE = re.compile(r"[\"“]([^\"“”]{2,60})[\"”](?:\s+by\s+[A-Z]\w+(?:\s+[A-Z]\w+)*)?")
+
+
+def read_place(text: str, asked: Set[str]) -> str:
+    """Give where something is, a proper name before a common one; empty for none.
+
+    Args:
+        text: A sentence.
+        asked: Stems of the query; a place made of them alone is no answer.
+    """
+    places = (match.group(1) for pattern in (PROPER_PLACE, COMMON_PLACE) for match in pattern.finditer(text))
+    return next((place for place in places if _is_new(place, asked) and not _is_time(place)), "")
+
+
+def read_person(text: str, asked: Set[str]) -> str:
+    """Give who is named, else who is told by kinship or company; empty for none. Arguments as for `read_place`."""
+    names = [name for name in proper_names(QUOTED.sub(" ", text)) if _is_new(name, asked)]
+    relative = RELATIVE.search(text)
+    return names[0] if names else relative.group() if relative else ""
+
+
+def read_name(text: str, asked: Set[str]) -> str:
+    """Give a quoted title with who made it, else a name; empty for none. Arguments as for `read_place`."""
+    titles = [match.group().replace('"', "").strip("“”") for match in TITLE.finditer(text)]
+    name = next((name for name in [*titles, *proper_names(text)] if _is_new(name, asked)), "")
+    article = re.search(rf"\bthe\s+{re.escape(name)}", text, re.IGNORECASE) if name else None
+    return article.group() if article else name
+
+
+def _is_time(place: str) -> bool:
+    return place.split()[0].strip(".'’,").casefold() in MONTHS_AND_DAYS
+
+
+def _is_new(name: str, asked: Set[str]) -> bool:
+    return bool(set(content_stems(name)) - asked)

@@ -1,0 +1,63 @@
+"""Read an answer of the expected type off a sentence, and tell whether it holds one.
+
+This module does not know which sentence is right, nor how a type is told from a query.
+"""
+
+import re
+from collections.abc import Set
+
+from langgraph_engram.language.answer_types import AnswerType
+from langgraph_engram.language.times import find_times
+from langgraph_engram.rules.read_amount import read_duration, read_number
+from langgraph_engram.rules.read_clauses import ASKS_FEELING, read_feeling, read_reason
+from langgraph_engram.rules.read_names import read_name, read_person, read_place
+from langgraph_engram.rules.read_time import read_time
+from langgraph_engram.rules.retell import retold
+from langgraph_engram.rules.utterances import Utterance
+
+DENIES = re.compile(r"\b(?:no|not|never|nope|nah|none|\w+n['’]t|without|hardly)\b", re.IGNORECASE)
+SUPPOSES = re.compile(r"^\W*(?:would|could|might|may|should)\b|\blikely\b", re.IGNORECASE)
+"""Queries that ask for a judgement, which no sentence can be read for."""
+
+
+def read_type(query: str, kind: AnswerType, one: Utterance, asked: Set[str]) -> str:
+    """Give the answer of the expected type that a sentence holds, as people say it.
+
+    Args:
+        query: The question.
+        kind: The type that it expects.
+        one: The sentence.
+        asked: Stems of the question, names included.
+
+    Returns:
+        The answer; empty where the sentence holds none, or the type is open.
+    """
+    if kind == "time":
+        return read_time(one, asked)
+    if kind == "yes_no":
+        return "" if SUPPOSES.search(query) else "No" if DENIES.search(one.text) else "Yes"
+    return retold(_part(query, kind, one.text, asked))
+
+
+def holds_type(query: str, kind: AnswerType, one: Utterance, asked: Set[str]) -> bool:
+    """Say whether a sentence holds an answer of the expected type; false where anything could be one."""
+    if kind == "time":
+        return bool(find_times(one.text, one.said_at)) or bool(one.record and one.record.event_start)
+    return kind != "yes_no" and bool(_part(query, kind, one.text, asked))
+
+
+def _part(query: str, kind: AnswerType, text: str, asked: Set[str]) -> str:
+    match kind:
+        case "duration":
+            return read_duration(text)
+        case "number":
+            return read_number(query, text)
+        case "place":
+            return read_place(text, asked)
+        case "person":
+            return read_person(text, asked)
+        case "name":
+            return read_name(text, asked)
+        case "reason":
+            return read_reason(text)
+    return read_feeling(text) if ASKS_FEELING.search(query) else ""

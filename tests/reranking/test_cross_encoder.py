@@ -1,0 +1,99 @@
+"""A cross-encoder reads query and text together, orders what the routes found, and says what is missing."""
+
+from pathlib import Path
+from string import ascii_lowercase
+
+import pytest
+
+from langgraph_engram.errors import RerankerUnavailable
+from langgraph_engram.memory import Memory
+from langgraph_engram.nodes.rerank import reranked
+from langgraph_engram.presets import preset
+from langgraph_engram.reranking.cross_encoder import CrossEncoder
+from langgraph_engram.schema import Evidence
+
+TOLD = [
+    {"speaker": "Ana", "text": text}
+    for text in ("I sold my red canoe.", "My canoe was red and old.", "I bought a canoe in May.", "Canoes are fun.")
+]
+
+
+def save_network(folder: Path, labels: int) -> Path:
+    """Save a tiny BERT with random weights that reads pairs of texts, as the hub would give it."""
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+    from transformers.utils import logging as progress
+
+    progress.disable_progress_bar()
+    marks = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    pieces = [*ascii_lowercase, *(f"##{one}" for one in ascii_lowercase), *".,?:"]
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "vocab.txt").write_text("\n".join([*marks, *pieces]), encoding="utf-8")
+    config = BertConfig(
+        vocab_size=len(marks) + len(pieces), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+        intermediate_size=16, max_position_embeddings=128, num_labels=labels, initializer_range=1.0,
+    )  # fmt: skip
+    with torch.random.fork_rng():
+        torch.manual_seed(7)
+        network = BertForSequenceClassification(config)
+    network.save_pretrained(folder)
+    BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder)
+    progress.enable_progress_bar()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    return save_network(tmp_path_factory.mktemp("tiny") / "ranker", labels=1)
+
+
+def test_each_text_is_scored_with_the_query(tiny):
+    """Scores follow the texts, whatever stands beside them, and another query scores otherwise."""
+    reranker = CrossEncoder(str(tiny), device="cpu")
+
+    both = reranker.score("red canoe", ["I sold my red canoe.", "We ate soup."])
+    alone = reranker.score("red canoe", ["We ate soup."])
+
+    assert len(set(both)) == 2
+    assert alone[0] == pytest.approx(both[1], abs=1e-5)
+    assert reranker.score("soup", ["We ate soup."])[0] != pytest.approx(alone[0], abs=1e-5)
+    assert reranker.score("soup", []) == []
+
+
+def test_a_memory_shows_evidence_in_the_new_order(tmp_path, tiny):
+    """Only the first pieces are read; each that was says what it was given."""
+    retrieve = preset("engram").retrieve.model_copy(update={"rerank_model": str(tiny), "rerank_n": 3})
+    settings = preset("engram").model_copy(update={"retrieve": retrieve})
+    with Memory(tmp_path / "store", "rules", encoder="hashing", settings=settings) as memory:
+        memory.remember(TOLD, user_id="ana", session_id="s1")
+
+        found = memory.search("What of the red canoe?", user_id="ana").evidence
+
+    given = [piece.routes["rerank"] for piece in found if "rerank" in piece.routes]
+    assert len(given) == 3
+    assert given == sorted(given, reverse=True)
+    assert "rerank" not in found[3].routes
+
+
+def test_the_rest_follows_as_it_was():
+    """Nothing is lost, and pieces of one score keep their order."""
+
+    class Counting:
+        def score(self, query, texts):
+            return [float(text == "c") for text in texts]
+
+    pieces = [Evidence(evidence_id=name, text=name) for name in "abcde"]
+
+    assert [one.evidence_id for one in reranked(Counting(), "?", pieces, 3)] == ["c", "a", "b", "d", "e"]
+    assert list(reranked(Counting(), "?", [], 3)) == []
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"), [(None, "cannot be loaded"), (3, "gives 3 scores a text, not one")], ids=["missing", "other"]
+)
+def test_what_cannot_rank_is_named(tmp_path, labels, told):
+    """A folder without weights and a classifier of three classes are both told of, with what to do."""
+    folder = save_network(tmp_path / "other", labels) if labels else tmp_path / "nothing"
+
+    with pytest.raises(RerankerUnavailable, match=told):
+        CrossEncoder(str(folder), device="cpu").score("canoe", ["red"])

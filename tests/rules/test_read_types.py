@@ -1,0 +1,86 @@
+"""An answer of the expected type is read off a sentence."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from langgraph_engram.language.answer_types import answer_type
+from langgraph_engram.language.tokens import content_stems
+from langgraph_engram.rules.read_types import holds_type, read_type
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence", "told"),
+    [
+        # A week and a weekday are told as seen from the day of telling, a day and a month by the calendar.
+        ("When did Ana camp?", "We camped last week.", "The week before 8 May 2023"),
+        ("When did Ana camp?", "We camped last Friday.", "The Friday before 8 May 2023 (5 May 2023)"),
+        ("When did Ana camp?", "We camped two weekends ago.", "Two weekends before 8 May 2023"),
+        ("When did Ana camp?", "We camped yesterday.", "7 May 2023"),
+        ("When will Ana camp?", "We're camping next month.", "June 2023"),
+        ("When did Ana camp?", "I camped there a few years ago.", "A few years before 8 May 2023"),
+        # Of two times the one beside what is asked.
+        ("When did Ana camp?", "We camped in June 2021, and in July 2022 we sailed.", "June 2021"),
+        # Without a time the day of telling is a limit, or the day itself.
+        ("When did Ana camp?", "We camped by the lake.", "By 8 May 2023"),
+        ("When did Ana win?", "I just won!", "8 May 2023"),
+        ("When will Ana sing?", "I will sing in the choir.", "After 8 May 2023"),
+        ("How long has Ana known Ben?", "I've known him for six years.", "Six years"),
+        ("How long has Ana painted?", "Since 2016, every day.", "Since 2016"),
+        ("How many hives does Ana keep?", "In 1 garden I keep 14 hives.", "14"),
+        ("How many hives does Ana keep?", "That one is mine, and twelve more.", "Twelve"),
+        ("How often does Ana swim?", "I swim three times a week.", "Three times a week"),
+        ("Where does Ana live?", "I live in Tromsø with a cat.", "Tromsø"),
+        ("Where was Ana last week?", "I was on Sorrel Island on Monday.", "Sorrel Island"),
+        ("Where did Ana sail?", "We sailed on Sunday.", ""),
+        ("Where did Ana hide the key?", "I hid it under a pot in the old shed.", "The old shed"),
+        ("Who taught Ana?", "It was Mona Berg, she is patient.", "Mona Berg"),
+        ("Who taught Ana?", "My aunt showed me how.", "My aunt"),
+        ("Which book did Ana read?", 'I read "The Salt Path" by Raynor Winn.', "The Salt Path by Raynor Winn"),
+        ("Why did Ana sell the car?", "I sold it because it broke down twice.", "Because it broke down twice"),
+        ("Why does Ana run?", "I had to stop, but I run to clear my head.", "To clear their head"),
+        ("How did Ana feel?", "Honestly, I felt so proud of it.", "Proud of it"),
+        ("Did Ana go?", "Yes, I went there.", "Yes"),
+        ("Did Ana go?", "I never went there.", "No"),
+        # A judgement is in no sentence; what is open has no type.
+        ("Would Ana like to go?", "I love the sea.", ""),
+        ("What did Ana cook?", "I cooked soup.", ""),
+        ("Why did Ana leave?", "It rained.", ""),
+        ("Where does Ana live?", "It rained.", ""),
+        ("Who taught Ana?", "It rained.", ""),
+        ("How long did it last?", "It rained.", ""),
+    ],
+)
+def test_an_answer_has_the_type_that_is_asked_for(query, sentence, told, said):
+    """A time, a span, a number, a place, a name, a reason: none where the sentence holds none."""
+    asked = set(content_stems(query))
+
+    assert read_type(query, answer_type(query), said(sentence), asked) == told.replace("My aunt", "Their aunt")
+
+
+def test_a_time_beside_a_sentence_is_that_of_its_record(said, record):
+    """Where the record knows when, and the turn says how it was told."""
+    week = {"event_start": datetime(2023, 5, 1, tzinfo=UTC), "event_end": datetime(2023, 5, 7, 23, 59, 59, tzinfo=UTC)}
+    camped = record("Ana: We camped.", **week)
+
+    beside = said("We camped.", around="We camped. That was last week.", record=camped)
+
+    assert read_type("When did Ana camp?", "time", beside, {"camp"}) == "The week before 8 May 2023"
+    assert read_type("When did Ana camp?", "time", said("We camped.", record=camped), {"camp"}) == (
+        "the week of 1 May 2023"
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence", "holds"),
+    [
+        ("When did Ana camp?", "We camped yesterday.", True),
+        ("When did Ana camp?", "We camped.", False),
+        ("Where did Ana camp?", "We camped in Norway.", True),
+        ("Where did Ana camp?", "We camped.", False),
+        ("Did Ana camp?", "We camped.", False),
+    ],
+)
+def test_a_sentence_holds_a_type_or_not(query, sentence, holds, said):
+    """What holds it is preferred; where anything could answer, nothing is."""
+    assert holds_type(query, answer_type(query), said(sentence), set(content_stems(query))) is holds

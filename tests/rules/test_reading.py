@@ -1,0 +1,75 @@
+"""Short answers with citations are read off evidence."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from langgraph_engram.rules.reading import NOTHING, read
+from langgraph_engram.schema import Evidence, Intent
+
+
+@pytest.mark.parametrize(
+    ("query", "lines", "told"),
+    [
+        ("Where does Ana's sister live?", ["Ana: It rained.", "Ana: My sister lives in Oslo now."], "Oslo [2]"),
+        ("What does Ana collect?", ["Ben: What do you collect?", "Ana: Mostly old tin boxes."], "Old tin boxes [2]"),
+        ("How long has Ana sailed?", ["Ben: How long have you sailed?", "Ana: Nine years!"], "Nine years [2]"),
+        (
+            "Which cities has Ana visited?",
+            ["Ana: I visited Lisbon with Runa.", "Ana: We visited Ghent too.", "Ana: I love tea."],
+            "Lisbon [1], Ghent [2]",
+        ),
+        ("Would Ana like the sea?", ["Ana: I love the sea in winter."], "Winter [1]"),
+    ],
+)
+def test_an_answer_is_short_and_cited(query, lines, told, heard, intent):
+    """Not the sentence under its speaker's name, but what was asked for."""
+    reading = read(query, intent(query, speakers=["Ana"]), heard(*lines))
+
+    assert reading.answer == told
+    assert reading.about
+
+
+def test_no_evidence_gives_no_answer(intent):
+    """Nothing is read off nothing."""
+    assert read("Where does Ana live?", intent("Where does Ana live?"), ()) == NOTHING
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("Where does Ana live?", "Oslo [2]"),
+        ("Where did Ana live before?", "Bergen (no longer so) [1], Oslo [2]"),
+        ("Where did Ana live previously?", "Bergen (no longer so) [1], Oslo [2]"),
+    ],
+)
+def test_what_was_superseded_is_told_of_the_past_alone(query, told, pieces, intent):
+    """The newest record answers, and what held before it only a query for that."""
+    older, newer = pieces("Ana: I live in Bergen.", "Ana: I live in Oslo.")
+    record = older.record.model_copy(update={"status": "superseded", "superseded_by": newer.record.record_id})
+
+    reading = read(query, intent(query, speakers=["Ana"]), (older.model_copy(update={"record": record}), newer))
+
+    assert reading.answer == told
+
+
+def test_a_later_event_does_not_move_an_earlier_one(heard, intent):
+    """What happened has its own time."""
+    query = "When did Ana run the harbour race?"
+    found = heard("Ana: I ran the harbour race yesterday.", "Ana: I ran the race today.")
+
+    assert read(query, intent(query, speakers=["Ana"]), found).answer == "7 May 2023 [1]"
+
+
+@given(
+    st.lists(st.text(max_size=80), max_size=4),
+    st.sampled_from(["When did Ana go?", "Which boats has Ana?", "Why?", "How did Ana feel?", "", "Did Ana go?"]),
+)
+def test_any_evidence_can_be_read(texts, query):
+    """Whatever was said and asked: an answer cites pieces that exist, and its coverage is a share."""
+    found = [Evidence(evidence_id=str(place), text=text, score=1.0) for place, text in enumerate(texts)]
+
+    reading = read(query, Intent(query=query, anchor=query, speakers=["Ana"]), found)
+
+    assert set(reading.cited) <= set(range(1, len(found) + 1))
+    assert 0 <= reading.coverage <= 1
