@@ -4,6 +4,7 @@ This module does not know how a line is scored.
 """
 
 import re
+from datetime import datetime
 from time import perf_counter
 
 from langgraph_engram.benchmarks.data import LocomoQuestion
@@ -32,19 +33,12 @@ class Spent(Frozen):
         )
 
 
-class QuestionLine(Frozen):
-    """One question, what was found for it at each budget, and what was answered."""
+class Told(Frozen):
+    """What a memory found and answered, beside what it was asked."""
 
-    sample: str
-    index: int
-    category: int
-    question: str
-    gold: str
     answer: str
     pieces: dict[str, list[Piece]]
     """The pieces that fit each budget, best first."""
-    evidence: dict[str, list[str]]
-    """The turns that support the answer, by id: what each states."""
     verdict: str
     went_deep: bool
     read_seconds: float
@@ -53,32 +47,58 @@ class QuestionLine(Frozen):
     """What the answer cost."""
 
 
+class QuestionLine(Told):
+    """One question of LoCoMo, what was found for it at each budget, and what was answered."""
+
+    sample: str
+    index: int
+    category: int
+    question: str
+    gold: str
+    evidence: dict[str, list[str]]
+    """The turns that support the answer, by id: what each states."""
+
+
 def spent(usage: Usage) -> Spent:
     """Take calls and tokens of a ledger."""
     return Spent(calls=usage.calls, prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens)
 
 
 def ask(memory: MemoryDoor, sample_id: str, question: LocomoQuestion) -> QuestionLine:
-    """Search for evidence within the largest budget, then have the question answered.
+    """Ask a question of LoCoMo.
 
     Args:
         memory: The memory, which holds the sample under the sample's id as its user.
         sample_id: The sample.
         question: The question.
     """
-    started = perf_counter()
-    found = memory.search(question.question, user_id=sample_id, budget=max(BUDGETS))
-    seconds = perf_counter() - started
-    told = memory.recall(question.question, user_id=sample_id)
     return QuestionLine(
         sample=sample_id,
         index=question.index,
         category=question.category,
         question=question.question,
         gold=question.gold,
+        evidence=question.evidence,
+        **dict(put(memory, sample_id, question.question)),
+    )
+
+
+def put(memory: MemoryDoor, user_id: str, query: str, now: datetime | None = None) -> Told:
+    """Search for evidence within the largest budget, then have the question answered.
+
+    Args:
+        memory: The memory.
+        user_id: Who is asked about.
+        query: The question.
+        now: When it is asked; the newest turn's time unless told otherwise.
+    """
+    started = perf_counter()
+    found = memory.search(query, user_id=user_id, budget=max(BUDGETS), now=now)
+    seconds = perf_counter() - started
+    told = memory.recall(query, user_id=user_id, now=now)
+    return Told(
         answer=CITATION.sub("", told.answer or "").strip(),
         pieces=fit_budgets([to_piece(one) for one in found.evidence]),
-        evidence=question.evidence,
         verdict=told.verdict,
         went_deep=told.went_deep,
         read_seconds=seconds,

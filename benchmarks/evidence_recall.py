@@ -45,6 +45,22 @@ def all_evidence_recall(pieces: Sequence[Piece], evidence: Turns) -> float | Non
     return None if recall is None else float(recall == 1)
 
 
+def session_recall(pieces: Sequence[Piece], evidence: Mapping[str, Turns]) -> float | None:
+    """Give the share of the evidence sessions of which some piece holds a turn, in [0, 1]; None without any.
+
+    Args:
+        pieces: What was shown.
+        evidence: What the turns of each evidence session state, by session and turn id.
+    """
+    if not evidence:
+        return None
+    held = [
+        any(holds(piece, turn_id, turns[turn_id]) for piece in pieces for turn_id in piece.turn_ids if turn_id in turns)
+        for turns in evidence.values()
+    ]
+    return sum(held) / len(held)
+
+
 def answer_token_recall(pieces: Sequence[Piece], gold: str) -> float | None:
     """Give the share of the gold answer's distinct content stems that occur in the pieces; None where it has none."""
     wanted = content_stems(gold)

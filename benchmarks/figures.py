@@ -4,21 +4,17 @@ A figure is a mean over the questions to which it applies, each counting once (a
 applies to none. This module does not know a memory.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 
-import numpy as np
-
 from langgraph_engram.benchmarks.answer_scores import CATEGORIES, TEMPORAL, f1_amem, f1_locomo, scored_gold
 from langgraph_engram.benchmarks.asking import QuestionLine, Spent
+from langgraph_engram.benchmarks.averages import MEDIAN, NEARLY_ALL, at_budgets, mean, percentile
 from langgraph_engram.benchmarks.bleu import bleu1_amem
 from langgraph_engram.benchmarks.evidence_recall import all_evidence_recall, answer_token_recall, evidence_recall
-from langgraph_engram.benchmarks.pieces import BUDGETS, Piece
 from langgraph_engram.benchmarks.temporal import temporal_interval
 from langgraph_engram.schema import Frozen
-
-MEDIAN, NEARLY_ALL = 50, 95
 
 
 class Scores(Frozen):
@@ -73,9 +69,9 @@ def score(lines: Sequence[QuestionLine]) -> Scores:
     """Score some questions together."""
     return Scores(
         questions=len(lines),
-        evidence_recall=_at_budgets(lines, lambda pieces, line: evidence_recall(pieces, line.evidence)),
-        all_evidence_recall=_at_budgets(lines, lambda pieces, line: all_evidence_recall(pieces, line.evidence)),
-        answer_token_recall=_at_budgets(
+        evidence_recall=at_budgets(lines, lambda pieces, line: evidence_recall(pieces, line.evidence)),
+        all_evidence_recall=at_budgets(lines, lambda pieces, line: all_evidence_recall(pieces, line.evidence)),
+        answer_token_recall=at_budgets(
             lines, lambda pieces, line: answer_token_recall(pieces, scored_gold(line.gold, line.category))
         ),
         f1_locomo=mean(f1_locomo(line.answer, line.gold, line.category) for line in lines),
@@ -85,20 +81,3 @@ def score(lines: Sequence[QuestionLine]) -> Scores:
             temporal_interval(line.answer, line.gold) for line in lines if line.category == TEMPORAL
         ),
     )
-
-
-def mean(values: Iterable[float | None]) -> float | None:
-    """Average what applies; None is left out, and nothing at all has no mean."""
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
-
-
-def percentile(values: Sequence[float], percent: float) -> float | None:
-    """Give the percentile by linear interpolation; None of no values."""
-    return float(np.percentile(values, percent)) if values else None
-
-
-def _at_budgets(
-    lines: Sequence[QuestionLine], measure: Callable[[Sequence[Piece], QuestionLine], float | None]
-) -> dict[str, float | None]:
-    return {str(budget): mean(measure(line.pieces[str(budget)], line) for line in lines) for budget in BUDGETS}

@@ -7,19 +7,17 @@ module knows a memory by its door alone.
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from os import PathLike
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import TextIO
 
 from langgraph_engram.benchmarks.asking import QuestionLine, Spent, ask, spent
 from langgraph_engram.benchmarks.data import LocomoSample, read_samples
 from langgraph_engram.benchmarks.door import MemoryDoor, OpenMemory, Progress
 from langgraph_engram.benchmarks.figures import compute
+from langgraph_engram.benchmarks.lines import kept, open_lines
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.results import Receipt
 
-QUESTIONS_FILE = "questions.jsonl"
 COUNTED = ("stored_turns", "records", "quarantined", "pending")
 """What is told of the write beside its cost; pending turns mean that it was not finished."""
 
@@ -55,9 +53,9 @@ def run_locomo(
     with ExitStack() as stack:
         folder = stack.enter_context(TemporaryDirectory(prefix="engram-bench-"))
         memory = stack.enter_context(open_memory(folder))
-        file = stack.enter_context(_open_lines(out)) if out is not None else None
+        file = stack.enter_context(open_lines(out)) if out is not None else None
         receipts, seconds = write_samples(memory, samples, progress)
-        lines = list(_kept(ask_samples(memory, samples, progress), file))
+        lines = list(kept(ask_samples(memory, samples, progress), file))
         status = memory.status(samples[0].sample_id)
     return {"preset": status.preset, "model": status.model, **report(lines, receipts, seconds)}
 
@@ -102,17 +100,3 @@ def report(lines: Sequence[QuestionLine], receipts: Sequence[Receipt], write_sec
         "seconds": {"write": write_seconds, "read_p50": figures.read_p50, "read_p95": figures.read_p95},
         "written": {name: sum(getattr(receipt, name) for receipt in receipts) for name in COUNTED},
     }
-
-
-def _open_lines(out: str | PathLike[str]) -> TextIO:
-    folder = Path(out)
-    folder.mkdir(parents=True, exist_ok=True)
-    return (folder / QUESTIONS_FILE).open("w", encoding="utf-8")
-
-
-def _kept(lines: Iterator[QuestionLine], file: TextIO | None) -> Iterator[QuestionLine]:
-    for line in lines:
-        if file:
-            file.write(line.model_dump_json() + "\n")
-            file.flush()
-        yield line

@@ -19,6 +19,7 @@ from pydantic import BaseModel
 from langgraph_engram.configuration import choose, choose_compressor, choose_model, choose_reranker, open_checkpointer
 from langgraph_engram.encoder import Encoder
 from langgraph_engram.encoders.opening import open_encoder
+from langgraph_engram.encoding_ahead import encoded_ahead
 from langgraph_engram.errors import StoreError
 from langgraph_engram.formats.conversation import Session
 from langgraph_engram.formats.messages import to_messages
@@ -145,13 +146,15 @@ class Memory(Reading, Revising):
             The sum of the sessions' receipts.
         """
         scope = self._scope(user_id, tenant, agent_id)
+        requests = [
+            remember_request(scope, session.messages, session.session_id, close_session=True)
+            for session in to_sessions(sessions)
+        ]
         receipts: list[Receipt] = []
-        for place, session in enumerate(to_sessions(sessions)):
+        for place, request in enumerate(encoded_ahead(self.store, requests)):
             if progress:
-                progress(f"remembering {session.session_id or place + 1}", place, len(sessions))
-            receipts.append(
-                self._runs.remember(remember_request(scope, session.messages, session.session_id, close_session=True))
-            )
+                progress(f"remembering {request.session_id or place + 1}", place, len(sessions))
+            receipts.append(self._runs.remember(request))
         if progress:
             progress("remembered", len(sessions), len(sessions))
         return add_receipts(receipts)

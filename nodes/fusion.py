@@ -82,6 +82,7 @@ def uncited_turns(
         settings.speaker_weight * (turn.speaker in intent.speakers)
         + settings.length_weight * length_of(turn.text)
         - settings.question_weight * ends_asking(turn.text)
+        - settings.voice_weight * (turn.role == "assistant" and not intent.needs_assistant)
         for turn in turns
     ]
     found = scores.turns[places]

@@ -1,6 +1,6 @@
 """Find where a conversation turns to something else without asking a model: embeddings and surface cues alone.
 
-The vectors are those of the turns' indexed text, which the store needs anyway, so nothing is encoded twice.
+The vectors are those that the store holds of the turns, so nothing is encoded twice.
 """
 
 from collections.abc import Sequence
@@ -16,6 +16,7 @@ from langgraph_engram.nodes.boundary_model import load_model, odds_of, own_thres
 from langgraph_engram.nodes.topic_line import TopicLine, last_topic, provisional_lines
 from langgraph_engram.schema import Event, Turn
 from langgraph_engram.settings import SegmentSettings
+from langgraph_engram.turn_texts import encode_turns
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class LearnedCuts:
         if len(turns) < 2:
             return np.zeros(0)
         cues = [read_cues(" ".join([turn.text, *turn.captions])) for turn in turns]
-        vectors = self.encoder.encode([turn.indexed_text for turn in turns])
+        vectors = encode_turns(self.encoder, turns)
         found = load_model().probability(boundary_features(cues, vectors))
         strength = self.settings.sharpening
         found = sharpen(found, [turn.speaker for turn in turns[1:]], strength)

@@ -31,6 +31,7 @@ def preferences(shelf: RecordShelf, links: RecordLinks, intent: Intent, settings
         + settings.length_weight * links.length
         - settings.question_weight * links.asks
         - settings.image_weight * links.shows
+        - settings.voice_weight * (links.assistant & (not intent.needs_assistant))
     )
 
 

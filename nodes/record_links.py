@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from langgraph_engram.language.assistant_cues import tells_of_oneself
 from langgraph_engram.language.sentences import ends_asking
 from langgraph_engram.nodes.answer_holders import Holders, answer_holders
 from langgraph_engram.stores.scope_index import ScopeIndex
@@ -27,9 +28,11 @@ class RecordLinks:
     event: NDArray[np.intp]
     """The place of the event; -1 for none."""
     asks: NDArray[np.bool_]
-    """Whether the record is a question."""
+    """Whether the record is a question, and not one to an assistant that tells of whoever asks."""
     shows: NDArray[np.bool_]
     """Whether the record is what an image shows."""
+    assistant: NDArray[np.bool_]
+    """Whether the record's last source is an assistant's turn."""
     length: NDArray[np.float64]
     """How much the record says: ln(1 + characters / 100)."""
     holds: Holders
@@ -65,14 +68,20 @@ def _link(index: ScopeIndex) -> RecordLinks:
     records = index.records.items
     close = (one for one in records if one.status == "active" and len(one.source_turn_ids) <= MOST_CITED)
     cited = {turn_id for record in close for turn_id in record.source_turn_ids}
+    turn = np.array(
+        [turn_place.get(one.source_turn_ids[-1], -1) if one.source_turn_ids else -1 for one in records], dtype=np.intp
+    )
+    answers = np.array([one.role == "assistant" for one in index.turns.items], dtype=np.bool_)
+    to_assistant = bool(answers.any())
     return RecordLinks(
-        turn=np.array(
-            [turn_place.get(one.source_turn_ids[-1], -1) if one.source_turn_ids else -1 for one in records],
-            dtype=np.intp,
-        ),
+        turn=turn,
         event=np.array([event_place.get(one.event_id, -1) for one in records], dtype=np.intp),
-        asks=np.array([ends_asking(one.content) for one in records], dtype=np.bool_),
+        asks=np.array(
+            [ends_asking(one.content) and not (to_assistant and tells_of_oneself(one.content)) for one in records],
+            dtype=np.bool_,
+        ),
         shows=np.array([SHOWS in one.content for one in records], dtype=np.bool_),
+        assistant=(turn >= 0) & answers[turn] if len(answers) else np.zeros(len(records), dtype=np.bool_),
         length=np.array([length_of(one.content) for one in records]),
         holds=answer_holders(records, index.speakers),
         speaker=np.array([one.speaker for one in records], dtype=np.object_),

@@ -2,6 +2,7 @@
 
 import re
 
+from langgraph_engram.language.assistant_cues import asks_for_assistant
 from langgraph_engram.language.names import proper_names
 from langgraph_engram.language.times import parse_constraint
 from langgraph_engram.language.tokens import STOP_WORDS, words
@@ -25,14 +26,6 @@ PROFILE = re.compile(
     re.IGNORECASE,
 )
 EPISODIC = re.compile(r"\b(?:did|when|happened|went|visited|last|ago|first time|planning|plans?)\b", re.IGNORECASE)
-ASSISTANT = re.compile(
-    r"\b(?:you|assistant|our (?:last|previous|earlier) (?:chat|conversation))\b[^?]{0,60}\b(?:suggested|recommended|"
-    r"advised|told|mentioned|said|gave|listed|provided|proposed|explained|wrote|came up with|described|shared)\b|"
-    r"\b(?:did|have|had) (?:you|the assistant) (?:suggest|recommend|advise|tell|mention|say|give|list|provide|propose|"
-    r"explain|write|describe|share)|\b(?:your|the assistant'?s) (?:earlier |previous )?(?:suggestion|recommendation|"
-    r"advice|answer|list|idea)s?\b|\bremind me (?:what|which|of (?:what|the))\b",
-    re.IGNORECASE,
-)
 QUESTION_WORDS = frozenset(("many much long often kind type sort did happened happen would could should might").split())
 
 
@@ -49,7 +42,7 @@ def parse_intent(question: ParseIntent) -> ParsedIntent:
         location="" if dimension == "location" else _location(query, question.speakers),
         speakers=[name for name in question.speakers if _names(query, name)],
         answer_dimension=dimension,
-        needs_assistant=ASSISTANT.search(query) is not None,
+        needs_assistant=asks_for_assistant(query),
     )
 
 

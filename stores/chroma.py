@@ -32,10 +32,11 @@ from langgraph_engram.stores.kinds import (
     Kind,
     T,
 )
-from langgraph_engram.stores.revisions import Revisions
+from langgraph_engram.stores.revisions import OwnRevisions, Revisions
 from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.stores.scope_locks import ScopeLocks
 from langgraph_engram.stores.store import Changes
+from langgraph_engram.turn_texts import mean_of
 
 if TYPE_CHECKING:
     from chromadb.api.client import Client
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
 SEARCHABLE: tuple[Kind[Any], ...] = (TURNS, EVENTS, BOUNDARIES, RECORDS, SYNTHESES)
 SCOPES_KEPT = 64
 """Scope indexes kept in the process unless told otherwise."""
-ONLY_WRITER = "embedded"
-"""The writer's name where there can be but one."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +89,7 @@ class ChromaStore:
         self._client, self._encoder, self._shared, self._on_close = client, encoder, shared, on_close
         with translated(location):
             self._collections = open_collections(client, encoder.name, location)
-        writer = uuid4().hex if shared else ONLY_WRITER
-        self._revisions = Revisions(self._collections.by_name[REVISIONS], writer)
+        self._revisions = Revisions(self._collections.by_name[REVISIONS], uuid4().hex) if shared else OwnRevisions()
         self._cache = IndexCache(scopes_kept)
         self._locks = ScopeLocks() if locks is None else locks
         self._lock = RLock()
@@ -184,10 +182,11 @@ class ChromaStore:
 
     def _vectors(self, scope: Scope, parts: Sequence[tuple[Kind[Any], Sequence[Any]]]) -> dict[str, Vectors]:
         index = self._cache.get(scope)
-        vectors = _known_vectors(index, parts) if index else {}
-        texts = dict.fromkeys(kind.text_of(item) for kind, items in parts for item in items)
-        unknown = [text for text in texts if text not in vectors]
-        return vectors | dict(zip(unknown, self._encoder.encode(unknown) if unknown else (), strict=True))
+        known = _known_vectors(index, parts) if index else {}
+        made_of = {kind.text_of(item): kind.texts_of(item) for kind, items in parts for item in items}
+        unknown = list(dict.fromkeys(one for text, texts in made_of.items() if text not in known for one in texts))
+        fresh = dict(zip(unknown, self._encoder.encode(unknown) if unknown else (), strict=True))
+        return known | {text: mean_of(texts, fresh) for text, texts in made_of.items() if text not in known}
 
     def _write(self, scope: Scope, batches: Sequence[Batch[Any]], settled: Sequence[str]) -> str:
         for batch in batches:

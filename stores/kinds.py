@@ -7,6 +7,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.schema import Boundary, Decision, Event, Frozen, Pending, Record, Synthesis, Turn
+from langgraph_engram.turn_texts import texts_of_turn
 
 T = TypeVar("T", bound=Frozen)
 Place: TypeAlias = tuple[float, tuple[str | int, ...], str]
@@ -41,6 +42,10 @@ class Kind(Generic[T]):
     def text_of(self, item: T) -> str:
         """Give the text that routes search; empty for what is never searched."""
         return str(getattr(item, "indexed_text", ""))
+
+    def texts_of(self, item: T) -> list[str]:
+        """Give the texts that an item's vector is made of: its own, or those of a long turn's sentences."""
+        return texts_of_turn(item) if isinstance(item, Turn) else [self.text_of(item)]
 
     def terms_of(self, item: T) -> list[str]:
         """Give the terms that lexical search finds an item by."""

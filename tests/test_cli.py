@@ -26,6 +26,7 @@ MISUSES = [
     ["approve", "--user", "ana", "--reject"],
     ["bench"],
     ["bench", "locomo", "there-is-no-such-file.json"],
+    ["bench", "longmemeval", "there-is-no-such-file.json"],
     ["bench", "segmentation", "there-is-no-such-file.jsonl"],
     ["bench", "segmentation", "there-is-no-such-file.jsonl", "--strategy", "zebras"],
     ["nonsense"],

@@ -43,6 +43,22 @@ LOCOMO = [
 ]
 
 
+LONGMEMEVAL = {
+    "question_id": "q1",
+    "question_type": "single-session-user",
+    "question": "What did I plant?",
+    "answer": "apple trees",
+    "question_date": "2024/04/09 (Tue) 08:00",
+    "haystack_session_ids": ["answer_1", "other"],
+    "haystack_dates": ["2024/04/02 (Tue) 09:00", "2024/04/03 (Wed) 09:00"],
+    "haystack_sessions": [
+        [{"role": "user", "content": "I planted three apple trees.", "has_answer": True}],
+        [{"role": "user", "content": "How do bees sleep?"}, {"role": "assistant", "content": "At night, in the hive."}],
+    ],
+    "answer_session_ids": ["answer_1"],
+}
+
+
 @pytest.fixture
 def engram(tmp_path, capsys, monkeypatch):
     """Run a command on a store of the test's own; gives the code, stdout and stderr."""
@@ -258,6 +274,23 @@ def test_locomo_is_measured(engram, tmp_path):
     assert (figures["questions"], figures["preset"], figures["model"]) == (1, "engram", "rules")
     assert figures["evidence_recall"]["500"] == 1.0
     assert len((out / "questions.jsonl").read_text().splitlines()) == 1
+
+
+def test_longmemeval_is_measured(engram, tmp_path):
+    """The figures are one document, each question leaves a line, and vectors stay for the next run."""
+    path, out, vectors = tmp_path / "haystacks.json", tmp_path / "out", tmp_path / "vectors"
+    path.write_text(json.dumps([LONGMEMEVAL]))
+
+    code, document, _ = engram(
+        "bench", "longmemeval", str(path), "--out", str(out), "--vectors", str(vectors), "--json"
+    )
+
+    figures = json.loads(document)
+    assert code == 0
+    assert (figures["questions"], figures["preset"], figures["model"]) == (1, "engram", "rules")
+    assert figures["session_recall"]["500"] == figures["turn_recall"]["500"] == 1.0
+    assert len((out / "questions.jsonl").read_text().splitlines()) == 1
+    assert [file.suffix for file in vectors.glob("*.sqlite")] == [".sqlite"]
 
 
 def test_segmentation_is_measured(engram, tmp_path):

@@ -7,17 +7,22 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from langgraph_engram.commands.opening import open_memory
+from langgraph_engram.commands.opening import keep_vectors, open_memory
 from langgraph_engram.commands.options import AsJson, Model, Preset
 from langgraph_engram.commands.output import print_json, print_table
 from langgraph_engram.commands.progress import progress_bar
 
 if TYPE_CHECKING:
     from langgraph_engram.benchmarks.door import MemoryDoor
+    from langgraph_engram.encoder import Encoder
     from langgraph_engram.model import Model as Asks
 
 BENCH = typer.Typer(help="Measure a memory on a data set, in a temporary store.", add_completion=False)
 IN_MEMORY = "memory:"
+Limit = Annotated[
+    int | None, typer.Option("--limit", min=1, help="Ask the first N questions only.", show_default=False)
+]
+Out = Annotated[Path | None, typer.Option("--out", help="A folder for questions.jsonl.", show_default=False)]
 Strategy = Literal["event", "window", "buffer", "session"]
 Without = Annotated[
     list[str] | None,
@@ -39,10 +44,12 @@ class OpensMemory:
     preset: str | None
     without: tuple[str, ...] = ()
     """Parts that are taken out of the preset."""
+    encoder: "Encoder | None" = None
+    """What makes vectors, in place of what the environment names."""
 
     def __call__(self, folder: str) -> "AbstractContextManager[MemoryDoor]":
         """Open a memory that closes with its context."""
-        return open_memory(folder, self.model, self.preset, self.without)
+        return open_memory(folder, self.model, self.preset, self.without, self.encoder)
 
 
 @dataclass(frozen=True)
@@ -66,10 +73,8 @@ def locomo(
     file: DataSet,
     preset: Preset = None,
     model: Model = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="Ask the first N questions only.", show_default=False)
-    ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="A folder for questions.jsonl.", show_default=False)] = None,
+    limit: Limit = None,
+    out: Out = None,
     without: Without = None,
     as_json: AsJson = False,
 ) -> None:
@@ -79,6 +84,37 @@ def locomo(
     with progress_bar("reading") as bar:
         opens = OpensMemory(model, preset, tuple(without or ()))
         figures = run_locomo(file, opens, limit=limit, out=out, progress=bar)
+    figures = {**figures, "without": without} if without else figures
+    if as_json:
+        print_json(figures)
+    else:
+        print_table(["figure", "value"], rows("", figures))
+
+
+@BENCH.command()
+def longmemeval(
+    file: DataSet,
+    preset: Preset = None,
+    model: Model = None,
+    limit: Limit = None,
+    out: Out = None,
+    vectors: Annotated[
+        Path | None,
+        typer.Option(
+            "--vectors",
+            help="A folder in which vectors are kept from run to run. [default: the user's cache folder]",
+            show_default=False,
+        ),
+    ] = None,
+    without: Without = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure evidence, answers, abstention, cost and speed on LongMemEval."""
+    from langgraph_engram.benchmarks.longmemeval import run_longmemeval
+
+    with progress_bar("reading") as bar:
+        opens = OpensMemory(model, preset, tuple(without or ()), keep_vectors(vectors))
+        figures = run_longmemeval(file, opens, limit=limit, out=out, progress=bar)
     figures = {**figures, "without": without} if without else figures
     if as_json:
         print_json(figures)

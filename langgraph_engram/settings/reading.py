@@ -47,6 +47,8 @@ class RetrieveSettings(Group):
     """What records gain by each factor of e that they say more, from 100 characters on."""
     question_weight: float = Field(0.5, ge=0)
     """What records lose that ask instead of tell."""
+    voice_weight: float = Field(0.8, ge=0)
+    """What an assistant's words lose, unless the query asks for them."""
     image_weight: float = Field(0.15, ge=0)
     """What records lose that only say what an image shows."""
     repeat_factor: float = Field(0.06, ge=0, le=1)

@@ -144,3 +144,39 @@ def test_nothing_is_shown_twice(index, store, intent, fusion):
     found = [(one.kind, place) for one in fuse(index, intent(), scores, settings) for place in (one.place, *one.joined)]
 
     assert len(found) == len(set(found)) > 0
+
+
+@pytest.mark.parametrize(("asked", "first"), [(False, ["r0", "t2"]), (True, ["r1", "t3"])])
+def test_the_assistants_words_come_first_only_where_they_are_asked_for(
+    store, scope, keep, turn, record, intent, asked, first
+):
+    """The assistant's are a little nearer, and the user's own are better, unless the assistant's are asked for."""
+    answers = {"role": "assistant", "speaker": "assistant"}
+    keep(
+        turns=[turn(0), turn(1, **answers), turn(2), turn(3, **answers)],
+        records=[record(0, "Ana swims."), record(1, "Swim more")],
+    )
+    index = store.index(scope)
+
+    found = ranked(
+        index,
+        intent(needs_assistant=asked),
+        scores_of(index, turns=[0, 0, 0.9, 1], lexical=[0.9, 1]),
+        fusion="weighted",
+    )
+
+    assert [next(one for one in found if one[0] == kind) for kind in "rt"] == first
+
+
+@pytest.mark.parametrize(("role", "first"), [("assistant", "r0"), ("user", "r1")])
+def test_a_request_to_an_assistant_tells_of_whoever_asks(store, scope, keep, turn, record, intent, role, first):
+    """ "My new kayak" is as good as told; between people a question is only a question."""
+    keep(
+        turns=[turn(0), turn(1), turn(2, "Try the shop.", role=role)],
+        records=[record(0, "Which paddle suits my new kayak?"), record(1, "Ana swims in the lake."), record(2, "Yes.")],
+    )
+    index = store.index(scope)
+
+    found = ranked(index, intent(), scores_of(index, lexical=[1, 0.95, 0]), fusion="weighted")
+
+    assert found[0] == first

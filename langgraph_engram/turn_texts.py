@@ -1,0 +1,53 @@
+"""Say of which texts the vector of a turn is made: its own, or those of its sentences where it is long.
+
+An encoder reads the beginning of a long text only (all-MiniLM-L6-v2: 256 word pieces), and what it reads costs more
+than its length, for each word looks at every other. A long answer of an assistant is read whole as the mean of its
+sentences, weighed by their lengths, which is what mean pooling does to words. The sentences are the very texts that
+records in the words that were said are found by, so that they are encoded once (docs/decisions/0015).
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from langgraph_engram.encoder import Encoder, Vectors
+from langgraph_engram.language.sentences import split_sentences
+from langgraph_engram.schema import Turn
+
+LONG_TURN = 1000
+"""Characters from which a turn is read by its sentences: about what 256 word pieces hold."""
+LEAST_LENGTH = 1e-12
+"""What a mean of opposite vectors is divided by, in place of nothing."""
+
+
+def texts_of_turn(turn: Turn) -> list[str]:
+    """Give the texts whose vectors make up a turn's, at least one."""
+    if len(turn.text) < LONG_TURN:
+        return [turn.indexed_text]
+    return [*(f"{turn.speaker}: {sentence}" for sentence in split_sentences(turn.text)), *turn.captions]
+
+
+def encode_turns(encoder: Encoder, turns: Sequence[Turn]) -> Vectors:
+    """Encode turns, in order, as a store holds them.
+
+    Returns:
+        A float32 array of shape (len(turns), dimensions); each row has length 1.
+    """
+    parts = [texts_of_turn(turn) for turn in turns]
+    texts = list(dict.fromkeys(text for one in parts for text in one))
+    known = dict(zip(texts, encoder.encode(texts), strict=True))
+    return np.stack([mean_of(one, known) for one in parts]) if parts else encoder.encode([])
+
+
+def mean_of(texts: Sequence[str], vectors: Mapping[str, Vectors]) -> Vectors:
+    """Average the vectors of texts, weighed by length, and scale the result to length 1.
+
+    Args:
+        texts: One text or more. The vector of a single one stays as it is.
+        vectors: The unit vector of each text, of shape (dimensions,).
+    """
+    if len(texts) == 1:
+        return vectors[texts[0]]
+    weights = np.array([len(text) for text in texts], dtype=np.float32)
+    total: Vectors = weights @ np.stack([vectors[text] for text in texts])
+    return np.asarray(total / max(float(np.linalg.norm(total)), LEAST_LENGTH), dtype=np.float32)

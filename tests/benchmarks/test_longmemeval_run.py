@@ -1,0 +1,120 @@
+"""A run of LongMemEval writes each haystack for its own user, asks at the question's date, and tells every figure."""
+
+import gzip
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from langgraph_engram.benchmarks.longmemeval import run_longmemeval
+from langgraph_engram.benchmarks.longmemeval_data import read_questions
+from langgraph_engram.benchmarks.longmemeval_figures import recompute, trigger
+from langgraph_engram.benchmarks.longmemeval_lines import QuestionIntent
+from langgraph_engram.errors import InvalidInput, UnreadableFile
+
+BUDGETS = ("500", "1000", "2000", "4000")
+
+
+def item(question_id, kind, question, answer, marked=True):
+    """Make a haystack of two sessions, of which the first one is evidence."""
+    told = [{"role": "user", "content": "I bought a red canoe. It leaks."}, {"role": "assistant", "content": "Tar it."}]
+    if marked:
+        told = [{**turn, "has_answer": turn["role"] == "user"} for turn in told]
+    return {
+        "question_id": question_id,
+        "question_type": kind,
+        "question": question,
+        "answer": answer,
+        "question_date": "2024/03/09 (Sat) 08:00",
+        "haystack_session_ids": ["answer_1", "other"],
+        "haystack_dates": ["2024/03/01 (Fri) 08:00", "2024/03/02"],
+        "haystack_sessions": [
+            told,
+            [{"role": "user", "content": "Bees sleep at night."}, {"role": "assistant", "content": ""}],
+        ],
+        "answer_session_ids": ["answer_1"],
+    }  # fmt: skip
+
+
+@pytest.fixture
+def questions_file(tmp_path):
+    """Write a question with an answer, one of a preference, one without an answer, and one without a haystack."""
+    path = tmp_path / "questions.json.gz"
+    items = [
+        item("q1", "single-session-user", "What colour is my canoe?", "red"),
+        item("q2", "single-session-preference", "Any tip for my canoe?", "prefers tar", marked=False),
+        item("q3_abs", "multi-session", "What did my kayak cost?", "not told"),
+        {"question_id": "q4", "question_type": "single-session-assistant", "question": "What did you suggest?"},
+    ]
+    path.write_bytes(gzip.compress(json.dumps(items).encode()))
+    return path
+
+
+def test_questions_are_read_beside_their_evidence(questions_file):
+    """Marked turns are evidence; what the turns of evidence sessions state is kept; empty turns are none."""
+    first, second, third, fourth = read_questions(questions_file)
+
+    assert first.evidence_turns == ["answer_1:1"]
+    assert first.evidence_sessions == {
+        "answer_1": {"answer_1:1": ["I bought a red canoe.", "It leaks."], "answer_1:2": ["Tar it."]}
+    }
+    assert first.asked_at == datetime(2024, 3, 9, 8, tzinfo=UTC)
+    assert (second.evidence_turns, second.is_unanswerable, third.is_unanswerable) == ([], False, True)
+    assert (fourth.sessions, fourth.asked_at) == ([], None)
+
+
+def test_a_run_has_the_figures_that_can_be_worked_out_by_hand(questions_file, open_memory, opened):
+    """All turns fit every budget; the answer is the best turn; rubrics are no text; the unanswerable count apart."""
+    figures = run_longmemeval(questions_file, open_memory)
+
+    assert figures["questions"] == 2
+    assert figures["session_recall"] == figures["turn_recall"] == dict.fromkeys(BUDGETS, 1.0)
+    assert figures["evidence_recall"] == figures["turn_recall"]
+    assert figures["answer_token_recall"] == dict.fromkeys(BUDGETS, 1.0)
+    assert figures["f1_amem"] == pytest.approx(2 / 8)
+    assert figures["by_category"]["single-session-preference"]["turn_recall"]["500"] is None
+    assert "multi-session" not in figures["by_category"]
+    assert figures["abstention"] == {"questions": 1, "abstained": 0.0, "abstained_wrongly": 0.0}
+    assert figures["assistant_trigger"] == {
+        "precision": 1.0, "recall": 1.0, "f1": 1.0, "questions": 4, "positives": 1
+    }  # fmt: skip
+    assert sorted(opened[0].turns) == ["q1", "q2", "q3_abs"]
+    assert figures["seconds"]["write_haystack"] == pytest.approx(figures["seconds"]["write"] / 3)
+
+
+def test_the_lines_tell_every_figure(questions_file, open_memory, tmp_path):
+    """A run and its file cannot disagree."""
+    figures = run_longmemeval(questions_file, open_memory, out=tmp_path / "out")
+
+    again = recompute(tmp_path / "out" / "questions.jsonl").model_dump(exclude={"read", "read_p50", "read_p95"})
+
+    assert {name: figures[name] for name in again} == again
+
+
+def test_only_the_haystacks_that_are_needed_are_written(questions_file, open_memory, opened):
+    """`limit` counts questions, each with its haystack."""
+    run_longmemeval(questions_file, open_memory, limit=1)
+
+    assert list(opened[0].turns) == ["q1"]
+
+
+def test_bad_files_and_limits_are_refused(questions_file, open_memory, tmp_path):
+    """The text says what was expected, and where."""
+    other = tmp_path / "other.json"
+    other.write_text('[{"question": "What?"}]')
+
+    with pytest.raises(InvalidInput, match="limit is 0"):
+        run_longmemeval(questions_file, open_memory, limit=0)
+    with pytest.raises(UnreadableFile, match="question_id, question_type and question at item 0"):
+        run_longmemeval(other, open_memory)
+
+
+def test_the_trigger_has_precision_and_recall():
+    """One of two that are read so is right, and one of three that are so is read."""
+    told = [(True, True), (False, True), (True, False), (True, False)]
+    intents = [QuestionIntent(question_id="q", asks_for_assistant=so, read_as_such=read) for so, read in told]
+
+    found = trigger(intents)
+
+    assert (found.precision, found.recall, found.f1) == (1 / 2, 1 / 3, pytest.approx(2 / 5))
+    assert trigger([]).f1 is None

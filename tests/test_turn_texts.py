@@ -1,0 +1,59 @@
+"""A turn's vector: its own text's, or the mean of its sentences' where it is long."""
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from langgraph_engram.encoders.hashing import HashingEncoder
+from langgraph_engram.schema import Turn
+from langgraph_engram.turn_texts import LONG_TURN, encode_turns, mean_of, texts_of_turn
+
+
+def turn(text, captions=()):
+    """Make a turn of an assistant."""
+    return Turn(
+        turn_id="t", session_id="s", seq=0, role="assistant", speaker="assistant", text=text,
+        captions=list(captions), said_at=datetime(2024, 5, 1, tzinfo=UTC),
+    )  # fmt: skip
+
+
+def test_a_short_turn_is_one_text():
+    """It is what it was."""
+    one = turn("Take the ferry. It leaves at noon.")
+
+    assert texts_of_turn(one) == [one.indexed_text]
+    assert np.array_equal(encode_turns(HashingEncoder(), [one])[0], HashingEncoder().encode([one.indexed_text])[0])
+
+
+def test_a_long_turn_is_read_to_its_end():
+    """What stands past what an encoder reads counts like the beginning."""
+    long = turn("We walked along the shore for a while. " * (LONG_TURN // 30) + "The lighthouse keeper plays chess.")
+
+    texts = texts_of_turn(long)
+    vectors = encode_turns(HashingEncoder(), [long, turn("Yes.")])
+
+    assert texts[-1] == "assistant: The lighthouse keeper plays chess."
+    assert len(texts) == LONG_TURN // 30 + 1
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1], abs=1e-6)
+
+
+def test_long_sentences_weigh_more():
+    """The mean of sentences is that of their words, nearly."""
+    east, north = np.array([1, 0], dtype=np.float32), np.array([0, 1], dtype=np.float32)
+
+    mean = mean_of(["aaa", "b"], {"aaa": east, "b": north})
+
+    assert mean == pytest.approx(np.array([3, 1]) / np.sqrt(10), abs=1e-6)
+
+
+def test_opposite_sentences_do_not_divide_by_nothing():
+    """A mean of no length stays finite."""
+    east = np.array([1, 0], dtype=np.float32)
+
+    assert np.isfinite(mean_of(["a", "b"], {"a": east, "b": -east})).all()
+
+
+def test_no_turns_give_no_rows():
+    """Nothing in, nothing out."""
+    assert len(encode_turns(HashingEncoder(), [])) == 0
