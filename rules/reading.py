@@ -11,7 +11,7 @@ from langgraph_engram.rules.coverage import coverage, is_about, needed_stems
 from langgraph_engram.rules.utterances import gather
 from langgraph_engram.schema import Evidence, Intent
 
-LEAST = 0.25
+LEAST = 0.22
 """Least share of the query's weight that an answer's sentence and its surroundings cover."""
 
 
