@@ -9,9 +9,12 @@ from langgraph_engram.schema import Evidence, Record, Turn, make_id
 from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.usage import count_tokens
 
+MOST_PASSED_OVER = 20
+"""Pieces too large for what is left of a budget after which no smaller one is looked for."""
+
 
 def within(pieces: Iterable[Evidence], budget: int, most: int | None = None) -> list[Evidence]:
-    """Keep the best pieces that fit in the budget together; one that is too large for what is left is passed over.
+    """Keep the best pieces that fit in the budget together; a few that are too large for what is left are passed over.
 
     Args:
         pieces: Pieces, best first.
@@ -19,14 +22,16 @@ def within(pieces: Iterable[Evidence], budget: int, most: int | None = None) -> 
         most: Pieces to keep at most; none for no limit.
     """
     kept: list[Evidence] = []
-    left = budget
+    left, passed_over = budget, 0
     for piece in pieces:
-        if left <= 0 or (most is not None and len(kept) >= most):
+        if left <= 0 or passed_over >= MOST_PASSED_OVER or (most is not None and len(kept) >= most):
             break
         size = count_tokens(piece.text)
         if size <= left:
             kept.append(piece)
             left -= size
+        elif kept:
+            passed_over += 1
     return kept
 
 
