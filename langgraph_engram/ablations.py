@@ -17,6 +17,7 @@ NO_PREFERENCES = {
     "length_weight": 0.0,
     "question_weight": 0.0,
     "image_weight": 0.0,
+    "voice_weight": 0.0,
 }
 
 
@@ -95,6 +96,11 @@ def _synthesis(settings: Settings) -> Settings:
     return _changed(_unrouted(settings, "synthesis"), "synthesis", enabled=False)
 
 
+def _assistant(settings: Settings) -> Settings:
+    """No telling apart of the assistant's words and the user's by what a query asks for (DimMem)."""
+    return _changed(settings, "retrieve", voice_weight=0.0)
+
+
 ABLATIONS: Mapping[str, Ablation] = {
     "dimension": _dimension,
     "content-only": _content_only,
@@ -107,6 +113,7 @@ ABLATIONS: Mapping[str, Ablation] = {
     "deep": _deep,
     "reflect": _reflect,
     "synthesis": _synthesis,
+    "assistant": _assistant,
 }
 """What can be taken out, by the name that `engram bench --without` takes."""
 

@@ -29,7 +29,7 @@ Without = Annotated[
     typer.Option(
         "--without",
         help="Take a part out of the preset: dimension, content-only, causal, boundary, segmentation, summary, raw, "
-        "light, deep, reflect or synthesis. May be given several times.",
+        "light, deep, reflect, synthesis or assistant. May be given several times.",
         show_default=False,
     ),
 ]
