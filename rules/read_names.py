@@ -17,10 +17,14 @@ KIN = (
     r"nieces?|nephews?|friends?|mentors?|family|fam|neighbou?rs?|colleagues?|coworkers?|teammates?|coach|boss|teacher)"
 )
 RELATIVE = re.compile(rf"\b(?:(?:my|our|an?|the|his|her|their)\s+)?(?:\w+\s+)?{KIN}\b", re.IGNORECASE)
+BY_KINSHIP = re.compile(
+    rf"\b(?P<kin>(?:my|our|his|her|their)\s+(?:\w+\s+)?{KIN}),?\s+(?-i:(?P<name>[A-Z][\w’-]*))", re.IGNORECASE
+)
+"""Who somebody is to whom: "my sister Runa"."""
 LEADS = r"\b(?:in|at|to|from|near|around|outside|inside|into|through)\s+"
 PROPER_PLACE = re.compile(
     r"\b(?:in|on|at|to|from|near|around|of|visit(?:ed|ing)?|tour(?:ed|ing)?|explor(?:e|ed|ing)|reach(?:ed)?|left|,)\s+"
-    r"(?:the\s+)?((?:[A-Z][\w'’.-]*)(?:,?\s+[A-Z][\w'’.-]*)*)"
+    r"(?:the\s+)?((?!I\b)(?:[A-Z][\w'’.-]*)(?:,?\s+(?!I\b)[A-Z][\w'’.-]*)*)"
 )
 COMMON_PLACE = re.compile(
     rf"{LEADS}((?:(?:the|an?|my|our|this)\s+)?(?:[\w'’&-]+\s*){{1,4}}?)"
@@ -43,7 +47,13 @@ def read_place(text: str, asked: Set[str]) -> str:
 
 
 def read_person(text: str, asked: Set[str]) -> str:
-    """Give who is named, else who is told by kinship or company; empty for none. Arguments as for `read_place`."""
+    """Give who is named, else who is told by kinship or company; empty for none. Arguments as for `read_place`.
+
+    Of somebody whom the query names, what they are to the speaker: "my sister" for "Who is Runa?".
+    """
+    for match in BY_KINSHIP.finditer(text):
+        if not _is_new(match.group("name"), asked) and _is_new(match.group("kin"), asked):
+            return match.group("kin")
     names = [name for name in proper_names(QUOTED.sub(" ", text)) if _is_new(name, asked)]
     relative = RELATIVE.search(text)
     return names[0] if names else relative.group() if relative else ""

@@ -17,7 +17,7 @@ EPISODIC = re.compile(
     re.IGNORECASE,
 )
 LOCATION = re.compile(
-    r"\b(?:in|on|at|to|from|near|around|outside|inside|through)\s+(?:the\s+)?([A-Z][\w'’-]*(?:\s+[A-Z][\w'’-]*)*)"
+    r"\b(?:in|on|at|to|from|near|around|outside|inside|through)\s+(?:the\s+)?((?!I\b)[A-Z][\w'’-]*(?:\s+(?!I\b)[A-Z][\w'’-]*)*)"
 )
 REASON = re.compile(
     r"\b(?:because|since|as|due to|thanks to|'cause|cause|cuz)\s+(?=\w+\s)([^.;!?]{8,160})", re.IGNORECASE
