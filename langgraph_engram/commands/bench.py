@@ -84,11 +84,7 @@ def locomo(
     with progress_bar("reading") as bar:
         opens = OpensMemory(model, preset, tuple(without or ()))
         figures = run_locomo(file, opens, limit=limit, out=out, progress=bar)
-    figures = {**figures, "without": without} if without else figures
-    if as_json:
-        print_json(figures)
-    else:
-        print_table(["figure", "value"], rows("", figures))
+    tell({**figures, "without": without} if without else figures, as_json)
 
 
 @BENCH.command()
@@ -115,11 +111,7 @@ def longmemeval(
     with progress_bar("reading") as bar:
         opens = OpensMemory(model, preset, tuple(without or ()), keep_vectors(vectors))
         figures = run_longmemeval(file, opens, limit=limit, out=out, progress=bar)
-    figures = {**figures, "without": without} if without else figures
-    if as_json:
-        print_json(figures)
-    else:
-        print_table(["figure", "value"], rows("", figures))
+    tell({**figures, "without": without} if without else figures, as_json)
 
 
 @BENCH.command()
@@ -129,10 +121,7 @@ def cost(file: DataSet, preset: Preset = None, as_json: AsJson = False) -> None:
 
     with progress_bar("reading") as bar:
         figures = run_cost(file, OpensMemoryWith(preset), progress=bar)
-    if as_json:
-        print_json(figures)
-    else:
-        print_table(["figure", "value"], rows("", figures))
+    tell(figures, as_json)
 
 
 @BENCH.command()
@@ -159,6 +148,11 @@ def segmentation(
         settings = memory.settings.segment.model_copy(update=chosen)
         figures = run_segmentation(file, memory.store, memory.model, settings, limit=limit, progress=bar)
         figures = {"preset": memory.settings.preset, **figures}
+    tell(figures, as_json)
+
+
+def tell(figures: dict[str, object], as_json: bool) -> None:
+    """Print figures: one JSON document for programs, a table for people."""
     if as_json:
         print_json(figures)
     else:
