@@ -43,12 +43,11 @@ class Persist:
         """
         scope = state["request"].scope
         with self.store.committing(scope):
-            pendings = self.store.pendings(scope)
-            if is_done(state, pendings):
-                return {}
-            index = self.store.index(scope)
+            index, pendings = self.store.index(scope), self.store.pendings(scope)
             if is_forgotten(state, index):
                 return NOTHING_KEPT
+            if is_done(state, pendings):
+                return {}
             redone = without_outdated(state, index)
             failures = [*state.get("failures", []), *redone.get("failures", [])]
             self.store.commit(scope, self._changes({**state, **redone, "failures": failures}, index, pendings))

@@ -47,7 +47,10 @@ def moved(memory, user="ana", homes=SECRETS[:3]):
 def kept(memory, user="ana"):
     """Everything that any door shows of a user, as one text."""
     shown = [one.model_dump_json() for kind in KINDS for one in memory.show(kind, user)]
-    found = [memory.search(query, user_id=user).model_dump_json(exclude={"query", "run_id", "usage"}) for query in ("home", "live in")]
+    found = [
+        memory.search(query, user_id=user).model_dump_json(exclude={"query", "run_id", "usage"})
+        for query in ("home", "live in")
+    ]
     return "\n".join([*shown, *found, memory.status(user).model_dump_json()])
 
 

@@ -49,6 +49,32 @@ def test_another_process_s_commit_is_seen(server, encoder, scope, turn):
     store.close()
 
 
+def test_what_another_removed_is_not_served_any_more(pair, scope, turn):
+    """Neither is it read from an index that was filled before, nor does a commit on top of that bring it back."""
+    one, other = pair
+    other.commit(scope, Changes(turns=[turn(0), turn(1)]))
+    assert ids(one, scope) == ids(other, scope) == ["t0", "t1"]
+
+    one.commit(scope, Changes(removed={"turns": ["t0"]}))
+
+    assert ids(other, scope) == ["t1"]
+    one.commit(scope, Changes(removed={"turns": ["t1"]}))
+    other.commit(scope, Changes(turns=[turn(2)]))
+    assert ids(one, scope) == ids(other, scope) == ["t2"]
+
+
+def test_no_revision_names_whose_it_is(pair, scope, turn):
+    """What stays when everything else is removed, so that other processes see it, tells no name."""
+    one, _ = pair
+    one.commit(scope, Changes(turns=[turn(0)]))
+
+    one.commit(scope, Changes(removed={"turns": ["t0"]}))
+
+    rows = one._collections.by_name["revisions"].get(include=["metadatas"])
+    assert rows["ids"]
+    assert scope.user_id not in str(rows)
+
+
 def test_writing_does_not_hide_what_another_wrote(pair, scope, turn):
     """A store that has an index and commits after another did has both commits."""
     one, other = pair
