@@ -196,8 +196,11 @@ class ChromaStore:
             raise StoreError(f"the store {self.location!r} is closed: open it again")
 
     def _batches(self, scope: Scope, changes: Changes) -> list[Batch[Any]]:
-        """Give what a commit writes, in its order; texts whose vectors are not known are encoded together."""
-        parts = [(kind, kind.distinct(getattr(changes, kind.name))) for kind in (*SEARCHABLE, DECISIONS, PENDINGS)]
+        """Give what a commit writes, in its order; texts whose vectors are not known are encoded together.
+
+        What is to be done is noted before what it is to be done to: cut off in between, nothing is taken for done.
+        """
+        parts = [(kind, kind.distinct(getattr(changes, kind.name))) for kind in (PENDINGS, *SEARCHABLE, DECISIONS)]
         parts = [(kind, items) for kind, items in [*parts, (RECORDS, RECORDS.distinct(changes.changed))] if items]
         vectors = self._vectors(scope, [(kind, items) for kind, items in parts if kind in SEARCHABLE])
         return [

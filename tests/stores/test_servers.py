@@ -6,8 +6,9 @@ import time
 
 import pytest
 
-from langgraph_engram.errors import InvalidSetting, StoreUnreachable
+from langgraph_engram.errors import InvalidSetting, StoreError, StoreFailed, StoreUnreachable
 from langgraph_engram.stores import revisions
+from langgraph_engram.stores.failures import translated
 from langgraph_engram.stores.opening import open_store
 from langgraph_engram.stores.store import Changes
 
@@ -15,6 +16,7 @@ OTHER_PROCESS = """
 import sys
 from langgraph_engram.encoders.hashing import HashingEncoder
 from langgraph_engram.schema import Scope, Turn
+from langgraph_engram.stores.failures import translated
 from langgraph_engram.stores.opening import open_store
 from langgraph_engram.stores.store import Changes
 store = open_store(sys.argv[1], HashingEncoder(64))
@@ -138,3 +140,16 @@ def test_a_location_that_means_nothing_is_refused(encoder, location):
     """Before anything is opened."""
     with pytest.raises(InvalidSetting):
         open_store(location, encoder)
+
+
+@pytest.mark.parametrize(
+    ("raised", "expected"), [("InternalError", True), ("RateLimitError", True), ("NotFoundError", False)]
+)
+def test_trouble_that_may_pass_is_told_from_trouble_that_will_not(raised, expected):
+    """Chroma's own complaint tells which it is."""
+    import chromadb.errors
+
+    with pytest.raises(StoreError, match="it broke") as caught, translated("here"):
+        raise getattr(chromadb.errors, raised)("it broke")
+
+    assert isinstance(caught.value, StoreFailed) == expected
