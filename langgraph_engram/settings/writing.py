@@ -130,6 +130,9 @@ class SynthesisSettings(Group):
     """Narratives across events (StructMem section 3.3)."""
 
     enabled: bool = True
+    drafting: Literal["auto", "written", "quoted"] = "auto"
+    """Whether the model writes them, or they quote the most central sentences. "auto" lets it write until it has shown,
+    by the records it was asked for, that it cannot."""
     window_seconds: int = Field(3600, ge=1)
     """The buffered span that triggers a synthesis."""
     by_window: bool = False
