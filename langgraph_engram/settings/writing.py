@@ -83,7 +83,7 @@ class ExtractSettings(Group):
     causal: bool = True
     """Whether records carry reason and purpose."""
     max_records_per_call: int = Field(400, ge=1)
-    """Records taken from one answer; a model that repeats itself stops here."""
+    """Records taken from one answer, where it has no more sentences; a model that repeats itself stops here."""
     compress_rate: float | None = Field(None, gt=0, le=1)
     """Share of words that a model reads; None for all. What is stored stays whole (DimMem: .8; StructMem: .6 to .8)."""
     compress_model: str = LLMLINGUA_2
