@@ -31,6 +31,12 @@ def test_an_answer_is_short_and_cited(query, lines, told, heard, intent):
     assert reading.about
 
 
+@pytest.mark.parametrize("query", ["?", "\U0001f642", "Who are you?", "..."])
+def test_a_query_that_names_nothing_has_no_answer(query, heard, intent):
+    """Whatever stands first in memory is no answer to nothing."""
+    assert read(query, intent(query), heard("Ana: I live in Porto.")) == NOTHING
+
+
 def test_no_evidence_gives_no_answer(intent):
     """Nothing is read off nothing."""
     assert read("Where does Ana live?", intent("Where does Ana live?"), ()) == NOTHING
