@@ -1,14 +1,16 @@
 """Keep memories in Chroma, and serve reads from scope indexes in the process.
 
-A commit writes what is new, then what it changes, then a fresh revision, then takes away what is settled: cut off
-anywhere, it can be done again. The index of a scope is filled when first asked for and grows with this store's own
-commits. On a server the scope's revision is compared on each read, so that another process's commits are seen; an
-embedded store has one process. This module does not know how Chroma is reached.
+A commit writes what is new, then what it changes, takes away what is removed, writes a fresh revision, and takes away
+what is settled: cut off anywhere, it can be done again. The index of a scope is filled when first asked for and grows
+with this store's own commits, but for those that take away. On a server the scope's revision is compared on each read,
+so that another process's commits are seen; an embedded store has one process. This module does not know how Chroma is
+reached.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic
 from uuid import uuid4
@@ -32,10 +34,11 @@ from langgraph_engram.stores.kinds import (
     Kind,
     T,
 )
-from langgraph_engram.stores.revisions import OwnRevisions, Revisions
+from langgraph_engram.stores.revisions import OwnRevisions, Revisions, scope_hash
 from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.stores.scope_locks import ScopeLocks
-from langgraph_engram.stores.store import Changes
+from langgraph_engram.stores.scrubbing import scrub
+from langgraph_engram.stores.store import Changes, Row
 from langgraph_engram.turn_texts import mean_of
 
 if TYPE_CHECKING:
@@ -65,6 +68,7 @@ class ChromaStore:
         encoder: Encoder,
         *,
         location: str,
+        folder: Path | None = None,
         shared: bool = False,
         scopes_kept: int = SCOPES_KEPT,
         on_close: Callable[[], None] | None = None,
@@ -76,6 +80,7 @@ class ChromaStore:
             client: The Chroma client; closing the store closes it.
             encoder: What makes vectors; a store is written with one encoder throughout.
             location: What errors call this store.
+            folder: Where Chroma keeps its files, if that is up to this process.
             shared: Whether other processes write to it too.
             scopes_kept: How many scopes have their index kept in the process.
             on_close: Called once when the store is closed, after the client is.
@@ -86,6 +91,7 @@ class ChromaStore:
             StoreError: Chroma cannot open it.
         """
         self.location = location
+        self._folder = folder
         self._client, self._encoder, self._shared, self._on_close = client, encoder, shared, on_close
         with translated(location):
             self._collections = open_collections(client, encoder.name, location)
@@ -111,7 +117,7 @@ class ChromaStore:
         return self._locks.committing(scope)
 
     def commit(self, scope: Scope, changes: Changes) -> None:
-        """Write one run's changes: what is new first, then what it marks, then what it settles. Idempotent.
+        """Write one run's changes: what is new first, then what it marks, removes and settles. Idempotent.
 
         Raises:
             StoreError: The store cannot write; nothing old is lost.
@@ -122,8 +128,8 @@ class ChromaStore:
         with self._lock, translated(self.location), ExitStack() as failed:
             self._require_open()
             failed.callback(self._cache.drop, scope)  # how much a failed commit has written is not known
-            revision = self._write(scope, batches, changes.settled)
-            index = self._cache.get(scope)
+            revision = self._write(scope, batches, changes)
+            index = None if changes.removed else self._cache.get(scope)  # positions stay: an index cannot shrink
             if index and self._revisions.only_mine_since(index.revision, revision):
                 self._cache.keep(scope, _grown(index, batches, revision))
                 failed.pop_all()
@@ -154,6 +160,27 @@ class ChromaStore:
         """Give the turns whose later steps are not done, oldest first."""
         return self._read_sorted(scope, PENDINGS)
 
+    def rows(self, scope: Scope) -> Iterator[Row]:
+        """Give all that lies in the store under a scope, of every kind."""
+        self._require_open()
+        with translated(self.location):
+            yield from self._collections.rows(scope)
+
+    def says(self, text: str) -> bool:
+        """Say whether anything that is kept, of whatever scope, holds a text word for word."""
+        self._require_open()
+        with translated(self.location):
+            return self._collections.say(text)
+
+    def scrub(self, scope: Scope) -> list[Path]:
+        """Overwrite what the files of an embedded store hold of a scope's rows that are gone, as far as can be."""
+        with self._lock:
+            self._require_open()
+            if self._folder is None:
+                return []
+            scrub(self._folder, f"{scope_hash(scope)}:")
+            return sorted(one for one in self._folder.rglob("*") if one.is_file())
+
     def close(self) -> None:
         """Let go of the store. Closing twice is harmless."""
         with self._lock:
@@ -169,8 +196,11 @@ class ChromaStore:
             raise StoreError(f"the store {self.location!r} is closed: open it again")
 
     def _batches(self, scope: Scope, changes: Changes) -> list[Batch[Any]]:
-        """Give what a commit writes, in its order; texts whose vectors are not known are encoded together."""
-        parts = [(kind, kind.distinct(getattr(changes, kind.name))) for kind in (*SEARCHABLE, DECISIONS, PENDINGS)]
+        """Give what a commit writes, in its order; texts whose vectors are not known are encoded together.
+
+        What is to be done is noted before what it is to be done to: cut off in between, nothing is taken for done.
+        """
+        parts = [(kind, kind.distinct(getattr(changes, kind.name))) for kind in (PENDINGS, *SEARCHABLE, DECISIONS)]
         parts = [(kind, items) for kind, items in [*parts, (RECORDS, RECORDS.distinct(changes.changed))] if items]
         vectors = self._vectors(scope, [(kind, items) for kind, items in parts if kind in SEARCHABLE])
         return [
@@ -188,11 +218,13 @@ class ChromaStore:
         fresh = dict(zip(unknown, self._encoder.encode(unknown) if unknown else (), strict=True))
         return known | {text: mean_of(texts, fresh) for text, texts in made_of.items() if text not in known}
 
-    def _write(self, scope: Scope, batches: Sequence[Batch[Any]], settled: Sequence[str]) -> str:
+    def _write(self, scope: Scope, batches: Sequence[Batch[Any]], changes: Changes) -> str:
         for batch in batches:
             self._collections.write(scope, batch.kind, batch.items, batch.vectors)
+        for name, ids in changes.removed.items():
+            self._collections.remove(scope, name, ids)
         revision = self._revisions.renew(scope)
-        self._collections.remove(scope, PENDINGS, settled)
+        self._collections.remove(scope, PENDINGS.name, changes.settled)
         return revision
 
     def _filled(self, scope: Scope) -> ScopeIndex:

@@ -1,5 +1,6 @@
 """Share one store among all who open a folder within this process, and let the folder go with the last of them."""
 
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.clients import open_folder
 from langgraph_engram.stores.lock import DirectoryLock, make_folder, take_away
 from langgraph_engram.stores.scope_index import ScopeIndex
-from langgraph_engram.stores.store import Changes
+from langgraph_engram.stores.store import Changes, Row
 
 
 @dataclass
@@ -104,6 +105,18 @@ class FolderStore:
         """Give the turns whose later steps are not done, oldest first."""
         return self._open_store().pendings(scope)
 
+    def rows(self, scope: Scope) -> Iterator[Row]:
+        """Give all that lies in the store under a scope."""
+        return self._open_store().rows(scope)
+
+    def says(self, text: str) -> bool:
+        """Say whether anything that is kept holds a text word for word."""
+        return self._open_store().says(text)
+
+    def scrub(self, scope: Scope) -> list[Path]:
+        """Overwrite what files hold of a scope's rows that are gone."""
+        return self._open_store().scrub(scope)
+
     def close(self) -> None:
         """Let go of the store. Closing twice is harmless."""
         with self._closing:
@@ -127,6 +140,6 @@ def _open(folder: Path, encoder: Encoder) -> ChromaStore:
         failed.callback(take_away, made)
         client = open_folder(folder)
         failed.callback(client.close)
-        store = ChromaStore(client, encoder, location=str(folder), on_close=lock.release)
+        store = ChromaStore(client, encoder, location=str(folder), folder=folder, on_close=lock.release)
         failed.pop_all()
     return store
