@@ -87,4 +87,3 @@ class FolderStore:
         if self._store is None:
             raise StoreError(f"the store {str(self._folder)!r} is closed: open it again")
         return self._store
-
