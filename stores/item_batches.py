@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import chain, islice
 
 import numpy as np
@@ -18,20 +18,20 @@ from langgraph_engram.stores.items import Address, Namespace, StoredItem
 NEVER = float("-inf")
 
 
-def run(items: ItemStore, plan: Plan, meanings: Meanings, *, omit_expired: bool) -> list[Result]:
+def run(items: ItemStore, plan: Plan, meanings: Meanings, now: datetime, *, omit_expired: bool) -> list[Result]:
     """Run a batch, as one: no other batch of this process comes between.
 
     Args:
         items: What the batch is about.
         plan: The batch.
         meanings: The vectors of its texts and queries; a query without one is passed over.
+        now: The moment of the batch, with its time zone.
         omit_expired: Whether items whose time is over are passed over, though they have not been swept.
 
     Returns:
         What each operation gives, in their order.
     """
     with items.lock:
-        now = datetime.now(UTC)
         reading = Reading(items, meanings.queries, now, now.timestamp() if omit_expired else NEVER)
         results = reading.answers(plan)
         items.refresh(reading.touched, now.timestamp())

@@ -1,8 +1,8 @@
 """Say whether a value passes a filter of LangGraph's store: plain equality, and `$eq $ne $gt $gte $lt $lte`.
 
-Values compare as JSON does: a boolean is no number, 1 is 1.0, lists and mappings go by their members. A key that a
-value does not have reads as null, and null is neither above nor below anything. A key of a filter that has dots and is
-no key of the value is a path into it.
+Values compare as JSON does: a boolean equals no number, 1 is 1.0, lists and mappings go by their members. A key that a
+value does not have reads as null, and null is neither above nor below anything. Texts that are both numbers compare as
+such, other texts by their letters. A key of a filter that has dots and is no key of the value is a path into it.
 """
 
 import operator
@@ -88,10 +88,12 @@ def _holds(value: object, name: str, operand: object) -> bool:
         return not _equal(value, operand)
     if not isinstance(value, ORDERED) or not isinstance(operand, ORDERED):
         return False
+    if not isinstance(value, str) and not isinstance(operand, str):
+        return ORDERINGS[name](value, operand)
     pair = _as_numbers(value, operand)
     if pair is not None:
         return ORDERINGS[name](*pair)
-    return isinstance(value, str) and isinstance(operand, str) and ORDERINGS[name](value, operand)
+    return type(value) is type(operand) and ORDERINGS[name](value, operand)
 
 
 def _equal(value: object, wanted: object) -> bool:
