@@ -1,4 +1,4 @@
-"""Open stores of each sort, LangGraph's own among them: a suite that it does not pass would prove nothing about ours."""
+"""Open stores of each sort, LangGraph's own among them: a suite that it does not pass would prove nothing."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

@@ -129,7 +129,9 @@ def test_values_have_no_bounds(store, value):
     assert store.get(("a",), "k").value == value
 
 
-@pytest.mark.parametrize("label", ["Zürich", "用户", "with space", "a/b", "a:b", "100%", "user_1", "*", "[x]", "'\"", "\n"])
+@pytest.mark.parametrize(
+    "label", ["Zürich", "用户", "with space", "a/b", "a:b", "100%", "user_1", "*", "[x]", "'\"", "\n"]
+)
 def test_labels_and_keys_are_any_text(store, label):
     """Special characters are what they are."""
     store.put(("x", label), label, {"label": label})
