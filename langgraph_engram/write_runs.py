@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from langchain_core.runnables import RunnableConfig
 
+from langgraph_engram.apart import apart
 from langgraph_engram.graphs.write import WriteGraph
 from langgraph_engram.receipts import add_receipts, receipt_of
 from langgraph_engram.requests import retry_request
@@ -53,6 +54,7 @@ class WriteRuns:
             ]
         return add_receipts(receipts)
 
+    @apart
     def _run(self, scope: Scope, given: WriteInput | None, run_id: str) -> Receipt:
         with self.store.writing(scope):
             state = self.graph.invoke(given, thread_of(run_id), durability="sync")
