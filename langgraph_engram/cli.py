@@ -27,6 +27,7 @@ from langgraph_engram.commands.failures import (
     fail,
     wants_json,
 )
+from langgraph_engram.commands.forget import forget
 from langgraph_engram.commands.history import history
 from langgraph_engram.commands.recall import recall
 from langgraph_engram.commands.remember import remember, retry
@@ -68,6 +69,7 @@ APP.command()(retry)
 APP.command()(approve)
 APP.command()(undo)
 APP.command()(history)
+APP.command()(forget)
 APP.add_typer(BENCH, name="bench")
 
 

@@ -1,5 +1,6 @@
 """Share one store among all who open a folder within this process, and let the folder go with the last of them."""
 
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.clients import open_folder
 from langgraph_engram.stores.lock import DirectoryLock, make_folder, take_away
 from langgraph_engram.stores.scope_index import ScopeIndex
-from langgraph_engram.stores.store import Changes
+from langgraph_engram.stores.store import Changes, Row
 
 
 @dataclass
@@ -103,6 +104,10 @@ class FolderStore:
     def pendings(self, scope: Scope) -> list[Pending]:
         """Give the turns whose later steps are not done, oldest first."""
         return self._open_store().pendings(scope)
+
+    def rows(self, scope: Scope) -> Iterator[Row]:
+        """Give all that lies in the store under a scope."""
+        return self._open_store().rows(scope)
 
     def close(self) -> None:
         """Let go of the store. Closing twice is harmless."""
