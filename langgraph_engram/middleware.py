@@ -13,27 +13,27 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, NotRequired, cast, get_args
 
-from langchain_core.messages import AnyMessage, SystemMessage
+from langchain_core.messages import BaseMessage, SystemMessage
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from langgraph_engram.errors import EngramError, InvalidInput, MissingExtra
+from langgraph_engram.errors import EngramError, InvalidInput
 from langgraph_engram.identity import Owner, thread_of, whose_memory
+from langgraph_engram.langchain_agents import (
+    AgentMiddleware,
+    AgentState,
+    ModelRequest,
+    ModelResponse,
+    OmitFromInput,
+    PrivateStateAttr,
+)
 from langgraph_engram.memory import Memory
 from langgraph_engram.recalled import tell
 from langgraph_engram.results import Recollection
 from langgraph_engram.said import Keep, after, newly_said, question_of, start_of_newest_turn
 from langgraph_engram.schema import Scope
 from langgraph_engram.tools import ToolName, create_memory_tools
-
-try:
-    from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
-    from langchain.agents.middleware.types import OmitFromInput, PrivateStateAttr
-except ModuleNotFoundError as error:
-    raise MissingExtra(
-        f"EngramMiddleware needs the package {error.name}: pip install 'langgraph-engram[agents]'"
-    ) from error
 
 LOG = logging.getLogger(__name__)
 FAILURES = (EngramError, sqlite3.Error, OSError)
@@ -176,7 +176,7 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         return await asyncio.to_thread(self.after_agent, state, runtime)
 
     def _recall(
-        self, newest: Sequence[AnyMessage], messages: Sequence[AnyMessage], runtime: Runtime[Any], scope: Scope
+        self, newest: Sequence[BaseMessage], messages: Sequence[BaseMessage], runtime: Runtime[Any], scope: Scope
     ) -> str:
         question = question_of(newest)
         if not question:
@@ -204,7 +204,7 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         return {"engram_trouble": f"{step}: {error}"}
 
 
-def id_before(messages: Sequence[AnyMessage], place: int) -> str:
+def id_before(messages: Sequence[BaseMessage], place: int) -> str:
     """Give the id of the message before a place; empty at the beginning of the thread."""
     return messages[place - 1].id or "" if place else ""
 

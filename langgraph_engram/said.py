@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import Literal
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from langgraph_engram.errors import InvalidMessages
 from langgraph_engram.formats.messages import to_messages
@@ -25,7 +25,7 @@ FORGET = "forget_memory"
 SUMMARY = "summarization"
 
 
-def start_of_newest_turn(messages: Sequence[AnyMessage]) -> int:
+def start_of_newest_turn(messages: Sequence[BaseMessage]) -> int:
     """Give the place of the first of the newest messages of the user that stand side by side; the end for none."""
     asked = [place for place, one in enumerate(messages) if isinstance(one, HumanMessage)]
     if not asked:
@@ -34,13 +34,13 @@ def start_of_newest_turn(messages: Sequence[AnyMessage]) -> int:
     return min(before)
 
 
-def question_of(messages: Sequence[AnyMessage]) -> str:
+def question_of(messages: Sequence[BaseMessage]) -> str:
     """Give what the user says in these messages."""
     texts = (str(one.text).strip() for one in messages if isinstance(one, HumanMessage) and not _stands_for_others(one))
     return "\n".join(text for text in texts if text)
 
 
-def after(messages: Sequence[AnyMessage], last_id: str | None) -> Sequence[AnyMessage]:
+def after(messages: Sequence[BaseMessage], last_id: str | None) -> Sequence[BaseMessage]:
     """Give the messages after one; all of them for an empty id, and the newest turn where it is gone."""
     if last_id == "":
         return messages
@@ -48,7 +48,7 @@ def after(messages: Sequence[AnyMessage], last_id: str | None) -> Sequence[AnyMe
     return messages[places[0] + 1 if places else start_of_newest_turn(messages) :]
 
 
-def newly_said(messages: Sequence[AnyMessage], keep: Keep, *, with_ids: bool) -> list[Message]:
+def newly_said(messages: Sequence[BaseMessage], keep: Keep, *, with_ids: bool) -> list[Message]:
     """Give what is to be kept, in order, as messages of ours.
 
     Args:
@@ -63,7 +63,7 @@ def newly_said(messages: Sequence[AnyMessage], keep: Keep, *, with_ids: bool) ->
     return said
 
 
-def _ours(message: AnyMessage, *, with_ids: bool) -> list[Message]:
+def _ours(message: BaseMessage, *, with_ids: bool) -> list[Message]:
     try:
         made = to_messages([message])
     except InvalidMessages as error:
@@ -73,14 +73,14 @@ def _ours(message: AnyMessage, *, with_ids: bool) -> list[Message]:
     return [one.model_copy(update={"external_id": message.id}) if with_ids else one for one in made]
 
 
-def _stands_for_others(message: AnyMessage) -> bool:
+def _stands_for_others(message: BaseMessage) -> bool:
     from_memory = bool(message.response_metadata.get(FROM_MEMORY))
     return from_memory or message.additional_kwargs.get("lc_source") == SUMMARY
 
 
-def _without_forgotten(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+def _without_forgotten(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     """Leave out each turn in which something was forgotten: what is said there says it again."""
-    turns: list[list[AnyMessage]] = [[]]
+    turns: list[list[BaseMessage]] = [[]]
     for one in messages:
         if isinstance(one, HumanMessage) and turns[-1] and not isinstance(turns[-1][-1], HumanMessage):
             turns.append([])
@@ -88,5 +88,5 @@ def _without_forgotten(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     return [one for turn in turns if not any(_has_forgotten(other) for other in turn) for one in turn]
 
 
-def _has_forgotten(message: AnyMessage) -> bool:
+def _has_forgotten(message: BaseMessage) -> bool:
     return isinstance(message, ToolMessage) and message.status == "success" and (message.name or "").endswith(FORGET)
