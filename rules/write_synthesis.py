@@ -15,11 +15,14 @@ HISTORY_SHARE = 0.3
 
 
 def write_synthesis(question: WriteSynthesis) -> str:
-    """Give the sentences whose words recur most, those of earlier events first, under their days: 350 words at most."""
+    """Give the sentences whose words recur most, those of earlier events first, under their days: 350 words at most.
+
+    Questions tell nothing. Where there is nothing else, the first record stands for all, cut to length.
+    """
     counts = Counter(stem for record in question.buffer for stem in set(content_stems(record.content)))
     history = _choose(question.history, counts, int(MOST_WORDS * HISTORY_SHARE))
     buffer = _choose(question.buffer, counts, MOST_WORDS - len(_told(history).split()))
-    return _told([*history, *buffer])
+    return _told([*history, *buffer]) or " ".join(_told(question.buffer[:1]).split()[:MOST_WORDS])
 
 
 def _told(records: Sequence[Record]) -> str:
