@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
 
+from langgraph_engram.graphs.steps import WatchedGraph
 from langgraph_engram.model import Model
 from langgraph_engram.nodes.backtrack import Backtrack
 from langgraph_engram.nodes.conclude import conclude
@@ -44,7 +45,7 @@ def build_read_graph(
         reranker: What puts the evidence in a new order; none to leave it as the routes did.
     """
     routing = Routing(settings.deep)
-    graph = StateGraph(ReadState, input_schema=ReadInput)
+    graph = WatchedGraph("recall", ReadState, input_schema=ReadInput)
     graph.add_node("parse_intent", ParseIntentStep(store, model, quick_model, settings.retrieve))
     graph.add_node("light_retrieve", LightRetrieve(store, settings.retrieve, reranker))
     graph.add_node("judge_sufficiency", JudgeSufficiency(model, quick_model, settings.deep))

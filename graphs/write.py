@@ -7,10 +7,11 @@ and each step does what is pending of it; two steps are there for a retry alone.
 from typing import Literal
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 from langgraph.graph.state import CompiledStateGraph
 
 from langgraph_engram.compressor import Compressor
+from langgraph_engram.graphs.steps import WatchedGraph
 from langgraph_engram.model import Model
 from langgraph_engram.nodes.apply_updates import ApplyUpdates
 from langgraph_engram.nodes.approve_updates import ApproveUpdates
@@ -52,7 +53,7 @@ def build_write_graph(
         compressor: What shortens the sentences that `extract` asks about; none to ask about what was said.
     """
     drafter = Drafter(model, settings.extract, compressor=compressor)
-    graph = StateGraph(WriteState, input_schema=WriteInput)
+    graph = WatchedGraph("remember", WriteState, input_schema=WriteInput)
     graph.add_node("receive", Receive(store))
     graph.add_node("segment", Segment(store, model, settings.segment))
     graph.add_node("describe_events", DescribeEvents(store, model, settings.segment))

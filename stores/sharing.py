@@ -109,6 +109,14 @@ class FolderStore:
         """Give all that lies in the store under a scope."""
         return self._open_store().rows(scope)
 
+    def says(self, text: str) -> bool:
+        """Say whether anything that is kept holds a text word for word."""
+        return self._open_store().says(text)
+
+    def scrub(self, scope: Scope) -> list[Path]:
+        """Overwrite what files hold of a scope's rows that are gone."""
+        return self._open_store().scrub(scope)
+
     def close(self) -> None:
         """Let go of the store. Closing twice is harmless."""
         with self._closing:
@@ -132,6 +140,6 @@ def _open(folder: Path, encoder: Encoder) -> ChromaStore:
         failed.callback(take_away, made)
         client = open_folder(folder)
         failed.callback(client.close)
-        store = ChromaStore(client, encoder, location=str(folder), on_close=lock.release)
+        store = ChromaStore(client, encoder, location=str(folder), folder=folder, on_close=lock.release)
         failed.pop_all()
     return store
