@@ -111,6 +111,16 @@ def test_a_call_that_is_made_again_is_known(memory, agent, calling, on, context)
     assert [turn.text for turn in memory.show("turns", "ana")] == ["Ana is left-handed.", "Thank you."]
 
 
+def test_calls_of_one_id_are_told_apart_by_what_they_say(memory, agent, calling, on, context):
+    """Models that count their calls from nought in every turn lose nothing."""
+    own = agent(calling("save_memory", text="Ana rows."), "Saved.", calling("save_memory", text="Ana sails."), "Saved.")
+
+    for _ in range(2):
+        run(own, on("t"), context(user_id="ana"))
+
+    assert [turn.text for turn in memory.show("turns", "ana")] == ["Ana rows.", "Ana sails."]
+
+
 def test_a_tool_node_of_any_graph_runs_them(memory, calling):
     """Without a context, the config of the run names the user; without a thread, a note is a session of its own."""
     tools = create_memory_tools(memory)
