@@ -19,6 +19,8 @@ HISTORY_SHARE = 0.3
 def quoted_narrative(buffer: Sequence[Record], history: Sequence[Record], most_words: int) -> str:
     """Give the sentences whose words recur most in the buffer, those of earlier events first.
 
+    Questions tell nothing. Where there is nothing else, the first record stands for all, cut to length.
+
     Args:
         buffer: The new records, in order of time.
         history: Records of earlier events, in order of time.
@@ -27,7 +29,7 @@ def quoted_narrative(buffer: Sequence[Record], history: Sequence[Record], most_w
     counts = Counter(stem for record in buffer for stem in set(content_stems(record.content)))
     earlier = _choose(history, counts, int(most_words * HISTORY_SHARE))
     new = _choose(buffer, counts, most_words - len(_told(earlier).split()))
-    return _told([*earlier, *new])
+    return _told([*earlier, *new]) or " ".join(_told(buffer[:1]).split()[:most_words])
 
 
 def _told(records: Sequence[Record]) -> str:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from langchain_core.messages import BaseMessage
 
+from langgraph_engram.apart import apart
 from langgraph_engram.graphs.read import ReadGraph
 from langgraph_engram.requests import recall_request
 from langgraph_engram.results import RecallUpdate, Recollection
@@ -27,6 +28,7 @@ class Reading:
     _reading: ReadGraph
     """The same with a checkpointer."""
 
+    @apart
     def search(
         self,
         query: str,
@@ -54,6 +56,7 @@ class Reading:
         found: Recollection = self.read_graph.invoke({"request": request})["recollection"]
         return found
 
+    @apart
     def recall(
         self,
         query: str,
