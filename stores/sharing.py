@@ -81,6 +81,10 @@ class FolderStore:
         """Give all that lies in the store under a scope."""
         return self._open_store().rows(scope)
 
+    def says(self, text: str) -> bool:
+        """Say whether anything that is kept holds a text word for word."""
+        return self._open_store().says(text)
+
     def scrub(self, scope: Scope) -> list[Path]:
         """Overwrite what files hold of a scope's rows that are gone."""
         return self._open_store().scrub(scope)
