@@ -14,6 +14,7 @@ EngramError
 |   |-- StoreUnreachable (ConnectionError)  the Chroma server does not answer
 |   |-- StoreFailed                    Chroma could not do it this time: it may pass
 |   `-- EncoderMismatch (ValueError)   the store's vectors were made by another encoder
+|-- MissingExtra (ImportError)         a package that only some doors need is not installed
 |-- EncoderUnavailable (RuntimeError)  weights or a package are missing, or differ from what they should be
 |-- CompressorUnavailable (RuntimeError)  what shortens texts lacks its weights or a package
 |-- RerankerUnavailable (RuntimeError)  what orders evidence anew lacks its weights or a package
@@ -75,6 +76,10 @@ class StoreFailed(StoreError):
 
 class EncoderMismatch(StoreError, ValueError):
     """The store's vectors were made by another encoder."""
+
+
+class MissingExtra(EngramError, ImportError):
+    """A package that only some doors need is not installed."""
 
 
 class EncoderUnavailable(EngramError, RuntimeError):

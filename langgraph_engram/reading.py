@@ -11,6 +11,7 @@ from typing import Any, cast
 from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
+from langgraph_engram.apart import apart
 from langgraph_engram.erasure.traces import delete_threads
 from langgraph_engram.graphs.read import ReadGraph
 from langgraph_engram.requests import recall_request
@@ -33,6 +34,7 @@ class Reading:
     _forgettings: int
     """How often something was forgotten."""
 
+    @apart
     def search(
         self,
         query: str,
@@ -60,6 +62,7 @@ class Reading:
         found: Recollection = self.read_graph.invoke({"request": request})["recollection"]
         return found
 
+    @apart
     def recall(
         self,
         query: str,

@@ -7,6 +7,7 @@ does not know who asks, nor what the arguments of a call look like.
 import logging
 from dataclasses import dataclass
 
+from langgraph_engram.apart import apart
 from langgraph_engram.graphs.write import WriteGraph
 from langgraph_engram.receipts import add_receipts, receipt_of
 from langgraph_engram.requests import retry_request
@@ -52,6 +53,7 @@ class WriteRuns:
             ]
         return add_receipts(receipts)
 
+    @apart
     def _run(self, scope: Scope, given: WriteInput | None, run_id: str) -> Receipt:
         with self.store.writing(scope):
             state = self.graph.invoke(given, thread_of(run_id, scope), durability="sync")
