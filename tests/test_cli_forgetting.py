@@ -40,9 +40,9 @@ def test_a_user_is_forgotten(engram, tmp_path):
 
     assert code == 0
     assert out.startswith("forgotten: 2 turns, ")
-    assert shown(engram, "turns") == []
     files = [path for path in (tmp_path / "store").rglob("*") if path.is_file()]
     assert not [path.name for path in files if b"Quillhaven" in path.read_bytes()]
+    assert shown(engram, "turns") == []
 
 
 def test_a_turn_is_forgotten_by_its_own_name(engram):
