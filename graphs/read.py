@@ -1,13 +1,14 @@
 """Wire the read graph: intent -> light retrieval -> sufficient? -> deep selection -> backtrack -> answer -> reflect."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
 
+from langgraph_engram.graphs.door import Door, begin_with
 from langgraph_engram.model import Model
 from langgraph_engram.nodes.backtrack import Backtrack
 from langgraph_engram.nodes.conclude import conclude
@@ -32,6 +33,7 @@ def build_read_graph(
     settings: Settings,
     checkpointer: BaseCheckpointSaver[str] | None = None,
     reranker: Reranker | None = None,
+    door: Door | None = None,
 ) -> ReadGraph:
     """Build the graph that recalls.
 
@@ -42,9 +44,14 @@ def build_read_graph(
         settings: A preset, or one changed in places.
         checkpointer: Where each step is saved; none for `search`, and for a graph that another one embeds.
         reranker: What puts the evidence in a new order; none to leave it as the routes did.
+        door: What stands before the first step, where the graph is served.
     """
     routing = Routing(settings.deep)
-    graph = StateGraph(ReadState, input_schema=ReadInput)
+    graph = StateGraph(
+        ReadState,
+        door.context_schema if door else None,
+        input_schema=door.input_schema if door else ReadInput,
+    )
     graph.add_node("parse_intent", ParseIntentStep(store, model, quick_model, settings.retrieve))
     graph.add_node("light_retrieve", LightRetrieve(store, settings.retrieve, reranker))
     graph.add_node("judge_sufficiency", JudgeSufficiency(model, quick_model, settings.deep))
@@ -54,7 +61,7 @@ def build_read_graph(
     graph.add_node("write_answer", WriteAnswerStep(model, settings.deep))
     graph.add_node("reflect", ReflectStep(model, settings.deep))
     graph.add_node("conclude", conclude)
-    graph.add_edge(START, "parse_intent")
+    begin_with(graph, door, "parse_intent")
     graph.add_edge("parse_intent", "light_retrieve")
     graph.add_conditional_edges("light_retrieve", routing.after_light, ways_after_light(settings.deep))
     graph.add_conditional_edges("judge_sufficiency", routing.after_judge, ["deep_select", "reflect", "conclude"])
@@ -64,7 +71,7 @@ def build_read_graph(
     graph.add_conditional_edges("write_answer", routing.after_answer)
     graph.add_conditional_edges("reflect", after_reflect)
     graph.add_edge("conclude", END)
-    return graph.compile(checkpointer=checkpointer, name="recall")
+    return cast(ReadGraph, graph.compile(checkpointer=checkpointer, name="recall"))
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,14 @@ What `consolidate` decides, `apply_updates` carries out; between them a person m
 and each step does what is pending of it; two steps are there for a retry alone.
 """
 
-from typing import Literal
+from typing import Literal, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from langgraph_engram.compressor import Compressor
+from langgraph_engram.graphs.door import Door, begin_with
 from langgraph_engram.model import Model
 from langgraph_engram.nodes.apply_updates import ApplyUpdates
 from langgraph_engram.nodes.approve_updates import ApproveUpdates
@@ -41,6 +42,7 @@ def build_write_graph(
     settings: Settings,
     checkpointer: BaseCheckpointSaver[str] | None = None,
     compressor: Compressor | None = None,
+    door: Door | None = None,
 ) -> WriteGraph:
     """Build the graph that remembers.
 
@@ -50,9 +52,14 @@ def build_write_graph(
         settings: A preset, or one changed in places.
         checkpointer: Where each step is saved; none for a graph that another one embeds, or that a server runs.
         compressor: What shortens the sentences that `extract` asks about; none to ask about what was said.
+        door: What stands before the first step, where the graph is served.
     """
     drafter = Drafter(model, settings.extract, compressor=compressor)
-    graph = StateGraph(WriteState, input_schema=WriteInput)
+    graph = StateGraph(
+        WriteState,
+        door.context_schema if door else None,
+        input_schema=door.input_schema if door else WriteInput,
+    )
     graph.add_node("receive", Receive(store))
     graph.add_node("segment", Segment(store, model, settings.segment))
     graph.add_node("describe_events", DescribeEvents(store, model, settings.segment))
@@ -66,7 +73,7 @@ def build_write_graph(
     graph.add_node("persist", Persist(store, settings.segment, settings.synthesis))
     graph.add_node("synthesize", Synthesize(store, model, settings.synthesis))
     graph.add_node("report_run", report_run)
-    graph.add_edge(START, "receive")
+    begin_with(graph, door, "receive")
     if compressor:
         graph.add_node("load_compressor", LoadCompressor(compressor))
         graph.add_edge("load_compressor", "segment")
@@ -84,7 +91,7 @@ def build_write_graph(
     graph.add_edge("persist", "synthesize")
     graph.add_edge("synthesize", "report_run")
     graph.add_edge("report_run", END)
-    return graph.compile(checkpointer=checkpointer, name="remember")
+    return cast(WriteGraph, graph.compile(checkpointer=checkpointer, name="remember"))
 
 
 def after_receive(state: WriteState) -> Literal["segment", "report_run"]:

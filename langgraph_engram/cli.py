@@ -30,6 +30,7 @@ from langgraph_engram.commands.failures import (
 from langgraph_engram.commands.history import history
 from langgraph_engram.commands.recall import recall
 from langgraph_engram.commands.remember import remember, retry
+from langgraph_engram.commands.serve import serve
 from langgraph_engram.commands.show import show
 from langgraph_engram.commands.status import status
 from langgraph_engram.commands.undo import undo
@@ -68,6 +69,7 @@ APP.command()(retry)
 APP.command()(approve)
 APP.command()(undo)
 APP.command()(history)
+APP.command()(serve)
 APP.add_typer(BENCH, name="bench")
 
 

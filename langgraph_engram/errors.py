@@ -13,6 +13,8 @@ EngramError
 |   |-- StoreUnwritable (OSError)      the folder cannot be written
 |   |-- StoreUnreachable (ConnectionError)  the Chroma server does not answer
 |   `-- EncoderMismatch (ValueError)   the store's vectors were made by another encoder
+|-- NotAllowed (PermissionError)       a memory of somebody else was asked for
+|-- MissingExtra (ImportError)         a package that only some doors need is not installed
 |-- EncoderUnavailable (RuntimeError)  weights or a package are missing, or differ from what they should be
 |-- CompressorUnavailable (RuntimeError)  what shortens texts lacks its weights or a package
 |-- RerankerUnavailable (RuntimeError)  what orders evidence anew lacks its weights or a package
@@ -70,6 +72,14 @@ class StoreUnreachable(StoreError, ConnectionError):
 
 class EncoderMismatch(StoreError, ValueError):
     """The store's vectors were made by another encoder."""
+
+
+class NotAllowed(EngramError, PermissionError):
+    """A memory of somebody else was asked for."""
+
+
+class MissingExtra(EngramError, ImportError):
+    """A package that only some doors need is not installed."""
 
 
 class EncoderUnavailable(EngramError, RuntimeError):

@@ -11,3 +11,6 @@ ES-Mem), `build_events`, `boundaries`. Behind `extract`: `build_records`. Behind
 `light_retrieve`: `routes` with `boundary_route` and `dimension_score`, `scoring`, `record_links`, `answer_holders`,
 `preferences`, `fusion`, `show_evidence`, `standing_index`. Behind the rounds of a recall: `evidence_pool`.
 """
+
+if __name__ != "langgraph_engram.nodes":
+    raise ImportError(f"import langgraph_engram.nodes, not {__name__}: a second copy's classes would not be ours")

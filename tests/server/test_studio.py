@@ -1,0 +1,168 @@
+"""A real server shows, runs, stops, resumes and forks both graphs, as LangGraph Studio needs it."""
+
+import json
+
+import httpx
+import pytest
+
+from tests.server.conftest import ROOT, asked, said
+
+FIRST, LAST = "identify", {"remember": "report_run", "recall": "conclude"}
+
+
+def test_it_is_up_within_seconds(opened, guarded):
+    """Ten seconds on a machine that has nothing else to do; the bound is generous."""
+    assert opened.seconds < 60
+    assert guarded.seconds < 60
+
+
+@pytest.mark.parametrize("name", ["remember", "recall"])
+def test_each_graph_is_shown(opened, name):
+    """Its drawing holds its steps, and forms can be made of its schemas."""
+    client = opened.client()
+    (assistant,) = [one for one in client.assistants.search() if one["graph_id"] == name]
+
+    drawn = client.assistants.get_graph(assistant["assistant_id"], xray=True)
+    schemas = client.assistants.get_schemas(assistant["assistant_id"])
+
+    assert assistant["name"] == name
+    assert assistant["description"]
+    assert {FIRST, LAST[name]} < {node["id"] for node in drawn["nodes"]}
+    assert len(drawn["edges"]) > len(drawn["nodes"]) / 2
+    assert all(schemas[kind] for kind in ("input_schema", "output_schema", "state_schema", "context_schema"))
+    assert schemas["input_schema"]["properties"].keys() == {"request"}
+    assert {"usage", "request"} < schemas["output_schema"]["properties"].keys()
+    assert schemas["context_schema"]["properties"].keys() == {"user_id", "tenant", "agent_id"}
+
+
+def test_runs_stream_what_each_step_did(opened, user):
+    """No update is empty: the state of every step can be seen."""
+    client = opened.client()
+    thread = client.threads.create()["thread_id"]
+
+    told = said("I camped at Lake Bled.", user_id=user)
+    written = list(client.runs.stream(thread, "remember", input=told, stream_mode="updates"))
+    client.runs.wait(thread, "recall", input=asked("Where did Ana camp?", user_id=user))
+
+    steps = {step: update for part in written if part.event == "updates" for step, update in part.data.items()}
+    assert next(iter(steps)) == FIRST
+    assert next(reversed(steps)) == LAST["remember"]
+    assert all(steps[step] for step in ("receive", "segment", "extract", "ground", "filter_candidates", "report_run"))
+    assert steps["receive"]["turns"][0]["text"] == "I camped at Lake Bled."
+    assert "Bled" in client.threads.get_state(thread)["values"]["recollection"]["answer"]
+
+
+def test_every_step_is_a_checkpoint_that_can_be_forked(opened, user):
+    """History has a checkpoint for each step; a run from an old one asks something else."""
+    client = opened.client()
+    told = said("My cat is called Miso. My dog is called Rex.", user_id=user)
+    client.runs.wait(None, "remember", input=told)
+    thread = client.threads.create()["thread_id"]
+    client.runs.wait(thread, "recall", input=asked("What is Ana's cat called?", user_id=user))
+
+    history = client.threads.get_history(thread, limit=50)
+    (before,) = [one for one in history if one["next"] == ["parse_intent"]]
+    fork = client.threads.update_state(
+        thread,
+        asked("What is Ana's dog called?", user_id=user),
+        checkpoint=before["checkpoint"],
+        as_node=FIRST,
+    )
+    forked = client.runs.wait(thread, "recall", checkpoint=fork["checkpoint"])
+
+    assert history[0]["next"] == []
+    assert "Miso" in history[0]["values"]["recollection"]["answer"]
+    assert "Rex" in forked["recollection"]["answer"]
+
+
+def test_a_run_waits_for_a_person_and_goes_on(opened, user):
+    """What would supersede something is shown, and done once it is approved."""
+    client = opened.client()
+    client.runs.wait(None, "remember", input=said("I live in Lisbon.", 1, "a", user_id=user))
+    thread = client.threads.create()["thread_id"]
+    client.runs.wait(thread, "remember", input=said("I live in Porto.", 2, "b", user_id=user))
+
+    waiting = client.threads.get_state(thread)
+    done = client.runs.wait(thread, "remember", command={"resume": "approve"})
+
+    (interrupt,) = waiting["interrupts"]
+    (decision,) = interrupt["value"]["decisions"]
+    assert client.threads.get(thread)["status"] == "idle"
+    assert waiting["next"] == ["approve_updates"]
+    assert (decision["action"], decision["old"]) == ("SUPERSEDE", ["Ana: I live in Lisbon."])
+    assert done["receipt"]["decisions"] == 1
+    assert [one["action"] for one in done["decisions"]] == ["SUPERSEDE"]
+
+
+def test_whose_memory_it_is_may_stand_in_the_context(opened, user):
+    """A saved assistant of one user needs no user in its requests; without any, a run fails and says why."""
+    client = opened.client()
+    mine = client.assistants.create("remember", context={"user_id": user})["assistant_id"]
+
+    done = client.runs.wait(None, mine, input=said("I play the cello."))
+    failed = client.runs.wait(None, "remember", input=said("I play the cello."), raise_error=False)
+
+    assert done["request"]["user_id"] == user
+    assert failed["__error__"]["error"] == "MissingUser"
+
+
+@pytest.mark.parametrize("name", ["nodes", "graphs", "prompts", "rules", "stores", "benchmarks", "training"])
+def test_no_second_copy_of_our_folders_can_be_loaded(opened, name):
+    """The server puts the repository on Python's path; a folder of ours is still imported under its full name alone."""
+    told = opened.client().runs.wait(None, "probe", input={"name": name})
+
+    assert f"import langgraph_engram.{name}" in told["error"]
+
+
+def test_nothing_blocks_the_event_loop(opened, user):
+    """The development server refuses blocking calls, and says so in its log."""
+    opened.client().runs.wait(None, "remember", input=said("I teach maths.", user_id=user))
+
+    log = opened.log.read_text()
+
+    assert "BlockingError" not in log
+
+
+def test_a_page_of_studio_may_ask_whether_it_may_call(opened):
+    """Browsers ask first, and name the private network."""
+    headers = {
+        "Origin": "https://smith.langchain.com",
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Private-Network": "true",
+    }
+
+    answer = httpx.options(f"{opened.url}/assistants/search", headers=headers)
+
+    assert answer.status_code == 200
+    assert answer.headers["access-control-allow-private-network"] == "true"
+
+
+def test_only_this_machine_may_call_without_a_token(opened):
+    """A page of elsewhere, or another name for this machine, is turned away."""
+    bodies = [
+        httpx.post(f"{opened.url}/assistants/search", json={}, headers=headers).status_code
+        for headers in ({}, {"Origin": "https://smith.langchain.com"}, {"Origin": "http://localhost:3000"})
+    ]
+    refused = [
+        httpx.post(f"{opened.url}/assistants/search", json={}, headers=headers).status_code
+        for headers in ({"Origin": "https://example.com"}, {"Host": "rebound.example.com"})
+    ]
+
+    assert bodies == [200, 200, 200]
+    assert refused == [401, 401]
+
+
+def test_it_tells_what_it_serves(opened):
+    """Where the store lies is not told."""
+    told = httpx.get(f"{opened.url}/engram").json()
+
+    assert (told["preset"], told["model"], told["store"]) == ("engram", "rules", "folder")
+
+
+def test_the_repository_and_the_package_serve_the_same():
+    """`langgraph dev` in the repository and `engram serve` differ in nothing."""
+    from langgraph_engram.server.served import ENVIRONMENT, configuration
+
+    told = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))
+
+    assert told == {"dependencies": ["."], **configuration(), "env": ENVIRONMENT}
