@@ -86,6 +86,7 @@ def serve(folder, command, **environment):
         "LANGGRAPH_CLI_NO_ANALYTICS": "1",
         "LANGGRAPH_NO_VERSION_CHECK": "true",
         "LANGSMITH_TRACING": "false",
+        "LANGGRAPH_STRICT_MSGPACK": "true",
         "ENGRAM_STORE": str(folder / "data"),
         "ENGRAM_ENCODER": "hashing",
     }
