@@ -122,7 +122,8 @@ def _own(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.HandlerResult:
     if owner is None:
         return not CREDENTIALS.configured
     if ctx.action in WRITING:
-        value["metadata"] = {**(value.get("metadata") or {}), OWNER: owner.key}
-        if value["metadata"].get("created_by") == "system":
-            del value["metadata"]["created_by"]
+        metadata = value.setdefault("metadata", {})  # changed in place: the server goes on with the same mapping
+        metadata[OWNER] = owner.key
+        if metadata.get("created_by") == "system":
+            del metadata["created_by"]
     return {OWNER: owner.key}

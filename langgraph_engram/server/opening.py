@@ -64,7 +64,7 @@ def _write_graph() -> "WriteGraph":
     from langgraph_engram.graphs.door import Door
     from langgraph_engram.graphs.write import build_write_graph
     from langgraph_engram.server.identify import Identify, OwnWriteInput, Whose
-    from langgraph_engram.server.strict_graph import strict
+    from langgraph_engram.server.served_graph import served
     from langgraph_engram.state import RememberRequest
 
     own = memory()
@@ -75,7 +75,7 @@ def _write_graph() -> "WriteGraph":
         compressor=choose_compressor(own.settings.extract),
         door=Door(Identify(RememberRequest), OwnWriteInput, Whose),
     )
-    return strict(built)
+    return served(built)
 
 
 @cache
@@ -85,7 +85,7 @@ def _read_graph() -> "ReadGraph":
     from langgraph_engram.graphs.read import build_read_graph
     from langgraph_engram.rules.model import RuleModel
     from langgraph_engram.server.identify import Identify, OwnReadInput, Whose
-    from langgraph_engram.server.strict_graph import strict
+    from langgraph_engram.server.served_graph import served
     from langgraph_engram.state import RecallRequest
 
     own = memory()
@@ -97,4 +97,4 @@ def _read_graph() -> "ReadGraph":
         reranker=choose_reranker(own.settings.retrieve),
         door=Door(Identify(RecallRequest), OwnReadInput, Whose),
     )
-    return strict(built)
+    return served(built)
