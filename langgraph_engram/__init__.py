@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from langgraph_engram.presets import preset
     from langgraph_engram.results import Receipt, Recollection
     from langgraph_engram.settings import Settings
+    from langgraph_engram.store import EngramStore
 
-__all__ = ["EngramError", "Memory", "Receipt", "Recollection", "Settings", "preset"]
+__all__ = ["EngramError", "EngramStore", "Memory", "Receipt", "Recollection", "Settings", "preset"]
 
 HOMES = {
     "EngramError": "langgraph_engram.errors",
+    "EngramStore": "langgraph_engram.store",
     "Memory": "langgraph_engram.memory",
     "Receipt": "langgraph_engram.results",
     "Recollection": "langgraph_engram.results",

@@ -21,6 +21,7 @@ LAYERS: dict[str, int] = {
     "configuration": 8, "inspection": 8, "receipts": 8, "twins": 8, "requests": 8, "lineage": 8,
     "encoding_ahead": 8,
     "write_runs": 9, "approving": 10, "reading": 10, "revising": 11, "memory": 12, "demo": 12,
+    "store": 12,
     "server": 13,
     "testing": 13, "benchmarks": 14, "training": 15, "commands": 15, "cli": 16, "__init__": 16,
 }  # fmt: skip
