@@ -9,10 +9,10 @@ from langgraph_engram.graphs.write import WriteGraph
 from langgraph_engram.nodes.approve_updates import unanswered
 from langgraph_engram.receipts import receipt_of
 from langgraph_engram.results import Approval, Receipt
+from langgraph_engram.run_threads import thread_of
 from langgraph_engram.schema import Decision, Scope
 from langgraph_engram.state import Proposal
 from langgraph_engram.stores.store import Store
-from langgraph_engram.write_runs import thread_of
 
 
 def approvals(store: Store, graph: WriteGraph, scope: Scope) -> list[Approval]:
@@ -46,10 +46,10 @@ def approve(store: Store, graph: WriteGraph, scope: Scope, run_id: str, answer: 
     if isinstance(answer, Mapping) and (unknown := answer.keys() - set(ids)):
         raise InvalidInput(f"unknown decisions {sorted(unknown)}: this run waits for {', '.join(ids)}")
     resumed: Command[str] = Command(resume=answer if isinstance(answer, str) else dict(answer))
-    return receipt_of(graph.invoke(resumed, thread_of(run_id), durability="sync"))
+    return receipt_of(graph.invoke(resumed, thread_of(run_id, scope), durability="sync"))
 
 
 def _stopped(store: Store, graph: WriteGraph, scope: Scope) -> list[StateSnapshot]:
     """Give where the runs that wait for a person stand, oldest first."""
     runs = dict.fromkeys(one.run_id for one in store.pendings(scope) if one.waits_for_a_person)
-    return [state for run_id in runs if (state := graph.get_state(thread_of(run_id))).interrupts]
+    return [state for run_id in runs if (state := graph.get_state(thread_of(run_id, scope))).interrupts]

@@ -27,7 +27,9 @@ from langgraph_engram.commands.failures import (
     fail,
     wants_json,
 )
+from langgraph_engram.commands.forget import forget
 from langgraph_engram.commands.history import history
+from langgraph_engram.commands.mcp import mcp
 from langgraph_engram.commands.recall import recall
 from langgraph_engram.commands.remember import remember, retry
 from langgraph_engram.commands.serve import serve
@@ -70,6 +72,8 @@ APP.command()(approve)
 APP.command()(undo)
 APP.command()(history)
 APP.command()(serve)
+APP.command()(mcp)
+APP.command()(forget)
 APP.add_typer(BENCH, name="bench")
 
 

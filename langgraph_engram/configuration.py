@@ -96,6 +96,7 @@ def open_checkpointer(store: str) -> BaseCheckpointSaver[str]:
     connection = sqlite3.connect(folder / "checkpoints.sqlite", check_same_thread=False)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=NORMAL")
+    connection.execute("PRAGMA secure_delete=ON")  # what is forgotten is overwritten, not only let go of
     return SqliteSaver(connection, serde=JsonPlusSerializer(allowed_msgpack_modules=travelling_types()))
 
 

@@ -21,6 +21,7 @@ from langgraph_engram.encoder import Encoder
 from langgraph_engram.encoders.opening import open_encoder
 from langgraph_engram.encoding_ahead import encoded_ahead
 from langgraph_engram.errors import StoreError
+from langgraph_engram.forgetting import Forgetting
 from langgraph_engram.formats.conversation import Session
 from langgraph_engram.formats.messages import to_messages
 from langgraph_engram.graphs.read import ReadGraph, build_read_graph
@@ -42,7 +43,7 @@ from langgraph_engram.write_runs import WriteRuns
 Progress = Callable[[str, int, int], None]
 
 
-class Memory(Reading, Revising):
+class Memory(Reading, Revising, Forgetting):
     """Long-term memory of many users.
 
     Every method takes whose memory it is: `user_id`, without a default; `tenant`, the organisation of the user; and

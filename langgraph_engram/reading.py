@@ -9,12 +9,13 @@ from typing import Any, cast
 
 from langchain_core.messages import BaseMessage
 
+from langgraph_engram.apart import apart
 from langgraph_engram.graphs.read import ReadGraph
 from langgraph_engram.requests import recall_request
 from langgraph_engram.results import RecallUpdate, Recollection
+from langgraph_engram.run_threads import thread_of
 from langgraph_engram.schema import Scope
 from langgraph_engram.twins import in_thread
-from langgraph_engram.write_runs import thread_of
 
 ANSWERING = "write_answer"
 """The step whose words are the answer."""
@@ -27,6 +28,7 @@ class Reading:
     _reading: ReadGraph
     """The same with a checkpointer."""
 
+    @apart
     def search(
         self,
         query: str,
@@ -54,6 +56,7 @@ class Reading:
         found: Recollection = self.read_graph.invoke({"request": request})["recollection"]
         return found
 
+    @apart
     def recall(
         self,
         query: str,
@@ -74,7 +77,7 @@ class Reading:
             ModelUnavailable: The model gave no answer; nothing was found to be absent.
         """
         request = recall_request(query, self._scope(user_id, tenant, agent_id), "recall", budget, now, as_of)
-        state = self._reading.invoke({"request": request}, thread_of(request.run_id), durability="async")
+        state = self._reading.invoke({"request": request}, thread_of(request.run_id, request.scope), durability="async")
         told: Recollection = state["recollection"]
         return told
 
@@ -98,7 +101,7 @@ class Reading:
         request = recall_request(query, self._scope(user_id, tenant, agent_id), "recall", budget, now, as_of)
         parts = self._reading.stream(
             {"request": request},
-            thread_of(request.run_id),
+            thread_of(request.run_id, request.scope),
             stream_mode=["updates", "messages"],
             durability="async",
         )

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from langgraph_engram.schema import Action, Decision, Evidence, Frozen, Pending, Record
+from langgraph_engram.schema import Action, Decision, Evidence, Frozen, Pending, Record, Scope
 
 
 class UsageEntry(Frozen):
@@ -84,6 +84,32 @@ class UndoReceipt(Frozen):
     stale_syntheses: int = 0
     already_undone: bool = False
     """Whether there was nothing left to take back."""
+
+
+class ErasureReceipt(Frozen):
+    """What one `forget` did: whose memory it was, what was asked for, and what is gone, as counts."""
+
+    scope: Scope
+    session_id: str | None = None
+    turn_id: str | None = None
+    """As it was named: by our id, or by the one that it has in its source."""
+    record_id: str | None = None
+    turns: int = 0
+    events: int = 0
+    boundaries: int = 0
+    records: int = 0
+    syntheses: int = 0
+    decisions: int = 0
+    pendings: int = 0
+    """Notes of steps that were not done."""
+    runs: int = 0
+    """Runs whose checkpoints held it."""
+    changed: int = 0
+    """Events, boundaries and records that are left, and are other than before."""
+    pending: int = 0
+    """Turns that are left and whose later steps are to be done again, by `retry`."""
+    residue: list[str] = []
+    """Where something of it is still to be found; empty when it is gone."""
 
 
 class ProposedDecision(Frozen):

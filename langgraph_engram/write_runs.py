@@ -7,12 +7,12 @@ does not know who asks, nor what the arguments of a call look like.
 import logging
 from dataclasses import dataclass
 
-from langchain_core.runnables import RunnableConfig
-
+from langgraph_engram.apart import apart
 from langgraph_engram.graphs.write import WriteGraph
 from langgraph_engram.receipts import add_receipts, receipt_of
 from langgraph_engram.requests import retry_request
 from langgraph_engram.results import Receipt
+from langgraph_engram.run_threads import thread_of
 from langgraph_engram.schema import Scope
 from langgraph_engram.state import RememberRequest, WriteInput
 from langgraph_engram.stores.store import Store
@@ -39,8 +39,8 @@ class WriteRuns:
         """
         with self.store.writing(scope):
             runs = list(dict.fromkeys(one.run_id for one in self.store.pendings(scope)))
-            waiting = {run_id for run_id in runs if self._waits_for_a_person(run_id)}
-            cut_off = [run_id for run_id in runs if run_id not in waiting and self._is_under_way(run_id)]
+            waiting = {run_id for run_id in runs if self._waits_for_a_person(scope, run_id)}
+            cut_off = [run_id for run_id in runs if run_id not in waiting and self._is_under_way(scope, run_id)]
             receipts = [self._run(scope, None, run_id) for run_id in cut_off]
             left: dict[str, list[str]] = {}
             pendings = self.store.pendings(scope)
@@ -53,21 +53,17 @@ class WriteRuns:
             ]
         return add_receipts(receipts)
 
+    @apart
     def _run(self, scope: Scope, given: WriteInput | None, run_id: str) -> Receipt:
         with self.store.writing(scope):
-            state = self.graph.invoke(given, thread_of(run_id), durability="sync")
+            state = self.graph.invoke(given, thread_of(run_id, scope), durability="sync")
         receipt = receipt_of(state)
         if receipt.pending:
             LOG.warning("%d turns are stored but not finished: see status(), then retry()", receipt.pending)
         return receipt
 
-    def _is_under_way(self, run_id: str) -> bool:
-        return bool(self.graph.get_state(thread_of(run_id)).next)
+    def _is_under_way(self, scope: Scope, run_id: str) -> bool:
+        return bool(self.graph.get_state(thread_of(run_id, scope)).next)
 
-    def _waits_for_a_person(self, run_id: str) -> bool:
-        return bool(self.graph.get_state(thread_of(run_id)).interrupts)
-
-
-def thread_of(run_id: str) -> RunnableConfig:
-    """Name the checkpointed thread of a run."""
-    return {"configurable": {"thread_id": run_id}}
+    def _waits_for_a_person(self, scope: Scope, run_id: str) -> bool:
+        return bool(self.graph.get_state(thread_of(run_id, scope)).interrupts)

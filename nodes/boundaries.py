@@ -82,6 +82,29 @@ class Boundaries:
         )
 
 
+def retold(boundary: Boundary, earlier: Event | None, later: Event, first_turns: Sequence[Turn]) -> Boundary:
+    """Give a boundary with other events on its sides, told plainly by their names: no model is asked.
+
+    Args:
+        boundary: What is told anew.
+        earlier: The event before it; none where the conversation opens.
+        later: The event after it.
+        first_turns: The turns that `later` begins with.
+    """
+    gap = gap_seconds(earlier, later)
+    kind = boundary_kind(earlier, later)
+    question = DescribeBoundary(kind, "", "", (), tuple(first_turns), gap=_name_gap(gap))
+    told = {
+        "from_event_id": earlier.event_id if earlier else None,
+        "kind": kind,
+        "text": _plain_text(question, earlier, later),
+        "p_eb": boundary.p_eb if kind == boundary.kind else None,
+        "gap_seconds": gap,
+        "at": later.started_at,
+    }
+    return boundary.model_copy(update=told)
+
+
 def previous_event(index: ScopeIndex, events: Sequence[Event]) -> Event | None:
     """Give the stored event that comes just before a run's first one; none at the very beginning."""
     if not events:

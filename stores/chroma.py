@@ -1,12 +1,13 @@
 """Keep memories in Chroma, and serve reads from scope indexes in the process.
 
-A commit writes what is new, then what it changes, then a fresh revision, then takes away what is settled: cut off
-anywhere, it can be done again. The index of a scope is filled when first asked for and grows with this store's own
-commits. On a server the scope's revision is compared on each read, so that another process's commits are seen; an
-embedded store has one process. This module does not know how Chroma is reached.
+A commit writes what is new, then what it changes, takes away what is removed, writes a fresh revision, and takes away
+what is settled: cut off anywhere, it can be done again. The index of a scope is filled when first asked for and grows
+with this store's own commits, but for those that take away. On a server the scope's revision is compared on each read,
+so that another process's commits are seen; an embedded store has one process. This module does not know how Chroma is
+reached.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from threading import RLock
@@ -35,7 +36,7 @@ from langgraph_engram.stores.kinds import (
 from langgraph_engram.stores.revisions import OwnRevisions, Revisions
 from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.stores.scope_locks import ScopeLocks
-from langgraph_engram.stores.store import Changes
+from langgraph_engram.stores.store import Changes, Row
 from langgraph_engram.turn_texts import mean_of
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class ChromaStore:
         return self._locks.committing(scope)
 
     def commit(self, scope: Scope, changes: Changes) -> None:
-        """Write one run's changes: what is new first, then what it marks, then what it settles. Idempotent.
+        """Write one run's changes: what is new first, then what it marks, removes and settles. Idempotent.
 
         Raises:
             StoreError: The store cannot write; nothing old is lost.
@@ -122,8 +123,8 @@ class ChromaStore:
         with self._lock, translated(self.location), ExitStack() as failed:
             self._require_open()
             failed.callback(self._cache.drop, scope)  # how much a failed commit has written is not known
-            revision = self._write(scope, batches, changes.settled)
-            index = self._cache.get(scope)
+            revision = self._write(scope, batches, changes)
+            index = None if changes.removed else self._cache.get(scope)  # positions stay: an index cannot shrink
             if index and self._revisions.only_mine_since(index.revision, revision):
                 self._cache.keep(scope, _grown(index, batches, revision))
                 failed.pop_all()
@@ -153,6 +154,12 @@ class ChromaStore:
     def pendings(self, scope: Scope) -> list[Pending]:
         """Give the turns whose later steps are not done, oldest first."""
         return self._read_sorted(scope, PENDINGS)
+
+    def rows(self, scope: Scope) -> Iterator[Row]:
+        """Give all that lies in the store under a scope, of every kind."""
+        self._require_open()
+        with translated(self.location):
+            yield from self._collections.rows(scope)
 
     def close(self) -> None:
         """Let go of the store. Closing twice is harmless."""
@@ -188,11 +195,13 @@ class ChromaStore:
         fresh = dict(zip(unknown, self._encoder.encode(unknown) if unknown else (), strict=True))
         return known | {text: mean_of(texts, fresh) for text, texts in made_of.items() if text not in known}
 
-    def _write(self, scope: Scope, batches: Sequence[Batch[Any]], settled: Sequence[str]) -> str:
+    def _write(self, scope: Scope, batches: Sequence[Batch[Any]], changes: Changes) -> str:
         for batch in batches:
             self._collections.write(scope, batch.kind, batch.items, batch.vectors)
+        for name, ids in changes.removed.items():
+            self._collections.remove(scope, name, ids)
         revision = self._revisions.renew(scope)
-        self._collections.remove(scope, PENDINGS, settled)
+        self._collections.remove(scope, PENDINGS.name, changes.settled)
         return revision
 
     def _filled(self, scope: Scope) -> ScopeIndex:

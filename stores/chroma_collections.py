@@ -22,6 +22,7 @@ from langgraph_engram.stores.kinds import (
     T,
 )
 from langgraph_engram.stores.revisions import scope_hash
+from langgraph_engram.stores.store import Row
 
 if TYPE_CHECKING:
     from chromadb import Collection
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 
 PREFIX = "engram-"
 REVISIONS = "revisions"
-NAMES = (*(kind.name for kind in (TURNS, EVENTS, BOUNDARIES, RECORDS, SYNTHESES, DECISIONS, PENDINGS)), REVISIONS)
+KINDS: tuple[Kind[Any], ...] = (TURNS, EVENTS, BOUNDARIES, RECORDS, SYNTHESES, DECISIONS, PENDINGS)
+NAMES = (*(kind.name for kind in KINDS), REVISIONS)
 SCHEMA = 1
 """The version of what is written. A store of another version is refused."""
 PIECE = 2_000
@@ -65,11 +67,19 @@ class Collections:
         for page in self._pages(scope, kind, ["metadatas", "embeddings"]):
             yield _items(kind, page), np.asarray(page["embeddings"], dtype=np.float32)
 
-    def remove(self, scope: Scope, kind: Kind[T], ids: Sequence[str]) -> None:
-        """Remove things. Ids that are not there are passed over."""
+    def remove(self, scope: Scope, name: str, ids: Sequence[str]) -> None:
+        """Remove things of the kind of this name. Ids that are not there are passed over."""
         for start in range(0, len(ids), self.piece):
             part = ids[start : start + self.piece]
-            self.by_name[kind.name].delete(ids=[_row_id(scope, one) for one in part])
+            self.by_name[name].delete(ids=[_row_id(scope, one) for one in part])
+
+    def rows(self, scope: Scope) -> Iterator[Row]:
+        """Give everything that lies under a scope, as it lies there; revisions, which hold no memory, aside."""
+        for kind in KINDS:
+            for page in self._pages(scope, kind, ["metadatas", "documents"]):
+                for row_id, metadata, document in zip(page["ids"], page["metadatas"], page["documents"], strict=True):
+                    texts = [one for one in metadata.values() if isinstance(one, str)]
+                    yield Row(kind.name, row_id.partition(":")[2], [row_id, document or "", *texts])
 
     def _pages(self, scope: Scope, kind: Kind[T], include: list[Any]) -> Iterator[Mapping[str, Any]]:
         offset = 0

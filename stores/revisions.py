@@ -59,11 +59,12 @@ class Revisions:
     def renew(self, scope: Scope) -> str:
         """Say that a commit to the scope is written, and give the revision with it."""
         now = time.time_ns() // 1_000_000
-        row: dict[str, str | int] = {"scope": scope.key, "writer": self.writer, "token": uuid4().hex, "written_at": now}
-        self.collection.upsert(ids=[f"{scope_hash(scope)}:{self.writer}"], embeddings=NO_MEANING, metadatas=[row])
+        name = scope_hash(scope)  # the row outlives what it is about, so that it must not say whose it was
+        row: dict[str, str | int] = {"scope": name, "writer": self.writer, "token": uuid4().hex, "written_at": now}
+        self.collection.upsert(ids=[f"{name}:{self.writer}"], embeddings=NO_MEANING, metadatas=[row])
         rows = self._rows(scope)
         if any(row["written_at"] < now - SILENT_MS for row in rows):
-            silent: Any = [{"scope": scope.key}, {"written_at": {"$lt": now - SILENT_MS}}]
+            silent: Any = [{"scope": name}, {"written_at": {"$lt": now - SILENT_MS}}]
             self.collection.delete(where={"$and": silent})
         return _revision(rows)
 
@@ -76,7 +77,7 @@ class Revisions:
         return {writer: token for writer, token in tokens.items() if writer != self.writer}
 
     def _rows(self, scope: Scope) -> list[Mapping[str, Any]]:
-        return list(self.collection.get(where={"scope": scope.key}, include=["metadatas"])["metadatas"] or [])
+        return list(self.collection.get(where={"scope": scope_hash(scope)}, include=["metadatas"])["metadatas"] or [])
 
 
 def scope_hash(scope: Scope) -> str:

@@ -1,5 +1,6 @@
 """Share one memory store among all who open a folder within this process."""
 
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,7 @@ from langgraph_engram.schema import Decision, Pending, Scope
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.open_folders import OPEN_FOLDERS
 from langgraph_engram.stores.scope_index import ScopeIndex
-from langgraph_engram.stores.store import Changes
+from langgraph_engram.stores.store import Changes, Row
 
 PART = "memories"
 """What a memory's part of a folder is called."""
@@ -75,6 +76,10 @@ class FolderStore:
     def pendings(self, scope: Scope) -> list[Pending]:
         """Give the turns whose later steps are not done, oldest first."""
         return self._open_store().pendings(scope)
+
+    def rows(self, scope: Scope) -> Iterator[Row]:
+        """Give all that lies in the store under a scope."""
+        return self._open_store().rows(scope)
 
     def close(self) -> None:
         """Let go of the store. Closing twice is harmless."""

@@ -4,7 +4,7 @@ A store keeps the memories of many scopes, apart from one another. It embeds wha
 opened with. Reads are served from a `ScopeIndex`. This module does not know Chroma.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -29,6 +29,18 @@ class Changes:
     """Older records whose status changes. They are marked after everything new is written."""
     settled: Sequence[str] = field(default=())
     """Ids of pendings that are done; they are removed last."""
+    removed: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Ids of what is taken away for good, by the name of its kind, in the order in which it goes."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One thing as it lies in a store, for those who look for what ought not to be there."""
+
+    kind: str
+    item_id: str
+    texts: Sequence[str]
+    """Everything in it that is text, its id and its document included."""
 
 
 class Store(Protocol):
@@ -45,7 +57,7 @@ class Store(Protocol):
         """Hold off other commits to a scope in this process, to read and commit as one. Never ask a model inside."""
 
     def commit(self, scope: Scope, changes: Changes) -> None:
-        """Write one run's changes: what is new first, then what it marks, then what it settles. Idempotent.
+        """Write one run's changes: what is new first, then what it marks, removes and settles. Idempotent.
 
         Raises:
             StoreError: The store cannot write; nothing old is lost.
@@ -59,6 +71,9 @@ class Store(Protocol):
 
     def pendings(self, scope: Scope) -> list[Pending]:
         """Give the turns whose later steps are not done, oldest first."""
+
+    def rows(self, scope: Scope) -> Iterator[Row]:
+        """Give all that lies in the store under a scope, of every kind, read from where it is kept for good."""
 
     def close(self) -> None:
         """Let go of the store. Closing twice is harmless."""

@@ -19,11 +19,13 @@ LAYERS: dict[str, int] = {
     "nodes": 6,
     "graphs": 7, "formats": 7,
     "configuration": 8, "inspection": 8, "receipts": 8, "twins": 8, "requests": 8, "lineage": 8,
-    "encoding_ahead": 8,
-    "write_runs": 9, "approving": 10, "reading": 10, "revising": 11, "memory": 12, "demo": 12,
-    "store": 12,
-    "server": 13,
-    "testing": 13, "benchmarks": 14, "training": 15, "commands": 15, "cli": 16, "__init__": 16,
+    "encoding_ahead": 8, "run_threads": 8, "apart": 8, "recalled": 8, "said": 8,
+    "langchain_agents": 8,
+    "identity": 9, "write_runs": 9, "erasure": 9, "forgetting": 10,
+    "approving": 10, "reading": 10, "revising": 11, "memory": 12, "demo": 12, "store": 12,
+    "erasing": 13, "answer_from_memory": 13, "retriever": 13, "tools": 14, "middleware": 15, "agent": 16,
+    "mcp_tools": 13, "server": 17,
+    "testing": 13, "benchmarks": 14, "training": 15, "commands": 18, "cli": 19, "__init__": 19,
 }  # fmt: skip
 """How high each part stands. A part imports only parts that stand lower, or itself."""
 FORBIDDEN = {("nodes", "rules"), ("graphs", "rules"), ("graphs", "prompts"), ("stores", "prompts"), ("stores", "rules")}

@@ -34,7 +34,7 @@ def test_each_graph_is_named_by_module(name, served):
     graph = asyncio.run(getattr(importlib.import_module(module), factory)())
 
     assert graph.name == name
-    assert graph.get_input_jsonschema()["properties"].keys() == {"request"}
+    assert graph.get_input_jsonschema()["properties"].keys() == {"messages" if name == "agent" else "request"}
     assert graph.get_output_jsonschema()["properties"]
 
 

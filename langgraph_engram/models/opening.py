@@ -47,7 +47,29 @@ def open_model(model: str | BaseChatModel | Model, settings: ChatSettings) -> Mo
     raise UnknownModel(f"unknown model {model!r}: choose {CHOICES}")
 
 
-def openai_chat(name: str, settings: ChatSettings) -> BaseChatModel:
+def open_chat(model: str, settings: ChatSettings, retries: int = 0) -> BaseChatModel:
+    """Build a chat model by name, without a call.
+
+    Args:
+        model: "openai:NAME", or "PROVIDER:NAME" where `langchain` is installed.
+        settings: How it is talked to; its `retries` are those of our own adapter, and do not count here.
+        retries: Further attempts of the chat model's own.
+
+    Raises:
+        UnknownModel: Nothing of that name.
+        ModelUnavailable: A key or a package is missing.
+    """
+    provider, _, name = model.partition(":")
+    if not (provider and name):
+        raise UnknownModel(f"unknown model {model!r}: choose {CHOICES}")
+    if provider == "openai":
+        return openai_chat(name, settings, retries)
+    if find_spec("langchain") is None:
+        raise UnknownModel(f"unknown model {model!r}: install langchain and its package, or choose {CHOICES}")
+    return _by_langchain(model, settings, retries)
+
+
+def openai_chat(name: str, settings: ChatSettings, retries: int = 0) -> BaseChatModel:
     """Build a chat model of OpenAI, or of the OpenAI-compatible server at `OPENAI_BASE_URL`.
 
     Raises:
@@ -72,7 +94,7 @@ def openai_chat(name: str, settings: ChatSettings) -> BaseChatModel:
         base_url=base_url or None,
         temperature=settings.temperature,
         timeout=Timeout(seconds, connect=min(seconds, LONGEST_CONNECT)),
-        max_retries=0,
+        max_retries=retries,
         # OpenAI wants the newer name of this limit; servers of one's own often know the older one alone.
         max_completion_tokens=None if own_server else settings.max_completion_tokens,
         extra_body={"max_tokens": settings.max_completion_tokens} if own_server else None,
@@ -80,17 +102,10 @@ def openai_chat(name: str, settings: ChatSettings) -> BaseChatModel:
 
 
 def _named(model: str, settings: ChatSettings) -> ChatModel:
-    provider, _, name = model.partition(":")
-    if provider == "openai" and name:
-        return ChatModel(lambda: openai_chat(name, settings), model, settings)
-    if not (provider and name):
-        raise UnknownModel(f"unknown model {model!r}: choose {CHOICES}")
-    if find_spec("langchain") is None:
-        raise UnknownModel(f"unknown model {model!r}: install langchain and its package, or choose {CHOICES}")
-    return ChatModel(lambda: _by_langchain(model, settings), model, settings)
+    return ChatModel(lambda: open_chat(model, settings), model, settings)
 
 
-def _by_langchain(model: str, settings: ChatSettings) -> BaseChatModel:
+def _by_langchain(model: str, settings: ChatSettings, retries: int) -> BaseChatModel:
     init_chat_model = import_module("langchain.chat_models").init_chat_model
     try:
         chat = init_chat_model(
@@ -98,7 +113,7 @@ def _by_langchain(model: str, settings: ChatSettings) -> BaseChatModel:
             temperature=settings.temperature,
             timeout=settings.timeout_seconds,
             max_tokens=settings.max_completion_tokens,
-            max_retries=0,
+            max_retries=retries,
         )
     except ImportError as error:
         raise ModelUnavailable(f"cannot open the model {model!r}: {error}") from error

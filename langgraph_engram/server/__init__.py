@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from langgraph_engram.server import opening
 
 if TYPE_CHECKING:
+    from langgraph_engram.agent import Agent
     from langgraph_engram.graphs.read import ReadGraph
     from langgraph_engram.graphs.write import WriteGraph
 
@@ -23,3 +24,8 @@ async def remember() -> "WriteGraph":
 async def recall() -> "ReadGraph":
     """Give the read graph."""
     return await asyncio.to_thread(opening.read_graph)
+
+
+async def agent() -> "Agent":
+    """Give the chat agent with a memory."""
+    return await asyncio.to_thread(opening.agent_graph)

@@ -15,6 +15,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from langgraph_engram.server import opening
+from langgraph_engram.server.tools_door import ToolsDoor
 
 BACK_DOORS = ("/internal", "/deploy")
 
@@ -62,4 +63,10 @@ def kind_of(location: str) -> str:
     return "server" if "://" in location else "folder"
 
 
-app = Starlette(routes=[Route("/engram", tell)], middleware=[Middleware(FrontDoor)])
+TOOLS = ToolsDoor()
+
+app = Starlette(
+    routes=[Route("/engram", tell), Route("/mcp", TOOLS)],
+    middleware=[Middleware(FrontDoor)],
+    lifespan=TOOLS.open,
+)

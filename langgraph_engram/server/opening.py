@@ -8,6 +8,7 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from langgraph_engram.agent import Agent
     from langgraph_engram.graphs.read import ReadGraph
     from langgraph_engram.graphs.write import WriteGraph
     from langgraph_engram.memory import Memory
@@ -35,12 +36,18 @@ def read_graph() -> "ReadGraph":
         return _read_graph()
 
 
+def agent_graph() -> "Agent":
+    """Give the chat agent over the memory that is served; its tools and middleware look up whose memory it is."""
+    with OPENING:
+        return _agent_graph()
+
+
 def close() -> None:
     """Close what is open, so that the next call opens it anew."""
     with OPENING:
         if _memory.cache_info().currsize:
             _memory().close()
-        for one in (_memory, _store, _write_graph, _read_graph):
+        for one in (_memory, _store, _write_graph, _read_graph, _agent_graph):
             one.cache_clear()
 
 
@@ -98,3 +105,10 @@ def _read_graph() -> "ReadGraph":
         door=Door(Identify(RecallRequest), OwnReadInput, Whose),
     )
     return served(built)
+
+
+@cache
+def _agent_graph() -> "Agent":
+    from langgraph_engram.agent import build_agent
+
+    return build_agent(memory())

@@ -5,6 +5,7 @@ or fork it, and begin after that step. This is the door behind it: every read an
 passes here, and is held against the identity that the server vouches for.
 """
 
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from langgraph_engram.errors import NotAllowed
 from langgraph_engram.schema import Decision, Pending, Scope
 from langgraph_engram.server.owner import running_owner
 from langgraph_engram.stores.scope_index import ScopeIndex
-from langgraph_engram.stores.store import Changes, Store
+from langgraph_engram.stores.store import Changes, Row, Store
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,10 @@ class OwnedStore:
     def pendings(self, scope: Scope) -> list[Pending]:
         """Give the turns whose later steps are not done."""
         return self.inner.pendings(owned(scope))
+
+    def rows(self, scope: Scope) -> Iterator[Row]:
+        """Give all that lies in the store under a scope."""
+        return self.inner.rows(owned(scope))
 
     def close(self) -> None:
         """Let go of the store."""

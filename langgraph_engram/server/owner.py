@@ -4,11 +4,12 @@ This module does not know how a server finds out who somebody is; see `credentia
 """
 
 import json
-from typing import Any, Protocol, cast
+from typing import Any
 
 from langgraph.runtime import Runtime, get_runtime
 from pydantic import Field
 
+from langgraph_engram.identity import owner_of as known_owner_of
 from langgraph_engram.schema import Frozen, Scope
 
 
@@ -28,31 +29,12 @@ class Owner(Frozen):
         return (scope.tenant, scope.user_id) == (self.tenant, self.user_id)
 
 
-class ServerUser(Protocol):
-    """Somebody as a LangGraph server describes them. Fields of our own are there where our handler let them in."""
-
-    @property
-    def identity(self) -> str:
-        """Give the name that the server knows them by."""
-
-    @property
-    def is_authenticated(self) -> bool:
-        """Say whether the server knows them at all."""
-
-    def get(self, key: str, default: object, /) -> object:
-        """Give a field, or the default where it is not there."""
-
-
 def owner_of(user: object | None) -> Owner | None:
-    """Give who somebody is, or None where the server lets everybody in as whom they say they are.
-
-    A user of another handler than ours has an identity alone, which is then the user id.
-    """
-    known = cast(ServerUser | None, user)
-    if known is None or not known.is_authenticated or not known.identity:
+    """Give who somebody is, or None where the server lets everybody in as whom they say they are."""
+    known = known_owner_of(user)
+    if known is None:
         return None
-    tenant, user_id = known.get("tenant", "default"), known.get("user_id", known.identity)
-    return Owner.model_validate({"tenant": tenant, "user_id": user_id})
+    return Owner.model_validate({"tenant": known.tenant or "default", "user_id": known.user_id})
 
 
 def running_owner() -> Owner | None:

@@ -11,7 +11,12 @@ GRAPHS: dict[str, Any] = {
         "path": "langgraph_engram.server:recall",
         "description": "Answer a question from what one user's memory holds, with evidence.",
     },
+    "agent": {
+        "path": "langgraph_engram.server:agent",
+        "description": "Chat with an agent that remembers one user from conversation to conversation.",
+    },
 }
+STORE: dict[str, Any] = {"path": "langgraph_engram.store.open_store_for_server"}
 AUTH: dict[str, Any] = {"path": "langgraph_engram.server.auth:auth", "disable_studio_auth": True}
 HTTP: dict[str, Any] = {
     "app": "langgraph_engram.server.app:app",
@@ -25,4 +30,4 @@ ENVIRONMENT = {"LANGSMITH_TRACING": "false", "LANGGRAPH_NO_VERSION_CHECK": "true
 
 def configuration() -> dict[str, Any]:
     """Give what a server is configured with, as `langgraph.json` holds it."""
-    return {"graphs": GRAPHS, "auth": AUTH, "http": HTTP}
+    return {"graphs": GRAPHS, "store": STORE, "auth": AUTH, "http": HTTP}

@@ -100,6 +100,7 @@ DOORS = {
     ),
     "a run without a thread": lambda eve, ana: eve.runs.wait(None, "recall", input=asked(QUESTION, **ANA)),
     "a search": lambda eve, ana: eve.runs.wait(None, "recall", input=asked(QUESTION, mode="search", **ANA)),
+    "an agent": lambda eve, ana: eve.runs.wait(None, "agent", input=chat(QUESTION), context=ANA),
     "an assistant": lambda eve, ana: recalled_by_assistant(eve),
     "the state behind the first step": lambda eve, ana: begun_inside(eve, "identify"),
     "the state behind the second step": lambda eve, ana: begun_inside(eve, "parse_intent"),
@@ -136,6 +137,10 @@ def label(user):
     from langgraph_engram.server.owner import Owner
 
     return store_label(Owner(user_id=user))
+
+
+def chat(text):
+    return {"messages": [{"role": "user", "content": text}]}
 
 
 def recalled_by_assistant(client):

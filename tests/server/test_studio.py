@@ -75,6 +75,25 @@ def test_every_step_is_a_checkpoint_that_can_be_forked(opened, user):
     assert "Rex" in forked["recollection"]["answer"]
 
 
+def test_an_agent_remembers_from_thread_to_thread(opened, user):
+    """What was said on one thread is known on the next; a form offers the model and the prompt."""
+    client = opened.client()
+    (assistant,) = client.assistants.search(graph_id="agent")
+    schemas = client.assistants.get_schemas(assistant["assistant_id"])
+    told = {"messages": [{"role": "user", "content": "My cat is called Miso."}]}
+    asking = {"messages": [{"role": "user", "content": "What is my cat called?"}]}
+
+    client.runs.wait(client.threads.create()["thread_id"], "agent", input=told, context={"user_id": user})
+    answered = client.runs.wait(client.threads.create()["thread_id"], "agent", input=asking, context={"user_id": user})
+    other = client.runs.wait(None, "agent", input=asking, context={"user_id": f"not {user}"})
+
+    offered = {one.get("langgraph_type") for one in schemas["context_schema"]["properties"].values()}
+    assert offered >= {"model", "prompt"}
+    assert all(schemas[kind] for kind in ("input_schema", "output_schema", "state_schema"))
+    assert "Miso" in answered["messages"][-1]["content"]
+    assert "Miso" not in other["messages"][-1]["content"]
+
+
 def test_a_run_waits_for_a_person_and_goes_on(opened, user):
     """What would supersede something is shown, and done once it is approved."""
     client = opened.client()

@@ -1,0 +1,234 @@
+"""Give an agent of `create_agent` a memory: it recalls before the model is called and keeps what was said after.
+
+agent = create_agent(model, middleware=[EngramMiddleware(memory)], context_schema=Context, checkpointer=saver)
+
+Needs the extra `agents`. What is recalled stands in the system message of the call, between tags, as data; it never
+becomes a message of the thread, so it is never kept as if somebody had said it.
+"""
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal, NotRequired, cast, get_args
+
+from langchain_core.messages import BaseMessage, SystemMessage
+from langgraph.config import get_config
+from langgraph.runtime import Runtime
+from typing_extensions import TypedDict
+
+from langgraph_engram.errors import EngramError, InvalidInput
+from langgraph_engram.identity import Owner, thread_of, whose_memory
+from langgraph_engram.langchain_agents import (
+    AgentMiddleware,
+    AgentState,
+    ModelRequest,
+    ModelResponse,
+    OmitFromInput,
+    PrivateStateAttr,
+)
+from langgraph_engram.memory import Memory
+from langgraph_engram.recalled import tell
+from langgraph_engram.results import Recollection
+from langgraph_engram.said import Keep, after, newly_said, question_of, start_of_newest_turn
+from langgraph_engram.schema import Scope
+from langgraph_engram.tools import ToolName, create_memory_tools
+
+LOG = logging.getLogger(__name__)
+FAILURES = (EngramError, sqlite3.Error, OSError)
+"""What a memory may fail with: its store, its model, its checkpoints, its disk."""
+Update = dict[str, Any]
+Handler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
+AsyncHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+
+
+class Recalled(TypedDict):
+    """What was recalled for a turn of the user."""
+
+    message_id: str
+    """The message that it was recalled for."""
+    whose: str
+    """Whose memory it is, as the key of the scope: nobody else is shown it."""
+    text: str
+    """What the model is shown; empty for nothing."""
+
+
+class EngramState(AgentState[Any]):
+    """What the middleware adds to the state of an agent."""
+
+    engram_recalled: NotRequired[Annotated[Recalled, PrivateStateAttr]]
+    """Set before the agent."""
+    engram_kept: NotRequired[Annotated[str, PrivateStateAttr]]
+    """Set before the agent and after it: the id of the last message that is kept or was there before; empty for the
+    beginning of the thread."""
+    engram_trouble: NotRequired[Annotated[str, OmitFromInput]]
+    """Set where memory failed in this turn, cleared by the next one."""
+
+
+class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
+    """Long-term memory for an agent.
+
+    Once for each turn of the user it recalls what belongs to it; after the agent it keeps what the user and the
+    assistant newly said, in the session of the thread, each message once. Whose memory it is, see `identity`: without
+    a user the run fails. Whatever else fails in memory leaves the agent running, without memory: it is logged, sent
+    as a custom event, and told in the state as `engram_trouble`; what was not kept is kept after the next turn.
+    """
+
+    state_schema = EngramState
+
+    def __init__(
+        self,
+        memory: Memory,
+        *,
+        mode: Literal["search", "recall"] = "search",
+        budget: int | None = None,
+        keep: Keep = "all",
+        tools: bool | Sequence[ToolName] = False,
+        on_error: Literal["warn", "raise"] = "warn",
+        user_id: str | None = None,
+        tenant: str | None = None,
+        agent_id: str | None = None,
+    ) -> None:
+        """Make the middleware.
+
+        Args:
+            memory: Where things are kept.
+            mode: "search" shows evidence and asks no model; "recall" also answers, as deep as it takes.
+            budget: Tokens of evidence that are shown; those of the preset unless told otherwise.
+            keep: Whose words are kept: "all", those of the "user", or "none".
+            tools: Whether the agent also gets the tools of `create_memory_tools`, or which of them.
+            on_error: What a failure of memory does: "warn" or "raise".
+            user_id: The user of an agent that has one alone. A user whom a server has authenticated comes before.
+            tenant: The organisation, where it is the same in all runs.
+            agent_id: The agent, where memories of a user are kept apart by agent.
+
+        Raises:
+            InvalidInput: An option has a value that means nothing.
+        """
+        super().__init__()
+        for name, value, choices in (
+            ("mode", mode, ("search", "recall")),
+            ("keep", keep, get_args(Keep)),
+            ("on_error", on_error, ("warn", "raise")),
+        ):
+            if value not in choices:
+                raise InvalidInput(f"{name} is {value!r}: choose among {', '.join(choices)}")
+        self._memory, self._mode, self._budget = memory, mode, budget
+        self._keep, self._raises = keep, on_error == "raise"
+        self._settled = Owner(user_id=user_id, tenant=tenant, agent_id=agent_id)
+        names = (get_args(ToolName) if tools else ()) if isinstance(tools, bool) else tools
+        self.tools = create_memory_tools(memory, tools=names, budget=budget, **self._settled.model_dump())
+
+    def before_agent(self, state: EngramState, runtime: Runtime[Any]) -> Update:
+        """Recall for the user's newest turn, once, and mark where what is newly said begins."""
+        scope = whose_memory(runtime, settled=self._settled)
+        messages, earlier = state["messages"], state.get("engram_recalled")
+        start = start_of_newest_turn(messages)
+        update: Update = {"engram_trouble": ""} if state.get("engram_trouble") else {}
+        if earlier and earlier["whose"] != scope.key:
+            # What stands in the thread until then is another user's, kept or not.
+            start = max(start, len(messages) - len(after(messages, earlier["message_id"])))
+            update["engram_kept"] = id_before(messages, start)
+        elif "engram_kept" not in state:
+            update["engram_kept"] = id_before(messages, start)
+        recalled = Recalled(message_id=id_before(messages, len(messages)), whose=scope.key, text="")
+        if earlier and {**earlier, "text": ""} == recalled:
+            return update
+        try:
+            recalled["text"] = self._recall(messages[start:], messages, runtime, scope)
+        except FAILURES as error:
+            update |= self._trouble("recall", error, runtime)
+        return {**update, "engram_recalled": recalled}
+
+    def wrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> ModelResponse[Any]:
+        """Show the model what was recalled."""
+        return handler(self._with_memory(request))
+
+    async def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> ModelResponse[Any]:
+        """Show the model what was recalled."""
+        return await handler(self._with_memory(request))
+
+    def after_agent(self, state: EngramState, runtime: Runtime[Any]) -> Update | None:
+        """Keep what was newly said."""
+        scope = whose_memory(runtime, settled=self._settled)
+        recalled = state.get("engram_recalled")
+        fresh = after(state["messages"], state.get("engram_kept"))
+        if not fresh or (recalled and recalled["whose"] != scope.key):
+            # Whoever goes on with another user's run does not make that user's words their own.
+            return None
+        said = newly_said(fresh, self._keep, with_ids=is_checkpointed())
+        try:
+            if said:
+                receipt = self._memory.remember(said, session_id=thread_of(runtime), **scope.model_dump())
+                counts = {"kept": receipt.stored_turns, "records": receipt.records, "pending": receipt.pending}
+                runtime.stream_writer({"engram": {"step": "keep", **counts}})
+        except FAILURES as error:
+            return self._trouble("keep", error, runtime)
+        return {"engram_kept": fresh[-1].id or ""}
+
+    async def abefore_agent(self, state: EngramState, runtime: Runtime[Any]) -> Update:
+        """Do the same in a thread, so that the event loop does not wait."""
+        return await asyncio.to_thread(self.before_agent, state, runtime)
+
+    async def aafter_agent(self, state: EngramState, runtime: Runtime[Any]) -> Update | None:
+        """Do the same in a thread, so that the event loop does not wait."""
+        return await asyncio.to_thread(self.after_agent, state, runtime)
+
+    def _recall(
+        self, newest: Sequence[BaseMessage], messages: Sequence[BaseMessage], runtime: Runtime[Any], scope: Scope
+    ) -> str:
+        question = question_of(newest)
+        if not question:
+            return ""
+        ask = self._memory.search if self._mode == "search" else self._memory.recall
+        found = ask(question, budget=self._budget, now=datetime.now(UTC), **scope.model_dump())
+        shown = without_visible(found, thread_of(runtime), {one.id for one in messages})
+        event = {"step": "recall", "evidence": len(shown.evidence), "verdict": shown.verdict}
+        runtime.stream_writer({"engram": event})
+        return tell(shown) if shown.evidence else ""
+
+    def _with_memory(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        recalled = cast(EngramState, request.state).get("engram_recalled")
+        scope = whose_memory(request.runtime, settled=self._settled)
+        if not recalled or not recalled["text"] or recalled["whose"] != scope.key:
+            return request
+        return request.override(system_message=with_block(request.system_message, recalled["text"]))
+
+    def _trouble(self, step: str, error: Exception, runtime: Runtime[Any]) -> Update:
+        """Make a failure visible, or raise it where that is wanted."""
+        if self._raises:
+            raise error
+        LOG.warning("memory could not %s, and the agent goes on without: %s", step, error)
+        runtime.stream_writer({"engram": {"step": step, "error": str(error)}})
+        return {"engram_trouble": f"{step}: {error}"}
+
+
+def id_before(messages: Sequence[BaseMessage], place: int) -> str:
+    """Give the id of the message before a place; empty at the beginning of the thread."""
+    return messages[place - 1].id or "" if place else ""
+
+
+def without_visible(found: Recollection, thread_id: str | None, message_ids: set[str | None]) -> Recollection:
+    """Leave out what the model sees anyway: pieces that rest on nothing but messages that stand in its thread."""
+    unseen = [
+        piece
+        for piece in found.evidence
+        if not piece.turns
+        or not all(turn.session_id == thread_id and turn.external_id in message_ids for turn in piece.turns)
+    ]
+    return found.model_copy(update={"evidence": unseen})
+
+
+def with_block(system: SystemMessage | None, text: str) -> SystemMessage:
+    """Add a text at the end of a system message, whatever its content is made of."""
+    if system is None:
+        return SystemMessage(text)
+    if isinstance(system.content, str):
+        return system.model_copy(update={"content": f"{system.content}\n\n{text}"})
+    return system.model_copy(update={"content": [*system.content, {"type": "text", "text": text}]})
+
+
+def is_checkpointed() -> bool:
+    """Say whether the run under way is saved: then the ids of its messages last, else they are new at every call."""
+    return bool(get_config()["configurable"].get("__pregel_checkpointer"))
