@@ -31,9 +31,8 @@ def serve(
     if find_spec("langgraph_api") is None:
         raise MissingExtra("the server is not installed: pip install 'langgraph-engram[server]'")
     named = {"ENGRAM_STORE": store, "ENGRAM_MODEL": model, "ENGRAM_PRESET": preset}
-    given = {name: value for name, value in named.items() if value}
-    os.environ.update({**ENVIRONMENT, **os.environ, **given})
-    _run(host, port, jobs, configuration())
+    quiet = {name: value for name, value in ENVIRONMENT.items() if name not in os.environ}
+    _run(host, port, jobs, {**configuration(), "env": quiet | {name: value for name, value in named.items() if value}})
 
 
 def _run(host: str, port: int, jobs: int, served: dict[str, object]) -> None:
