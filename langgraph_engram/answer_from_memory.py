@@ -16,7 +16,7 @@ from pydantic import PrivateAttr
 
 from langgraph_engram.apart import apart
 from langgraph_engram.graphs.read import ReadGraph, build_read_graph
-from langgraph_engram.identity import Owner, whose_memory
+from langgraph_engram.identity import whose_memory
 from langgraph_engram.language.speech_cues import read_cues
 from langgraph_engram.memory import Memory
 from langgraph_engram.recalled import quoted
@@ -34,8 +34,6 @@ class AnswerFromMemory(BaseChatModel):
 
     memory: Memory
     """Where things are kept."""
-    settled: Owner = Owner()
-    """What the developer settled for all runs."""
     _graph: ReadGraph = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
@@ -64,7 +62,7 @@ class AnswerFromMemory(BaseChatModel):
         cues = read_cues(question)
         if not (cues.asks or cues.asks_inside):
             return AIMessage(NOTED)
-        request = recall_request(question, whose_memory(settled=self.settled), "recall", now=datetime.now(UTC))
+        request = recall_request(question, whose_memory(), "recall", now=datetime.now(UTC))
         told: Recollection = apart(self._graph.invoke)({"request": request})["recollection"]
         return AIMessage(with_sources(told), response_metadata={"engram_verdict": told.verdict})
 

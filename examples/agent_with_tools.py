@@ -1,0 +1,43 @@
+"""An agent that saves, searches and forgets by itself, with tools.
+
+OPENAI_API_KEY=... python examples/agent_with_tools.py
+"""
+
+from langchain.agents import create_agent
+from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import BaseModel
+
+from langgraph_engram import Memory, create_memory_tools
+
+PROMPT = "Search your memory before you say that you do not know. Save what will matter in later conversations."
+
+
+class Context(BaseModel):
+    """Whose memory it is. The model never sees it, and cannot change it."""
+
+    user_id: str
+
+
+def build(memory, model):
+    """Build the agent."""
+    tools = create_memory_tools(memory)
+    return create_agent(model, tools, system_prompt=PROMPT, context_schema=Context, checkpointer=InMemorySaver())
+
+
+def ask(agent, text, thread, user):
+    """Say something to the agent on a thread, and give what it answers."""
+    said = {"messages": [("user", text)]}
+    state = agent.invoke(said, {"configurable": {"thread_id": thread}}, context=Context(user_id=user))
+    return state["messages"][-1].text
+
+
+def main(memory=None, model="openai:gpt-4.1-mini"):
+    """Tell the agent something on one thread, and ask for it on another."""
+    with memory or Memory("./engram-data") as opened:
+        agent = build(opened, model)
+        print(ask(agent, "Please remember that I am allergic to peanuts.", "monday", "ana"))
+        print(ask(agent, "What should I not eat?", "tuesday", "ana"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Both graphs of a memory as nodes of a graph of your own: recall, answer, remember.
+
+OPENAI_API_KEY=... python examples/memory_as_subgraph.py
+"""
+
+from typing import Annotated
+
+from langchain.chat_models import init_chat_model
+from langchain_core.messages import AnyMessage
+from langgraph.graph import START, StateGraph
+from langgraph.graph.message import add_messages
+from typing_extensions import TypedDict
+
+from langgraph_engram import Memory, RecallRequest, Receipt, Recollection, RememberRequest, to_messages
+
+
+class State(TypedDict, total=False):
+    """`request` goes into both graphs; `recollection` and `receipt` come out."""
+
+    user_id: str
+    messages: Annotated[list[AnyMessage], add_messages]
+    request: RecallRequest | RememberRequest
+    recollection: Recollection
+    receipt: Receipt
+
+
+def ask_memory(state):
+    """Ask for what belongs to the newest message."""
+    return {"request": RecallRequest(query=state["messages"][-1].text, user_id=state["user_id"], mode="search")}
+
+
+def tell_memory(state):
+    """Have the question and its answer kept."""
+    return {"request": RememberRequest(messages=to_messages(state["messages"][-2:]), user_id=state["user_id"])}
+
+
+def build(memory, model):
+    """Build the graph: each step of the memory's own graphs can be seen, stopped and resumed in it."""
+
+    def answer(state):
+        evidence = "\n".join(piece.text for piece in state["recollection"].evidence)
+        return {"messages": model.invoke([("system", f"You remember:\n{evidence}"), *state["messages"]])}
+
+    graph = StateGraph(State)
+    steps = ask_memory, ("recall", memory.read_graph), answer, tell_memory, ("remember", memory.write_graph)
+    return graph.add_sequence(steps).add_edge(START, "ask_memory").compile()
+
+
+def main(memory=None, model=None):
+    """Say something, then ask for it."""
+    with memory or Memory("./engram-data") as opened:
+        graph = build(opened, model or init_chat_model("openai:gpt-4.1-mini"))
+        for text in ("We camped at Lake Bled last weekend.", "Where did I camp?"):
+            print(graph.invoke({"user_id": "ana", "messages": [("user", text)]})["messages"][-1].text)
+
+
+if __name__ == "__main__":
+    main()
