@@ -52,8 +52,6 @@ class Served:
 
     url: str
     log: Path
-    seconds: float
-    """How long it took to start."""
     clients: ExitStack
 
     def client(self, user=None, token=None):
@@ -91,7 +89,6 @@ def serve(folder, command, **environment):
         "ENGRAM_ENCODER": "hashing",
     }
     log = folder / "log.txt"
-    begun = time.monotonic()
     with log.open("w") as out:
         process = subprocess.Popen(
             [sys.executable, "-m", *command, "--port", str(port)],
@@ -103,7 +100,7 @@ def serve(folder, command, **environment):
         try:
             wait_until_up(process, f"http://127.0.0.1:{port}", log)
             with ExitStack() as clients:
-                yield Served(f"http://127.0.0.1:{port}", log, time.monotonic() - begun, clients)
+                yield Served(f"http://127.0.0.1:{port}", log, clients)
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(60)
