@@ -55,8 +55,13 @@ def token_of(scope: Mapping[str, Any]) -> str:
 
 
 def identity_of(owner: Owner) -> str:
-    """Name an owner for people: the user id, after the tenant where it is not the default one."""
-    return owner.user_id if owner.tenant == "default" else f"{owner.tenant}/{owner.user_id}"
+    """Name an owner: by the user id, after the tenant where it is not the default one. No two owners share a name.
+
+    A server may know no more of somebody than this name, as when it starts a scheduled run.
+    """
+    if owner.tenant == "default" and "/" not in owner.user_id:
+        return owner.user_id
+    return f"{quote(owner.tenant, safe='')}/{quote(owner.user_id, safe='')}"
 
 
 def _user(identity: str, *, authenticated: bool, **fields: str) -> dict[str, Any]:
@@ -122,8 +127,10 @@ def _own(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.HandlerResult:
     if owner is None:
         return not CREDENTIALS.configured
     if ctx.action in WRITING:
-        metadata = value.setdefault("metadata", {})  # changed in place: the server goes on with the same mapping
-        metadata[OWNER] = owner.key
+        metadata = value.get("metadata")
+        if metadata is None:
+            metadata = value["metadata"] = {}
+        metadata[OWNER] = owner.key  # in place: the server goes on with the same mapping
         if metadata.get("created_by") == "system":
             del metadata["created_by"]
     return {OWNER: owner.key}

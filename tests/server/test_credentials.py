@@ -101,6 +101,7 @@ def test_no_two_owners_share_anything(one, other):
 
     assert (one.key == other.key) == same
     assert (store_label(one) == store_label(other)) == same
+    assert (identity_of(one) == identity_of(other)) == same
     assert "." not in store_label(one)
     assert store_label(one)
 

@@ -124,6 +124,8 @@ DOORS = {
     "items under another's name": lambda eve, ana: eve.store.search_items((label("ana"),)),
     "items under any name": lambda eve, ana: eve.store.search_items(("*", "notes")),
     "an item": lambda eve, ana: eve.store.get_item((label("ana"), "notes"), "hers"),
+    "an item that is deleted": lambda eve, ana: eve.store.delete_item((label("ana"), "notes"), "hers"),
+    "an item that is overwritten": lambda eve, ana: eve.store.put_item((label("ana"), "notes"), "hers", {"text": ""}),
     "namespaces": lambda eve, ana: eve.store.list_namespaces(()),
     "namespaces by their end": lambda eve, ana: eve.store.list_namespaces((), suffix=["notes"]),
     "the server's own back door": lambda eve, ana: eve.http.get(f"/internal/debug/thread/{ana}"),
@@ -273,6 +275,19 @@ def test_assistants_and_schedules_are_their_owners(guarded, thread):
     with pytest.raises(APIError):
         eve.crons.create_for_thread(thread, "recall", schedule="0 0 * * *", input=asked(QUESTION))
     assert saved in [one["assistant_id"] for one in ana.assistants.search(limit=100)]
+    assert ana.assistants.update(saved, name="mine")["name"] == "mine"
+    made = ana.crons.create_for_thread(thread, "recall", schedule="0 0 1 1 *", input=asked(QUESTION))["cron_id"]
+    assert [one["cron_id"] for one in ana.crons.search()] == [made]
+    assert eve.crons.search() == []
+    ana.crons.delete(made)
+
+
+@pytest.mark.parametrize("path", ["/a2a/recall", "/internal/truncate", "/deploy", "/internal/debug/thread/x"])
+def test_doors_that_nobody_watches_are_shut(guarded, opened, path):
+    """They are not there, token or not."""
+    for server in (guarded.http("eve"), opened.http()):
+        assert server.post(path, json={}).status_code in (404, 405)
+        assert server.get(path).status_code in (404, 405)
 
 
 def signed(secret=JWT_SECRET, minutes=5, **claims):
