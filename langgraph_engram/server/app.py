@@ -66,7 +66,7 @@ def kind_of(location: str) -> str:
 TOOLS = ToolsDoor()
 
 app = Starlette(
-    routes=[Route("/engram", tell), Route("/mcp", TOOLS)],
+    routes=[Route("/engram", tell), Route("/mcp", TOOLS), Route("/mcp/", TOOLS)],
     middleware=[Middleware(FrontDoor)],
     lifespan=TOOLS.open,
 )

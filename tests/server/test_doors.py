@@ -1,6 +1,7 @@
 """Nobody comes in without a token, and nobody reaches another's memory by any door of a server."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import jwt
@@ -109,7 +110,7 @@ DOORS = {
     "a checkpoint of another": lambda eve, ana: over_a_checkpoint_of(eve, ana),
     "a command": lambda eve, ana: commanded(eve),
     "a history that is brought along": lambda eve, ana: brought_along(eve),
-    "a retry": lambda eve, ana: eve.runs.wait(None, "remember", input=said("Hello.", **ANA)),
+    "a request to remember": lambda eve, ana: eve.runs.wait(None, "remember", input=said("Hello.", **ANA)),
     "another's thread": lambda eve, ana: eve.threads.get(ana),
     "another's state": lambda eve, ana: eve.threads.get_state(ana),
     "another's history": lambda eve, ana: eve.threads.get_history(ana),
@@ -131,6 +132,22 @@ DOORS = {
     "the server's own back door": lambda eve, ana: eve.http.get(f"/internal/debug/thread/{ana}"),
     "the other event stream": lambda eve, ana: eve.http.get(f"/threads/{ana}/stream"),
 }
+THREATS = (
+    "a name in the request",
+    "a name in the context",
+    "a run without a thread",
+    "a search",
+    "an agent",
+    "an assistant",
+    "the state behind the first step",
+    "a fork",
+    "a command",
+    "a history that is brought along",
+    "another's thread",
+    "another's state",
+    "another's history",
+    "another's items",
+)
 ANA_SAYS = {**ANA, "run_id": "x"}
 
 
@@ -154,33 +171,29 @@ def recalled_with(client, assistant):
     return client.runs.wait(None, assistant, input=asked(QUESTION), raise_error=False)
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_another_s_secret_is_behind_no_door(guarded, thread, door):
-    """Eve knows Ana's name and the id of her thread, and learns nothing."""
+@pytest.fixture(scope="module")
+def seen(guarded, thread):
+    """What Eve sees behind each door: she tries them all at once."""
     eve = guarded.client("eve")
-
-    seen = tried(lambda: DOORS[door](eve, thread))
-
-    assert CODE not in seen
-    assert '"hers"' not in seen
+    with ThreadPoolExecutor(8) as pool:
+        return dict(zip(DOORS, pool.map(lambda door: tried(lambda: door(eve, thread)), DOORS.values()), strict=True))
 
 
-@pytest.mark.parametrize(
-    "door",
-    [
-        "a name in the context",
-        "the state behind the first step",
-        "a fork",
-        "a search",
-        "a command",
-        "a history that is brought along",
-    ],
-)
-def test_the_same_doors_lead_to_one_s_own_memory(guarded, thread, door):
+@pytest.mark.parametrize("door", DOORS)
+def test_another_s_secret_is_behind_no_door(seen, door):
+    """Eve knows Ana's name and the id of her thread, and learns nothing."""
+    assert CODE not in seen[door]
+    assert '"hers"' not in seen[door]
+
+
+def test_the_same_doors_lead_to_one_s_own_memory(guarded, thread):
     """What Eve tries is no empty threat: done by Ana, it finds the secret."""
-    seen = tried(lambda: DOORS[door](guarded.client("ana"), thread))
+    ana = guarded.client("ana")
 
-    assert CODE in seen
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda door: tried(lambda: DOORS[door](ana, thread)), THREATS))
+
+    assert [door for door, text in zip(THREATS, found, strict=True) if CODE not in text] == []
 
 
 def test_her_own_memory_answers_her(guarded, thread):

@@ -4,9 +4,11 @@ import asyncio
 import json
 import os
 import sys
+from contextlib import asynccontextmanager
 
 import httpx
 import mcp
+import pytest
 from anyio import open_process  # noqa: F401 - loaded here, for pytest rewrites it, and cannot where it is loaded late
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
@@ -17,10 +19,14 @@ TELLING = {"messages": [{"role": "user", "content": "My cat is called Miso."}], 
 ASKING = {"query": "What is my cat called?"}
 
 
-def over_http(server, user=None):
+@asynccontextmanager
+async def over_http(server, user=None):
     """Give a connection with the token of a user."""
-    client = create_mcp_http_client(headers=headers_of(user))
-    return streamable_http_client(f"{server.url}/mcp", http_client=client)
+    async with (
+        create_mcp_http_client(headers=headers_of(user)) as client,
+        streamable_http_client(f"{server.url}/mcp", http_client=client) as streams,
+    ):
+        yield streams
 
 
 def over_stdio(folder, user):
@@ -74,6 +80,23 @@ def test_nobody_calls_without_a_token(guarded):
 
     assert refused.status_code == 401
     assert "token" in refused.json()["detail"]
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/"])
+def test_older_clients_are_understood(guarded, path):
+    """They shake hands first, and call with plain JSON."""
+    about = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "old", "version": "1"}}
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}
+    calling = {"name": "search", "arguments": {"query": "anything"}}
+    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": calling}
+    http = guarded.http("user7")
+    http.headers["Accept"] = "application/json, text/event-stream"
+
+    greeted = http.post(path, json=hello).json()["result"]
+    answered = http.post(path, json=call).json()["result"]
+
+    assert greeted["serverInfo"]["name"] == "langgraph-engram"
+    assert answered["structuredContent"] == {"verdict": "absent", "evidence": []}
 
 
 def test_each_call_names_a_user_where_the_server_knows_nobody(opened, user):
