@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
@@ -69,6 +70,7 @@ class EngramStore(BaseStore):
             raise InvalidSetting(f"both encoder {encoder!r} and index {index!r}: give one of them")
         choice = choose(store, None, None, encoder)
         self.location, self.ttl_config = choice.store, ttl
+        self.clock: Callable[[], datetime] = partial(datetime.now, UTC)
         self._indexer: Indexer | None = None
         self._fields: list[str] | None = None
         if index is not False:
@@ -110,7 +112,7 @@ class EngramStore(BaseStore):
     def sweep_ttl(self) -> int:
         """Remove the items that have expired, and give how many there were."""
         with self._used() as items:
-            return items.sweep(datetime.now(UTC))
+            return items.sweep(self.clock())
 
     def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> None:
         """Sweep in the background from now on; done already where `ttl` has `sweep_interval_minutes`."""
@@ -163,7 +165,7 @@ class EngramStore(BaseStore):
         meanings = Meanings(_by_text(planned.texts, texts), _by_text(planned.queries, queries))
         omit_expired = (self.ttl_config or {}).get("omit_expired", True)
         with self._used() as items:
-            return run(items, planned, meanings, omit_expired=omit_expired)
+            return run(items, planned, meanings, self.clock(), omit_expired=omit_expired)
 
     @contextmanager
     def _used(self) -> Iterator[ItemStore]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import chain, islice
 
 import numpy as np
@@ -15,22 +15,24 @@ from langgraph_engram.stores.item_shelf import ItemShelf
 from langgraph_engram.stores.item_store import ItemStore
 from langgraph_engram.stores.items import Address, Namespace, StoredItem
 
+NEVER = float("-inf")
 
-def run(items: ItemStore, plan: Plan, meanings: Meanings, *, omit_expired: bool) -> list[Result]:
+
+def run(items: ItemStore, plan: Plan, meanings: Meanings, now: datetime, *, omit_expired: bool) -> list[Result]:
     """Run a batch, as one: no other batch of this process comes between.
 
     Args:
         items: What the batch is about.
         plan: The batch.
         meanings: The vectors of its texts and queries; a query without one is passed over.
+        now: The moment of the batch, with its time zone.
         omit_expired: Whether items whose time is over are passed over, though they have not been swept.
 
     Returns:
         What each operation gives, in their order.
     """
     with items.lock:
-        now = datetime.now(UTC)
-        reading = Reading(items, meanings.queries, now, omit_expired)
+        reading = Reading(items, meanings.queries, now, now.timestamp() if omit_expired else NEVER)
         results = reading.answers(plan)
         items.refresh(reading.touched, now.timestamp())
         if plan.writes:
@@ -45,7 +47,8 @@ class Reading:
     items: ItemStore
     queries: Mapping[str, Vectors]
     now: datetime
-    omit_expired: bool
+    gone_at: float
+    """Seconds since 1970 before which an item has to expire in order to be passed over."""
     touched: list[StoredItem] = field(default_factory=list)
     """Items that were read and are to live anew."""
 
@@ -88,7 +91,7 @@ class Reading:
         return [item.as_search_item(score) for item, score in hits]
 
     def _list(self, op: ListNamespacesOp) -> list[Namespace]:
-        if self.omit_expired:
+        if self.gone_at > NEVER:
             self.items.sweep(self.now)
         conditions = op.match_conditions or ()
         found = (one for one in self.items.namespaces() if all(matches(one, each) for each in conditions))
@@ -96,7 +99,7 @@ class Reading:
         return names[op.offset : op.offset + op.limit]
 
     def _hidden(self, item: StoredItem) -> bool:
-        return self.omit_expired and item.expired(self.now.timestamp())
+        return item.expires_at is not None and item.expires_at <= self.gone_at
 
 
 def ranked(shelves: Sequence[ItemShelf], query: Vectors) -> Iterator[tuple[StoredItem, float | None]]:
@@ -109,11 +112,14 @@ def ranked(shelves: Sequence[ItemShelf], query: Vectors) -> Iterator[tuple[Store
     Returns:
         Each item with its score, the cosine of its best vector, in -1..1; None where it has no vector.
     """
+    if not shelves:
+        return
     scored = [shelf.scores(query) for shelf in shelves]
-    items = list(chain.from_iterable(found for found, _ in scored))
-    scores = np.concatenate([values for _, values in scored]) if scored else np.empty(0, dtype=np.float32)
-    for place in np.argsort(-scores, kind="stable").tolist():
-        yield items[place], float(scores[place])
+    slots = np.concatenate([slots for slots, _ in scored])
+    scores = np.concatenate([scores for _, scores in scored])
+    owners = np.repeat(np.arange(len(shelves)), [len(slots) for slots, _ in scored])
+    for place in np.argsort(-scores, kind="stable"):
+        yield shelves[owners[place]].at(slots[place]), float(scores[place])
     for item in chain.from_iterable(shelf.unscored() for shelf in shelves):
         yield item, None
 

@@ -21,7 +21,7 @@ from langgraph.store.base import (
 
 from langgraph_engram.encoder import Vectors
 from langgraph_engram.errors import InvalidInput
-from langgraph_engram.stores.item_filters import check_filter
+from langgraph_engram.stores.item_filters import checked_filter
 from langgraph_engram.stores.item_store import Put
 from langgraph_engram.stores.items import Address, value_as_text, value_from_text
 
@@ -112,8 +112,7 @@ def _checked(op: Op) -> Op:
             return op._replace(namespace=_labels(op.namespace), key=str(op.key))
         case SearchOp():
             _check_window(op.limit, op.offset)
-            check_filter(op.filter)
-            return op._replace(namespace_prefix=_labels(op.namespace_prefix))
+            return op._replace(namespace_prefix=_labels(op.namespace_prefix), filter=checked_filter(op.filter))
         case ListNamespacesOp():
             _check_window(op.limit, op.offset)
             return op._replace(match_conditions=tuple(map(_condition, op.match_conditions or ())))

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from langgraph_engram.encoder import Vectors
 from langgraph_engram.stores.items import StoredItem
@@ -75,18 +76,26 @@ class ItemShelf:
         if slot is not None and (item := self._slots[slot]) is not None:
             self._slots[slot] = replace(item, expires_at=expires_at)
 
-    def scores(self, query: Vectors) -> tuple[list[StoredItem], Vectors]:
+    def at(self, slot: int) -> StoredItem:
+        """Give the item of a slot that `scores` named."""
+        item = self._slots[slot]
+        assert item is not None
+        return item
+
+    def scores(self, query: Vectors) -> tuple[NDArray[np.intp], Vectors]:
         """Score the items that have vectors by the best of each item's.
 
         Args:
             query: A vector of length 1, of shape (dimensions,).
 
         Returns:
-            The items, first put first, and the cosine of each, in -1..1.
+            The slots of the items, first put first, and the cosine of each, in -1..1.
         """
-        best = self._best(query)
-        slots = np.flatnonzero(best > -np.inf)
-        return [item for slot in slots if (item := self._slots[slot]) is not None], best[slots]
+        best = np.full(len(self._slots) + 1, -np.inf, dtype=np.float32)
+        if self._rows is not None:
+            np.maximum.at(best, self._owners[: self._filled], self._rows[: self._filled] @ query)
+        slots = np.flatnonzero(best[:-1] > -np.inf)
+        return slots, best[slots]
 
     def unscored(self) -> Iterator[StoredItem]:
         """Give the items that no vector finds, first put first."""
@@ -108,12 +117,6 @@ class ItemShelf:
                 start, end = np.searchsorted(owners, (slot, slot + 1), sorter=order)
                 fresh.put(item, self._rows[order[start:end]] if self._rows is not None else None)
         return fresh
-
-    def _best(self, query: Vectors) -> Vectors:
-        best = np.full(len(self._slots) + 1, -np.inf, dtype=np.float32)
-        if self._rows is not None:
-            np.maximum.at(best, self._owners[: self._filled], self._rows[: self._filled] @ query)
-        return best[:-1]
 
     def _disown(self, slot: int) -> None:
         owners = self._owners[: self._filled]
