@@ -251,6 +251,57 @@ def test_what_was_forgotten_is_not_kept_by_the_request_to_forget_it(memory, scri
     assert [turn.text for turn in memory.show("turns", "ana")] == ["Hi, I am Ana.", "Hello."]
 
 
+def test_a_request_to_forget_that_failed_is_kept(memory, scripted, calling):
+    """Where nothing was forgotten, the exchange is like any other."""
+    model = scripted(calling("forget_memory", memory_id="00000000"), "I know of no such thing.")
+    agent = create_agent(model, middleware=[EngramMiddleware(memory, tools=True, user_id="ana")])
+
+    agent.invoke({"messages": [("user", "Forget my passport number.")]})
+
+    assert [turn.text for turn in memory.show("turns", "ana")] == [
+        "Forget my passport number.",
+        "I know of no such thing.",
+    ]
+
+
+def test_what_is_forgotten_does_not_come_back_with_the_thread(chat):
+    """The thread still holds the message; the next turn keeps only what is new."""
+    own = chat("One.", "Two.")
+    own.say("My passport number is 4411.", "a")
+
+    own.memory.forget(user_id="ana", turn_id=own.memory.show("turns", "ana")[0].turn_id)
+    own.say("Hi, I am Ana.", "a")
+
+    assert [text for _, _, text in own.kept()] == ["One.", "Hi, I am Ana.", "Two."]
+
+
+def test_a_run_that_begins_again_for_the_same_turn_recalls_once(chat, on, context):
+    """After the model failed, the same turn is shown what was recalled for it."""
+    own = chat("One.", RuntimeError("overloaded"), "Three.")
+    own.say("I live in Lisbon.", "a")
+    with pytest.raises(RuntimeError):
+        own.say("Where do I live?", "b")
+
+    parts = own.agent.stream({"messages": []}, on("b"), context=context(user_id="ana"), stream_mode="custom")
+
+    assert [part["engram"]["step"] for part in parts] == ["keep"]
+    assert "Lisbon" in own.model.shown()
+
+
+def test_whoever_resumes_anothers_run_gets_nothing_of_its_owner(chat, calling):
+    """The model is not shown the owner's memories any more, and the owner's words are not made the other's."""
+    own = chat("Hello.", calling("weather"), "Warm.", tools=[weather],
+               extra=[HumanInTheLoopMiddleware(interrupt_on={"weather": True})])  # fmt: skip
+    own.say("The code is 7341.", "a", "ana")
+    own.say("Is it warm? What is the code?", "b", "ana")
+
+    own.say(Command(resume={"decisions": [{"type": "approve"}]}), "b", "bob")
+
+    assert "7341" in own.model.shown(-2)
+    assert "7341" not in own.model.shown(-1)
+    assert own.kept("bob") == []
+
+
 def test_a_failure_leaves_the_agent_running_and_is_seen(chat, caplog):
     """The agent answers without memory; log, custom event and state say why; the next turn keeps what was not."""
     own = chat("One.", "Two.")
