@@ -12,7 +12,7 @@ class Door:
     """What clients send to a served graph, and the step that takes it in."""
 
     step: Callable[..., Any]
-    """Takes the state and the run's `Runtime`; returns the request as the first step reads it."""
+    """Takes the state; returns the request as the first step reads it."""
     input_schema: type
     context_schema: type
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from langgraph.runtime import Runtime
+from langgraph.runtime import get_runtime
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
@@ -61,12 +61,13 @@ class Identify:
     kind: type[Frozen]
     """What a request is once whose memory it is, is known."""
 
-    def __call__(self, state: Any, runtime: Runtime[Whose]) -> Any:
+    def __call__(self, state: Any) -> Any:
         """Return the request with the user and the tenant that it is for.
 
         Raises:
             MissingUser: Nothing says whose memory it is.
         """
+        runtime = get_runtime(Whose)
         sent = state["request"]
         given = sent.model_dump(exclude_unset=True) if isinstance(sent, BaseModel) else dict(sent)
         named = claim(given, owner_of_run(runtime), runtime.context or Whose())
