@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.graph import END, StateGraph
+from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
 
 from langgraph_engram.graphs.door import Door, begin_with
+from langgraph_engram.graphs.steps import WatchedGraph
 from langgraph_engram.model import Model
 from langgraph_engram.nodes.backtrack import Backtrack
 from langgraph_engram.nodes.conclude import conclude
@@ -47,7 +48,8 @@ def build_read_graph(
         door: What stands before the first step, where the graph is served.
     """
     routing = Routing(settings.deep)
-    graph = StateGraph(
+    graph = WatchedGraph(
+        "recall",
         ReadState,
         door.context_schema if door else None,
         input_schema=door.input_schema if door else ReadInput,

@@ -7,11 +7,12 @@ and each step does what is pending of it; two steps are there for a retry alone.
 from typing import Literal, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.graph import END, StateGraph
+from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 
 from langgraph_engram.compressor import Compressor
 from langgraph_engram.graphs.door import Door, begin_with
+from langgraph_engram.graphs.steps import WatchedGraph
 from langgraph_engram.model import Model
 from langgraph_engram.nodes.apply_updates import ApplyUpdates
 from langgraph_engram.nodes.approve_updates import ApproveUpdates
@@ -55,7 +56,8 @@ def build_write_graph(
         door: What stands before the first step, where the graph is served.
     """
     drafter = Drafter(model, settings.extract, compressor=compressor)
-    graph = StateGraph(
+    graph = WatchedGraph(
+        "remember",
         WriteState,
         door.context_schema if door else None,
         input_schema=door.input_schema if door else WriteInput,

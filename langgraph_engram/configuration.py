@@ -90,14 +90,15 @@ def choose_reranker(retrieve: RetrieveSettings) -> Reranker | None:
 
 def open_checkpointer(store: str) -> BaseCheckpointSaver[str]:
     """Open the checkpointer that goes with a store: a SQLite file beside it, or one of the user's for a server."""
+    serializer = JsonPlusSerializer(allowed_msgpack_modules=travelling_types())
     if store == IN_MEMORY:
-        return InMemorySaver()
+        return InMemorySaver(serde=serializer)
     folder = user_data_path("langgraph-engram", ensure_exists=True) if "://" in store else Path(store).expanduser()
     connection = sqlite3.connect(folder / "checkpoints.sqlite", check_same_thread=False)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=NORMAL")
     connection.execute("PRAGMA secure_delete=ON")  # what is forgotten is overwritten, not only let go of
-    return SqliteSaver(connection, serde=JsonPlusSerializer(allowed_msgpack_modules=travelling_types()))
+    return SqliteSaver(connection, serde=serializer)
 
 
 def travelling_types() -> list[tuple[str, str]]:

@@ -12,6 +12,7 @@ EngramError
 |   |-- StoreLocked (TimeoutError)     another process holds the embedded store
 |   |-- StoreUnwritable (OSError)      the folder cannot be written
 |   |-- StoreUnreachable (ConnectionError)  the Chroma server does not answer
+|   |-- StoreFailed                    Chroma could not do it this time: it may pass
 |   `-- EncoderMismatch (ValueError)   the store's vectors were made by another encoder
 |-- NotAllowed (PermissionError)       a memory of somebody else was asked for
 |-- MissingExtra (ImportError)         a package that only some doors need is not installed
@@ -68,6 +69,10 @@ class StoreUnwritable(StoreError, OSError):
 
 class StoreUnreachable(StoreError, ConnectionError):
     """The Chroma server does not answer."""
+
+
+class StoreFailed(StoreError):
+    """Chroma could not do what was asked this time, for a reason that may pass."""
 
 
 class EncoderMismatch(StoreError, ValueError):

@@ -38,8 +38,10 @@ class ApplyUpdates:
 
 
 def carry_out(proposal: Proposal, known: Mapping[str, Record]) -> tuple[list[Record], list[Record]]:
-    """Give the records that a decision makes, and those that it marks."""
-    group = [known[one] for one in proposal.decision.pair]
+    """Give the records that a decision makes, and those that it marks; neither where one of its records is gone."""
+    group = [known[one] for one in proposal.decision.pair if one in known]
+    if len(group) < len(proposal.decision.pair):
+        return [], []
     match proposal.decision.action:
         case "MERGE":
             made = merged(group, proposal.content)

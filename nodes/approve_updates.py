@@ -61,14 +61,14 @@ def require_checkpointer() -> None:
 
 
 def describe(proposal: Proposal, known: Mapping[str, Record]) -> ProposedDecision:
-    """Show a decision as a person reads it: what would go, and what would stand."""
+    """Show a decision as a person reads it: what would go, and what would stand, of what is still kept."""
     *others, last = proposal.decision.pair
     going = others if proposal.decision.action == "SUPERSEDE" else proposal.decision.pair
     return ProposedDecision(
         decision_id=proposal.decision.decision_id,
         action=proposal.decision.action,
-        old=[known[one].content for one in going],
-        new=proposal.content or known[last].content,
+        old=[known[one].content for one in going if one in known],
+        new=proposal.content or (known[last].content if last in known else ""),
         reason=proposal.decision.reason,
     )
 

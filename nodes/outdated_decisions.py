@@ -32,7 +32,7 @@ def without_outdated(state: WriteState, index: ScopeIndex) -> WriteState:
     if not outdated:
         return {}
     made = {one.result_id for one in outdated if one.action == "MERGE"}
-    closed = {(one, decision.result_id) for decision in outdated for one in decision.pair}
+    closed = {(one, decision.result_id) for decision in outdated if decision.result_id for one in decision.pair}
     left = [
         as_active(record) if (one, record.superseded_by) in closed else record
         for one, record in own.items()
@@ -49,13 +49,13 @@ def without_outdated(state: WriteState, index: ScopeIndex) -> WriteState:
 
 
 def is_outdated(decision: Decision, own: Collection[str], shelf: RecordShelf) -> bool:
-    """Say whether a decision changes records and one of them is gone, or stored as something else changed it.
+    """Say whether a record that is decided on is gone, or is to change and stored as something else changed it.
 
     What this very decision has changed, in a commit that was cut off, holds.
     """
-    if decision.action == "KEEP_BOTH":
-        return False
     stored = {one: shelf.get(one) for one in decision.pair}
+    if decision.action == "KEEP_BOTH":
+        return any(record is None and one not in own for one, record in stored.items())
     return any(
         record.status != "active" and record.superseded_by != decision.result_id if record else one not in own
         for one, record in stored.items()

@@ -19,6 +19,9 @@ from langgraph_engram.state import WriteState
 from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.stores.store import Changes, Store
 
+NOTHING_KEPT: WriteState = {"events": [], "boundaries": [], "records": [], "changed": [], "decisions": []}
+"""What a run leaves that worked on what was forgotten."""
+
 
 @dataclass(frozen=True)
 class Persist:
@@ -32,17 +35,19 @@ class Persist:
         """Write the run's results, what could not be done, and mark syntheses that changes make stale.
 
         Other runs may have written since this one began: what it cut is put on what stands now, what it decided about
-        records that were changed is dropped, and no run can write between the reading and the commit.
+        records that were changed is dropped, and no run can write between the reading and the commit. Where something
+        that it read was forgotten meanwhile, nothing is written: what is left of it is pending, for a retry.
 
         Returns:
-            What is written in place of what was decided, where a decision was dropped.
+            What is written in place of what was decided, where a decision was dropped or something was forgotten.
         """
         scope = state["request"].scope
         with self.store.committing(scope):
-            pendings = self.store.pendings(scope)
+            index, pendings = self.store.index(scope), self.store.pendings(scope)
+            if is_forgotten(state, index):
+                return NOTHING_KEPT
             if is_done(state, pendings):
                 return {}
-            index = self.store.index(scope)
             redone = without_outdated(state, index)
             failures = [*state.get("failures", []), *redone.get("failures", [])]
             self.store.commit(scope, self._changes({**state, **redone, "failures": failures}, index, pendings))
@@ -85,6 +90,14 @@ class Persist:
             standing, dict.fromkeys([state["session_id"], *(one.session_id for one in events)]), self.synthesis
         )
         return pend_jobs(state["run_id"], index, jobs, [UNFINISHED] * len(jobs), state["turns"])
+
+
+def is_forgotten(state: WriteState, index: ScopeIndex) -> bool:
+    """Say whether a turn or a stored record that a run works on is gone: all that it has drawn may hold words of it."""
+    turns = (turn.turn_id for turn in state["turns"])
+    return any(one not in index.turns for one in turns) or any(
+        one not in index.records for one in state.get("taken_up", [])
+    )
 
 
 def own_records(state: WriteState) -> list[Record]:

@@ -48,7 +48,7 @@ class Synthesize:
         ]
         reasons = ["" if text else _reason(one) for text, one in zip(texts, asked, strict=True)]
         failures = pend_jobs(state["run_id"], index, jobs, reasons, state["turns"])
-        self._commit(state, told, failures)
+        self._commit(state, index, told, failures)
         update: WriteState = {"synthesis_ids": [one.synthesis_id for _, one in told], "failures": failures}
         return {**update, "usage": [entry_of("synthesize", asked)]} if asked else update
 
@@ -59,10 +59,17 @@ class Synthesize:
         turns = stored_turns(index, [turn for one in noted if one.step == "synthesize" for turn in one.turn_ids])
         return list(dict.fromkeys([state["session_id"], *(turn.session_id for turn in turns)]))
 
-    def _commit(self, state: WriteState, told: Sequence[tuple[Job, Synthesis]], failures: Sequence[Pending]) -> None:
+    def _commit(
+        self,
+        state: WriteState,
+        asked_of: ScopeIndex,
+        told: Sequence[tuple[Job, Synthesis]],
+        failures: Sequence[Pending],
+    ) -> None:
         scope = state["request"].scope
         with self.store.committing(scope):
             index = self.store.index(scope)
+            told = [(job, one) for job, one in told if not tells_what_is_gone(one, asked_of, index)]
             settled = self._settled(state, index, failures, [job for job, _ in told])
             kept = [as_it_stands(job, one, index) for job, one in told if not told_meanwhile(one, index)]
             if kept or failures or settled:
@@ -101,6 +108,14 @@ def told_meanwhile(synthesis: Synthesis, index: ScopeIndex) -> bool:
     others = [one for one in index.syntheses.items if one.synthesis_id != synthesis.synthesis_id]
     covered = {record_id for one in others for record_id in one.covered_record_ids}
     return synthesis.synthesis_id not in index.syntheses and covered.issuperset(synthesis.covered_record_ids)
+
+
+def tells_what_is_gone(synthesis: Synthesis, before: ScopeIndex, now: ScopeIndex) -> bool:
+    """Say whether something that a new synthesis tells, or goes back to, was forgotten while it was written."""
+    records, events = synthesis.covered_record_ids, synthesis.seed_event_ids
+    return any(one in before.records and one not in now.records for one in records) or any(
+        one in before.events and one not in now.events for one in events
+    )
 
 
 def as_it_stands(job: Job, synthesis: Synthesis, index: ScopeIndex) -> Synthesis:

@@ -10,6 +10,7 @@ reached.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic
 from uuid import uuid4
@@ -33,9 +34,10 @@ from langgraph_engram.stores.kinds import (
     Kind,
     T,
 )
-from langgraph_engram.stores.revisions import OwnRevisions, Revisions
+from langgraph_engram.stores.revisions import OwnRevisions, Revisions, scope_hash
 from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.stores.scope_locks import ScopeLocks
+from langgraph_engram.stores.scrubbing import scrub
 from langgraph_engram.stores.store import Changes, Row
 from langgraph_engram.turn_texts import mean_of
 
@@ -66,6 +68,7 @@ class ChromaStore:
         encoder: Encoder,
         *,
         location: str,
+        folder: Path | None = None,
         shared: bool = False,
         scopes_kept: int = SCOPES_KEPT,
         on_close: Callable[[], None] | None = None,
@@ -77,6 +80,7 @@ class ChromaStore:
             client: The Chroma client; closing the store closes it.
             encoder: What makes vectors; a store is written with one encoder throughout.
             location: What errors call this store.
+            folder: Where Chroma keeps its files, if that is up to this process.
             shared: Whether other processes write to it too.
             scopes_kept: How many scopes have their index kept in the process.
             on_close: Called once when the store is closed, after the client is.
@@ -87,6 +91,7 @@ class ChromaStore:
             StoreError: Chroma cannot open it.
         """
         self.location = location
+        self._folder = folder
         self._client, self._encoder, self._shared, self._on_close = client, encoder, shared, on_close
         with translated(location):
             self._collections = open_collections(client, encoder.name, location)
@@ -161,6 +166,21 @@ class ChromaStore:
         with translated(self.location):
             yield from self._collections.rows(scope)
 
+    def says(self, text: str) -> bool:
+        """Say whether anything that is kept, of whatever scope, holds a text word for word."""
+        self._require_open()
+        with translated(self.location):
+            return self._collections.say(text)
+
+    def scrub(self, scope: Scope) -> list[Path]:
+        """Overwrite what the files of an embedded store hold of a scope's rows that are gone, as far as can be."""
+        with self._lock:
+            self._require_open()
+            if self._folder is None:
+                return []
+            scrub(self._folder, f"{scope_hash(scope)}:")
+            return sorted(one for one in self._folder.rglob("*") if one.is_file())
+
     def close(self) -> None:
         """Let go of the store. Closing twice is harmless."""
         with self._lock:
@@ -176,8 +196,11 @@ class ChromaStore:
             raise StoreError(f"the store {self.location!r} is closed: open it again")
 
     def _batches(self, scope: Scope, changes: Changes) -> list[Batch[Any]]:
-        """Give what a commit writes, in its order; texts whose vectors are not known are encoded together."""
-        parts = [(kind, kind.distinct(getattr(changes, kind.name))) for kind in (*SEARCHABLE, DECISIONS, PENDINGS)]
+        """Give what a commit writes, in its order; texts whose vectors are not known are encoded together.
+
+        What is to be done is noted before what it is to be done to: cut off in between, nothing is taken for done.
+        """
+        parts = [(kind, kind.distinct(getattr(changes, kind.name))) for kind in (PENDINGS, *SEARCHABLE, DECISIONS)]
         parts = [(kind, items) for kind, items in [*parts, (RECORDS, RECORDS.distinct(changes.changed))] if items]
         vectors = self._vectors(scope, [(kind, items) for kind, items in parts if kind in SEARCHABLE])
         return [

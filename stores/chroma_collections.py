@@ -81,6 +81,11 @@ class Collections:
                     texts = [one for one in metadata.values() if isinstance(one, str)]
                     yield Row(kind.name, row_id.partition(":")[2], [row_id, document or "", *texts])
 
+    def say(self, text: str) -> bool:
+        """Say whether a document of any scope holds a text."""
+        found = (one.get(where_document={"$contains": text}, limit=1, include=[]) for one in self.by_name.values())
+        return any(one["ids"] for one in found)
+
     def _pages(self, scope: Scope, kind: Kind[T], include: list[Any]) -> Iterator[Mapping[str, Any]]:
         offset = 0
         while True:

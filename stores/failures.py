@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import httpx
 from pydantic import ValidationError
 
-from langgraph_engram.errors import InvalidMessages, StoreError, StoreUnreachable
+from langgraph_engram.errors import InvalidMessages, StoreError, StoreFailed, StoreUnreachable
 
 
 def unreachable(url: str, reason: object) -> StoreUnreachable:
@@ -23,10 +23,11 @@ def translated(location: str) -> Iterator[None]:
 
     Raises:
         StoreUnreachable: The connection to a server broke.
+        StoreFailed: Chroma could not do it this time: its database is busy, or it has too much to do.
         StoreError: Chroma could not do it, or holds what this version cannot read.
         InvalidMessages: A text cannot be written in UTF-8.
     """
-    from chromadb.errors import ChromaError
+    from chromadb.errors import ChromaError, InternalError, RateLimitError
 
     try:
         yield
@@ -34,7 +35,8 @@ def translated(location: str) -> Iterator[None]:
         raise unreachable(location, error) from error
     except ChromaError as error:
         reason = " ".join(str(error).split())
-        raise StoreError(f"the store {location!r} failed: {reason}; try again, or look at its disk") from error
+        kind = StoreFailed if isinstance(error, InternalError | RateLimitError) else StoreError
+        raise kind(f"the store {location!r} failed: {reason}; try again, or look at its disk") from error
     except UnicodeEncodeError as error:
         raise InvalidMessages(
             f"half a character in {error.object[max(0, error.start - 20) : error.end]!r}: send text "

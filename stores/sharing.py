@@ -28,7 +28,7 @@ def take_folder(folder: Path, encoder: Encoder) -> "FolderStore":
     """
     folder = folder.expanduser().resolve()
     encoder.name  # noqa: B018  # an encoder that cannot be had fails here, before anything is written
-    store = OPEN_FOLDERS.take(folder, PART, partial(ChromaStore, encoder=encoder, location=str(folder)))
+    store = OPEN_FOLDERS.take(folder, PART, partial(ChromaStore, encoder=encoder, location=str(folder), folder=folder))
     if store.encoder.name != encoder.name:
         OPEN_FOLDERS.let_go(folder, PART)
         raise EncoderMismatch(
@@ -80,6 +80,14 @@ class FolderStore:
     def rows(self, scope: Scope) -> Iterator[Row]:
         """Give all that lies in the store under a scope."""
         return self._open_store().rows(scope)
+
+    def says(self, text: str) -> bool:
+        """Say whether anything that is kept holds a text word for word."""
+        return self._open_store().says(text)
+
+    def scrub(self, scope: Scope) -> list[Path]:
+        """Overwrite what files hold of a scope's rows that are gone."""
+        return self._open_store().scrub(scope)
 
     def close(self) -> None:
         """Let go of the store. Closing twice is harmless."""

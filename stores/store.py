@@ -7,6 +7,7 @@ opened with. Reads are served from a `ScopeIndex`. This module does not know Chr
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from langgraph_engram.encoder import Encoder
@@ -74,6 +75,16 @@ class Store(Protocol):
 
     def rows(self, scope: Scope) -> Iterator[Row]:
         """Give all that lies in the store under a scope, of every kind, read from where it is kept for good."""
+
+    def says(self, text: str) -> bool:
+        """Say whether anything that is kept, of whatever scope, holds a text word for word."""
+
+    def scrub(self, scope: Scope) -> list[Path]:
+        """Overwrite what files hold of a scope's rows that are gone, as far as can be.
+
+        Returns:
+            The files that the store is kept in; none where they are not of this machine, or there are none.
+        """
 
     def close(self) -> None:
         """Let go of the store. Closing twice is harmless."""

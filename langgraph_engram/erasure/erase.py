@@ -10,7 +10,7 @@ from uuid import uuid4
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from langgraph_engram.erasure.left_behind import LeftBehind
-from langgraph_engram.erasure.residue import residue
+from langgraph_engram.erasure.residue import Residue
 from langgraph_engram.erasure.selection import Gone, Held, what_goes
 from langgraph_engram.erasure.target import Target
 from langgraph_engram.erasure.traces import Marks, delete_threads, threads_with
@@ -38,13 +38,14 @@ class Eraser:
         with self.store.writing(scope), self.store.committing(scope):
             held = Held(self.store.index(scope), self.store.decisions(scope), self.store.pendings(scope))
             gone = what_goes(held, target)
-            marks = None if target.is_everything else marks_of(held, gone)
-            threads = threads_with(self.checkpointer, scope, marks) if self.checkpointer else []
+            marks = marks_of(held, gone)
+            threads: list[str] = []
             if self.checkpointer:
+                threads = threads_with(self.checkpointer, scope, None if target.is_everything else marks)
                 delete_threads(self.checkpointer, threads)
             changes = self._changes(held, gone, target, threads)
             self.store.commit(scope, changes)
-            left = residue(self.store, self.checkpointer, scope, marks)
+            left = Residue(self.store, self.checkpointer).left(scope, marks, of_everything=target.is_everything)
         return _receipt(scope, target, gone, changes, len(threads), left)
 
     def _changes(self, held: Held, gone: Gone, target: Target, threads: list[str]) -> Changes:

@@ -48,10 +48,9 @@ class Gone:
         return {kind.name: [kind.id_of(one) for one in getattr(self, kind.name)] for kind in ORDER}
 
     def texts(self) -> set[str]:
-        """Give what was said, drawn and told in what goes, word for word."""
+        """Give what was said and drawn in what goes, word for word: a narrative may well tell what is left."""
         said = [text for turn in self.turns for text in (turn.text, *turn.captions)]
-        told = [*(one.content for one in self.records), *(one.text for one in self.syntheses)]
-        return {text for text in (*said, *told) if text.strip()}
+        return {text for text in (*said, *(one.content for one in self.records)) if text.strip()}
 
     def echoes(self, session_id: str, texts: Iterable[str]) -> bool:
         """Say whether texts of a session hold a word that only forgotten turns of it said."""

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from functools import cached_property
+from pathlib import Path
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -58,6 +59,14 @@ def delete_threads(checkpointer: BaseCheckpointSaver[str], threads: Iterable[str
     if isinstance(checkpointer, SqliteSaver):
         checkpointer.conn.commit()
         checkpointer.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def files_of(checkpointer: BaseCheckpointSaver[str]) -> list[Path]:
+    """Give the files of a SQLite checkpointer, its log included; none of any other."""
+    if not isinstance(checkpointer, SqliteSaver):
+        return []
+    names = [name for _, _, name in checkpointer.conn.execute("PRAGMA database_list") if name]
+    return [path for name in names for path in (Path(name), Path(f"{name}-wal")) if path.exists()]
 
 
 def _strings_in(checkpointer: BaseCheckpointSaver[str], thread: str) -> Iterator[str]:

@@ -8,6 +8,7 @@ passes here, and is held against the identity that the server vouches for.
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 
 from langgraph_engram.encoder import Encoder
 from langgraph_engram.errors import NotAllowed
@@ -59,6 +60,14 @@ class OwnedStore:
     def rows(self, scope: Scope) -> Iterator[Row]:
         """Give all that lies in the store under a scope."""
         return self.inner.rows(owned(scope))
+
+    def says(self, text: str) -> bool:  # noqa: ARG002 - the port names it
+        """Refuse: it would look into every memory, and no step asks for it."""
+        raise NotAllowed("a served graph looks into its owner's memory alone")
+
+    def scrub(self, scope: Scope) -> list[Path]:
+        """Overwrite what files hold of a scope's rows that are gone."""
+        return self.inner.scrub(owned(scope))
 
     def close(self) -> None:
         """Let go of the store."""

@@ -35,18 +35,21 @@ def test_each_graph_is_shown(opened, name):
 
 
 def test_runs_stream_what_each_step_did(opened, user):
-    """No update is empty: the state of every step can be seen."""
+    """No update is empty: the state of every step can be seen, and each step tells when it begins and ends."""
     client = opened.client()
     thread = client.threads.create()["thread_id"]
 
     told = said("I camped at Lake Bled.", user_id=user)
-    written = list(client.runs.stream(thread, "remember", input=told, stream_mode="updates"))
+    written = list(client.runs.stream(thread, "remember", input=told, stream_mode=["updates", "custom"]))
     client.runs.wait(thread, "recall", input=asked("Where did Ana camp?", user_id=user))
 
+    told = [(part.data["step"], part.data["status"]) for part in written if part.event == "custom"]
     steps = {step: update for part in written if part.event == "updates" for step, update in part.data.items()}
     assert next(iter(steps)) == FIRST
     assert next(reversed(steps)) == LAST["remember"]
     assert all(steps[step] for step in ("receive", "segment", "extract", "ground", "filter_candidates", "report_run"))
+    assert told == [(step, status) for step in steps for status in ("started", "done")]
+    assert {part.data["graph"] for part in written if part.event == "custom"} == {"remember"}
     assert steps["receive"]["turns"][0]["text"] == "I camped at Lake Bled."
     assert "Bled" in client.threads.get_state(thread)["values"]["recollection"]["answer"]
 

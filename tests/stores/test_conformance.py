@@ -117,6 +117,54 @@ def test_what_is_settled_is_no_longer_pending(store, scope, everything):
     assert store.pendings(scope) == []
 
 
+def test_what_is_removed_is_gone(store, scope, everything, turn):
+    """From the index, its postings and what lies in the store; another scope keeps its own under the same id."""
+    other = Scope(user_id=f"{scope.user_id}-2")
+    for one in (scope, other):
+        store.commit(one, everything)
+        store.index(one)
+
+    store.commit(scope, Changes(turns=[turn(3)], removed={"records": ["r0", "r9"], "turns": ["t0"]}))
+
+    index = store.index(scope)
+    assert [one.turn_id for one in index.turns.items] == ["t1", "t2", "t3"]
+    assert [one.record_id for one in index.records.items] == ["r1"]
+    assert (len(index.turns.vectors), len(index.turns.bm25(["camp"]))) == (3, 3)
+    rows = list(store.rows(scope))
+    assert {row.item_id for row in rows if row.kind in ("turns", "records")} == {"t1", "t2", "t3", "r1"}
+    assert any("Ana swims." in row.texts for row in rows)
+    assert held(store, other) == given(everything)
+
+
+def test_a_text_that_anybody_says_is_known(store, scope, turn):
+    """Whoever's it is; what is gone is said by nobody."""
+    store.commit(scope, Changes(turns=[turn(0, f"The word is {scope.user_id}.")]))
+    says = store.says(f"The word is {scope.user_id}.")
+
+    store.commit(scope, Changes(removed={"turns": ["t0"]}))
+
+    assert says
+    assert not store.says(f"The word is {scope.user_id}.")
+
+
+def test_files_keep_nothing_of_what_is_removed(durable, encoder, scope, turn):
+    """An embedded store overwrites it, and goes on as before; a server's files are its own."""
+    word = f"Quillhaven-{scope.user_id}"
+    store = open_store(durable, encoder)
+    store.commit(scope, Changes(turns=[turn(0, f"I live in {word}."), turn(1, "I keep bees.")]))
+    store.commit(scope, Changes(removed={"turns": ["t0"]}))
+
+    files = store.scrub(scope)
+
+    store.commit(scope, Changes(turns=[turn(2, "I swim.")]))
+    store.close()
+    store = open_store(durable, encoder)
+    assert bool(files) == ("://" not in durable)
+    assert not [path.name for path in files if word.encode() in path.read_bytes()]
+    assert [one.turn_id for one in store.index(scope).turns.items] == ["t1", "t2"]
+    store.close()
+
+
 def test_half_a_character_is_refused(store, scope, turn):
     """A text that is not valid Unicode is the caller's mistake, and the store goes on."""
     with pytest.raises(InvalidMessages, match="half a character"):

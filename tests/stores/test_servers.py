@@ -6,8 +6,9 @@ import time
 
 import pytest
 
-from langgraph_engram.errors import InvalidSetting, StoreUnreachable
+from langgraph_engram.errors import InvalidSetting, StoreError, StoreFailed, StoreUnreachable
 from langgraph_engram.stores import revisions
+from langgraph_engram.stores.failures import translated
 from langgraph_engram.stores.opening import open_store
 from langgraph_engram.stores.store import Changes
 
@@ -15,6 +16,7 @@ OTHER_PROCESS = """
 import sys
 from langgraph_engram.encoders.hashing import HashingEncoder
 from langgraph_engram.schema import Scope, Turn
+from langgraph_engram.stores.failures import translated
 from langgraph_engram.stores.opening import open_store
 from langgraph_engram.stores.store import Changes
 store = open_store(sys.argv[1], HashingEncoder(64))
@@ -47,6 +49,32 @@ def test_another_process_s_commit_is_seen(server, encoder, scope, turn):
 
     assert ids(store, scope) == ["t0", "theirs"]
     store.close()
+
+
+def test_what_another_removed_is_not_served_any_more(pair, scope, turn):
+    """Neither is it read from an index that was filled before, nor does a commit on top of that bring it back."""
+    one, other = pair
+    other.commit(scope, Changes(turns=[turn(0), turn(1)]))
+    assert ids(one, scope) == ids(other, scope) == ["t0", "t1"]
+
+    one.commit(scope, Changes(removed={"turns": ["t0"]}))
+
+    assert ids(other, scope) == ["t1"]
+    one.commit(scope, Changes(removed={"turns": ["t1"]}))
+    other.commit(scope, Changes(turns=[turn(2)]))
+    assert ids(one, scope) == ids(other, scope) == ["t2"]
+
+
+def test_no_revision_names_whose_it_is(pair, scope, turn):
+    """What stays when everything else is removed, so that other processes see it, tells no name."""
+    one, _ = pair
+    one.commit(scope, Changes(turns=[turn(0)]))
+
+    one.commit(scope, Changes(removed={"turns": ["t0"]}))
+
+    rows = one._collections.by_name["revisions"].get(include=["metadatas"])
+    assert rows["ids"]
+    assert scope.user_id not in str(rows)
 
 
 def test_writing_does_not_hide_what_another_wrote(pair, scope, turn):
@@ -112,3 +140,16 @@ def test_a_location_that_means_nothing_is_refused(encoder, location):
     """Before anything is opened."""
     with pytest.raises(InvalidSetting):
         open_store(location, encoder)
+
+
+@pytest.mark.parametrize(
+    ("raised", "expected"), [("InternalError", True), ("RateLimitError", True), ("NotFoundError", False)]
+)
+def test_trouble_that_may_pass_is_told_from_trouble_that_will_not(raised, expected):
+    """Chroma's own complaint tells which it is."""
+    import chromadb.errors
+
+    with pytest.raises(StoreError, match="it broke") as caught, translated("here"):
+        raise getattr(chromadb.errors, raised)("it broke")
+
+    assert isinstance(caught.value, StoreFailed) == expected

@@ -1,0 +1,211 @@
+"""Every step tells when it begins and ends, and trouble of the store that passes is not trouble of a run."""
+
+import asyncio
+import json
+
+import pytest
+from langgraph.graph import END, START, StateGraph
+
+from langgraph_engram.errors import StoreError, StoreFailed, StoreUnreachable
+from langgraph_engram.graphs.read import build_read_graph
+from langgraph_engram.graphs.steps import Watched
+from langgraph_engram.presets import preset
+from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.schema import Scope
+from langgraph_engram.state import WriteInput, WriteState
+
+WHOSE = Scope(user_id="ana")
+
+
+def told_and_done(parts):
+    """Split what was streamed into custom events and the names of the steps that gave an update."""
+    events = [part for mode, part in parts if mode == "custom"]
+    return events, [step for mode, part in parts if mode == "updates" for step in part]
+
+
+async def gathered(stream):
+    return [part async for part in stream]
+
+
+@pytest.fixture(params=["stream", "astream"])
+def follow(request):
+    """Run a graph, waiting for it or not, and give what it streams; the checkpointers of these graphs are none."""
+
+    def run(graph, given, **options):
+        if request.param == "stream":
+            return list(graph.stream(given, **options))
+        return asyncio.run(gathered(graph.astream(given, **options)))
+
+    return run
+
+
+@pytest.fixture
+def writing(empty):
+    """The write graph at an empty place, without a checkpointer."""
+    from langgraph_engram.graphs.write import build_write_graph
+
+    return build_write_graph(empty.store, RuleModel(), preset("engram"))
+
+
+@pytest.fixture
+def reading(cut_off):
+    """The read graph where the first conversation is remembered, without a checkpointer."""
+    return build_read_graph(cut_off.store, RuleModel(), RuleModel(), preset("engram"))
+
+
+def require_told(events, steps, graph):
+    """Hold that each step told of its beginning, then of its end, in the order in which they ran."""
+    assert [(one["graph"], one["step"], one["status"]) for one in events] == [
+        (graph, step, status) for step in steps for status in ("started", "done")
+    ]
+    assert all(("seconds" in one) == (one["status"] == "done") for one in events)
+
+
+def test_each_step_of_a_write_tells_when_it_begins_and_ends(writing, first, follow):
+    """With what it gave, as numbers; plain JSON without a word of what was said."""
+    parts = follow(writing, {"request": first}, stream_mode=["custom", "updates"])
+
+    events, steps = told_and_done(parts)
+    done = {one["step"]: one for one in events if one["status"] == "done"}
+    require_told(events, steps, "remember")
+    assert steps[0] == "receive"
+    assert steps[-1] == "report_run"
+    assert (done["receive"]["turns"], done["extract"]["calls"]) == (3, 0)
+    assert done["extract"]["records"] >= 3
+    assert "tokens" in done["extract"]
+    told = json.dumps(events)
+    assert not [word for word in ("Runa", "Oslo", "bees", "camping", "ana") if word in told]
+
+
+def test_each_step_of_a_recall_tells_when_it_begins_and_ends(reading, question, follow):
+    """In the same words, with the evidence that was found."""
+    parts = follow(reading, {"request": question}, stream_mode=["custom", "updates"])
+
+    events, steps = told_and_done(parts)
+    require_told(events, steps, "recall")
+    assert next(one for one in events if one["step"] == "light_retrieve" and "seconds" in one)["evidence"] > 0
+
+
+def test_within_another_graph_events_come_under_its_name(writing, first, follow):
+    """Who embeds the graph and looks into it is told which of its nodes speaks."""
+    outer = StateGraph(WriteState, input_schema=WriteInput)
+    outer.add_node("keep", writing)
+    outer.add_edge(START, "keep")
+    outer.add_edge("keep", END)
+
+    parts = follow(outer.compile(), {"request": first}, stream_mode="custom", subgraphs=True)
+
+    assert {namespace[0].partition(":")[0] for namespace, _ in parts} == {"keep"}
+    assert [event["status"] for _, event in parts][:2] == ["started", "done"]
+
+
+def test_without_anybody_who_listens_nothing_changes(writing, first):
+    """A graph that is only called gives its result."""
+    state = writing.invoke({"request": first})
+
+    assert state["receipt"].stored_turns == 3
+
+
+def test_a_step_that_fails_is_not_done():
+    """It has begun, and that is all."""
+    told = []
+
+    def action(_):
+        raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken"):
+        Watched("graph", "step", action)({}, told.append)
+
+    assert told == [{"graph": "graph", "step": "step", "status": "started"}]
+
+
+class Faltering:
+    """A store that fails at its calls, by a plan: how often, and before or after a commit is written."""
+
+    def __init__(self, store, error, *, fails, late=False):
+        self._store, self._error, self._late = store, error, late
+        self._fails = fails
+        self.calls = []
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+    def index(self, scope):
+        self._falter("index")
+        return self._store.index(scope)
+
+    def commit(self, scope, changes):
+        if not self._late:
+            self._falter("commit")
+        self._store.commit(scope, changes)
+        if self._late:
+            self._falter("commit")
+
+    def _falter(self, name):
+        self.calls.append(name)
+        if self._fails(self.calls):
+            raise self._error
+
+
+def the_first(calls):
+    return len(calls) == 1
+
+
+def first_of_commits(calls):
+    return calls[-1] == "commit" and calls.count("commit") % 2 == 1
+
+
+@pytest.mark.parametrize("error", [StoreUnreachable("no answer"), StoreFailed("busy")])
+@pytest.mark.parametrize(("fails", "late"), [(the_first, False), (first_of_commits, False), (first_of_commits, True)])
+def test_trouble_that_passes_is_no_trouble(empty, copy_of, tmp_path, first, thread, error, fails, late):
+    """Each step is tried again, and what is kept in the end is what a run without trouble keeps."""
+    store = Faltering(empty.store, error, fails=fails, late=late)
+
+    state = empty.writing(RuleModel(), store=store).invoke({"request": first}, thread)
+
+    undisturbed = copy_of(tmp_path / "undisturbed")
+    assert state["receipt"].pending == 0
+    assert state["receipt"].stored_turns == 3
+    assert empty.contents() == undisturbed.contents()
+    undisturbed.close()
+
+
+def test_trouble_that_stays_is_told(empty, first, thread):
+    """After three tries, with the store's own words; when it is over, the run goes on where it was."""
+    store = Faltering(empty.store, StoreUnreachable("no answer"), fails=lambda _: True)
+
+    with pytest.raises(StoreUnreachable, match="no answer"):
+        empty.writing(RuleModel(), store=store).invoke({"request": first}, thread)
+
+    assert store.calls == ["index"] * 3
+    assert empty.writing(RuleModel()).invoke(None, thread)["receipt"].stored_turns == 3
+
+
+def test_what_will_not_pass_is_not_tried_again(empty, first, thread):
+    """A store that cannot be read by this version cannot be read a second later either."""
+    store = Faltering(empty.store, StoreError("of another version"), fails=lambda _: True)
+
+    with pytest.raises(StoreError, match="another version"):
+        empty.writing(RuleModel(), store=store).invoke({"request": first}, thread)
+
+    assert store.calls == ["index"]
+
+
+def test_turns_are_pending_before_they_are_stored(empty, first, thread, monkeypatch):
+    """Cut off between the two, the same run stores them, and no turn is known of which nothing is pending."""
+    written = []
+    kind = type(empty.store._store._collections)
+    whole = kind.write
+
+    def write(self, scope, kind, items, vectors=None):
+        whole(self, scope, kind, items, vectors)
+        written.append(kind.name)
+        if len(written) == 1:
+            raise StoreFailed("cut off")
+
+    monkeypatch.setattr(kind, "write", write)
+    state = empty.writing(RuleModel()).invoke({"request": first}, thread)
+
+    assert written[:3] == ["pendings", "pendings", "turns"]
+    assert (state["receipt"].stored_turns, state["receipt"].known_turns) == (3, 0)
+    assert empty.store.pendings(WHOSE) == []
