@@ -16,6 +16,7 @@ from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field
 
 from langgraph_engram.errors import EngramError
+from langgraph_engram.requests import make_scope
 from langgraph_engram.results import Recollection
 from langgraph_engram.schema import Scope
 
@@ -148,15 +149,21 @@ class NamedUserTools:
 
     def remember(self, user_id: User, messages: Messages, session_id: Session = None) -> Kept:
         """Keep messages of a user."""
-        return self.tools.remember(Scope(user_id=user_id), messages, session_id)
+        return self.tools.remember(named(user_id), messages, session_id)
 
     def recall(self, user_id: User, query: Query, budget: Budget = None) -> Told:
         """Answer a question of a user."""
-        return self.tools.recall(Scope(user_id=user_id), query, budget)
+        return self.tools.recall(named(user_id), query, budget)
 
     def search(self, user_id: User, query: Query, budget: Budget = None) -> Found:
         """Find evidence for a user."""
-        return self.tools.search(Scope(user_id=user_id), query, budget)
+        return self.tools.search(named(user_id), query, budget)
+
+
+def named(user_id: str) -> Scope:
+    """Give the scope of a user by name."""
+    with told_to_the_model():
+        return make_scope(user_id, "default", None)
 
 
 def build_mcp_server(memory: "Callable[[], Memory]", whose: Whose | None) -> MCPServer[Any]:

@@ -18,8 +18,6 @@ from langgraph_engram.server import opening
 from langgraph_engram.server.tools_door import ToolsDoor
 
 BACK_DOORS = ("/internal", "/deploy")
-
-
 PRIVATE_NETWORK = b"access-control-request-private-network"
 """With this header in it, newer Starlette refuses a preflight that LangGraph means to allow. Whether a page may come in
 is decided by `auth`."""
@@ -34,7 +32,7 @@ class FrontDoor:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request pass, or answer it."""
-        path = str(scope.get("path", ""))
+        path = str(scope.get("path", "")).removeprefix(str(scope.get("root_path", "")))
         if scope["type"] == "http" and any(path == one or path.startswith(f"{one}/") for one in BACK_DOORS):
             await PlainTextResponse("Not Found", 404)(scope, receive, send)
             return

@@ -106,12 +106,14 @@ def test_each_call_names_a_user_where_the_server_knows_nobody(opened, user):
         ("remember", {**TELLING, "user_id": user}),
         ("recall", {**ASKING, "user_id": user}),
         ("recall", ASKING),
+        ("recall", {**ASKING, "user_id": " "}),
     )
 
     assert "user_id" in tools["recall"].input_schema["required"]
     assert "Miso" in answers[1].structured_content["answer"]
     assert answers[2].is_error
     assert "user_id" in answers[2].content[0].text
+    assert "no user was named" in answers[3].content[0].text
 
 
 def test_a_desktop_client_has_the_same_tools(tmp_path):
