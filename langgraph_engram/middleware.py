@@ -8,7 +8,6 @@ becomes a message of the thread, so it is never kept as if somebody had said it.
 
 import asyncio
 import logging
-import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, NotRequired, cast, get_args
@@ -18,7 +17,7 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from langgraph_engram.errors import EngramError, InvalidInput
+from langgraph_engram.errors import InvalidInput
 from langgraph_engram.identity import Owner, thread_of, whose_memory
 from langgraph_engram.langchain_agents import (
     AgentMiddleware,
@@ -33,11 +32,10 @@ from langgraph_engram.recalled import tell
 from langgraph_engram.results import Recollection
 from langgraph_engram.said import Keep, after, newly_said, question_of, start_of_newest_turn
 from langgraph_engram.schema import Scope
+from langgraph_engram.state import Message
 from langgraph_engram.tools import ToolName, create_memory_tools
 
 LOG = logging.getLogger(__name__)
-FAILURES = (EngramError, sqlite3.Error, OSError)
-"""What a memory may fail with: its store, its model, its checkpoints, its disk."""
 Update = dict[str, Any]
 Handler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
 AsyncHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
@@ -123,23 +121,18 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
     def before_agent(self, state: EngramState, runtime: Runtime[Any]) -> Update:
         """Recall for the user's newest turn, once, and mark where what is newly said begins."""
         scope = whose_memory(runtime, settled=self._settled)
-        messages, earlier = state["messages"], state.get("engram_recalled")
-        start = start_of_newest_turn(messages)
-        update: Update = {"engram_trouble": ""} if state.get("engram_trouble") else {}
-        if earlier and earlier["whose"] != scope.key:
-            # What stands in the thread until then is another user's, kept or not.
-            start = max(start, len(messages) - len(after(messages, earlier["message_id"])))
-            update["engram_kept"] = id_before(messages, start)
-        elif "engram_kept" not in state:
-            update["engram_kept"] = id_before(messages, start)
+        messages = state["messages"]
+        start, update = begin_turn(state, scope.key)
         recalled = Recalled(message_id=id_before(messages, len(messages)), whose=scope.key, text="")
-        if earlier and {**earlier, "text": ""} == recalled:
+        earlier = state.get("engram_recalled")
+        if earlier and {**earlier, "text": ""} == recalled and not state.get("engram_trouble"):
             return update
-        try:
-            recalled["text"] = self._recall(messages[start:], messages, runtime, scope)
-        except FAILURES as error:
-            update |= self._trouble("recall", error, runtime)
-        return {**update, "engram_recalled": recalled}
+
+        def recall() -> Update:
+            text = self._recall(messages[start:], messages, runtime, scope)
+            return {"engram_recalled": {**recalled, "text": text}}
+
+        return {**update, "engram_recalled": recalled, **self._guarded("recall", recall, runtime)}
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> ModelResponse[Any]:
         """Show the model what was recalled."""
@@ -157,15 +150,12 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         if not fresh or (recalled and recalled["whose"] != scope.key):
             # Whoever goes on with another user's run does not make that user's words their own.
             return None
-        said = newly_said(fresh, self._keep, with_ids=is_checkpointed())
-        try:
-            if said:
-                receipt = self._memory.remember(said, session_id=thread_of(runtime), **scope.model_dump())
-                counts = {"kept": receipt.stored_turns, "records": receipt.records, "pending": receipt.pending}
-                runtime.stream_writer({"engram": {"step": "keep", **counts}})
-        except FAILURES as error:
-            return self._trouble("keep", error, runtime)
-        return {"engram_kept": fresh[-1].id or ""}
+
+        def keep() -> Update:
+            self._remember(newly_said(fresh, self._keep, with_ids=is_checkpointed()), runtime, scope)
+            return {"engram_kept": fresh[-1].id or ""}
+
+        return self._guarded("keep", keep, runtime)
 
     async def abefore_agent(self, state: EngramState, runtime: Runtime[Any]) -> Update:
         """Do the same in a thread, so that the event loop does not wait."""
@@ -195,13 +185,39 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
             return request
         return request.override(system_message=with_block(request.system_message, recalled["text"]))
 
-    def _trouble(self, step: str, error: Exception, runtime: Runtime[Any]) -> Update:
-        """Make a failure visible, or raise it where that is wanted."""
-        if self._raises:
-            raise error
-        LOG.warning("memory could not %s, and the agent goes on without: %s", step, error)
-        runtime.stream_writer({"engram": {"step": step, "error": str(error)}})
-        return {"engram_trouble": f"{step}: {error}"}
+    def _remember(self, said: list[Message], runtime: Runtime[Any], scope: Scope) -> None:
+        if said:
+            receipt = self._memory.remember(said, session_id=thread_of(runtime), **scope.model_dump())
+            counts = {"kept": receipt.stored_turns, "records": receipt.records, "pending": receipt.pending}
+            runtime.stream_writer({"engram": {"step": "keep", **counts}})
+
+    def _guarded(self, step: str, do: Callable[[], Update], runtime: Runtime[Any]) -> Update:
+        """Do a step of memory; make a failure visible, or raise it where that is wanted."""
+        try:
+            return do()
+        except Exception as error:
+            # The one place that catches all: stores and models of others fail in any way (docs/decisions/0019).
+            if self._raises:
+                raise
+            LOG.warning("memory could not %s, and the agent goes on without: %s", step, error, exc_info=True)
+            runtime.stream_writer({"engram": {"step": step, "error": str(error)}})
+            return {"engram_trouble": f"{step}: {error}"}
+
+
+def begin_turn(state: EngramState, whose: str) -> tuple[int, Update]:
+    """Give the place where the user's newest turn begins, and what is to be set for it.
+
+    What stands in the thread from the run of another user is not this user's, kept or not.
+    """
+    messages, earlier = state["messages"], state.get("engram_recalled")
+    start = start_of_newest_turn(messages)
+    update: Update = {"engram_trouble": ""} if state.get("engram_trouble") else {}
+    is_anothers = earlier is not None and earlier["whose"] != whose
+    if earlier and is_anothers:
+        start = max(start, len(messages) - len(after(messages, earlier["message_id"])))
+    if is_anothers or "engram_kept" not in state:
+        update["engram_kept"] = id_before(messages, start)
+    return start, update
 
 
 def id_before(messages: Sequence[BaseMessage], place: int) -> str:

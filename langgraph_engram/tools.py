@@ -23,8 +23,8 @@ from langgraph_engram.errors import EngramError, InvalidInput, MissingUser
 from langgraph_engram.identity import Owner, Run, thread_of, whose_memory
 from langgraph_engram.memory import Memory
 from langgraph_engram.recalled import tell
-from langgraph_engram.results import Receipt
-from langgraph_engram.schema import Scope
+from langgraph_engram.results import ErasureReceipt, Receipt
+from langgraph_engram.schema import Scope, make_id
 
 ToolName = Literal["save_memory", "search_memory", "forget_memory"]
 Result = tuple[str, dict[str, Any]]
@@ -108,7 +108,7 @@ class MemoryTools:
         """Keep what the agent notes, as its own words, in the session of the thread."""
 
         def save(scope: Scope, run: Run | None) -> Result:
-            note = {"role": "assistant", "content": text, "external_id": _call_id(runtime)}
+            note = {"role": "assistant", "content": text, "external_id": _call_id(run, text)}
             receipt = self.memory.remember([note], session_id=thread_of(run, config), **scope.model_dump())
             return _told(receipt), receipt.model_dump(mode="json")
 
@@ -133,7 +133,7 @@ class MemoryTools:
 
         def forget(scope: Scope, _: Run | None) -> Result:
             receipt = forget_piece(self.memory, scope, memory_id)
-            return f"Forgotten for good: {receipt.turns} messages.", receipt.model_dump(mode="json")
+            return _erased(receipt), receipt.model_dump(mode="json")
 
         return self._run(forget, config, runtime)
 
@@ -181,12 +181,21 @@ def _for_the_model(error: ToolException) -> str:
     return f"Memory could not do this: {error}"
 
 
-def _call_id(runtime: object) -> str | None:
-    """Give the id of the call, by which a call that is made again is known."""
-    return runtime.tool_call_id if isinstance(runtime, ToolRuntime) else None
+def _call_id(run: Run | None, text: str) -> str | None:
+    """Give an id by which a call that is made again is known.
+
+    The text is a part of it, for some models count their calls from nought in every turn.
+    """
+    call_id = run.tool_call_id if isinstance(run, ToolRuntime) else None
+    return make_id("save_memory", call_id, text) if call_id else None
 
 
 def _told(receipt: Receipt) -> str:
     if not receipt.stored_turns:
         return "This was saved already."
     return "Saved to long-term memory."
+
+
+def _erased(receipt: ErasureReceipt) -> str:
+    left = " Something of it is still kept elsewhere." if receipt.residue else ""
+    return f"Forgotten for good, with the messages it came from ({receipt.turns}).{left}"

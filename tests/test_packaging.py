@@ -56,9 +56,39 @@ def test_the_wheel_holds_the_tree_and_nothing_else(wheel):
 
 def test_importing_the_package_is_light():
     """No heavy library is imported until something is used."""
-    heavy = "torch", "chromadb", "sentence_transformers", "openai", "langgraph", "onnxruntime"
+    heavy = "torch", "chromadb", "sentence_transformers", "openai", "langgraph", "onnxruntime", "langchain"
     code = f"import sys, langgraph_engram; print([name for name in {heavy!r} if name in sys.modules])"
 
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
 
     assert done.stdout.strip() == "[]"
+
+
+def test_every_public_name_is_there():
+    """What the package lists can be imported from it."""
+    import langgraph_engram
+
+    found = {name: getattr(langgraph_engram, name) for name in langgraph_engram.__all__}
+
+    assert {"Memory", "EngramMiddleware", "EngramRetriever", "create_memory_tools"} <= found.keys()
+    with pytest.raises(AttributeError, match="Memori"):
+        langgraph_engram.Memori  # noqa: B018 - looking it up is the test
+
+
+@pytest.mark.parametrize("line", ["from langgraph_engram import EngramMiddleware", "import langgraph_engram.agent"])
+def test_a_missing_extra_is_named(line):
+    """Without langchain, middleware and agent say what to install; tools and retriever do not need it."""
+    code = f"""
+import sys
+sys.modules["langchain"] = None
+from langgraph_engram import EngramRetriever, create_memory_tools
+from langgraph_engram.errors import MissingExtra
+try:
+    {line}
+except MissingExtra as error:
+    print(error)
+"""
+
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+
+    assert "pip install 'langgraph-engram[agents]'" in done.stdout

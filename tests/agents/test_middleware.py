@@ -11,6 +11,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
+from langgraph_engram import Memory
 from langgraph_engram.errors import InvalidInput, MissingUser, StoreError
 from langgraph_engram.middleware import EngramMiddleware, with_block
 from langgraph_engram.tools import create_memory_tools
@@ -324,6 +325,19 @@ def test_a_failure_leaves_the_agent_running_and_is_seen(chat, caplog):
     assert sum("the disk is full" in one for one in caplog.messages) == 2
     assert later["engram_trouble"] == ""
     assert [text for _, _, text in own.kept()] == ["I live in Lisbon.", "One.", "I have a cat.", "Two."]
+
+
+@pytest.mark.parametrize("mode", ["search", "recall"])
+def test_a_model_of_memorys_own_that_fails_in_its_own_way_leaves_the_agent_running(scripted, context, on, mode):
+    """Errors that nobody could name beforehand count as failures of memory."""
+    broken = scripted(ArithmeticError("a bug of the provider"))
+    with Memory(store="memory:", encoder="hashing", model=broken) as memory:
+        own = Chat(memory, scripted("One.", "Two."), context, mode=mode)
+        own.say("I live in Lisbon.", "a")
+        state = own.say("Where do I live?", "b")
+
+    assert state["messages"][-1].text == "Two."
+    assert "a bug of the provider" in state["engram_trouble"]
 
 
 def test_a_failure_is_raised_where_that_is_wanted(chat):

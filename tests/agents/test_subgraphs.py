@@ -6,7 +6,7 @@ from typing_extensions import TypedDict
 
 from langgraph_engram import RecallRequest, Receipt, Recollection, RememberRequest, to_messages
 from langgraph_engram.memory import Memory
-from langgraph_engram.settings import Settings, UpdateSettings
+from langgraph_engram.settings import DeepSettings, Settings, UpdateSettings
 from langgraph_engram.testing import FakeServer, Reply
 
 
@@ -91,14 +91,16 @@ def test_a_memory_that_a_step_calls_leaves_no_trace_in_its_run(memory, on):
 def test_the_words_of_memorys_model_do_not_stream_as_the_callers(monkeypatch):
     """Whoever streams messages of an agent does not see what memory's model writes."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with FakeServer([Reply("I know nothing.")] * 40) as server:
+    settings = Settings(deep=DeepSettings(sufficiency="always", reflect=False))
+    with FakeServer([Reply("In Lisbon [1]")] * 40) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        with Memory(store="memory:", encoder="hashing", model="openai:fake") as memory:
+        with Memory(store="memory:", encoder="hashing", model="openai:fake", settings=settings) as memory:
             graph = caller(memory)
 
-            messages = list(graph.stream({"text": "I live in Lisbon."}, stream_mode="messages"))
+            messages = list(graph.stream({"text": "I live in Lisbon."}, stream_mode="messages", subgraphs=True))
+            told = memory.recall("Where do I live?", user_id="ana")
 
-        assert server.requests
+    assert told.answer == "In Lisbon [1]"
     assert messages == []
 
 

@@ -8,6 +8,8 @@ from langchain.agents import create_agent
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import ToolException
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
 
 from langgraph_engram.errors import InvalidInput, MissingUser
 from langgraph_engram.results import ErasureReceipt, Receipt, Recollection
@@ -107,6 +109,30 @@ def test_a_call_that_is_made_again_is_known(memory, agent, calling, on, context)
     own.invoke(None, before, context=context(user_id="ana"))
 
     assert [turn.text for turn in memory.show("turns", "ana")] == ["Ana is left-handed.", "Thank you."]
+
+
+def test_calls_of_one_id_are_told_apart_by_what_they_say(memory, agent, calling, on, context):
+    """Models that count their calls from nought in every turn lose nothing."""
+    own = agent(calling("save_memory", text="Ana rows."), "Saved.", calling("save_memory", text="Ana sails."), "Saved.")
+
+    for _ in range(2):
+        run(own, on("t"), context(user_id="ana"))
+
+    assert [turn.text for turn in memory.show("turns", "ana")] == ["Ana rows.", "Ana sails."]
+
+
+def test_a_tool_node_of_any_graph_runs_them(memory, calling):
+    """Without a context, the config of the run names the user; without a thread, a note is a session of its own."""
+    tools = create_memory_tools(memory)
+    graph = StateGraph(MessagesState).add_node("tools", ToolNode(tools)).add_edge(START, "tools").compile()
+
+    for text in ("Ana rows.", "Ana sails."):
+        messages = [calling("save_memory", text=text)]
+        graph.invoke({"messages": messages}, {"configurable": {"user_id": "ana", "tenant": "acme"}})
+
+    turns = memory.show("turns", "ana", tenant="acme")
+    assert [turn.text for turn in turns] == ["Ana rows.", "Ana sails."]
+    assert len({turn.session_id for turn in turns}) == 2
 
 
 def test_what_is_forgotten_is_found_no_more(agent, calling, on, context, memory):

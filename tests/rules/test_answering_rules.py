@@ -159,6 +159,16 @@ def test_a_synthesis_is_told_in_order_of_time(record):
     assert "?" not in told
 
 
+def test_a_synthesis_of_questions_is_not_empty(record):
+    """Agents are asked more than they are told; a conversation of questions alone is no failure."""
+    buffer = (record("Ana: Where did I camp?", 0), record("Ana: " + "Where else and when " * 200 + "?", 1))
+
+    told = [write_synthesis(WriteSynthesis(one)) for one in (buffer, buffer[1:])]
+
+    assert "Where did I camp?" in told[0]
+    assert 0 < len(told[1].split()) <= MOST_WORDS
+
+
 def test_a_synthesis_has_a_length(record):
     """However much there is to tell, and on however many days: headings are words too."""
     buffer = tuple(

@@ -1,0 +1,60 @@
+"""Each example runs as it stands, with a chat model that is scripted."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+
+from langgraph_engram.memory import Memory
+
+FOLDER = Path(__file__).parent.parent.parent / "examples"
+
+
+class ScriptedModel(GenericFakeChatModel):
+    """A chat model that replies as told, and lets tools be bound to it."""
+
+    def bind_tools(self, tools, **options):
+        return self
+
+
+def calls(name, **arguments):
+    return AIMessage("", tool_calls=[{"name": name, "args": arguments, "id": name}])
+
+
+SCRIPTS = {
+    "agent_with_tools": [
+        calls("save_memory", text="Ana is allergic to peanuts."), AIMessage("I will remember."),
+        calls("search_memory", query="What is Ana allergic to?"), AIMessage("Peanuts."),
+    ],
+    "agent_with_middleware": [AIMessage("Lovely!"), AIMessage("At Lake Bled.")],
+    "memory_as_subgraph": [AIMessage("Lovely!"), AIMessage("At Lake Bled.")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [path.stem for path in sorted(FOLDER.glob("*.py"))])
+def test_an_example_runs(name, capsys):
+    """What it is told is kept, and it prints what the model answers."""
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    memory, kept = Memory(store="memory:", encoder="hashing"), []
+    close = memory.close
+    memory.close = lambda: (kept.extend(memory.show("turns", "ana")), close())
+
+    example.main(memory, ScriptedModel(messages=iter(SCRIPTS[name])))
+
+    printed = capsys.readouterr().out.splitlines()
+    assert printed == [reply.content for reply in SCRIPTS[name] if reply.content]
+    assert any("peanuts" in turn.text or "Lake Bled" in turn.text for turn in kept)
+
+
+def test_every_example_is_listed():
+    """The list beside them names each file, and no other."""
+    listed = (FOLDER / "README.md").read_text(encoding="utf-8")
+
+    names = [path.name for path in FOLDER.glob("*.py")]
+
+    assert all(f"({name})" in listed for name in names)
+    assert listed.count(".py](") == len(names)
