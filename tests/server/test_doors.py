@@ -10,6 +10,8 @@ from langgraph_sdk.errors import APIError, NotFoundError
 
 from tests.server.conftest import JWT_SECRET, asked, said
 
+pytestmark = pytest.mark.timeout(600)  # servers start, and machines that run tests are busy
+
 SECRET = "My safe word is Quetzalcoatl."
 QUESTION = "What is Ana's safe word?"
 CODE = "Quetzalcoatl"

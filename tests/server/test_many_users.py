@@ -3,7 +3,11 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from tests.server.conftest import USERS, asked
+
+pytestmark = pytest.mark.timeout(600)  # servers start, and machines that run tests are busy
 
 SECRETS = dict(
     zip(

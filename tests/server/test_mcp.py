@@ -15,6 +15,8 @@ from mcp.client.streamable_http import create_mcp_http_client, streamable_http_c
 
 from tests.server.conftest import ROOT, headers_of
 
+pytestmark = pytest.mark.timeout(600)  # servers start, and machines that run tests are busy
+
 TELLING = {"messages": [{"role": "user", "content": "My cat is called Miso."}], "session_id": "s1"}
 ASKING = {"query": "What is my cat called?"}
 

@@ -12,6 +12,8 @@ import pytest
 
 from tests.server.conftest import ROOT, asked, said
 
+pytestmark = pytest.mark.timeout(600)  # servers start, and machines that run tests are busy
+
 FIRST, LAST = "identify", {"remember": "report_run", "recall": "conclude"}
 
 
