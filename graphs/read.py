@@ -11,14 +11,14 @@ from langgraph.types import Send
 from langgraph_engram.graphs.door import Door, begin_with
 from langgraph_engram.graphs.steps import WatchedGraph
 from langgraph_engram.model import Model
-from langgraph_engram.nodes.backtrack import Backtrack
-from langgraph_engram.nodes.conclude import conclude
-from langgraph_engram.nodes.deep_select import DeepSelect, GatherSelection, batches
-from langgraph_engram.nodes.judge_sufficiency import JudgeSufficiency
-from langgraph_engram.nodes.light_retrieve import LightRetrieve
-from langgraph_engram.nodes.parse_intent import ParseIntentStep
-from langgraph_engram.nodes.reflect import ReflectStep
-from langgraph_engram.nodes.write_answer import WriteAnswerStep
+from langgraph_engram.nodes.answering.backtrack import Backtrack
+from langgraph_engram.nodes.answering.conclude import conclude
+from langgraph_engram.nodes.answering.deep_select import DeepSelect, GatherSelection, batches
+from langgraph_engram.nodes.answering.judge_sufficiency import JudgeSufficiency
+from langgraph_engram.nodes.answering.reflect import ReflectStep
+from langgraph_engram.nodes.answering.write_answer import WriteAnswerStep
+from langgraph_engram.nodes.retrieving.light_retrieve import LightRetrieve
+from langgraph_engram.nodes.retrieving.parse_intent import ParseIntentStep
 from langgraph_engram.reranker import Reranker
 from langgraph_engram.settings import DeepSettings, Settings
 from langgraph_engram.state import ReadInput, ReadState, SelectInput
