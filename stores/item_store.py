@@ -2,8 +2,7 @@
 
 A shelf is filled when a search first needs it and grows with this store's own writes. On a server every write gives its
 namespaces a fresh revision once it is done, and a shelf of another revision is filled again, so that another process's
-writes are seen. Shelves used longest ago are dropped when there are too many items. This module does not know the
-operations of LangGraph.
+writes are seen. Shelves used longest ago are dropped when there are too many items.
 """
 
 from collections import OrderedDict
@@ -61,8 +60,8 @@ class ItemStore:
             client: The Chroma client; closing the store closes it.
             location: What errors call this store.
             shared: Whether other processes write to it too.
-            items_kept: How many items are kept in the process between searches.
-            on_close: Called once when the store is closed, after the client is.
+            items_kept: How many items are kept in the process.
+            on_close: Called once the client is closed.
         """
         self.location, self.lock = location, RLock()
         self._client, self._shared, self._items_kept, self._on_close = client, shared, items_kept, on_close
@@ -115,8 +114,8 @@ class ItemStore:
         items = [_item(put, before.get(put.address), now) for put in puts if put.text is not None]
         vectors = {put.address: put.vectors for put in puts if put.vectors is not None}
         gone = [before[put.address] for put in puts if put.text is None and put.address in before]
-        self._may_expire |= any(item.ttl is not None for item in items)
         outdated = [before[item.address] for item in items if item.address in before]
+        self._may_expire |= any(item.ttl is not None for item in items)
         with ExitStack() as failed:
             failed.callback(self._forget, {put.address[0] for put in puts})  # what has been written is not known
             self._name_fresh(item.namespace for item in items)
