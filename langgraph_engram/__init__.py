@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from langgraph_engram.retriever import EngramRetriever
     from langgraph_engram.settings import Settings
     from langgraph_engram.state import RecallRequest, RememberRequest
+    from langgraph_engram.store import EngramStore
     from langgraph_engram.tools import create_memory_tools
 
 __all__ = [
     "EngramError",
     "EngramMiddleware",
     "EngramRetriever",
+    "EngramStore",
     "Memory",
     "RecallRequest",
     "Receipt",
@@ -39,6 +41,7 @@ HOMES = {
     "EngramError": "langgraph_engram.errors",
     "EngramMiddleware": "langgraph_engram.middleware",
     "EngramRetriever": "langgraph_engram.retriever",
+    "EngramStore": "langgraph_engram.store",
     "Memory": "langgraph_engram.memory",
     "RecallRequest": "langgraph_engram.state",
     "Receipt": "langgraph_engram.results",

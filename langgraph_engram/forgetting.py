@@ -20,6 +20,8 @@ class Forgetting:
     store: Store
     settings: Settings
     _checkpointer: BaseCheckpointSaver[str] | None
+    _forgettings = 0
+    """How often something was forgotten: recalls that were under way then let go of what they saved."""
 
     def forget(
         self,
@@ -56,6 +58,7 @@ class Forgetting:
         """
         scope = self._scope(user_id, tenant, agent_id)
         target = make_target(session_id, turn_id, record_id)
+        self._forgettings += 1
         return Eraser(self.store, self._checkpointer, self.settings.segment).forget(scope, target)
 
     def _scope(self, user_id: str, tenant: str, agent_id: str | None) -> Scope:

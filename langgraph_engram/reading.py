@@ -4,12 +4,15 @@ It is the base of `Memory`, which says where things are kept and which graph rea
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, cast
 
 from langchain_core.messages import BaseMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from langgraph_engram.apart import apart
+from langgraph_engram.erasure.traces import delete_threads
 from langgraph_engram.graphs.read import ReadGraph
 from langgraph_engram.requests import recall_request
 from langgraph_engram.results import RecallUpdate, Recollection
@@ -27,6 +30,9 @@ class Reading:
     read_graph: ReadGraph
     _reading: ReadGraph
     """The same with a checkpointer."""
+    _checkpointer: BaseCheckpointSaver[str] | None
+    _forgettings: int
+    """How often something was forgotten."""
 
     @apart
     def search(
@@ -77,7 +83,9 @@ class Reading:
             ModelUnavailable: The model gave no answer; nothing was found to be absent.
         """
         request = recall_request(query, self._scope(user_id, tenant, agent_id), "recall", budget, now, as_of)
-        state = self._reading.invoke({"request": request}, thread_of(request.run_id, request.scope), durability="async")
+        thread = thread_of(request.run_id, request.scope)
+        with self._unless_forgotten(request.run_id):
+            state = self._reading.invoke({"request": request}, thread, durability="async")
         told: Recollection = state["recollection"]
         return told
 
@@ -105,9 +113,20 @@ class Reading:
             stream_mode=["updates", "messages"],
             durability="async",
         )
-        for part in parts:
-            mode, update = cast(tuple[str, Any], part)
-            yield from _tokens(update) if mode == "messages" else _steps(update)
+        with self._unless_forgotten(request.run_id):
+            for part in parts:
+                mode, update = cast(tuple[str, Any], part)
+                yield from _tokens(update) if mode == "messages" else _steps(update)
+
+    @contextmanager
+    def _unless_forgotten(self, run_id: str) -> Iterator[None]:
+        """Let go of a run's checkpoints if something was forgotten meanwhile: it may have read that before."""
+        before = self._forgettings
+        try:
+            yield
+        finally:
+            if self._checkpointer and self._forgettings != before:
+                delete_threads(self._checkpointer, [run_id])
 
     def _scope(self, user_id: str, tenant: str, agent_id: str | None) -> Scope:
         """Say whose memory it is; the way into every method."""

@@ -35,7 +35,7 @@ class RecordBuilder:
 
     scope_key: str
     most: int
-    """Records taken from one answer."""
+    """Records taken from one answer, or as many as it has sentences to draw from: a long text loses none of them."""
     causal: bool = True
     """Whether records carry reason and purpose."""
 
@@ -56,7 +56,7 @@ class RecordBuilder:
         numbered = {sentence.number: sentence for sentence in sentences if sentence.number}
         first = sentences[0].turn
         made: list[Record] = []
-        for kind, draft in drafts[: self.most]:
+        for kind, draft in drafts[: max(self.most, len(numbered))]:
             cited = [numbered[number] for number in dict.fromkeys(draft.sources) if number in numbered]
             worded = wordings(draft.content, cited)
             for wording in worded:

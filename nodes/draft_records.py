@@ -26,6 +26,8 @@ from langgraph_engram.schema import MemoryType, RecordKind
 from langgraph_engram.settings import ExtractSettings
 
 Answer = EventReading | Extraction | SourcedSentences | SentenceLabels
+Judged = tuple[Pack, Asked[Answer]]
+"""An answer that counts, with what it is about."""
 VIEWS: dict[str, tuple[RecordKind, ...]] = {
     "dimensional_relational": ("dimensional",),
     "dimensional": ("dimensional",),
@@ -74,32 +76,52 @@ class Drafter:
             spent += asked
         return found, entry_of("extract", spent)
 
-    def _ask(
-        self, kind: RecordKind, packs: Sequence[Pack]
-    ) -> tuple[list[tuple[Pack, Asked[Answer]]], list[Asked[Answer]]]:
-        """Give the answers that count, each with what it is about, and all answers that cost something."""
-        writes = kind == "relational" or self.settings.drafting == "written"
-        if not writes and (self.settings.drafting == "labelled" or self.trust.is_lost):
-            labelled = [one for pack in packs for one in self._labelled(pack)]
-            return labelled, [one for _, one in labelled]
-        asked = self._written(kind, packs)
-        if writes:
+    def _ask(self, kind: RecordKind, packs: Sequence[Pack]) -> tuple[list[Judged], list[Asked[Answer]]]:
+        """Give the answers that count, each with what it is about, and all answers that cost something.
+
+        Until the model has shown that it can write, it is asked about one pack at a time: one that cannot costs little.
+        """
+        if kind == "relational" or self.settings.drafting == "written":
+            asked = self._written(kind, packs)
             return list(zip(packs, asked, strict=True)), asked
-        answers: list[tuple[Pack, Asked[Answer]]] = []
+        answers: list[Judged] = []
+        spent: list[Asked[Answer]] = []
+        waiting = list(packs)
+        while waiting:
+            size = len(waiting) if self._labels or self.trust.is_earned else 1
+            ahead, waiting = waiting[:size], waiting[size:]
+            counting, cost = self._label_all(ahead) if self._labels else self._write_or_label(kind, ahead)
+            answers += counting
+            spent += cost
+        return answers, spent
+
+    @property
+    def _labels(self) -> bool:
+        """Say whether the model is asked to label, and no longer to write."""
+        return self.settings.drafting == "labelled" or self.trust.is_lost
+
+    def _label_all(self, packs: Sequence[Pack]) -> tuple[list[Judged], list[Asked[Answer]]]:
+        labelled = [one for pack in packs for one in self._labelled(pack)]
+        return labelled, [one for _, one in labelled]
+
+    def _write_or_label(self, kind: RecordKind, packs: Sequence[Pack]) -> tuple[list[Judged], list[Asked[Answer]]]:
+        """Let the model write, and label where that was too hard; labels that fail leave what was written."""
+        asked = self._written(kind, packs)
+        answers: list[Judged] = []
         spent = [*asked]
         for pack, one in zip(packs, asked, strict=True):
             labelled = self._labelled(pack) if is_too_hard(pack, one) else []
             spent += [label for _, label in labelled]
             better = bool(labelled) and all(label.answer for _, label in labelled)
             answers += labelled if better else [(pack, one)]
-            if better or (one.answer and not labelled):
-                self.trust.note(poor=better)
+            if better or not labelled:
+                self.trust.note(pack, one)
         return answers, spent
 
     def _written(self, kind: RecordKind, packs: Sequence[Pack]) -> list[Asked[Answer]]:
         return list(self.model.ask_all([self._question(kind, pack) for pack in packs]))
 
-    def _labelled(self, pack: Pack) -> list[tuple[Pack, Asked[Answer]]]:
+    def _labelled(self, pack: Pack) -> list[Judged]:
         """Ask for labels, a part of the pack at a time."""
         parts = pack.parts(self.settings.label_sentences)
         asked = self.model.ask_all([LabelSentences(one.turns, one.context, one.shown) for one in parts])

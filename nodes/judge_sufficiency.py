@@ -6,6 +6,7 @@ Anything but a clear answer goes deep, an unreadable reply included.
 from dataclasses import dataclass
 
 from langgraph_engram.model import Model, entry_of
+from langgraph_engram.nodes.cite import cited
 from langgraph_engram.nodes.evidence_pool import joined
 from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.settings import DeepSettings
@@ -34,7 +35,7 @@ class JudgeSufficiency:
         sufficient = light is not None and light.sufficient and bool(light.answer.strip())
         return {
             "sufficient": sufficient,
-            "answer": light.answer.strip() if light and sufficient else state.get("answer", ""),
+            "answer": cited(light.answer, pool) if light and sufficient else state.get("answer", ""),
             "pool": pool,
             "usage": [entry_of("judge_sufficiency", [asked])],
         }

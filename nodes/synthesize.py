@@ -5,16 +5,19 @@ the model writes: what changed meanwhile is looked at before the texts are store
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from langgraph_engram.language.sentences import split_sentences
 from langgraph_engram.model import Asked, Model, entry_of
+from langgraph_engram.narrative import quoted_narrative
 from langgraph_engram.nodes.pending_synthesis import pend_jobs
 from langgraph_engram.nodes.receive import stored_turns
 from langgraph_engram.nodes.source_turns import turns_under
 from langgraph_engram.nodes.synthesis_history import history_of
 from langgraph_engram.nodes.synthesis_jobs import Job, Standing, due_jobs
+from langgraph_engram.nodes.writing_trust import WritingTrust
 from langgraph_engram.prompts.write_synthesis import WriteSynthesis
+from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import Pending, Record, Synthesis, make_id
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.state import WriteState
@@ -22,6 +25,8 @@ from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.stores.store import Changes, Store
 
 EMPTY = "the model wrote an empty text"
+QUOTED = "quoted"
+"""The name in the ledger of what no model wrote."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,8 @@ class Synthesize:
     store: Store
     model: Model
     settings: SynthesisSettings
+    trust: WritingTrust = field(default_factory=WritingTrust)
+    """What the model has shown of its writing, where `extract` asked it for records."""
 
     def __call__(self, state: WriteState) -> WriteState:
         """Store the syntheses that are due, new ones in place of those that are stale, and settle them."""
@@ -39,7 +46,7 @@ class Synthesize:
         jobs = due_jobs(Standing(index), self._sessions(state, index), self.settings)
         histories = [history_of(index, job.records, self.settings) for job in jobs]
         questions = [WriteSynthesis(job.records, tuple(past)) for job, past in zip(jobs, histories, strict=True)]
-        asked = self.model.ask_all(questions) if questions else []
+        asked = self._ask(questions) if questions else []
         texts = [bounded(one.answer or "", 2 * self.settings.most_words) for one in asked]
         told = [
             (job, _synthesis(scope.key, job, past, text))
@@ -51,6 +58,13 @@ class Synthesize:
         self._commit(state, index, told, failures)
         update: WriteState = {"synthesis_ids": [one.synthesis_id for _, one in told], "failures": failures}
         return {**update, "usage": [entry_of("synthesize", asked)]} if asked else update
+
+    def _ask(self, questions: Sequence[WriteSynthesis]) -> list[Asked[str]]:
+        """Let the model tell, or quote where it has shown that it cannot write."""
+        if self.settings.drafting == "written" or (self.settings.drafting == "auto" and not self.trust.is_lost):
+            return self.model.ask_all(questions)
+        quoted = (quoted_narrative(one.buffer, one.history, self.settings.most_words) for one in questions)
+        return [Asked(answer=text, usage=UsageEntry(node="", model=QUOTED)) for text in quoted]
 
     def _sessions(self, state: WriteState, index: ScopeIndex) -> list[str]:
         """Give the run's own session, and those of the turns on which a synthesis is pending for it or retried."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from langgraph_engram.errors import ModelUnavailable
 from langgraph_engram.model import Model, entry_of
+from langgraph_engram.nodes.cite import cited
 from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import ReadState
@@ -30,5 +31,5 @@ class WriteAnswerStep:
         )
         if asked.failure:
             raise ModelUnavailable(f"{self.model.name} gave no answer: {asked.failure.reason}")
-        answer = (asked.answer or UNKNOWN).strip()
+        answer = cited(asked.answer or "", pool) or UNKNOWN
         return {"answer": answer, "pool": pool, "usage": [entry_of("write_answer", [asked])]}

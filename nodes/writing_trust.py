@@ -15,7 +15,7 @@ LEAST_SENTENCES = 8
 LEAST_COVERED = 0.2
 """Share of the stating sentences that a usable answer covers."""
 MOST_POOR = 2
-"""Poor answers, without a good one, after which a model is asked to label only."""
+"""Poor answers, without a good one, after which a model is asked to label only; one that never came counts as many."""
 
 
 class WritingTrust:
@@ -27,14 +27,28 @@ class WritingTrust:
         self._lock = Lock()
 
     @property
+    def is_earned(self) -> bool:
+        """Say whether the model has written well."""
+        return self._good > 0
+
+    @property
     def is_lost(self) -> bool:
         """Say whether the model has only shown that it cannot write records."""
         return self._poor >= MOST_POOR and not self._good
 
-    def note(self, *, poor: bool) -> None:
-        """Remember how an answer was."""
-        with self._lock:
-            self._poor, self._good = self._poor + poor, self._good + (not poor)
+    def note(self, pack: Pack, asked: Asked[object]) -> None:
+        """Remember how an answer was, where it shows anything.
+
+        A time-out loses the trust at once: a model too slow for one pack is too slow for the next, and each costs the
+        whole time-out again.
+        """
+        if is_too_hard(pack, asked):
+            late = asked.failure is not None and asked.failure.kind == "timeout"
+            with self._lock:
+                self._poor += MOST_POOR if late else 1
+        elif asked.answer is not None and len(stating(pack)) >= LEAST_SENTENCES:
+            with self._lock:
+                self._good += 1
 
 
 def is_too_hard(pack: Pack, asked: Asked[object]) -> bool:
@@ -55,12 +69,17 @@ def is_poor(pack: Pack, sources: list[list[int]]) -> bool:
         sources: The sentences that each draft cites, by number.
     """
     turn_of = {one.number: one.turn.turn_id for one in pack.sentences if one.number}
-    stating = {one.number for one in pack.sentences if one.number and not one.asks}
-    if len(stating) < LEAST_SENTENCES:
+    stated = stating(pack)
+    if len(stated) < LEAST_SENTENCES:
         return False
     usable = [cited for cited in sources if 1 <= len({turn_of[one] for one in cited if one in turn_of}) <= MOST_TURNS]
-    covered = stating & {one for cited in usable for one in cited}
-    return 2 * len(usable) < len(sources) or len(covered) < LEAST_COVERED * len(stating)
+    covered = stated & {one for cited in usable for one in cited}
+    return 2 * len(usable) < len(sources) or len(covered) < LEAST_COVERED * len(stated)
+
+
+def stating(pack: Pack) -> set[int]:
+    """Give the numbers of the sentences that state something."""
+    return {one.number for one in pack.sentences if one.number and not one.asks}
 
 
 def sources_of(answer: object) -> list[list[int]]:

@@ -7,7 +7,7 @@ from langchain_core.messages import BaseMessage
 from pydantic import BaseModel, Field
 
 from langgraph_engram.model import Question
-from langgraph_engram.prompts.quoting import DATA_ONLY, ask_about
+from langgraph_engram.prompts.quoting import DATA_ONLY, WORDING, ask_about
 from langgraph_engram.schema import Evidence, Intent
 
 
@@ -15,13 +15,13 @@ class LightAnswer(BaseModel):
     """An answer, or the word that what was shown does not suffice."""
 
     sufficient: bool = Field(description="true only if the memories answer the question fully and clearly")
-    answer: str = Field(default="", description="the answer in one short sentence, with [number] of what it rests on")
+    answer: str = Field(default="", description="the answer in a few words, then [number] of what it rests on")
 
 
-SYSTEM = f"""You answer a question from numbered memories, and from nothing else.
-If they answer it fully and clearly, answer in one short sentence and cite the numbers it rests on, like [2].
-If anything is missing, vague or about somebody else, say that they do not suffice, and leave the answer empty.
-Use the dates that stand in the memories. Where two disagree, the newest holds.
+SYSTEM = f"""You answer a question from numbered pieces of past conversations, and from nothing else.
+{WORDING}
+If the pieces answer only a part of the question, are vague, or are about somebody else, say that they do not suffice, \
+and leave the answer empty.
 {DATA_ONLY}"""
 
 

@@ -6,17 +6,19 @@ from datetime import datetime
 from langchain_core.messages import BaseMessage
 
 from langgraph_engram.model import Question
-from langgraph_engram.prompts.quoting import DATA_ONLY, ask_about
+from langgraph_engram.prompts.quoting import DATA_ONLY, WORDING, ask_about
 from langgraph_engram.schema import Evidence, Intent
 
 UNKNOWN = "I don't know."
 """What an answer says when the evidence is absent."""
 
 SYSTEM = f"""You answer a question from numbered pieces of past conversations, and from nothing else.
-Answer in one short sentence, or a short list where several things are asked for, and cite the numbers it rests on, \
-like [2] or [1][4]. Give dates as dates, not as "last week". Where two pieces disagree, the newest holds.
-If the pieces do not say it, answer exactly: {UNKNOWN}
+{WORDING}
+What the pieces do not say but make likely may be concluded. If nothing in them bears on the question, answer exactly: \
+{UNKNOWN}
 {DATA_ONLY}"""
+LAST = "Answer in a few words."
+"""What stands last, where a small model heeds it most."""
 
 
 @dataclass(frozen=True)
@@ -32,4 +34,4 @@ class WriteAnswer(Question[str]):
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        return ask_about(SYSTEM, self.evidence, self.query, self.now, whole_turns=self.whole_turns)
+        return ask_about(SYSTEM, self.evidence, f"{self.query}\n{LAST}", self.now, whole_turns=self.whole_turns)

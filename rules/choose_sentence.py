@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from langgraph_engram.language.answer_types import AnswerType
+from langgraph_engram.language.attributes import told_stems
 from langgraph_engram.language.small_talk import is_small_talk
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.rules.coverage import needed_stems
@@ -105,7 +106,7 @@ def rank(
 
 def rarity(needed: set[str], utterances: Sequence[Utterance]) -> dict[str, float]:
     """Weigh each stem by how few sentences have it; the weights sum to 1."""
-    held = [set(content_stems(one.text)) for one in utterances]
+    held = [told_stems(one.text, one.speaker) for one in utterances]
     raw = {stem: math.log(1 + len(held) / (1 + sum(stem in stems for stems in held))) for stem in sorted(needed)}
     whole = sum(raw.values()) or 1.0
     return {stem: value / whole for stem, value in raw.items()}
@@ -119,7 +120,8 @@ def features(one: Utterance, asking: Asking, score: float) -> dict[str, float]:
         asking: What it is compared with.
         score: The score of its piece, as a share of the best.
     """
-    own, reply, around, before = (set(content_stems(text)) for text in (one.text, one.answers, one.around, one.before))
+    own = told_stems(one.text, one.speaker)
+    reply, around, before = (set(content_stems(text)) for text in (one.answers, one.around, one.before))
     new = own - asking.asked
     return {
         "own": _covered(own, asking),

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from langgraph_engram.language.attributes import told_stems
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.schema import Evidence, Intent
 
@@ -28,8 +29,9 @@ def needed_stems(query: str, intent: Intent) -> set[str]:
 
 def coverage(needed: set[str], pieces: Sequence[Evidence]) -> float:
     """Give the share of needed stems that the pieces mention, with the turns under them, in [0, 1]; 1 for no need."""
-    texts = [text for piece in pieces for text in (piece_text(piece), *(turn.text for turn in piece.turns))]
-    said = {stem for text in texts for stem in content_stems(text)}
+    texts = [(piece_text(piece), piece.record.speaker if piece.record else "") for piece in pieces]
+    texts += [(turn.text, turn.speaker) for piece in pieces for turn in piece.turns]
+    said = {stem for text, speaker in texts for stem in told_stems(text, speaker)}
     return len(needed & said) / len(needed) if needed else 1.0
 
 

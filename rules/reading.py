@@ -37,20 +37,20 @@ def read(query: str, intent: Intent, evidence: Sequence[Evidence]) -> Reading:
     Args:
         query: The question as it was put.
         intent: What it asks for.
-        evidence: Pieces, best first; none gives an empty answer.
+        evidence: Pieces, best first. None gives an empty answer, and so does a query that names nothing ("?").
     """
     kind = answer_type(query)
-    ranked = rank(query, intent, kind, gather(evidence), evidence)
+    needed = needed_stems(query, intent)
+    ranked = rank(query, intent, kind, gather(evidence), evidence) if needed else []
     if not ranked:
         return NOTHING
     asked = content_stems(" ".join([query, *intent.speakers]))
     told = answers_of(Wanted(query, kind, frozenset(asked)), ranked)
     places = list(dict.fromkeys(one.said.place for one in told))
-    needed = needed_stems(query, intent)
     context = next(one.context for one in ranked if one.said is told[0].said)
     return Reading(
         answer=", ".join(f"{one.text} [{one.said.place + 1}]" for one in told),
         cited=tuple(place + 1 for place in places),
         coverage=coverage(needed, [evidence[place] for place in places]),
-        about=is_about(evidence[places[0]], intent) and (context >= LEAST or not needed),
+        about=is_about(evidence[places[0]], intent) and context >= LEAST,
     )

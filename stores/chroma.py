@@ -9,10 +9,9 @@ reached.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 from langgraph_engram.encoder import Encoder, Vectors
 from langgraph_engram.errors import StoreError
 from langgraph_engram.schema import Decision, Pending, Scope
+from langgraph_engram.stores.batches import Batch, grown, known_vectors
 from langgraph_engram.stores.chroma_collections import REVISIONS, open_collections
 from langgraph_engram.stores.failures import translated
 from langgraph_engram.stores.index_cache import IndexCache
@@ -47,16 +47,6 @@ if TYPE_CHECKING:
 SEARCHABLE: tuple[Kind[Any], ...] = (TURNS, EVENTS, BOUNDARIES, RECORDS, SYNTHESES)
 SCOPES_KEPT = 64
 """Scope indexes kept in the process unless told otherwise."""
-
-
-@dataclass(frozen=True)
-class Batch(Generic[T]):
-    """Things of one kind that are written together, and their vectors."""
-
-    kind: Kind[T]
-    items: Sequence[T]
-    vectors: Vectors | None
-    """None for what is never searched."""
 
 
 class ChromaStore:
@@ -131,7 +121,7 @@ class ChromaStore:
             revision = self._write(scope, batches, changes)
             index = None if changes.removed else self._cache.get(scope)  # positions stay: an index cannot shrink
             if index and self._revisions.only_mine_since(index.revision, revision):
-                self._cache.keep(scope, _grown(index, batches, revision))
+                self._cache.keep(scope, grown(index, batches, revision))
                 failed.pop_all()
 
     def index(self, scope: Scope) -> ScopeIndex:
@@ -212,7 +202,7 @@ class ChromaStore:
 
     def _vectors(self, scope: Scope, parts: Sequence[tuple[Kind[Any], Sequence[Any]]]) -> dict[str, Vectors]:
         index = self._cache.get(scope)
-        known = _known_vectors(index, parts) if index else {}
+        known = known_vectors(index, parts) if index else {}
         made_of = {kind.text_of(item): kind.texts_of(item) for kind, items in parts for item in items}
         unknown = list(dict.fromkeys(one for text, texts in made_of.items() if text not in known for one in texts))
         fresh = dict(zip(unknown, self._encoder.encode(unknown) if unknown else (), strict=True))
@@ -238,23 +228,3 @@ class ChromaStore:
         with translated(self.location):
             self._require_open()
             return sorted(self._collections.read(scope, kind), key=kind.place_of)
-
-
-def _known_vectors(index: ScopeIndex, parts: Sequence[tuple[Kind[Any], Sequence[Any]]]) -> dict[str, Vectors]:
-    """Give the vectors of texts that stand in the index already, such as those of records whose status changes."""
-    vectors: dict[str, Vectors] = {}
-    for kind, items in parts:
-        shelf = index.shelf(kind)
-        for item in items:
-            held = shelf.get(kind.id_of(item))
-            if held is not None and kind.text_of(held) == kind.text_of(item):
-                vectors[kind.text_of(item)] = shelf.vectors[shelf.position(kind.id_of(item))]
-    return vectors
-
-
-def _grown(index: ScopeIndex, batches: Sequence[Batch[Any]], revision: str) -> ScopeIndex:
-    grown = index.at(revision)
-    for batch in batches:
-        if batch.vectors is not None:
-            grown = grown.put(batch.kind, batch.items, batch.vectors)
-    return grown

@@ -8,7 +8,7 @@ from langgraph_engram.errors import InvalidSetting
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.clients import open_memory, open_server
 from langgraph_engram.stores.scope_locks import SERVER_LOCKS
-from langgraph_engram.stores.sharing import OPEN_FOLDERS
+from langgraph_engram.stores.sharing import take_folder
 from langgraph_engram.stores.store import Store
 
 MEMORY = "memory:"
@@ -37,7 +37,7 @@ def open_store(location: str | Path, encoder: Encoder) -> Store:
         return ChromaStore(client, encoder, location=MEMORY, on_close=empty)
     if isinstance(location, str) and "://" in location:
         return _open_shared(location, encoder)
-    return OPEN_FOLDERS.take(Path(location), encoder)
+    return take_folder(Path(location), encoder)
 
 
 def _open_shared(url: str, encoder: Encoder) -> ChromaStore:

@@ -335,6 +335,60 @@ def test_what_is_left_is_told_by_where_it_is(memory, monkeypatch):
     assert not [one for one in receipt.residue if SECRETS[0] in one]
 
 
+@pytest.mark.parametrize("door", ["recall", "stream"])
+def test_a_recall_under_way_lets_go_of_what_it_read(folder, door):
+    """It answers from what it found, and saves nothing of it."""
+    asked = []
+
+    def answer(question):
+        if not asked:
+            asked.append(memory.forget(user_id="ana"))
+        return RULES[type(question)](question)
+
+    with Memory(folder, "rules", encoder="hashing") as memory:
+        moved(memory)
+    with Memory(folder, FakeModel([answer] * 50), encoder="hashing") as memory:
+        told = getattr(memory, door)(f"Did she like {SECRETS[2]}?", user_id="ana")
+        steps = [told] if door == "recall" else list(told)
+
+        assert asked
+        assert steps
+        assert memory.forget(user_id="ana").runs == 0
+    assert not [secret for secret in SECRETS if secret.encode() in on_disk(folder)]
+
+
+def test_a_checkpointer_that_cannot_delete_is_found_out(folder):
+    """What can be forgotten is, and where the rest stands is said; a retry writes nothing of it."""
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    class Keeping(InMemorySaver):
+        def delete_thread(self, thread_id):
+            raise NotImplementedError
+
+    with Memory(folder, "rules", encoder="hashing", checkpointer=Keeping()) as memory:
+        moved(memory, homes=SECRETS[:1])
+
+        receipt = memory.forget(user_id="ana")
+
+        assert (receipt.turns, receipt.runs, receipt.residue) == (2, 0, ["checkpoints: 1 threads"])
+        assert memory.show("turns", "ana") == []
+
+
+def test_a_pending_whose_turns_are_gone_is_settled_by_a_retry(memory):
+    """There is nothing to do, and then nothing is left to do."""
+    from langgraph_engram.nodes.receive import UNFINISHED, pend
+    from langgraph_engram.schema import Turn
+    from langgraph_engram.stores.store import Changes
+
+    turn = Turn(turn_id="gone", session_id="s", seq=0, role="user", speaker="Ana", text="Hello")
+    scope = Scope(user_id="ana")
+    memory.store.commit(scope, Changes(pendings=[pend("dead", [turn], "segment", UNFINISHED)]))
+
+    receipt = memory.retry(user_id="ana")
+
+    assert (receipt.pending, memory.status("ana").pending) == (0, [])
+
+
 def test_checkpoints_are_overwritten_on_disk(memory, folder):
     """SQLite is told to, whatever it was built to do."""
     (value,) = memory._checkpointer.conn.execute("PRAGMA secure_delete").fetchone()

@@ -52,6 +52,20 @@ def test_the_quickstart_runs_and_prints_what_it_says(tmp_path, monkeypatch):
     assert printed.getvalue() == promised
 
 
+def test_the_store_does_what_is_shown(tmp_path, monkeypatch):
+    """With the encoder that users get."""
+    code = re.search(r"<!-- store -->\n```python\n(.*?)```", README, re.DOTALL).group(1)
+    promised = re.search(r"<!-- store output -->\n```text\n(.*?)```", README, re.DOTALL).group(1)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ENGRAM_ENCODER", raising=False)
+    printed = io.StringIO()
+
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, "README.md", "exec"), {})
+
+    assert printed.getvalue() == promised
+
+
 @pytest.mark.parametrize("name", ["middleware", "tools", "retriever", "graphs"])
 def test_the_lines_for_agents_run(name):
     """With a memory, a model and a thread at hand, the few lines do what they say."""

@@ -39,14 +39,14 @@ class Eraser:
             held = Held(self.store.index(scope), self.store.decisions(scope), self.store.pendings(scope))
             gone = what_goes(held, target)
             marks = marks_of(held, gone)
-            threads: list[str] = []
+            threads, runs = list[str](), 0
             if self.checkpointer:
                 threads = threads_with(self.checkpointer, scope, None if target.is_everything else marks)
-                delete_threads(self.checkpointer, threads)
+                runs = delete_threads(self.checkpointer, threads)
             changes = self._changes(held, gone, target, threads)
             self.store.commit(scope, changes)
             left = Residue(self.store, self.checkpointer).left(scope, marks, of_everything=target.is_everything)
-        return _receipt(scope, target, gone, changes, len(threads), left)
+        return _receipt(scope, target, gone, changes, runs, left)
 
     def _changes(self, held: Held, gone: Gone, target: Target, threads: list[str]) -> Changes:
         if target.is_everything:

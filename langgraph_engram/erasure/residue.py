@@ -6,7 +6,6 @@ looked into.
 
 import json
 import mmap
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from langgraph_engram.erasure.traces import LEAST_TELLING, Marks, files_of, threads_with
 from langgraph_engram.schema import Scope
-from langgraph_engram.stores.store import Store
+from langgraph_engram.stores.store import Row, Store
 
 SAMPLES = 20
 """Texts that files are searched for, the longest: each costs a reading of all files."""
@@ -38,14 +37,23 @@ class Residue:
             marks: The ids and texts of what was.
             of_everything: Whether all of the scope was, so that anything at all under it is too much.
         """
-        rows = Counter(row.kind for row in self.store.rows(scope) if of_everything or marks.lie_in(row.texts))
-        left = [f"{kind}: {count} in the store" for kind, count in rows.items()]
+        left = [f"{kind}: {count} in the store" for kind, count in self._rows(scope, marks, of_everything).items()]
         wanted = None if of_everything else marks
         if self.checkpointer and (threads := threads_with(self.checkpointer, scope, wanted)):
             left.append(f"checkpoints: {len(threads)} threads")
         runs = files_of(self.checkpointer) if self.checkpointer else []
         files = sorted({one.resolve() for one in (*self.store.scrub(scope), *runs)})
         return left + [f"file: {one.name}" for one in files_with(files, self._only_there(marks) if files else ())]
+
+    def _rows(self, scope: Scope, marks: Marks, of_everything: bool) -> dict[str, int]:
+        """Count the rows that should be gone or hold what should be, by kind; rows are read where a kind has any."""
+        rows: dict[str, list[Row]] = {}
+        for row in self.store.rows(scope):
+            rows.setdefault(row.kind, []).append(row)
+        if of_everything:
+            return {kind: len(each) for kind, each in rows.items()}
+        suspected = [kind for kind, each in rows.items() if marks.lie_in(text for row in each for text in row.texts)]
+        return {kind: sum(marks.lie_in(row.texts) for row in rows[kind]) for kind in suspected}
 
     def _only_there(self, marks: Marks) -> list[str]:
         """Give the longest texts that nobody else's memories say, as samples."""

@@ -5,7 +5,7 @@ stand in the store, pending. This module does not know what is forgotten but by 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from functools import cached_property
 from pathlib import Path
@@ -52,13 +52,22 @@ def threads_with(checkpointer: BaseCheckpointSaver[str], scope: Scope, marks: Ma
     return threads if marks is None else [one for one in threads if marks.stand_in(_strings_in(checkpointer, one))]
 
 
-def delete_threads(checkpointer: BaseCheckpointSaver[str], threads: Iterable[str]) -> None:
-    """Take threads away; with SQLite also from the log that it writes ahead."""
-    for thread in threads:
-        checkpointer.delete_thread(thread)
+def delete_threads(checkpointer: BaseCheckpointSaver[str], threads: Sequence[str]) -> int:
+    """Take threads away; with SQLite also from the log that it writes ahead.
+
+    Returns:
+        How many went: none where the checkpointer has no way to delete, and then they are found as residue.
+    """
+    try:
+        for thread in threads:
+            checkpointer.delete_thread(thread)
+    except NotImplementedError:
+        return 0
     if isinstance(checkpointer, SqliteSaver):
-        checkpointer.conn.commit()
-        checkpointer.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        with checkpointer.lock:
+            checkpointer.conn.commit()
+            checkpointer.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return len(threads)
 
 
 def files_of(checkpointer: BaseCheckpointSaver[str]) -> list[Path]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from langgraph_engram.language.statements import is_question
+from langgraph_engram.language.tokens import content_stems
 
 KEPT = 4096
 """Texts whose reading is kept in the process."""
@@ -72,6 +73,14 @@ PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ),
     ("favourite", re.compile(rf"{OWNER}\s+(?:new\s+|current\s+)?{FAVOURITE}\s+{CHANGED}\s+(?P<value>{ANYTHING})")),
 )
+IMPLIED = {
+    "home": "live home reside",
+    "work": "work job employer company",
+    "car": "drive car",
+    "age": "old age",
+    "relationship": "relationship status",
+}
+"""What a question about an attribute says, and a sentence that sets it may not: who moved to Porto lives there."""
 TRIGGER = re.compile(
     r"\d|\b(?:live|living|reside|moved|relocated|settled|based|work|started|employ|job|position|role|drive|car|boss|"
     r"single|married|engaged|divorced|separated|widowed|phone|mobile|cell|number|address|e-?mail|age|birthday|manager|"
@@ -114,6 +123,12 @@ class Attribute:
     def key(self) -> str:
         """Give what two sentences share that set the same attribute of the same person."""
         return f"{self.owner}: {self.name}"
+
+
+def told_stems(text: str, speaker: str) -> set[str]:
+    """Give the content stems of a sentence, and those by which one asks for the attribute that it sets."""
+    found = attribute_of(text, speaker)
+    return {*content_stems(text), *(content_stems(IMPLIED.get(found.name, "")) if found else ())}
 
 
 @lru_cache(maxsize=KEPT)

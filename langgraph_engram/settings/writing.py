@@ -83,7 +83,7 @@ class ExtractSettings(Group):
     causal: bool = True
     """Whether records carry reason and purpose."""
     max_records_per_call: int = Field(400, ge=1)
-    """Records taken from one answer; a model that repeats itself stops here."""
+    """Records taken from one answer, where it has no more sentences; a model that repeats itself stops here."""
     compress_rate: float | None = Field(None, gt=0, le=1)
     """Share of words that a model reads; None for all. What is stored stays whole (DimMem: .8; StructMem: .6 to .8)."""
     compress_model: str = LLMLINGUA_2
@@ -130,6 +130,9 @@ class SynthesisSettings(Group):
     """Narratives across events (StructMem section 3.3)."""
 
     enabled: bool = True
+    drafting: Literal["auto", "written", "quoted"] = "auto"
+    """Whether the model writes them, or they quote the most central sentences. "auto" lets it write until it has shown,
+    by the records it was asked for, that it cannot."""
     window_seconds: int = Field(3600, ge=1)
     """The buffered span that triggers a synthesis."""
     by_window: bool = False

@@ -61,6 +61,13 @@ def test_one_answer_gives_at_most_so_many_records(build):
     assert [record.part for record in records] == [0, 1, 2, 3]
 
 
+def test_the_limit_never_cuts_what_was_said(build):
+    """A long text has as many records as sentences, whatever the limit of an answer."""
+    records = build(*[RecordDraft(sources=[number]) for number in (1, 3)], most=1)
+
+    assert [record.source_turn_ids for record in records] == [["t0"], ["t2"]]
+
+
 @pytest.mark.parametrize("content", ["", "   ", "\n\t"])
 def test_a_draft_without_words_keeps_what_was_said(build, content):
     """Each sentence it points at stands after its speaker's name; one that points at nothing leaves nothing."""

@@ -1,12 +1,8 @@
 """The result says what was found, what is missing, and cites only what was shown."""
 
-import re
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from langgraph_engram.nodes.conclude import conclude, without_unknown_citations
+from langgraph_engram.nodes.conclude import conclude
 from langgraph_engram.results import UsageEntry
 
 
@@ -48,33 +44,6 @@ def test_a_search_has_a_verdict_and_no_answer(concluded, to_recall, fields, verd
     found = concluded("ignored", request=to_recall(mode="search"), **fields)
 
     assert (found.verdict, found.answer) == (verdict, None)
-
-
-@pytest.mark.parametrize(
-    ("said", "kept"),
-    [
-        ("At the lake [1].", "At the lake [1]."),
-        ("At the lake [1][7].", "At the lake [1]."),
-        ("At the lake [7].", "At the lake."),
-        ("At the lake [2, 9, 1].", "At the lake [2, 1]."),
-        ("[0] By bus [1,3]", "By bus [1]"),
-        ("No citation.", "No citation."),
-    ],
-)
-def test_citations_of_what_was_never_shown_are_taken_out(said, kept):
-    """Only pieces that were shown can be cited."""
-    assert without_unknown_citations(said, 2) == kept
-
-
-@given(
-    st.lists(st.sampled_from(["At ", "sea", "[1]", "[3]", " [2, 9]", "[0,4,1]", "."]), max_size=9), st.integers(0, 4)
-)
-def test_every_citation_that_stays_is_known(parts, count):
-    """Whatever is cited in whatever way, what stays was shown; and words stay as they are."""
-    kept = without_unknown_citations("".join(parts), count)
-
-    assert all(1 <= int(number) <= count for number in re.findall(r"\d+", kept))
-    assert re.sub(r"[^a-zA-Z]", "", kept) == re.sub(r"[^a-zA-Z]", "", "".join(parts))
 
 
 def test_the_result_adds_up_what_it_cost(concluded):

@@ -92,13 +92,44 @@ def test_a_model_that_lumps_is_asked_to_label(pack):
 
 def test_a_model_that_never_writes_well_is_asked_to_label_only(pack):
     """After a few poor answers, the question it cannot answer is not paid for again."""
-    model = FakeModel([*[lump()] * MOST_POOR, *[labels()] * (MOST_POOR + 1)])
+    model = FakeModel([*[lump(), labels()] * MOST_POOR, labels()])
     drafter = Drafter(model, ExtractSettings())
 
     drafter.draw([pack] * MOST_POOR)
     drafter.draw([pack])
 
-    assert asked(model) == ["ExtractEvents"] * MOST_POOR + ["LabelSentences"] * (MOST_POOR + 1)
+    assert asked(model) == ["ExtractEvents", "LabelSentences"] * MOST_POOR + ["LabelSentences"]
+
+
+def test_a_model_is_tried_on_one_pack_before_the_rest_is_put_to_it(pack):
+    """One that cannot write has wasted few calls, however many packs there are."""
+    poor = FakeModel([*[lump(), labels()] * MOST_POOR, *[labels()] * 8])
+    good = FakeModel([one_each()] * 10)
+
+    Drafter(poor, ExtractSettings()).draw([pack] * 10)
+    Drafter(good, ExtractSettings()).draw([pack] * 10)
+
+    assert asked(poor).count("ExtractEvents") == MOST_POOR
+    assert asked(good) == ["ExtractEvents"] * 10
+
+
+def test_a_model_that_is_too_slow_to_write_is_not_waited_for_twice(pack):
+    """Each time-out costs its whole length."""
+    model = FakeModel([Failure("timeout", "nothing in 60 s"), labels(), labels()])
+
+    Drafter(model, ExtractSettings()).draw([pack] * 2)
+
+    assert asked(model) == ["ExtractEvents", "LabelSentences", "LabelSentences"]
+
+
+def test_a_few_words_show_nothing_of_what_a_model_can(pack):
+    """Trust is neither earned nor lost by a pack that any answer fits."""
+    drafter = Drafter(FakeModel([EventReading(records=[])]), ExtractSettings())
+
+    drafter.draw([replace(pack, turns=pack.turns[:3])])
+
+    assert not drafter.trust.is_earned
+    assert not drafter.trust.is_lost
 
 
 def test_one_good_answer_keeps_the_trust(pack):

@@ -6,10 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.model import Failure
+from langgraph_engram.model import Asked, Failure
+from langgraph_engram.nodes.packs import Pack
 from langgraph_engram.nodes.persist import stale
 from langgraph_engram.nodes.synthesis_jobs import shares_of
 from langgraph_engram.nodes.synthesize import Synthesize, bounded
+from langgraph_engram.nodes.writing_trust import WritingTrust
+from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import Record, Synthesis
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.testing import FakeModel
@@ -20,13 +23,22 @@ from langgraph_engram.usage import count_tokens
 def synthesize(store, scope, to_remember, turn):
     """Run the step for session s1; gives what it was asked, its update and the syntheses kept after it."""
 
-    def run(answers=("A story.",), **settings):
+    def run(answers=("A story.",), trust=None, **settings):
         model = FakeModel(answers)
         state = {"request": to_remember(), "session_id": "s1", "turns": [turn(9)], "run_id": "run"}
-        update = Synthesize(store, model, SynthesisSettings(**settings))(state)
+        update = Synthesize(store, model, SynthesisSettings(**settings), trust or WritingTrust())(state)
         return model.asked, update, store.index(scope).syntheses.items
 
     return run
+
+
+@pytest.fixture
+def lost_trust(turn):
+    """What a model has shown that did not answer in time."""
+    trust = WritingTrust()
+    late = Asked(answer=None, usage=UsageEntry(node=""), failure=Failure("timeout", "nothing in 60 s"))
+    trust.note(Pack((turn(0),), (), {"t0": "e0"}), late)
+    return trust
 
 
 @pytest.fixture
@@ -54,6 +66,27 @@ def test_a_closed_session_is_told(keep, near, event, synthesize):
     assert (told.text, told.covered_record_ids, told.status) == ("A story.", ["r0", "r1"], "active")
     assert (told.window_start, told.window_end) == (near[0].mentioned_at, near[1].mentioned_at)
     assert update["synthesis_ids"] == [told.synthesis_id]
+
+
+def test_a_model_that_cannot_write_is_not_asked_to_tell(keep, near, event, synthesize, lost_trust):
+    """What it would invent is not stored: the records are quoted, and cost no call."""
+    keep(records=near, events=[event(0, 0, 1, status="closed")])
+
+    asked, update, (told,) = synthesize(trust=lost_trust)
+
+    assert asked == []
+    assert all(one.content in told.text for one in near)
+    assert (told.covered_record_ids, update["usage"][0].calls) == (["r0", "r1"], 0)
+
+
+@pytest.mark.parametrize(("drafting", "calls"), [("written", 1), ("quoted", 0)])
+def test_who_tells_can_be_settled(keep, near, event, synthesize, lost_trust, drafting, calls):
+    """A setting stands above what a model has shown."""
+    keep(records=near, events=[event(0, 0, 1, status="closed")])
+
+    asked, _, _ = synthesize(trust=lost_trust if calls else None, drafting=drafting)
+
+    assert len(asked) == calls
 
 
 @pytest.mark.parametrize(("minutes", "due"), [(60, False), (61, True)])

@@ -19,6 +19,7 @@ from langgraph_engram.schema import Evidence, Intent
             ["Ana: I visited Lisbon with Runa.", "Ana: We visited Ghent too.", "Ana: I love tea."],
             "Lisbon [1], Ghent [2]",
         ),
+        ("Where does Ana live?", ["Ana: I moved to Porto.", "Ana: I love the sea."], "Porto [1]"),
         ("Would Ana like the sea?", ["Ana: I love the sea in winter."], "Winter [1]"),
     ],
 )
@@ -28,6 +29,12 @@ def test_an_answer_is_short_and_cited(query, lines, told, heard, intent):
 
     assert reading.answer == told
     assert reading.about
+
+
+@pytest.mark.parametrize("query", ["?", "\U0001f642", "Who are you?", "..."])
+def test_a_query_that_names_nothing_has_no_answer(query, heard, intent):
+    """Whatever stands first in memory is no answer to nothing."""
+    assert read(query, intent(query), heard("Ana: I live in Porto.")) == NOTHING
 
 
 def test_no_evidence_gives_no_answer(intent):

@@ -1,0 +1,131 @@
+"""A search passes over items whose values are not as asked."""
+
+import pytest
+
+from langgraph_engram.errors import InvalidInput
+
+ITEMS = {
+    "tea": {"kind": "drink", "price": 3, "hot": True, "origin": {"country": "China", "year": 2020}, "tags": ["green"]},
+    "cola": {"kind": "drink", "price": 2.5, "hot": False, "origin": {"country": "USA", "year": 1886}, "tags": []},
+    "soup": {"kind": "food", "price": 10, "hot": True, "origin": {"country": "China", "year": 1}, "tags": ["a", "b"]},
+}
+
+
+@pytest.fixture
+def shop(store):
+    """A store with drinks and food."""
+    for key, value in ITEMS.items():
+        store.put(("shop",), key, value)
+    return store
+
+
+@pytest.mark.parametrize(
+    ("wanted", "keys"),
+    [
+        ({"kind": "drink"}, ["tea", "cola"]),
+        ({"kind": "Drink"}, []),
+        ({"kind": "drink", "price": 3}, ["tea"]),
+        ({"price": 3.0}, ["tea"]),
+        ({"price": {"$eq": 10}}, ["soup"]),
+        ({"price": {"$ne": 10}}, ["tea", "cola"]),
+        ({"price": {"$gt": 2.5}}, ["tea", "soup"]),
+        ({"price": {"$gte": 2.5, "$lt": 10}}, ["tea", "cola"]),
+        ({"price": {"$lte": 3}}, ["tea", "cola"]),
+        ({"price": {"$gt": 9}}, ["soup"]),
+        ({"price": {"$lt": float("inf")}}, ["tea", "cola", "soup"]),
+        ({"hot": True}, ["tea", "soup"]),
+        ({"hot": False}, ["cola"]),
+        ({"hot": {"$ne": True}}, ["cola"]),
+        ({"origin": {"country": "China"}}, ["tea", "soup"]),
+        ({"origin": {"year": {"$gt": 1886}}}, ["tea"]),
+        ({"tags": ["green"]}, ["tea"]),
+        ({"tags": []}, ["cola"]),
+        ({"tags": ["a"]}, []),
+        ({"missing": None}, ["tea", "cola", "soup"]),
+        ({"missing": "x"}, []),
+        ({"missing": {"$ne": 1}}, ["tea", "cola", "soup"]),
+        ({"kind": "' OR 1=1 --"}, []),
+        ({}, ["tea", "cola", "soup"]),
+    ],
+)
+def test_items_pass_that_have_all_that_is_asked(shop, wanted, keys):
+    """Equality, order, nesting; all conditions at once."""
+    assert [item.key for item in shop.search(("shop",), filter=wanted)] == keys
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted", "passes"),
+    [
+        (1, True, False),
+        (True, 1, False),
+        (0, False, False),
+        ([1], [True], False),
+        ({"a": 1}, {"$eq": {"a": 1.0}}, True),
+        ({"a": 1, "b": 2}, {"$eq": {"a": 1}}, False),
+        ([1, [2]], {"$eq": [1, [2]]}, True),
+        ("2024-05-07", {"$gt": "2024-04-30"}, True),
+        ("10", {"$gt": "9"}, True),
+        ("10", {"$gt": 9}, True),
+        ("ten", {"$gt": 9}, False),
+        (None, {"$gt": 0}, False),
+        (None, {"$lt": 0}, False),
+        ([3], {"$gt": 1}, False),
+        (2**60 + 1, {"$gt": 2**60}, True),
+        (5, {"$gt": 10**400}, False),
+        ("5", {"$lt": 10**400}, False),
+        ([{"a": 1}], [{"a": {"$gt": 0}}], True),
+    ],
+)
+def test_values_compare_as_json_does(ours, value, wanted, passes):
+    """Where LangGraph's own in memory takes Python's word or fails."""
+    ours.put(("a",), "k", {"field": value})
+
+    assert bool(ours.search(("a",), filter={"field": wanted})) is passes
+
+
+def test_keys_with_dots_are_keys_before_they_are_paths(ours):
+    """As in LangGraph's stores over databases."""
+    ours.put(("a",), "path", {"user": {"access-level": "open"}})
+    ours.put(("a",), "key", {"user.access-level": "open"})
+    ours.put(("a",), "neither", {"user": "open"})
+
+    assert [item.key for item in ours.search(("a",), filter={"user.access-level": "open"})] == ["path", "key"]
+
+
+@pytest.mark.parametrize(
+    "wanted", [{"price": {"$near": 3}}, {"price": {"$gt": 1, "below": 3}}, {"origin": {"year": {"$in": [1]}}}, "price"]
+)
+def test_a_filter_that_means_nothing_is_refused(ours, wanted):
+    """Even where there is nothing to filter."""
+    with pytest.raises(InvalidInput):
+        ours.search(("a",), filter=wanted)
+
+
+def test_pages_are_parts_of_one_list(shop):
+    """With and without a filter; each page goes on where the one before ended."""
+    for number in range(20):
+        shop.put(("more", str(number % 3)), str(number), {"even": number % 2 == 0})
+    for wanted in (None, {"even": True}):
+        whole = [item.key for item in shop.search(("more",), filter=wanted, limit=100)]
+        pages = [shop.search(("more",), filter=wanted, limit=3, offset=start) for start in range(0, 21, 3)]
+
+        assert [item.key for page in pages for item in page] == whole
+        assert len(whole) == (10 if wanted else 20)
+
+
+def test_ten_items_come_unless_told_otherwise(store):
+    """In the order in which they were first put; an update keeps the place."""
+    for number in range(12):
+        store.put(("a",), str(number), {})
+    store.put(("a",), "0", {"new": True})
+
+    assert [item.key for item in store.search(("a",))] == [str(number) for number in range(10)]
+    assert [item.key for item in store.search(("a",), offset=10)] == ["10", "11"]
+    assert store.search(("a",), limit=0) == []
+
+
+@pytest.mark.parametrize("window", [{"limit": -1}, {"offset": -1}])
+def test_windows_are_not_negative(ours, window):
+    """A slice from the end is nothing that a store promises."""
+    with pytest.raises(InvalidInput):
+        ours.search(("a",), **window)
