@@ -15,7 +15,7 @@ from langgraph_engram.benchmarks.segmentation_data import Dialogue, read_dialogu
 from langgraph_engram.benchmarks.segmentation_scores import SegmentationScores, average, score_dialogue
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.model import Model
-from langgraph_engram.nodes.segment import Segment
+from langgraph_engram.nodes.segmenting.segment import Segment
 from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.state import RememberRequest
 from langgraph_engram.stores.store import Store

@@ -1,23 +1,24 @@
 """Wire the read graph: intent -> light retrieval -> sufficient? -> deep selection -> backtrack -> answer -> reflect."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.graph import END, START
+from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
 
+from langgraph_engram.graphs.door import Door, begin_with
 from langgraph_engram.graphs.steps import WatchedGraph
 from langgraph_engram.model import Model
-from langgraph_engram.nodes.backtrack import Backtrack
-from langgraph_engram.nodes.conclude import conclude
-from langgraph_engram.nodes.deep_select import DeepSelect, GatherSelection, batches
-from langgraph_engram.nodes.judge_sufficiency import JudgeSufficiency
-from langgraph_engram.nodes.light_retrieve import LightRetrieve
-from langgraph_engram.nodes.parse_intent import ParseIntentStep
-from langgraph_engram.nodes.reflect import ReflectStep
-from langgraph_engram.nodes.write_answer import WriteAnswerStep
+from langgraph_engram.nodes.answering.backtrack import Backtrack
+from langgraph_engram.nodes.answering.conclude import conclude
+from langgraph_engram.nodes.answering.deep_select import DeepSelect, GatherSelection, batches
+from langgraph_engram.nodes.answering.judge_sufficiency import JudgeSufficiency
+from langgraph_engram.nodes.answering.reflect import ReflectStep
+from langgraph_engram.nodes.answering.write_answer import WriteAnswerStep
+from langgraph_engram.nodes.retrieving.light_retrieve import LightRetrieve
+from langgraph_engram.nodes.retrieving.parse_intent import ParseIntentStep
 from langgraph_engram.reranker import Reranker
 from langgraph_engram.settings import DeepSettings, Settings
 from langgraph_engram.state import ReadInput, ReadState, SelectInput
@@ -33,6 +34,7 @@ def build_read_graph(
     settings: Settings,
     checkpointer: BaseCheckpointSaver[str] | None = None,
     reranker: Reranker | None = None,
+    door: Door | None = None,
 ) -> ReadGraph:
     """Build the graph that recalls.
 
@@ -43,9 +45,15 @@ def build_read_graph(
         settings: A preset, or one changed in places.
         checkpointer: Where each step is saved; none for `search`, and for a graph that another one embeds.
         reranker: What puts the evidence in a new order; none to leave it as the routes did.
+        door: What stands before the first step, where the graph is served.
     """
     routing = Routing(settings.deep)
-    graph = WatchedGraph("recall", ReadState, input_schema=ReadInput)
+    graph = WatchedGraph(
+        "recall",
+        ReadState,
+        door.context_schema if door else None,
+        input_schema=door.input_schema if door else ReadInput,
+    )
     graph.add_node("parse_intent", ParseIntentStep(store, model, quick_model, settings.retrieve))
     graph.add_node("light_retrieve", LightRetrieve(store, settings.retrieve, reranker))
     graph.add_node("judge_sufficiency", JudgeSufficiency(model, quick_model, settings.deep))
@@ -55,7 +63,7 @@ def build_read_graph(
     graph.add_node("write_answer", WriteAnswerStep(model, settings.deep))
     graph.add_node("reflect", ReflectStep(model, settings.deep))
     graph.add_node("conclude", conclude)
-    graph.add_edge(START, "parse_intent")
+    begin_with(graph, door, "parse_intent")
     graph.add_edge("parse_intent", "light_retrieve")
     graph.add_conditional_edges("light_retrieve", routing.after_light, ways_after_light(settings.deep))
     graph.add_conditional_edges("judge_sufficiency", routing.after_judge, ["deep_select", "reflect", "conclude"])
@@ -65,7 +73,7 @@ def build_read_graph(
     graph.add_conditional_edges("write_answer", routing.after_answer)
     graph.add_conditional_edges("reflect", after_reflect)
     graph.add_edge("conclude", END)
-    return graph.compile(checkpointer=checkpointer, name="recall")
+    return cast(ReadGraph, graph.compile(checkpointer=checkpointer, name="recall"))
 
 
 @dataclass(frozen=True)

@@ -61,15 +61,23 @@ class Watched:
 class WatchedGraph(StateGraph[StateT, None, InputT, OutputT]):
     """A state graph of watched steps."""
 
-    def __init__(self, name: str, state_schema: type[StateT], *, input_schema: type[InputT]) -> None:
+    def __init__(
+        self,
+        name: str,
+        state_schema: type[StateT],
+        context_schema: type[Any] | None = None,
+        *,
+        input_schema: type[InputT],
+    ) -> None:
         """Start without steps.
 
         Args:
             name: What its events call the graph.
             state_schema: The state that travels along its edges.
+            context_schema: What its callers may say of a run, where they may say anything.
             input_schema: What it is called with.
         """
-        super().__init__(state_schema, input_schema=input_schema)
+        super().__init__(state_schema, context_schema, input_schema=input_schema)
         self.name = name
 
     def add_node(self, node: Any, action: Any = None, **options: Any) -> Self:

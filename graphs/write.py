@@ -4,31 +4,32 @@ What `consolidate` decides, `apply_updates` carries out; between them a person m
 and each step does what is pending of it; two steps are there for a retry alone.
 """
 
-from typing import Literal
+from typing import Literal, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.graph import END, START
+from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 
 from langgraph_engram.compressor import Compressor
+from langgraph_engram.graphs.door import Door, begin_with
 from langgraph_engram.graphs.steps import WatchedGraph
 from langgraph_engram.model import Model
-from langgraph_engram.nodes.apply_updates import ApplyUpdates
-from langgraph_engram.nodes.approve_updates import ApproveUpdates
-from langgraph_engram.nodes.consolidate import Consolidate
-from langgraph_engram.nodes.describe_events import DescribeEvents
-from langgraph_engram.nodes.draft_records import Drafter
-from langgraph_engram.nodes.extract import Extract
-from langgraph_engram.nodes.filter_candidates import FilterCandidates
-from langgraph_engram.nodes.ground import Ground
-from langgraph_engram.nodes.load_compressor import LoadCompressor
-from langgraph_engram.nodes.pending_steps import turns_to_describe
-from langgraph_engram.nodes.persist import Persist
-from langgraph_engram.nodes.receive import Receive
-from langgraph_engram.nodes.report_run import report_run
-from langgraph_engram.nodes.segment import Segment
-from langgraph_engram.nodes.synthesize import Synthesize
-from langgraph_engram.nodes.take_up_records import TakeUpRecords
+from langgraph_engram.nodes.consolidating.apply_updates import ApplyUpdates
+from langgraph_engram.nodes.consolidating.approve_updates import ApproveUpdates
+from langgraph_engram.nodes.consolidating.consolidate import Consolidate
+from langgraph_engram.nodes.consolidating.filter_candidates import FilterCandidates
+from langgraph_engram.nodes.consolidating.take_up_records import TakeUpRecords
+from langgraph_engram.nodes.extracting.draft_records import Drafter
+from langgraph_engram.nodes.extracting.extract import Extract
+from langgraph_engram.nodes.extracting.ground import Ground
+from langgraph_engram.nodes.extracting.load_compressor import LoadCompressor
+from langgraph_engram.nodes.keeping.pending_steps import turns_to_describe
+from langgraph_engram.nodes.keeping.persist import Persist
+from langgraph_engram.nodes.keeping.receive import Receive
+from langgraph_engram.nodes.keeping.report_run import report_run
+from langgraph_engram.nodes.segmenting.describe_events import DescribeEvents
+from langgraph_engram.nodes.segmenting.segment import Segment
+from langgraph_engram.nodes.telling.synthesize import Synthesize
 from langgraph_engram.settings import Settings
 from langgraph_engram.state import WriteInput, WriteState
 from langgraph_engram.stores.store import Store
@@ -42,6 +43,7 @@ def build_write_graph(
     settings: Settings,
     checkpointer: BaseCheckpointSaver[str] | None = None,
     compressor: Compressor | None = None,
+    door: Door | None = None,
 ) -> WriteGraph:
     """Build the graph that remembers.
 
@@ -51,9 +53,15 @@ def build_write_graph(
         settings: A preset, or one changed in places.
         checkpointer: Where each step is saved; none for a graph that another one embeds, or that a server runs.
         compressor: What shortens the sentences that `extract` asks about; none to ask about what was said.
+        door: What stands before the first step, where the graph is served.
     """
     drafter = Drafter(model, settings.extract, compressor=compressor)
-    graph = WatchedGraph("remember", WriteState, input_schema=WriteInput)
+    graph = WatchedGraph(
+        "remember",
+        WriteState,
+        door.context_schema if door else None,
+        input_schema=door.input_schema if door else WriteInput,
+    )
     graph.add_node("receive", Receive(store))
     graph.add_node("segment", Segment(store, model, settings.segment))
     graph.add_node("describe_events", DescribeEvents(store, model, settings.segment))
@@ -67,7 +75,7 @@ def build_write_graph(
     graph.add_node("persist", Persist(store, settings.segment, settings.synthesis))
     graph.add_node("synthesize", Synthesize(store, model, settings.synthesis, drafter.trust))
     graph.add_node("report_run", report_run)
-    graph.add_edge(START, "receive")
+    begin_with(graph, door, "receive")
     if compressor:
         graph.add_node("load_compressor", LoadCompressor(compressor))
         graph.add_edge("load_compressor", "segment")
@@ -85,7 +93,7 @@ def build_write_graph(
     graph.add_edge("persist", "synthesize")
     graph.add_edge("synthesize", "report_run")
     graph.add_edge("report_run", END)
-    return graph.compile(checkpointer=checkpointer, name="remember")
+    return cast(WriteGraph, graph.compile(checkpointer=checkpointer, name="remember"))
 
 
 def after_receive(state: WriteState) -> Literal["segment", "report_run"]:

@@ -6,7 +6,7 @@ from langgraph.types import Command, StateSnapshot
 
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.graphs.write import WriteGraph
-from langgraph_engram.nodes.approve_updates import unanswered
+from langgraph_engram.nodes.consolidating.approve_updates import unanswered
 from langgraph_engram.receipts import receipt_of
 from langgraph_engram.results import Approval, Receipt
 from langgraph_engram.run_threads import thread_of

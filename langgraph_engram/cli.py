@@ -29,8 +29,10 @@ from langgraph_engram.commands.failures import (
 )
 from langgraph_engram.commands.forget import forget
 from langgraph_engram.commands.history import history
+from langgraph_engram.commands.mcp import mcp
 from langgraph_engram.commands.recall import recall
 from langgraph_engram.commands.remember import remember, retry
+from langgraph_engram.commands.serve import serve
 from langgraph_engram.commands.show import show
 from langgraph_engram.commands.status import status
 from langgraph_engram.commands.undo import undo
@@ -69,6 +71,8 @@ APP.command()(retry)
 APP.command()(approve)
 APP.command()(undo)
 APP.command()(history)
+APP.command()(serve)
+APP.command()(mcp)
 APP.command()(forget)
 APP.add_typer(BENCH, name="bench")
 

@@ -27,6 +27,7 @@ from langgraph_engram.presets import preset
 from langgraph_engram.reranker import Reranker
 from langgraph_engram.reranking.cross_encoder import CrossEncoder
 from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.setting_overrides import VARIABLE, overridden
 from langgraph_engram.settings import ChatSettings, ExtractSettings, RetrieveSettings, Settings
 from langgraph_engram.state import ReadState, WriteState
 
@@ -50,15 +51,17 @@ def choose(
     preset_name: str | None,
     encoder: str | Path | Encoder | Embeddings | None,
 ) -> Choice:
-    """Fill in what was not given from the environment, then from defaults.
+    """Fill in what was not given from the environment, then from defaults. `ENGRAM_SETTINGS` changes the preset.
 
     Raises:
         UnknownPreset: No preset of that name.
+        InvalidSetting: `ENGRAM_SETTINGS` does not fit.
     """
+    named = preset(preset_name or os.environ.get("ENGRAM_PRESET") or "engram")
     return Choice(
         store=str(store or os.environ.get("ENGRAM_STORE") or DEFAULT_STORE),
         model=model or os.environ.get("ENGRAM_MODEL") or "rules",
-        settings=preset(preset_name or os.environ.get("ENGRAM_PRESET") or "engram"),
+        settings=overridden(named, os.environ.get(VARIABLE, "")),
         encoder=encoder or os.environ.get("ENGRAM_ENCODER") or None,
     )
 

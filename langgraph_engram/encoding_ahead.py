@@ -7,7 +7,7 @@ the encoder's memory (`CachedEncoder`). This module does not know what else is w
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from langgraph_engram.nodes.receive import name_session, new_turns
+from langgraph_engram.nodes.keeping.receive import name_session, new_turns
 from langgraph_engram.state import RememberRequest
 from langgraph_engram.stores.store import Store
 from langgraph_engram.turn_texts import texts_of_turn

@@ -14,6 +14,7 @@ EngramError
 |   |-- StoreUnreachable (ConnectionError)  the Chroma server does not answer
 |   |-- StoreFailed                    Chroma could not do it this time: it may pass
 |   `-- EncoderMismatch (ValueError)   the store's vectors were made by another encoder
+|-- NotAllowed (PermissionError)       a memory of somebody else was asked for
 |-- MissingExtra (ImportError)         a package that only some doors need is not installed
 |-- EncoderUnavailable (RuntimeError)  weights or a package are missing, or differ from what they should be
 |-- CompressorUnavailable (RuntimeError)  what shortens texts lacks its weights or a package
@@ -76,6 +77,10 @@ class StoreFailed(StoreError):
 
 class EncoderMismatch(StoreError, ValueError):
     """The store's vectors were made by another encoder."""
+
+
+class NotAllowed(EngramError, PermissionError):
+    """A memory of somebody else was asked for."""
 
 
 class MissingExtra(EngramError, ImportError):

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from langgraph_engram.errors import InvalidInput
-from langgraph_engram.nodes.pending_synthesis import pend_jobs
-from langgraph_engram.nodes.persist import stale
-from langgraph_engram.nodes.revise import as_active
-from langgraph_engram.nodes.synthesis_jobs import Standing, stale_jobs
+from langgraph_engram.nodes.consolidating.revise import as_active
+from langgraph_engram.nodes.keeping.persist import stale
+from langgraph_engram.nodes.telling.pending_synthesis import pend_jobs
+from langgraph_engram.nodes.telling.synthesis_jobs import Standing, stale_jobs
 from langgraph_engram.results import RecordHistory, UndoReceipt
 from langgraph_engram.schema import Decision, Record, Scope
 from langgraph_engram.stores.kinds import RECORDS

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, cast
 
-from langgraph_engram.nodes.report_run import report_run
+from langgraph_engram.nodes.keeping.report_run import report_run
 from langgraph_engram.results import Comparisons, Receipt
 from langgraph_engram.state import WriteState
 from langgraph_engram.usage import total

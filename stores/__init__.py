@@ -1,1 +1,4 @@
 """Where memories are kept."""
+
+if __name__ != "langgraph_engram.stores":
+    raise ImportError(f"import langgraph_engram.stores, not {__name__}: a second copy's classes would not be ours")

@@ -139,9 +139,10 @@ class ItemCollections:
         where: Any = {"namespace": namespace_as_text(namespace)}
         return bool(self._items.get(where=where, limit=1, include=[])["ids"])
 
-    def namespaces(self) -> dict[Namespace, str]:
-        """Give the namespaces that hold items, with their revisions, first made first."""
-        rows = self._namespaces.get(include=["metadatas"])["metadatas"] or ()
+    def namespaces(self, prefix: Namespace = ()) -> dict[Namespace, str]:
+        """Give the namespaces under a prefix that hold items, with their revisions, first made first."""
+        where: Any = {_under(len(prefix)): namespace_as_text(prefix)} if prefix else None
+        rows = self._namespaces.get(where=where, include=["metadatas"])["metadatas"] or ()
         return {namespace_from_text(str(row["namespace"])): str(row["revision"]) for row in rows}
 
     def name(self, namespaces: Sequence[Namespace], revision: str) -> None:
@@ -150,7 +151,7 @@ class ItemCollections:
             self._namespaces.upsert(
                 ids=[row_id(one) for one in part],
                 embeddings=_meaningless(len(part)),
-                metadatas=[{"namespace": namespace_as_text(one), "revision": revision} for one in part],
+                metadatas=[_name_row(one, revision) for one in part],
             )
 
     def unname(self, namespaces: Sequence[Namespace]) -> None:
@@ -218,6 +219,16 @@ class ItemCollections:
 
 def _vector_ids(item: StoredItem) -> list[str]:
     return [f"{item_id(item.address)}:{item.version}:{place}" for place in range(item.vectors)]
+
+
+def _name_row(namespace: Namespace, revision: str) -> dict[str, str]:
+    """Write a namespace with all of its prefixes, each under a key of its own: Chroma matches whole texts only."""
+    prefixes = {_under(size): namespace_as_text(namespace[:size]) for size in range(1, len(namespace) + 1)}
+    return {"namespace": namespace_as_text(namespace), "revision": revision, **prefixes}
+
+
+def _under(size: int) -> str:
+    return f"under_{size}"
 
 
 def _meaningless(rows: int) -> Vectors:

@@ -2,8 +2,7 @@
 
 A shelf is filled when a search first needs it and grows with this store's own writes. On a server every write gives its
 namespaces a fresh revision once it is done, and a shelf of another revision is filled again, so that another process's
-writes are seen. Shelves used longest ago are dropped when there are too many items. This module does not know the
-operations of LangGraph.
+writes are seen. Shelves used longest ago are dropped when there are too many items.
 """
 
 from collections import OrderedDict
@@ -19,6 +18,7 @@ from langgraph_engram.encoder import Vectors
 from langgraph_engram.stores.item_collections import ItemCollections
 from langgraph_engram.stores.item_shelf import ItemShelf
 from langgraph_engram.stores.items import Address, Namespace, StoredItem, item_id
+from langgraph_engram.stores.namespaces import Namespaces
 
 if TYPE_CHECKING:
     from chromadb.api.client import Client
@@ -60,13 +60,13 @@ class ItemStore:
             client: The Chroma client; closing the store closes it.
             location: What errors call this store.
             shared: Whether other processes write to it too.
-            items_kept: How many items are kept in the process between searches.
-            on_close: Called once when the store is closed, after the client is.
+            items_kept: How many items are kept in the process.
+            on_close: Called once the client is closed.
         """
         self.location, self.lock = location, RLock()
         self._client, self._shared, self._items_kept, self._on_close = client, shared, items_kept, on_close
         self._collections = ItemCollections(client, location)
-        self._revisions = self._collections.namespaces()
+        self._names = Namespaces({} if shared else self._collections.namespaces())
         self._shelves: OrderedDict[Namespace, ItemShelf] = OrderedDict()
         self._may_expire = shared or self._collections.any_that_expires()
 
@@ -83,27 +83,26 @@ class ItemStore:
         wanted = dict.fromkeys(addresses)
         if self._shared:
             return self._collections.read(wanted)
-        shelved = {address: self._shelves.get(address[0]) for address in wanted if address[0] in self._revisions}
+        shelved = {address: self._shelves.get(address[0]) for address in wanted if address[0] in self._names}
         far = self._collections.read(address for address, shelf in shelved.items() if shelf is None)
         near = {address: shelf.get(address[1]) for address, shelf in shelved.items() if shelf is not None}
         return far | {address: item for address, item in near.items() if item is not None}
 
-    def namespaces(self) -> list[Namespace]:
-        """Give the namespaces that hold items, first made first."""
+    def namespaces(self, prefix: Namespace = ()) -> list[Namespace]:
+        """Give the namespaces under a prefix that hold items, first made first."""
         if self._shared:
-            self._revisions = self._collections.namespaces()
-        return list(self._revisions)
+            self._names.replace(prefix, self._collections.namespaces(prefix))
+        return self._names.under(prefix)
 
     def shelves(self, prefix: Namespace) -> list[ItemShelf]:
         """Give the items of every namespace under a prefix, which is one itself."""
-        under = [one for one in self.namespaces() if one[: len(prefix)] == prefix]
+        under = self.namespaces(prefix)
         self._fill([one for one in under if not self._is_fresh(one)])
-        under = [one for one in under if one in self._shelves]
-        for name in under:
+        found = {one: self._shelves[one] for one in under if one in self._shelves}
+        for name in found:
             self._shelves.move_to_end(name)
-        found = [self._shelves[one] for one in under]
         self._drop_unused()
-        return found
+        return list(found.values())
 
     def write(self, puts: Sequence[Put], now: datetime) -> None:
         """Put and remove items; distinct addresses. An item that was there keeps the time of its making.
@@ -115,8 +114,8 @@ class ItemStore:
         items = [_item(put, before.get(put.address), now) for put in puts if put.text is not None]
         vectors = {put.address: put.vectors for put in puts if put.vectors is not None}
         gone = [before[put.address] for put in puts if put.text is None and put.address in before]
-        self._may_expire |= any(item.ttl is not None for item in items)
         outdated = [before[item.address] for item in items if item.address in before]
+        self._may_expire |= any(item.ttl is not None for item in items)
         with ExitStack() as failed:
             failed.callback(self._forget, {put.address[0] for put in puts})  # what has been written is not known
             self._name_fresh(item.namespace for item in items)
@@ -151,7 +150,7 @@ class ItemStore:
 
     def _is_fresh(self, namespace: Namespace) -> bool:
         shelf = self._shelves.get(namespace)
-        return shelf is not None and (not self._shared or shelf.revision == self._revisions[namespace])
+        return shelf is not None and (not self._shared or shelf.revision == self._names.revision(namespace))
 
     def _fill(self, namespaces: Sequence[Namespace]) -> None:
         """Read shelves anew. Revisions were read first: a write during the filling makes the shelf outdated."""
@@ -160,7 +159,7 @@ class ItemStore:
         items = self._collections.read_namespaces(namespaces)
         vectors = self._collections.read_vectors(namespaces)
         for name in namespaces:
-            shelf = self._shelves[name] = ItemShelf(self._revisions[name])
+            shelf = self._shelves[name] = ItemShelf(self._names.revision(name))
             for item in items.get(name, ()):
                 shelf.put(item, vectors.get((item_id(item.address), item.version)))
         if not self._shared:
@@ -173,13 +172,14 @@ class ItemStore:
 
     def _name_fresh(self, namespaces: Iterable[Namespace]) -> None:
         """Say that namespaces hold items before they do: what a write leaves behind is found."""
-        fresh = [one for one in dict.fromkeys(namespaces) if one not in self._revisions]
+        fresh = [one for one in dict.fromkeys(namespaces) if one not in self._names]
         if fresh:
             revision = uuid4().hex
             self._collections.name(fresh, revision)
-            self._revisions |= dict.fromkeys(fresh, revision)
+            for name in fresh:
+                self._names.put(name, revision)
             if not self._shared:
-                self._shelves |= {one: ItemShelf() for one in fresh}
+                self._shelves |= {name: ItemShelf(revision) for name in fresh}
 
     def _settle(
         self, items: Sequence[StoredItem], vectors: Mapping[Address, Vectors], gone: Sequence[StoredItem]
@@ -191,6 +191,7 @@ class ItemStore:
             self._forget(touched)
         else:
             self._shelve(items, vectors, gone)
+            self._drop_unused()
         self._unname_empty(dict.fromkeys(item.namespace for item in gone))
 
     def _shelve(
@@ -210,7 +211,7 @@ class ItemStore:
         empty = [one for one in namespaces if not self._holds_any(one)]
         self._collections.unname(empty)
         for name in empty:
-            self._revisions.pop(name, None)
+            self._names.remove(name)
             self._shelves.pop(name, None)
         # Another process may have put an item before the name went, and have named it before that.
         if self._shared and (back := [one for one in empty if self._collections.any_in(one)]):

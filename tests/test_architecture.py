@@ -12,7 +12,7 @@ ROOT = PACKAGE.parent
 LAYERS: dict[str, int] = {
     "schema": 0, "errors": 0, "settings": 0,
     "language": 1, "results": 1, "presets": 1, "ablations": 1, "encoder": 1, "compressor": 1, "reranker": 1,
-    "state": 2, "usage": 2, "model": 2, "turn_texts": 2, "narrative": 2,
+    "setting_overrides": 2, "state": 2, "usage": 2, "model": 2, "turn_texts": 2, "narrative": 2,
     "models": 3, "encoders": 3,
     "prompts": 4, "compression": 4, "reranking": 4,
     "stores": 5, "rules": 5,
@@ -23,7 +23,8 @@ LAYERS: dict[str, int] = {
     "langchain_agents": 8,
     "identity": 9, "write_runs": 9, "erasure": 9, "forgetting": 10,
     "approving": 10, "reading": 10, "revising": 11, "memory": 12, "demo": 12, "store": 12,
-    "erasing": 13, "answer_from_memory": 13, "retriever": 13, "tools": 14, "middleware": 15, "agent": 16, "server": 17,
+    "erasing": 13, "answer_from_memory": 13, "retriever": 13, "tools": 14, "middleware": 15, "agent": 16,
+    "mcp_tools": 13, "server": 17,
     "testing": 13, "benchmarks": 14, "training": 15, "commands": 18, "cli": 19, "__init__": 19,
 }  # fmt: skip
 """How high each part stands. A part imports only parts that stand lower, or itself."""

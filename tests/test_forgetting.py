@@ -376,7 +376,7 @@ def test_a_checkpointer_that_cannot_delete_is_found_out(folder):
 
 def test_a_pending_whose_turns_are_gone_is_settled_by_a_retry(memory):
     """There is nothing to do, and then nothing is left to do."""
-    from langgraph_engram.nodes.receive import UNFINISHED, pend
+    from langgraph_engram.nodes.keeping.receive import UNFINISHED, pend
     from langgraph_engram.schema import Turn
     from langgraph_engram.stores.store import Changes
 
@@ -428,7 +428,7 @@ SENTENCES = st.builds("{} {}.".format, st.sampled_from(["I live in", "I work in"
 SESSIONS = st.lists(st.lists(SENTENCES, min_size=1, max_size=3), min_size=1, max_size=3)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(SESSIONS, st.data())
 def test_whatever_is_forgotten_only_what_others_say_is_left(sessions, data):
     """Of any turn, session or user: words that only the forgotten said are nowhere; all other turns are kept."""

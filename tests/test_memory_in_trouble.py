@@ -7,7 +7,7 @@ import pytest
 
 from langgraph_engram.memory import Memory
 from langgraph_engram.model import Failure
-from langgraph_engram.nodes.receive import pend
+from langgraph_engram.nodes.keeping.receive import pend
 from langgraph_engram.presets import preset
 from langgraph_engram.prompts.extract_facts import ExtractFacts
 from langgraph_engram.rules.model import RULES

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from langgraph_engram import server
+from langgraph_engram.server import opening
 
 ROOT = Path(__file__).parent.parent
 CONFIGURATION = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))
@@ -20,10 +21,9 @@ def served(monkeypatch):
     monkeypatch.setenv("ENGRAM_ENCODER", "hashing")
     monkeypatch.delenv("ENGRAM_MODEL", raising=False)
     monkeypatch.delenv("ENGRAM_PRESET", raising=False)
-    server.opened.cache_clear()
+    opening.close()
     yield
-    server.memory().close()
-    server.opened.cache_clear()
+    opening.close()
 
 
 @pytest.mark.parametrize("name", CONFIGURATION["graphs"])
@@ -34,7 +34,7 @@ def test_each_graph_is_named_by_module(name, served):
     graph = asyncio.run(getattr(importlib.import_module(module), factory)())
 
     assert graph.name == name
-    assert graph.get_input_jsonschema()["properties"].keys() == {"request"}
+    assert graph.get_input_jsonschema()["properties"].keys() == {"messages" if name == "agent" else "request"}
     assert graph.get_output_jsonschema()["properties"]
 
 

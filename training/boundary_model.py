@@ -18,8 +18,8 @@ from langgraph_engram.benchmarks.segmentation_data import read_dialogues
 from langgraph_engram.encoder import Encoder
 from langgraph_engram.encoders.opening import open_encoder
 from langgraph_engram.language.speech_cues import read_cues
-from langgraph_engram.nodes.boundary_features import FEATURES, Numbers, boundary_features
-from langgraph_engram.nodes.boundary_model import WEIGHTS_FILE, BoundaryModel, sigmoid
+from langgraph_engram.nodes.segmenting.boundary_features import FEATURES, Numbers, boundary_features
+from langgraph_engram.nodes.segmenting.boundary_model import WEIGHTS_FILE, BoundaryModel, sigmoid
 from langgraph_engram.training.varied_dialogues import Lesson, lessons_of
 
 SEEDS = (3, 4, 5)

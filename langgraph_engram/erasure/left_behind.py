@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from langgraph_engram.erasure.selection import Gone, Held
-from langgraph_engram.nodes.boundaries import retold
-from langgraph_engram.nodes.event_names import Namer
-from langgraph_engram.nodes.receive import UNFINISHED, is_cut_off, pend, stored_turns
-from langgraph_engram.nodes.revise import as_active, as_superseded
+from langgraph_engram.nodes.consolidating.revise import as_active, as_superseded
+from langgraph_engram.nodes.keeping.receive import UNFINISHED, is_cut_off, pend, stored_turns
+from langgraph_engram.nodes.segmenting.boundaries import retold
+from langgraph_engram.nodes.segmenting.event_names import Namer
 from langgraph_engram.schema import Boundary, Event, Pending, Record, Turn
 from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.stores.kinds import EVENTS

@@ -8,7 +8,7 @@ import pytest
 from langgraph_engram.erasure.left_behind import LeftBehind
 from langgraph_engram.erasure.selection import Held, what_goes
 from langgraph_engram.erasure.target import Target
-from langgraph_engram.nodes.receive import UNFINISHED
+from langgraph_engram.nodes.keeping.receive import UNFINISHED
 from langgraph_engram.schema import Boundary, Decision, Event, Pending, Record, Synthesis, Turn
 from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.stores.kinds import BOUNDARIES, EVENTS, RECORDS, SYNTHESES, TURNS

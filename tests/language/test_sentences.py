@@ -117,7 +117,7 @@ def test_words_without_any_mark_are_split_between_words():
 
 
 @given(st.one_of(st.text(), st.text(alphabet="aB1 .!?…\n\"'()-•😊:;,&@/", max_size=200)))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_nothing_is_lost_but_white_space(text):
     """The sentences together are the text, in order; none is empty or has white space around it."""
     sentences = split_sentences(text)

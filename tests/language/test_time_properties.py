@@ -33,7 +33,7 @@ CLOCKS = st.one_of(st.none(), st.datetimes(timezones=st.just(UTC)), st.datetimes
 @given(TEXTS, CLOCKS)
 @example("last year, the 1500s, 200 decades ago", datetime(1000, 1, 1))
 @example("in 900 decades, the next 900 years", datetime(2999, 12, 31, tzinfo=UTC))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_mentions_lie_in_their_text_in_order(text, clock):
     """No text raises an error; places are right and never overlap; intervals are in UTC and end after they start."""
     done = 0
@@ -49,7 +49,7 @@ def test_mentions_lie_in_their_text_in_order(text, clock):
 
 
 @given(st.sampled_from(PHRASES), USUAL_CLOCKS)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_every_phrase_has_a_name_that_means_it(phrase, clock):
     """A phrase is one mention on every day of the calendar, and its name reads back as the same interval."""
     [mention] = find_times(phrase, clock)
@@ -61,7 +61,7 @@ def test_every_phrase_has_a_name_that_means_it(phrase, clock):
 
 
 @given(TEXTS.filter(lambda text: "(" not in text and ")" not in text), CLOCKS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_resolving_only_adds_brackets(text, clock):
     """Taking the brackets out gives the text back, and resolving again adds nothing."""
     told = resolve_times(text, clock)
@@ -71,7 +71,7 @@ def test_resolving_only_adds_brackets(text, clock):
 
 
 @given(TEXTS, CLOCKS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_constraint_ends_after_it_starts_and_stands_in_its_query(query, now):
     """Whatever is asked, the constraint is possible and in the query's own words."""
     constraint = parse_constraint(query, now)

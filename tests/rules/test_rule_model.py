@@ -75,7 +75,7 @@ def test_every_question_of_ours_has_its_rule():
     assert questions == set(RULES)
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
 @given(TEXTS, TEXTS, st.sampled_from([None, datetime(2023, 5, 8, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)]))
 def test_no_text_stops_a_rule(first, second, said_at):
     """Whatever was said, each question gets an answer of its type, at no cost."""

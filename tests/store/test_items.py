@@ -100,7 +100,7 @@ def one_store():
         yield opened
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(value=st.dictionaries(st.text(), JSON, max_size=5), key=st.text(max_size=20))
 def test_any_json_comes_back_as_it_was(one_store, value, key):
     """Under any key, whatever the script, half characters and zero bytes included."""

@@ -34,7 +34,7 @@ READS = st.one_of(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(batches=st.lists(st.tuples(st.lists(PUTS, max_size=4), READS), max_size=8))
 def test_any_sequence_of_batches_gives_the_same(batches):
     """Puts, deletions, searches by filter and meaning, and listings, in batches where they meet."""

@@ -8,7 +8,7 @@ import pytest
 
 from langgraph_engram.benchmarks.segmentation_data import read_dialogues
 from langgraph_engram.encoders.hashing import HashingEncoder
-from langgraph_engram.nodes.boundary_features import FEATURES
+from langgraph_engram.nodes.segmenting.boundary_features import FEATURES
 from langgraph_engram.training.boundary_model import fit, main, train
 from langgraph_engram.training.varied_dialogues import lessons_of
 

@@ -1,0 +1,76 @@
+"""Go back from chosen memories to the turns under them, Level 2, within a budget (HyMem section 3.3)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from langgraph_engram.nodes.answering.evidence_pool import joined
+from langgraph_engram.nodes.retrieving.show_evidence import turn_piece, within
+from langgraph_engram.nodes.retrieving.standing_index import standing_index
+from langgraph_engram.schema import Evidence, Turn
+from langgraph_engram.settings import DeepSettings
+from langgraph_engram.state import ReadState
+from langgraph_engram.stores.scope_index import ScopeIndex
+from langgraph_engram.stores.store import Store
+
+
+@dataclass(frozen=True)
+class Backtrack:
+    """Fetch turns. Reads `request`, `evidence`, `selected_ids`, `pool`; sets `pool`."""
+
+    store: Store
+    settings: DeepSettings
+
+    def __call__(self, state: ReadState) -> ReadState:
+        """Return the pool with the chosen memories in the words of their turns, in place of the memories alone."""
+        index, budget = standing_index(self.store, state["request"]), state["request"].budget
+        found = {piece.evidence_id: piece for piece in state["evidence"]}
+        ids = state.get("selected_ids") or [piece.evidence_id for piece in state["evidence"][: self.settings.light_k]]
+        chosen = [found[one] for one in ids if one in found]
+        most = self.settings.level2_tokens
+        pieces = within(self._pieces(index, chosen), most if budget is None else min(most, budget))
+        told = [piece for piece in chosen if piece.synthesis_id]
+        kept = {turn.turn_id for piece in pieces for turn in piece.turns}
+        light = [
+            piece for piece in state["pool"] if not {turn.turn_id for turn in piece.turns} <= kept or piece.synthesis_id
+        ]
+        return {"pool": joined(joined(pieces, told, budget), light, budget)}
+
+    def _pieces(self, index: ScopeIndex, chosen: Sequence[Evidence]) -> list[Evidence]:
+        shown: set[str] = set()
+        pieces: list[Evidence] = []
+        for piece in chosen:
+            for turns in runs([turn for turn in self._around(index, piece) if turn.turn_id not in shown]):
+                shown.update(turn.turn_id for turn in turns)
+                pieces.append(turn_piece(turns, piece.score, piece.routes))
+        return pieces
+
+    def _around(self, index: ScopeIndex, piece: Evidence) -> list[Turn]:
+        wanted: dict[str, Turn] = {}
+        for source in piece.turns:
+            session = index.session_turns(source.session_id)
+            if self.settings.whole_events:
+                near = _event_turns(index, source, session)
+            else:
+                near = [turn for turn in session if abs(turn.seq - source.seq) <= self.settings.level2_window]
+            wanted |= {turn.turn_id: turn for turn in near}
+        return sorted(wanted.values(), key=lambda turn: (str(turn.said_at), turn.session_id, turn.seq))
+
+
+def runs(turns: Sequence[Turn]) -> list[list[Turn]]:
+    """Split turns in order of time into runs that follow one another in one session."""
+    found: list[list[Turn]] = []
+    for turn in turns:
+        last = found[-1][-1] if found else None
+        if last and last.session_id == turn.session_id and last.seq + 1 == turn.seq:
+            found[-1].append(turn)
+        else:
+            found.append([turn])
+    return found
+
+
+def _event_turns(index: ScopeIndex, source: Turn, session: Sequence[Turn]) -> list[Turn]:
+    for event in index.session_events(source.session_id):
+        if source.turn_id in event.turn_ids:
+            members = set(event.turn_ids)
+            return [turn for turn in session if turn.turn_id in members]
+    return [source]

@@ -1,0 +1,41 @@
+"""Answer from light memory, or send the query deep (HyMem section 3.3; DESIGN, read step 3).
+
+Anything but a clear answer goes deep, an unreadable reply included.
+"""
+
+from dataclasses import dataclass
+
+from langgraph_engram.model import Model, entry_of
+from langgraph_engram.nodes.answering.cite import cited
+from langgraph_engram.nodes.answering.evidence_pool import joined
+from langgraph_engram.prompts.answer_light import AnswerLight
+from langgraph_engram.settings import DeepSettings
+from langgraph_engram.state import ReadState
+
+
+@dataclass(frozen=True)
+class JudgeSufficiency:
+    """Ask for a light answer. Reads `request`, `intent`, `evidence`, `pool`; sets `sufficient`, `answer`, `pool`."""
+
+    model: Model
+    quick_model: Model
+    settings: DeepSettings
+
+    def __call__(self, state: ReadState) -> ReadState:
+        """Return whether the pool and the best pieces of this round suffice, and the answer; an earlier one if not."""
+        request = state["request"]
+        pool = joined(state["pool"], state["evidence"][: self.settings.light_k], request.budget)
+        if not pool:
+            return {"sufficient": False, "answer": "", "pool": pool}
+        model = self.quick_model if request.mode == "search" else self.model
+        asked = model.ask(
+            AnswerLight(request.query, state["intent"], tuple(pool), request.now, self.settings.whole_turns)
+        )
+        light = asked.answer
+        sufficient = light is not None and light.sufficient and bool(light.answer.strip())
+        return {
+            "sufficient": sufficient,
+            "answer": cited(light.answer, pool) if light and sufficient else state.get("answer", ""),
+            "pool": pool,
+            "usage": [entry_of("judge_sufficiency", [asked])],
+        }

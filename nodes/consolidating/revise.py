@@ -1,0 +1,85 @@
+"""Carry out a ruling on records: merge them into one, or let the newest supersede the others. Nothing is deleted.
+
+This module does not know who decided.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from langgraph_engram.nodes.consolidating.tell_apart import are_apart_in_time
+from langgraph_engram.schema import Record, make_id
+
+LOSES_SOURCE = "a merge would lose a cited source"
+WITHOUT_WORDS = "a merge without words"
+TWO_EVENTS = "two events at two times do not merge"
+
+
+def objection_to_merge(group: Sequence[Record], made: Record) -> str:
+    """Say why records must not be merged into `made`; empty if they may (DimMem section 3.4; DESIGN, step 6)."""
+    if not made.content:
+        return WITHOUT_WORDS
+    if any(are_apart_in_time(one, other) for place, one in enumerate(group) for other in group[:place]):
+        return TWO_EVENTS
+    return "" if conserves(group, made) else LOSES_SOURCE
+
+
+def merged(group: Sequence[Record], content: str) -> Record:
+    """Make one record of several, oldest first.
+
+    It has the union of sources and keywords, the widest span of time, and the newest's place and other dimensions;
+    where the newest has none, the last that has one gives it.
+    """
+    newest = group[-1]
+    ids = [record.record_id for record in group]
+    told = {name: _last(group, name) for name in ("time_text", "location", "reason", "purpose")}
+    return newest.model_copy(
+        update={
+            **told,
+            "record_id": make_id("merge", *sorted(ids)),
+            "content": content,
+            "derived_from": ids,
+            "source_turn_ids": list(dict.fromkeys(one for record in group for one in record.source_turn_ids)),
+            "keywords": list(dict.fromkeys(word for record in group for word in record.keywords)),
+            "event_start": min((one.event_start for one in group if one.event_start), default=None),
+            "event_end": max((one.event_end for one in group if one.event_end), default=None),
+            "valid_from": min((one.valid_from for one in group if one.valid_from), default=None),
+        }
+    )
+
+
+def conserves(group: Sequence[Record], made: Record) -> bool:
+    """Say whether a merged record cites every turn that its group cites."""
+    return {one for record in group for one in record.source_turn_ids} <= set(made.source_turn_ids)
+
+
+def as_merged(group: Sequence[Record], made: Record) -> list[Record]:
+    """Give the records of a group as parts of the one made of them; how long they are true does not change."""
+    return [one.model_copy(update={"status": "merged", "superseded_by": made.record_id}) for one in group]
+
+
+def as_superseded(group: Sequence[Record], by: Record) -> list[Record]:
+    """Give records as superseded: each is true until the newer one became true."""
+    return [
+        one.model_copy(
+            update={"status": "superseded", "superseded_by": by.record_id, "valid_to": _no_earlier(_true_from(by), one)}
+        )
+        for one in group
+    ]
+
+
+def as_active(record: Record) -> Record:
+    """Give a merged or superseded record as it was before."""
+    return record.model_copy(update={"status": "active", "superseded_by": None, "valid_to": None})
+
+
+def _true_from(record: Record) -> datetime | None:
+    return record.event_start or record.valid_from or record.mentioned_at
+
+
+def _no_earlier(end: datetime | None, record: Record) -> datetime | None:
+    """Keep the end of a record's validity from lying before its start."""
+    return max(end, record.valid_from) if end and record.valid_from else end
+
+
+def _last(group: Sequence[Record], name: str) -> str:
+    return next((value for record in reversed(group) if (value := str(getattr(record, name)))), "")

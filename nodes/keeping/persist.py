@@ -1,0 +1,137 @@
+"""Write a run's results in one idempotent commit: what is new first, then what it marks (DESIGN, step 7).
+
+What the run has done is settled by the same commit; where a synthesis is due now, that is what it leaves pending.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from langgraph_engram.nodes.keeping.earlier_sessions import ended_by
+from langgraph_engram.nodes.keeping.outdated_decisions import without_outdated
+from langgraph_engram.nodes.keeping.rebase import rebase_boundaries, rebase_events, rebase_records
+from langgraph_engram.nodes.keeping.receive import UNFINISHED, is_cut_off
+from langgraph_engram.nodes.segmenting.build_events import EventBuilder
+from langgraph_engram.nodes.telling.pending_synthesis import pend_jobs
+from langgraph_engram.nodes.telling.synthesis_jobs import Standing, due_jobs
+from langgraph_engram.schema import Event, Pending, Record, Synthesis
+from langgraph_engram.settings import SegmentSettings, SynthesisSettings
+from langgraph_engram.state import WriteState
+from langgraph_engram.stores.scope_index import ScopeIndex
+from langgraph_engram.stores.store import Changes, Store
+
+NOTHING_KEPT: WriteState = {"events": [], "boundaries": [], "records": [], "changed": [], "decisions": []}
+"""What a run leaves that worked on what was forgotten."""
+
+
+@dataclass(frozen=True)
+class Persist:
+    """Commit events, boundaries, records and decisions; settle the run. Reads everything before it."""
+
+    store: Store
+    segment: SegmentSettings
+    synthesis: SynthesisSettings
+
+    def __call__(self, state: WriteState) -> WriteState:
+        """Write the run's results, what could not be done, and mark syntheses that changes make stale.
+
+        Other runs may have written since this one began: what it cut is put on what stands now, what it decided about
+        records that were changed is dropped, and no run can write between the reading and the commit. Where something
+        that it read was forgotten meanwhile, nothing is written: what is left of it is pending, for a retry.
+
+        Returns:
+            What is written in place of what was decided, where a decision was dropped or something was forgotten.
+        """
+        scope = state["request"].scope
+        with self.store.committing(scope):
+            index, pendings = self.store.index(scope), self.store.pendings(scope)
+            if is_forgotten(state, index):
+                return NOTHING_KEPT
+            if is_done(state, pendings):
+                return {}
+            redone = without_outdated(state, index)
+            failures = [*state.get("failures", []), *redone.get("failures", [])]
+            self.store.commit(scope, self._changes({**state, **redone, "failures": failures}, index, pendings))
+        return redone
+
+    def _changes(self, state: WriteState, index: ScopeIndex, pendings: Sequence[Pending]) -> Changes:
+        builder = EventBuilder(state["request"].scope.key, self.segment)
+        own = rebase_events(builder, index, state["session_id"], state.get("events", []))
+        events = [*own, *self._ended(state, index, own)]
+        records = rebase_records(own_records(state), index, events)
+        changed = state.get("changed", [])
+        outdated = stale(index, changed_ids(index, [*records, *changed]))
+        return Changes(
+            events=events,
+            boundaries=rebase_boundaries(state.get("boundaries", []), index, events),
+            records=records,
+            syntheses=outdated,
+            decisions=state.get("decisions", []),
+            pendings=[*state.get("failures", []), *self._due(state, index, events, records, outdated)],
+            changed=changed,
+            settled=settled_by(state, pendings),
+        )
+
+    def _ended(self, state: WriteState, index: ScopeIndex, events: Sequence[Event]) -> list[Event]:
+        """Give the events that end earlier sessions, where sessions are told at their end."""
+        tells = self.synthesis.enabled and self.synthesis.at_session_close
+        return ended_by(index, state["session_id"], events) if tells else []
+
+    def _due(
+        self,
+        state: WriteState,
+        index: ScopeIndex,
+        events: Sequence[Event],
+        records: Sequence[Record],
+        outdated: Sequence[Synthesis],
+    ) -> list[Pending]:
+        """Note the syntheses that are due once this is written, so that a run that ends here is not the end of them."""
+        standing = Standing(index, events, [*records, *state.get("changed", [])], outdated)
+        jobs = due_jobs(
+            standing, dict.fromkeys([state["session_id"], *(one.session_id for one in events)]), self.synthesis
+        )
+        return pend_jobs(state["run_id"], index, jobs, [UNFINISHED] * len(jobs), state["turns"])
+
+
+def is_forgotten(state: WriteState, index: ScopeIndex) -> bool:
+    """Say whether a turn or a stored record that a run works on is gone: all that it has drawn may hold words of it."""
+    turns = (turn.turn_id for turn in state["turns"])
+    return any(one not in index.turns for one in turns) or any(
+        one not in index.records for one in state.get("taken_up", [])
+    )
+
+
+def own_records(state: WriteState) -> list[Record]:
+    """Give a run's records without those it only took up: another run may have changed them meanwhile."""
+    taken_up = set(state.get("taken_up", []))
+    return [one for one in state.get("records", []) if one.record_id not in taken_up or one.status != "active"]
+
+
+def is_done(state: WriteState, pendings: Sequence[Pending]) -> bool:
+    """Say whether what a run is about is settled already: by its own commit, or by a retry that took it for dead."""
+    retried = {one.pending_id for one in state.get("retried", []) if one.step != "synthesize"}
+    if state["request"].retry_turn_ids:
+        return bool(retried) and retried.isdisjoint(one.pending_id for one in pendings)
+    return bool(state["turns"]) and not any(one.run_id == state["run_id"] and is_cut_off(one) for one in pendings)
+
+
+def settled_by(state: WriteState, pendings: Sequence[Pending]) -> list[str]:
+    """Give the ids of the pendings that a run puts an end to, its own failures and syntheses aside."""
+    own = [one for one in pendings if one.run_id == state["run_id"]]
+    done = [one.pending_id for one in [*own, *state.get("retried", [])] if one.step != "synthesize"]
+    failed = {failure.pending_id for failure in state.get("failures", [])}
+    return [one for one in dict.fromkeys(done) if one not in failed]
+
+
+def changed_ids(index: ScopeIndex, records: Sequence[Record]) -> set[str]:
+    """Give the ids of stored records that are written with another status."""
+    stored = {record.record_id: index.records.get(record.record_id) for record in records}
+    return {one.record_id for one in records if (old := stored[one.record_id]) and old.status != one.status}
+
+
+def stale(index: ScopeIndex, changed: Collection[str]) -> list[Synthesis]:
+    """Give the active syntheses that cover a changed record, as stale."""
+    return [
+        synthesis.model_copy(update={"status": "stale"})
+        for synthesis in index.syntheses.items
+        if synthesis.status == "active" and not set(changed).isdisjoint(synthesis.covered_record_ids)
+    ]

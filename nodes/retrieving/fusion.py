@@ -1,0 +1,206 @@
+"""Fuse the routes into one ranking: our weighted one, and the fusions of the papers."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from langgraph_engram.language.sentences import ends_asking
+from langgraph_engram.nodes.retrieving.preferences import preferences
+from langgraph_engram.nodes.retrieving.record_links import RecordLinks, length_of, record_links
+from langgraph_engram.nodes.retrieving.routes import RouteScores
+from langgraph_engram.nodes.retrieving.scoring import Scores, ranks
+from langgraph_engram.schema import Intent
+from langgraph_engram.settings import RetrieveSettings
+from langgraph_engram.stores.scope_index import ScopeIndex
+
+MOST_RANKED = 400
+"""Candidates that the weighted fusion looks at closely."""
+LEAST_SCORE = 1e-6
+"""Score of the last of them: it was found."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One thing found: what it is, its place on its shelf, its score and what each route gave it."""
+
+    kind: Literal["record", "turn", "synthesis"]
+    place: int
+    score: float
+    routes: dict[str, float] = field(default_factory=dict)
+    joined: tuple[int, ...] = ()
+    """For a record: the places of further records of its turn that are shown with it."""
+
+
+def fuse(index: ScopeIndex, intent: Intent, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
+    """Give what was found, best first, by the fusion that the settings name."""
+    match settings.fusion:
+        case "weighted":
+            return weighted(index, intent, scores, settings)
+        case "reciprocal_rank":
+            return reciprocal_rank(index, scores, settings)
+        case "ordered_dedup":
+            return ordered_dedup(index, scores, settings)
+        case "event_score":
+            return by_event(index, scores, settings)
+    return concatenate(index, scores, settings)
+
+
+def weighted(index: ScopeIndex, intent: Intent, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
+    """Add up the routes on one scale and what is preferred beside them; distinct turns come first."""
+    links = record_links(index)
+    parts = record_parts(index, links, scores)
+    weights = route_weights(settings)
+    about = np.asarray(sum((weights[name] * part for name, part in parts.items()), start=np.zeros(len(index.records))))
+    parts["preference"] = preferences(index.records, links, intent, settings)
+    records = np.where(index.records.active & (about > 0), about + parts["preference"], -np.inf)
+    turns = uncited_turns(index, intent, scores, links, settings)
+    records, turns = on_one_scale(records, turns)
+    found = [
+        Candidate(
+            "record", group[0], score, {name: float(part[group[0]]) for name, part in parts.items()}, tuple(group[1:])
+        )
+        for group, score in joined_by_turn(_finite(records), records, links, settings)
+    ]
+    found += [Candidate("turn", one, float(turns[one]), {"turn": float(scores.turns[one])}) for one in _finite(turns)]
+    return iter(sorted(found, key=lambda one: -one.score))
+
+
+def uncited_turns(
+    index: ScopeIndex, intent: Intent, scores: RouteScores, links: RecordLinks, settings: RetrieveSettings
+) -> Scores:
+    """Score the turns that no record stands for, on the records' scale; -inf for the others."""
+    total = np.full(len(index.turns), -np.inf)
+    places = np.array(links.uncited, dtype=np.intp)
+    if not len(places) or not len(scores.turns):
+        return total
+    weight = settings.lexical_weight + settings.dense_weight + settings.own_dense_weight + settings.turn_weight
+    turns = [index.turns.items[place] for place in places]
+    preferred = [
+        settings.speaker_weight * (turn.speaker in intent.speakers)
+        + settings.length_weight * length_of(turn.text)
+        - settings.question_weight * ends_asking(turn.text)
+        - settings.voice_weight * (turn.role == "assistant" and not intent.needs_assistant)
+        for turn in turns
+    ]
+    found = scores.turns[places]
+    total[places] = np.where(found > 0, weight * found + np.array(preferred), -np.inf)
+    return total
+
+
+def on_one_scale(*totals: Scores) -> list[Scores]:
+    """Stretch totals together to [0, 1], from the last that is looked at closely to the best; -inf stays."""
+    known = np.concatenate([total[np.isfinite(total)] for total in totals])
+    if not len(known):
+        return list(totals)
+    best = np.sort(known)[::-1][:MOST_RANKED]
+    low, span = best[-1], (best[0] - best[-1]) or 1.0
+    return [np.where(total >= low, np.maximum((total - low) / span, LEAST_SCORE), -np.inf) for total in totals]
+
+
+def joined_by_turn(
+    places: list[int], total: Scores, links: RecordLinks, settings: RetrieveSettings
+) -> list[tuple[list[int], float]]:
+    """Gather ranked records of one turn into pieces: what scores nearly as high as the piece's best joins it."""
+    repeated: Counter[int] = Counter()
+    piece_of: dict[int, tuple[list[int], float]] = {}
+    pieces: list[tuple[list[int], float]] = []
+    for place in places:
+        turn = int(links.turn[place])
+        score = float(total[place]) * (1 - settings.repeat_factor) ** repeated[turn]
+        repeated[turn] += 1
+        if turn >= 0 and turn in piece_of and score >= settings.join_factor * piece_of[turn][1]:
+            piece_of[turn][0].append(place)
+            continue
+        piece_of[turn] = ([place], score)
+        pieces.append(piece_of[turn])
+    return pieces
+
+
+def record_parts(index: ScopeIndex, links: RecordLinks, scores: RouteScores) -> dict[str, Scores]:
+    """Give each route's scores of the records, those lent by turns, events and syntheses included."""
+    parts = dict(scores.records)
+    parts["turn"] = _lend(scores.turns, links.turn)
+    parts["boundary"] = _lend(scores.events, links.event)
+    told = np.zeros(len(index.records))
+    for synthesis, places in enumerate(links.covered_by):
+        told[list(places)] = np.maximum(told[list(places)], scores.syntheses[synthesis])
+    parts["synthesis"] = told
+    return parts
+
+
+def route_weights(settings: RetrieveSettings) -> dict[str, float]:
+    """Give the weight of each route in the weighted fusion."""
+    return {
+        "lexical": settings.lexical_weight,
+        "dense": settings.dense_weight,
+        "own_dense": settings.own_dense_weight,
+        "turn": settings.turn_weight,
+        "dimension": settings.dimension_weight,
+        "boundary": settings.event_weight,
+        "synthesis": settings.synthesis_weight,
+    }
+
+
+def reciprocal_rank(index: ScopeIndex, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
+    """Add up 1 / (k + rank) over the routes of records (Cormack et al. 2009)."""
+    total: Counter[int] = Counter()
+    for part in scores.records.values():
+        for rank, place in enumerate(_top(index, part, MOST_RANKED), start=1):
+            total[place] += 1 / (settings.rrf_k + rank)  # type: ignore[assignment]  # Counter adds floats as well
+    for place, score in total.most_common():
+        yield Candidate("record", place, float(score), _given(scores, place))
+
+
+def ordered_dedup(index: ScopeIndex, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
+    """Give each route's best k records, route after route, without repeats of content (DimMem's code)."""
+    seen: set[str] = set()
+    for part in scores.records.values():
+        for place in _top(index, part, settings.top_k):
+            content = " ".join(index.records.items[place].content.casefold().split())
+            if content not in seen:
+                seen.add(content)
+                yield Candidate("record", place, float(part[place]), _given(scores, place))
+
+
+def concatenate(index: ScopeIndex, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
+    """Give each route's best k records, then the best syntheses (StructMem section 3.4)."""
+    seen: set[int] = set()
+    for part in scores.records.values():
+        for place in _top(index, part, settings.top_k):
+            if place not in seen:
+                seen.add(place)
+                yield Candidate("record", place, float(part[place]), _given(scores, place))
+    for place in ranks(scores.syntheses, settings.synthesis_k):
+        if scores.syntheses[place] > 0:
+            score = float(scores.syntheses[place])
+            yield Candidate("synthesis", place, score, {"synthesis": score})
+
+
+def by_event(index: ScopeIndex, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
+    """Give the turns of the best K events, event after event (ES-Mem section 3.3)."""
+    for place in ranks(scores.events, settings.top_k):
+        score = float(scores.events[place])
+        for turn_id in index.events.items[place].turn_ids if score > 0 else ():
+            if turn_id in index.turns:
+                yield Candidate("turn", index.turns.position(turn_id), score, {"boundary": score})
+
+
+def _top(index: ScopeIndex, part: Scores, most: int) -> list[int]:
+    active = np.where(index.records.active, part, -np.inf) if len(part) else part
+    return [place for place in ranks(active, most) if np.isfinite(active[place])]
+
+
+def _given(scores: RouteScores, place: int) -> dict[str, float]:
+    return {name: float(part[place]) for name, part in scores.records.items()}
+
+
+def _lend(scores: Scores, places: np.ndarray) -> Scores:
+    return np.where(places >= 0, scores[places], 0.0) if len(scores) else np.zeros(len(places))
+
+
+def _finite(totals: Scores) -> list[int]:
+    """Give the places of what was found, best first."""
+    return [place for place in ranks(totals, MOST_RANKED) if np.isfinite(totals[place])]

@@ -1,0 +1,39 @@
+"""Find evidence by the light routes, fused, within the budget (DESIGN, read step 2). No model is asked."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from langgraph_engram.nodes.retrieving.fusion import fuse
+from langgraph_engram.nodes.retrieving.rerank import reranked
+from langgraph_engram.nodes.retrieving.routes import Routes
+from langgraph_engram.nodes.retrieving.show_evidence import show, within
+from langgraph_engram.nodes.retrieving.standing_index import standing_index
+from langgraph_engram.reranker import Reranker
+from langgraph_engram.schema import Evidence
+from langgraph_engram.settings import RetrieveSettings
+from langgraph_engram.state import ReadState
+from langgraph_engram.stores.store import Store
+
+
+@dataclass(frozen=True)
+class LightRetrieve:
+    """Search. Reads `request`, `query`, `intent`; sets `evidence`, adds to `notes`."""
+
+    store: Store
+    settings: RetrieveSettings
+    reranker: Reranker | None = None
+
+    def __call__(self, state: ReadState) -> ReadState:
+        """Return the pieces found, best first, and a note for each route that had nothing to search."""
+        request = state["request"]
+        index = standing_index(self.store, request)
+        if not len(index.turns) and not len(index.records):
+            return {"evidence": [], "notes": [*state.get("notes", []), "nothing is remembered in this scope"]}
+        routes = Routes(self.store.encoder, self.settings)
+        scores = routes.score(index, state["intent"])
+        ranked: Iterator[Evidence] = (show(index, one) for one in fuse(index, state["intent"], scores, self.settings))
+        if self.reranker:
+            ranked = reranked(self.reranker, state["query"], ranked, self.settings.rerank_n)
+        evidence = within(ranked, request.budget or self.settings.budget)
+        notes = [f"the route {name!r} has no data here" for name in scores.empty]
+        return {"evidence": evidence, "notes": list(dict.fromkeys([*state.get("notes", []), *notes]))}

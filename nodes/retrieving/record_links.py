@@ -1,0 +1,93 @@
+"""Link the records of a scope to their turns and events by place, once for each state of the scope."""
+
+from dataclasses import dataclass
+from math import log1p
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from langgraph_engram.language.assistant_cues import tells_of_oneself
+from langgraph_engram.language.sentences import ends_asking
+from langgraph_engram.nodes.retrieving.answer_holders import Holders, answer_holders
+from langgraph_engram.stores.scope_index import ScopeIndex
+
+MANY_CHARACTERS = 100
+SHOWS = " shares an image: "
+"""How a record begins that tells what an image shows, after the name of who shares it."""
+MOST_CITED = 3
+"""Turns that a record may cite and still stand for each of them in a search."""
+
+
+@dataclass(frozen=True)
+class RecordLinks:
+    """Columns over the records of a scope, in the order of their shelf."""
+
+    turn: NDArray[np.intp]
+    """The place of the last source turn; -1 for none."""
+    event: NDArray[np.intp]
+    """The place of the event; -1 for none."""
+    asks: NDArray[np.bool_]
+    """Whether the record is a question, and not one to an assistant that tells of whoever asks."""
+    shows: NDArray[np.bool_]
+    """Whether the record is what an image shows."""
+    assistant: NDArray[np.bool_]
+    """Whether the record's last source is an assistant's turn."""
+    length: NDArray[np.float64]
+    """How much the record says: ln(1 + characters / 100)."""
+    holds: Holders
+    """Which records hold what an answer of each type is made of."""
+    speaker: NDArray[np.object_]
+    uncited: tuple[int, ...]
+    """The places of turns that no active record stands for: none cites them among at most three turns."""
+    covered_by: tuple[tuple[int, ...], ...]
+    """For each synthesis, the places of the records it covers."""
+
+
+CACHE: WeakKeyDictionary[ScopeIndex, tuple[str, RecordLinks]] = WeakKeyDictionary()
+"""The links last made for each index, with the revision they were made at."""
+
+
+def record_links(index: ScopeIndex) -> RecordLinks:
+    """Give the links of a scope as it stands now."""
+    held = CACHE.get(index)
+    if held is None or held[0] != index.revision:
+        CACHE[index] = held = (index.revision, _link(index))
+    return held[1]
+
+
+def length_of(text: str) -> float:
+    """Measure how much a text says: ln(1 + characters / 100)."""
+    return log1p(len(text) / MANY_CHARACTERS)
+
+
+def _link(index: ScopeIndex) -> RecordLinks:
+    turn_place = {turn.turn_id: place for place, turn in enumerate(index.turns.items)}
+    event_place = {event.event_id: place for place, event in enumerate(index.events.items)}
+    record_place = {record.record_id: place for place, record in enumerate(index.records.items)}
+    records = index.records.items
+    close = (one for one in records if one.status == "active" and len(one.source_turn_ids) <= MOST_CITED)
+    cited = {turn_id for record in close for turn_id in record.source_turn_ids}
+    turn = np.array(
+        [turn_place.get(one.source_turn_ids[-1], -1) if one.source_turn_ids else -1 for one in records], dtype=np.intp
+    )
+    answers = np.array([one.role == "assistant" for one in index.turns.items], dtype=np.bool_)
+    to_assistant = bool(answers.any())
+    return RecordLinks(
+        turn=turn,
+        event=np.array([event_place.get(one.event_id, -1) for one in records], dtype=np.intp),
+        asks=np.array(
+            [ends_asking(one.content) and not (to_assistant and tells_of_oneself(one.content)) for one in records],
+            dtype=np.bool_,
+        ),
+        shows=np.array([SHOWS in one.content for one in records], dtype=np.bool_),
+        assistant=(turn >= 0) & answers[turn] if len(answers) else np.zeros(len(records), dtype=np.bool_),
+        length=np.array([length_of(one.content) for one in records]),
+        holds=answer_holders(records, index.speakers),
+        speaker=np.array([one.speaker for one in records], dtype=np.object_),
+        uncited=tuple(place for turn_id, place in turn_place.items() if turn_id not in cited),
+        covered_by=tuple(
+            tuple(record_place[one] for one in synthesis.covered_record_ids if one in record_place)
+            for synthesis in index.syntheses.items
+        ),
+    )

@@ -1,0 +1,162 @@
+"""Cut a run's turns into events, and say how each begins (DESIGN, step 2).
+
+Every strategy yields events with core turns and read-only context turns; sessions are never crossed. An event that
+is open at the end of a call goes on in the next call of its session, under the same id.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from langgraph_engram.model import Model
+from langgraph_engram.nodes.keeping.receive import pend
+from langgraph_engram.nodes.segmenting.boundaries import Boundaries
+from langgraph_engram.nodes.segmenting.build_events import EventBuilder
+from langgraph_engram.nodes.segmenting.event_cuts import EventCuts, Followed, Unanswered
+from langgraph_engram.nodes.segmenting.event_names import named_by_words
+from langgraph_engram.nodes.segmenting.learned_cuts import LearnedCuts
+from langgraph_engram.nodes.segmenting.spans import buffers, windows
+from langgraph_engram.nodes.segmenting.topic_line import TopicLine, last_topic, provisional_lines
+from langgraph_engram.schema import Event, Pending, Turn
+from langgraph_engram.settings import SegmentSettings
+from langgraph_engram.state import WriteState
+from langgraph_engram.stores.scope_index import ScopeIndex
+from langgraph_engram.stores.store import Store
+from langgraph_engram.usage import count_tokens
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Cut turns into events. Reads `request`, `session_id`, `turns`; sets `events`, `boundaries`, `failures`."""
+
+    store: Store
+    model: Model
+    settings: SegmentSettings
+
+    def __call__(self, state: WriteState) -> WriteState:
+        """Return the events that this run opens, continues or closes, and the boundaries before the new ones."""
+        request = state["request"]
+        index = self.store.index(request.scope)
+        done = events_of(index, state["session_id"], request.retry_turn_ids)
+        held = {turn_id for event in done for turn_id in event.turn_ids}
+        turns = [turn for turn in state["turns"] if turn.turn_id not in held]
+        if done and not turns:
+            return {"events": done, "boundaries": []}
+        stored = earlier_turns(index, state["session_id"], turns)
+        going = open_event(index, state["session_id"])
+        followed = self._follow(turns, stored, going)
+        lines = followed.lines
+        seq = len(index.session_events(state["session_id"]))
+        builder = EventBuilder(request.scope.key, self.settings)
+        events = self._events(builder, turns, lines, stored, going, seq)
+        if request.close_session and events:
+            events[-1] = events[-1].model_copy(update={"status": "closed"})
+        by_id = {turn.turn_id: turn for turn in turns}
+        line_of = {turn.turn_id: line for turn, line in zip(turns, lines, strict=True)}
+        if any(not line.noted for line in lines):
+            events = named_by_words(events, [*stored, *turns], line_of, self.settings)
+        told = Boundaries(self.model, self.settings).describe(index, events, by_id, line_of)
+        known = [event for event in done if event.event_id not in {one.event_id for one in events}]
+        return {
+            "events": [*known, *events],
+            "boundaries": told.boundaries,
+            "failures": failures_of(state["run_id"], [*followed.unanswered, *told.unanswered]),
+            "usage": [*followed.usage, *told.usage],
+        }
+
+    def _follow(self, turns: Sequence[Turn], stored: Sequence[Turn], going: Event | None) -> Followed:
+        if not turns or (self.settings.strategy != "event" and self.settings.describe == "none"):
+            return Followed([TopicLine() for _ in turns])
+        if self.settings.strategy != "event":
+            return Followed(provisional_lines(turns, last_topic(going)))
+        if self.settings.judge == "learned":
+            return Followed(LearnedCuts(self.store.encoder, self.settings).follow(turns, stored, going))
+        return EventCuts(self.model, self.store.encoder, self.settings).follow(turns, stored, going)
+
+    def _events(
+        self,
+        builder: EventBuilder,
+        turns: Sequence[Turn],
+        lines: Sequence[TopicLine],
+        stored: Sequence[Turn],
+        going: Event | None,
+        seq: int,
+    ) -> list[Event]:
+        cuts = self._cuts(turns, lines, stored, going)
+        edges = [*([0] if turns else []), *(cut for cut in cuts if cut), len(turns)]
+        events = [going] if going else []
+        for start, end in pairwise(edges):
+            core, about = turns[start:end], lines[start:end]
+            if going and start == 0 and 0 not in cuts:
+                events[-1] = builder.extend(going, core, about)
+                continue
+            events.append(builder.begin(core, about, seq, self._context(stored, turns, start)))
+            seq += 1
+        return [event.model_copy(update={"status": "closed"}) for event in events[:-1]] + events[-1:]
+
+    def _cuts(
+        self, turns: Sequence[Turn], lines: Sequence[TopicLine], stored: Sequence[Turn], going: Event | None
+    ) -> list[int]:
+        """Give the turns before which an event begins, as if the whole session had come in one call."""
+        held = [turn for turn in stored if going and turn.turn_id in going.turn_ids]
+        match self.settings.strategy:
+            case "session":
+                return []
+            case "window":
+                spans = windows(len(stored) + len(turns), self.settings.window, self.settings.overlap)
+                return [end - len(stored) for _, end in spans[:-1] if end >= len(stored)]
+            case "buffer":
+                sizes = [count_tokens(turn.text) for turn in (*held, *turns)]
+                starts = [start - len(held) for start, _ in buffers(sizes, self.settings.buffer_tokens)]
+                return [start for start in starts[1:] if start >= 0]
+        full = [0] if len(held) >= self.settings.max_turns else []
+        shifts = [place for place, line in enumerate(lines) if line.cut]
+        starts = limited_starts([*full, *shifts], len(turns), len(held), self.settings.max_turns)
+        return [start for start in starts if start or full or 0 in shifts]
+
+    def _context(self, stored: Sequence[Turn], turns: Sequence[Turn], start: int) -> list[Turn]:
+        size = self.settings.overlap if self.settings.strategy == "window" else self.settings.context_turns
+        return [*stored, *turns[:start]][-size:] if size else []
+
+
+def failures_of(run_id: str, unanswered: Sequence[Unanswered]) -> list[Pending]:
+    """Note the turns about which a question failed, each once: the step is to be done again for them."""
+    failures = [pend(run_id, turns, "segment", reason) for turns, reason in unanswered if turns]
+    return list({failure.pending_id: failure for failure in failures}.values())
+
+
+def open_event(index: ScopeIndex, session_id: str) -> Event | None:
+    """Give the event of a session that is still open; none if all are closed."""
+    events = index.session_events(session_id)
+    return events[-1] if events and events[-1].status == "open" else None
+
+
+def events_of(index: ScopeIndex, session_id: str, turn_ids: Sequence[str]) -> list[Event]:
+    """Give the stored events of a session that hold any of these turns: what is done again is not cut again."""
+    wanted = set(turn_ids)
+    return [event for event in index.session_events(session_id) if wanted & set(event.turn_ids)]
+
+
+def earlier_turns(index: ScopeIndex, session_id: str, turns: Sequence[Turn]) -> list[Turn]:
+    """Give the stored turns of a session that come before a run's."""
+    stored = index.session_turns(session_id)
+    return [turn for turn in stored if turn.seq < turns[0].seq] if turns else stored
+
+
+def limited_starts(cuts: Sequence[int], count: int, held: int, most: int) -> list[int]:
+    """Give where events start: at 0, at each cut, and wherever an event would grow beyond `most` turns.
+
+    Args:
+        cuts: Places before which an event begins.
+        count: The run's turns.
+        held: Turns that the open event holds already.
+        most: Turns an event may hold.
+    """
+    starts = [0]
+    size = 0 if 0 in cuts else held
+    for place in range(count):
+        if place and (place in cuts or size >= most):
+            starts.append(place)
+            size = 0
+        size += 1
+    return starts

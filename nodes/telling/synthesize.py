@@ -1,0 +1,157 @@
+"""Tell what was remembered as a narrative across events (StructMem section 3.3; DESIGN, step 8).
+
+What is due stands in `synthesis_jobs`, what it goes back to in `synthesis_history`. No right to commit is held while
+the model writes: what changed meanwhile is looked at before the texts are stored.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from langgraph_engram.language.sentences import split_sentences
+from langgraph_engram.model import Asked, Model, entry_of
+from langgraph_engram.narrative import quoted_narrative
+from langgraph_engram.nodes.extracting.writing_trust import WritingTrust
+from langgraph_engram.nodes.keeping.receive import stored_turns
+from langgraph_engram.nodes.keeping.source_turns import turns_under
+from langgraph_engram.nodes.telling.pending_synthesis import pend_jobs
+from langgraph_engram.nodes.telling.synthesis_history import history_of
+from langgraph_engram.nodes.telling.synthesis_jobs import Job, Standing, due_jobs
+from langgraph_engram.prompts.write_synthesis import WriteSynthesis
+from langgraph_engram.results import UsageEntry
+from langgraph_engram.schema import Pending, Record, Synthesis, make_id
+from langgraph_engram.settings import SynthesisSettings
+from langgraph_engram.state import WriteState
+from langgraph_engram.stores.scope_index import ScopeIndex
+from langgraph_engram.stores.store import Changes, Store
+
+EMPTY = "the model wrote an empty text"
+QUOTED = "quoted"
+"""The name in the ledger of what no model wrote."""
+
+
+@dataclass(frozen=True)
+class Synthesize:
+    """Write syntheses. Reads `request`, `session_id`, `retried`; sets `synthesis_ids`, adds to `failures`."""
+
+    store: Store
+    model: Model
+    settings: SynthesisSettings
+    trust: WritingTrust = field(default_factory=WritingTrust)
+    """What the model has shown of its writing, where `extract` asked it for records."""
+
+    def __call__(self, state: WriteState) -> WriteState:
+        """Store the syntheses that are due, new ones in place of those that are stale, and settle them."""
+        scope = state["request"].scope
+        index = self.store.index(scope)
+        jobs = due_jobs(Standing(index), self._sessions(state, index), self.settings)
+        histories = [history_of(index, job.records, self.settings) for job in jobs]
+        questions = [WriteSynthesis(job.records, tuple(past)) for job, past in zip(jobs, histories, strict=True)]
+        asked = self._ask(questions) if questions else []
+        texts = [bounded(one.answer or "", 2 * self.settings.most_words) for one in asked]
+        told = [
+            (job, _synthesis(scope.key, job, past, text))
+            for job, past, text in zip(jobs, histories, texts, strict=True)
+            if text
+        ]
+        reasons = ["" if text else _reason(one) for text, one in zip(texts, asked, strict=True)]
+        failures = pend_jobs(state["run_id"], index, jobs, reasons, state["turns"])
+        self._commit(state, index, told, failures)
+        update: WriteState = {"synthesis_ids": [one.synthesis_id for _, one in told], "failures": failures}
+        return {**update, "usage": [entry_of("synthesize", asked)]} if asked else update
+
+    def _ask(self, questions: Sequence[WriteSynthesis]) -> list[Asked[str]]:
+        """Let the model tell, or quote where it has shown that it cannot write."""
+        if self.settings.drafting == "written" or (self.settings.drafting == "auto" and not self.trust.is_lost):
+            return self.model.ask_all(questions)
+        quoted = (quoted_narrative(one.buffer, one.history, self.settings.most_words) for one in questions)
+        return [Asked(answer=text, usage=UsageEntry(node="", model=QUOTED)) for text in quoted]
+
+    def _sessions(self, state: WriteState, index: ScopeIndex) -> list[str]:
+        """Give the run's own session, and those of the turns on which a synthesis is pending for it or retried."""
+        stored = self.store.pendings(state["request"].scope)
+        noted = [*state.get("retried", []), *(one for one in stored if one.run_id == state["run_id"])]
+        turns = stored_turns(index, [turn for one in noted if one.step == "synthesize" for turn in one.turn_ids])
+        return list(dict.fromkeys([state["session_id"], *(turn.session_id for turn in turns)]))
+
+    def _commit(
+        self,
+        state: WriteState,
+        asked_of: ScopeIndex,
+        told: Sequence[tuple[Job, Synthesis]],
+        failures: Sequence[Pending],
+    ) -> None:
+        scope = state["request"].scope
+        with self.store.committing(scope):
+            index = self.store.index(scope)
+            told = [(job, one) for job, one in told if not tells_what_is_gone(one, asked_of, index)]
+            settled = self._settled(state, index, failures, [job for job, _ in told])
+            kept = [as_it_stands(job, one, index) for job, one in told if not told_meanwhile(one, index)]
+            if kept or failures or settled:
+                self.store.commit(scope, Changes(syntheses=kept, pendings=failures, settled=settled))
+
+    def _settled(
+        self, state: WriteState, index: ScopeIndex, failures: Sequence[Pending], done: Sequence[Job]
+    ) -> list[str]:
+        """Give the pendings of syntheses that this run, a retry, or a synthesis written now puts an end to."""
+        written = {turn.turn_id for job in done for turn in turns_under(index, job.records)}
+        mine = {one.pending_id for one in state.get("retried", [])}
+        failed = {one.pending_id for one in failures}
+        return [
+            one.pending_id
+            for one in self.store.pendings(state["request"].scope)
+            if one.step == "synthesize"
+            and one.pending_id not in failed
+            and (one.run_id == state["run_id"] or one.pending_id in mine or written.issuperset(one.turn_ids))
+        ]
+
+
+def bounded(text: str, most: int) -> str:
+    """Give a text without its end where it runs on: whole sentences of at most `most` words; empty stays empty."""
+    if len(text.split()) <= most:
+        return text.strip()
+    kept: list[str] = []
+    for sentence in split_sentences(text):
+        if len(" ".join([*kept, sentence]).split()) > most:
+            break
+        kept.append(sentence)
+    return " ".join(kept)
+
+
+def told_meanwhile(synthesis: Synthesis, index: ScopeIndex) -> bool:
+    """Say whether another run has told all that a new synthesis covers."""
+    others = [one for one in index.syntheses.items if one.synthesis_id != synthesis.synthesis_id]
+    covered = {record_id for one in others for record_id in one.covered_record_ids}
+    return synthesis.synthesis_id not in index.syntheses and covered.issuperset(synthesis.covered_record_ids)
+
+
+def tells_what_is_gone(synthesis: Synthesis, before: ScopeIndex, now: ScopeIndex) -> bool:
+    """Say whether something that a new synthesis tells, or goes back to, was forgotten while it was written."""
+    records, events = synthesis.covered_record_ids, synthesis.seed_event_ids
+    return any(one in before.records and one not in now.records for one in records) or any(
+        one in before.events and one not in now.events for one in events
+    )
+
+
+def as_it_stands(job: Job, synthesis: Synthesis, index: ScopeIndex) -> Synthesis:
+    """Give a synthesis as stale if a record that it tells has changed since it was asked for."""
+    now = [index.records.get(record.record_id) for record in job.records]
+    unchanged = all(record and record.status == "active" for record in now)
+    return synthesis if unchanged else synthesis.model_copy(update={"status": "stale"})
+
+
+def _reason(asked: Asked[str]) -> str:
+    return asked.failure.reason if asked.failure else EMPTY
+
+
+def _synthesis(scope_key: str, job: Job, past: Sequence[Record], text: str) -> Synthesis:
+    times = [record.mentioned_at for record in job.records if record.mentioned_at]
+    ids = [record.record_id for record in job.records]
+    before = job.synthesis
+    return Synthesis(
+        synthesis_id=before.synthesis_id if before else make_id(scope_key, "synthesis", *ids),
+        text=text,
+        window_start=min(times, default=None),
+        window_end=max(times, default=None),
+        covered_record_ids=list(dict.fromkeys([*(before.covered_record_ids if before else []), *ids])),
+        seed_event_ids=list(dict.fromkeys(record.event_id for record in past)),
+    )

@@ -1,0 +1,101 @@
+"""The loop ends on a complete answer, a repeated query or a spent budget, and says what ran out."""
+
+from time import time
+
+import pytest
+
+from langgraph_engram.model import Failure
+from langgraph_engram.nodes.answering.reflect import ReflectStep
+from langgraph_engram.prompts.reflect import Reflection
+from langgraph_engram.results import UsageEntry
+from langgraph_engram.settings import DeepSettings
+from langgraph_engram.testing import FakeModel
+
+MORE = Reflection(complete=False, missing="the year", next_query="In which year did Ana camp?")
+
+
+@pytest.fixture
+def reflect(to_recall, intent, piece):
+    """Reflect on the first round of a question; fields of the state and the settings may be given."""
+
+    def run(said, settings=None, **fields):
+        state = {
+            "request": to_recall(),
+            "intent": intent(),
+            "answer": "At the lake [1].",
+            "pool": [piece("p0")],
+            "asked_queries": ["Where did Ana camp?"],
+            "round": 1,
+            "started_at": time(),
+        }
+        return ReflectStep(FakeModel([said]), settings or DeepSettings())({**state, **fields})
+
+    return run
+
+
+def test_what_is_missing_is_looked_for(reflect):
+    """A new query opens the next round."""
+    update = reflect(MORE)
+
+    assert (update["done"], update["round"], update["query"]) == (False, 2, MORE.next_query)
+    assert update["asked_queries"] == ["Where did Ana camp?", MORE.next_query]
+    assert update["missing"] == ["the year"]
+
+
+@pytest.mark.parametrize(
+    ("said", "missing"),
+    [
+        (Reflection(complete=True, missing="nothing", next_query="More?"), []),
+        (Reflection(complete=False, missing="the year", next_query=" "), ["the year"]),
+        (Reflection(complete=False, missing="the year", next_query="where did ana camp? "), ["the year"]),
+        (Failure("timeout", "late"), []),
+    ],
+)
+def test_the_loop_ends(reflect, said, missing):
+    """Complete, nothing to ask, a query asked before, or no thought at all: it ends."""
+    update = reflect(said)
+
+    assert (update["done"], update["missing"]) == (True, missing)
+
+
+def test_the_last_round_ends_it_and_says_so(reflect):
+    """After T rounds no further query is put, and the reader is told."""
+    update = reflect(MORE, round=3, notes=["before"])
+
+    assert (update["done"], update["missing"]) == (True, ["the year"])
+    assert update["notes"] == ["before", "the budget of 3 rounds is spent"]
+
+
+def test_looking_further_ends_when_it_found_nothing_new(reflect):
+    """A pool that has not grown since the last round will not grow by asking again."""
+    stopped = reflect(MORE, round=2, seen=1)
+    going_on = reflect(MORE, round=2, seen=0)
+
+    assert (stopped["done"], stopped["missing"]) == (True, ["the year"])
+    assert stopped["notes"] == ["looking further found nothing new"]
+    assert (going_on["done"], going_on["seen"]) == (False, 1)
+
+
+def test_a_complete_answer_in_the_last_round_has_no_excuse(reflect):
+    """Nothing ran out when nothing was missing."""
+    assert "notes" not in reflect(Reflection(complete=True), round=3)
+
+
+@pytest.mark.parametrize(
+    ("settings", "fields", "note"),
+    [
+        ({"max_calls": 2}, {"usage": [UsageEntry(node="a", calls=2)]}, "the budget of 2 calls is spent"),
+        (
+            {"max_tokens": 100},
+            {"usage": [UsageEntry(node="a", prompt_tokens=100)]},
+            "the budget of 100 tokens is spent",
+        ),
+        ({"max_seconds": 5}, {"started_at": time() - 9}, "the budget of 5.0 seconds is spent"),
+    ],
+)
+def test_a_spent_budget_ends_it_without_asking(reflect, settings, fields, note):
+    """Nothing is asked once the budget is spent, and the result says which."""
+    update = reflect(lambda question: pytest.fail("asked"), DeepSettings(**settings), **fields)
+
+    assert update["done"] is True
+    assert update["notes"] == [note]

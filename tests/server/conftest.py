@@ -1,0 +1,159 @@
+"""Real servers on loopback, one for each way of letting people in, shared by all tests of this folder."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+from langgraph_sdk import get_sync_client
+
+ROOT = Path(__file__).parent.parent.parent
+USERS = [f"user{number}" for number in range(10)]
+TOKENS = {f"token-of-{name}": name for name in ("ana", "eve", *USERS)} | {
+    "token-of-ana-of-acme": {"user_id": "ana", "tenant": "acme"}
+}
+JWT_SECRET = "a secret that is long enough for HS256"
+PATIENCE = 120
+"""Seconds until a server must be up: generous, since machines that run tests are busy."""
+PROBE = """
+from typing_extensions import TypedDict
+
+from langgraph.graph import START, StateGraph
+
+
+class State(TypedDict, total=False):
+    name: str
+    error: str
+
+
+def load(state: State) -> State:
+    try:
+        __import__(state["name"])
+    except ImportError as error:
+        return {"error": str(error)}
+    return {"error": ""}
+
+
+graph = StateGraph(State).add_node("load", load).add_edge(START, "load").compile()
+"""
+
+
+@dataclass
+class Served:
+    """A server that is up."""
+
+    url: str
+    log: Path
+    clients: ExitStack
+
+    def client(self, user=None, token=None):
+        """Give a client of LangGraph's SDK, with the token of a user."""
+        one = get_sync_client(url=self.url, api_key=None, headers=headers_of(user, token), timeout=300)
+        return self.clients.enter_context(one)
+
+    def http(self, user=None, token=None):
+        """Give a plain client, with the token of a user."""
+        return self.clients.enter_context(httpx.Client(base_url=self.url, headers=headers_of(user, token), timeout=300))
+
+
+def headers_of(user=None, token=None):
+    shown = token or (f"token-of-{user}" if user else None)
+    return {"Authorization": f"Bearer {shown}"} if shown else {}
+
+
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+def serve(folder, command, **environment):
+    """Start a server in a folder of its own, wait until it is up, and end it with SIGTERM at last."""
+    port = free_port()
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("ENGRAM_", "LANG"))}
+    settings = {
+        "PYTHONPATH": str(ROOT),
+        "LANGGRAPH_CLI_NO_ANALYTICS": "1",
+        "LANGGRAPH_NO_VERSION_CHECK": "true",
+        "LANGSMITH_TRACING": "false",
+        "LANGGRAPH_STRICT_MSGPACK": "true",
+        "ENGRAM_STORE": str(folder / "data"),
+        "ENGRAM_ENCODER": "hashing",
+    }
+    log = folder / "log.txt"
+    with log.open("w") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", *command, "--port", str(port)],
+            cwd=folder,
+            env={**inherited, **settings, **environment},
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            wait_until_up(process, f"http://127.0.0.1:{port}", log)
+            with ExitStack() as clients:
+                yield Served(f"http://127.0.0.1:{port}", log, clients)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(60)
+
+
+def wait_until_up(process, url, log):
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        try:
+            if httpx.get(f"{url}/ok", timeout=5).status_code == 200:
+                return
+        except httpx.HTTPError:
+            time.sleep(0.1)
+        assert process.poll() is None, log.read_text()
+    pytest.fail(f"the server was not up after {PATIENCE} s:\n{log.read_text()}")
+
+
+@pytest.fixture(scope="session")
+def opened(tmp_path_factory):
+    """`langgraph dev` as the repository has it, without tokens; decisions wait for a person."""
+    folder = tmp_path_factory.mktemp("opened")
+    configuration = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))
+    (folder / "probe.py").write_text(PROBE)
+    configuration["dependencies"] = [str(ROOT)]
+    configuration["graphs"]["probe"] = "./probe.py:graph"
+    (folder / "langgraph.json").write_text(json.dumps(configuration))
+    command = ["langgraph_cli", "dev", "--no-browser", "--no-reload", "--n-jobs-per-worker", "10"]
+    waiting = json.dumps({"update": {"approve": ["SUPERSEDE", "MERGE"]}})
+    yield from serve(folder, command, ENGRAM_SETTINGS=waiting)
+
+
+@pytest.fixture(scope="session")
+def guarded(tmp_path_factory):
+    """`engram serve` with tokens and JSON Web Tokens."""
+    folder = tmp_path_factory.mktemp("guarded")
+    tokens = folder / "tokens.json"
+    tokens.write_text(json.dumps(TOKENS))
+    command = ["langgraph_engram.cli", "serve"]
+    yield from serve(folder, command, ENGRAM_TOKENS_FILE=str(tokens), ENGRAM_JWT_SECRET=JWT_SECRET)
+
+
+@pytest.fixture
+def user(request):
+    """A user of this test alone, on a server without tokens."""
+    return request.node.name
+
+
+def said(text, day=1, session="s1", **whose):
+    """Ask the write graph to remember one sentence."""
+    message = {"speaker": "Ana", "text": text, "said_at": f"2024-03-{day:02}T09:00:00Z"}
+    return {"request": {"session_id": session, "messages": [message], "close_session": True, **whose}}
+
+
+def asked(query, **more):
+    """Ask the read graph."""
+    return {"request": {"query": query, **more}}

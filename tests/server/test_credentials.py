@@ -1,0 +1,152 @@
+"""Tokens lead to their owners, and nothing that is half configured lets anybody in."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from langgraph_engram.errors import InvalidSetting
+from langgraph_engram.server.auth import identity_of, store_label
+from langgraph_engram.server.credentials import read_credentials
+from langgraph_engram.server.loopback import comes_from_here, is_loopback
+from langgraph_engram.server.owner import Owner, owner_of
+
+NAMES = st.text(min_size=1, max_size=12)
+SECRET = "a secret that is long enough for HS256"
+ANA = Owner(user_id="ana")
+
+
+def signed(key=SECRET, algorithm="HS256", **claims):
+    return jwt.encode({"exp": datetime.now(UTC) + timedelta(minutes=5), "sub": "ana", **claims}, key, algorithm)
+
+
+def test_a_table_names_users_and_their_tenants(tmp_path):
+    """From the environment and from a file."""
+    more = tmp_path / "tokens.json"
+    more.write_text(json.dumps({"two": {"user_id": "ben", "tenant": "acme"}}))
+
+    known = read_credentials({"ENGRAM_TOKENS": '{"one": "ana"}', "ENGRAM_TOKENS_FILE": str(more)})
+
+    assert known.configured
+    assert known.owner("one") == ANA
+    assert known.owner("two") == Owner(user_id="ben", tenant="acme")
+    assert [known.owner(one) for one in ("three", "", "on", "one ", "\udcff")] == [None] * 5
+
+
+def test_nothing_configured_lets_nobody_be_known():
+    """Then everybody on this machine may come in, and the server has to see to that."""
+    assert not read_credentials({"ENGRAM_TOKENS": "", "ENGRAM_JWT_SECRET": ""}).configured
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"ENGRAM_TOKENS": "ana"},
+        {"ENGRAM_TOKENS": "{}"},
+        {"ENGRAM_TOKENS": '["ana"]'},
+        {"ENGRAM_TOKENS": '{"": "ana"}'},
+        {"ENGRAM_TOKENS": '{"one": ""}'},
+        {"ENGRAM_TOKENS": '{"one": 1}'},
+        {"ENGRAM_TOKENS": '{"one": {"tenant": "acme"}}'},
+        {"ENGRAM_TOKENS_FILE": "/nowhere/tokens.json"},
+        {"ENGRAM_TOKENS_FILE": "/dev/null"},
+        {"ENGRAM_JWT_SECRET": SECRET, "ENGRAM_JWT_PUBLIC_KEY": "x"},
+        {"ENGRAM_JWT_SECRET": SECRET, "ENGRAM_JWT_ALGORITHMS": "none"},
+        {"ENGRAM_JWT_SECRET": SECRET, "ENGRAM_JWT_ALGORITHMS": "HS256,RS256"},
+        {"ENGRAM_JWT_SECRET": SECRET, "ENGRAM_JWT_ALGORITHMS": " "},
+        {"ENGRAM_JWT_PUBLIC_KEY": "/nowhere/key.pem"},
+    ],
+)
+def test_what_is_half_configured_is_refused(environment):
+    """A server that was to have tokens never starts without them."""
+    with pytest.raises(InvalidSetting, match=r"ENGRAM_"):
+        read_credentials(environment)
+
+
+def test_json_web_tokens_are_held_to_what_is_configured():
+    """The audience and the issuer have to be the ones that are named."""
+    known = read_credentials({"ENGRAM_JWT_SECRET": SECRET, "ENGRAM_JWT_AUDIENCE": "engram", "ENGRAM_JWT_ISSUER": "us"})
+
+    assert known.owner(signed(aud="engram", iss="us", tenant="acme")) == Owner(user_id="ana", tenant="acme")
+    assert known.owner(signed(aud="other", iss="us")) is None
+    assert known.owner(signed(aud="engram", iss="them")) is None
+    assert known.owner(signed()) is None
+    assert known.owner("no token at all") is None
+
+
+def test_a_public_key_is_no_secret(tmp_path):
+    """What was signed with the public key as a secret is worth nothing."""
+    private = ec.generate_private_key(ec.SECP256R1())
+    encoding, kind = serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    public = private.public_key().public_bytes(encoding, kind)
+    (tmp_path / "key.pem").write_bytes(public)
+    environment = {"ENGRAM_JWT_PUBLIC_KEY": str(tmp_path / "key.pem"), "ENGRAM_JWT_ALGORITHMS": "ES256"}
+
+    known = read_credentials(environment)
+
+    assert known.owner(signed(private, "ES256")) == ANA
+    assert known.owner(signed(SECRET)) is None
+    assert read_credentials({**environment, "ENGRAM_JWT_PUBLIC_KEY": public.decode()}).owner(signed(private, "ES256"))
+
+
+@given(one=st.builds(Owner, tenant=NAMES, user_id=NAMES), other=st.builds(Owner, tenant=NAMES, user_id=NAMES))
+def test_no_two_owners_share_anything(one, other):
+    """Keys and labels are one owner's alone, and a label is one that stores take."""
+    same = one == other
+
+    assert (one.key == other.key) == same
+    assert (store_label(one) == store_label(other)) == same
+    assert (identity_of(one) == identity_of(other)) == same
+    assert "." not in store_label(one)
+    assert store_label(one)
+
+
+class Somebody:
+    """A user as another handler than ours would describe them."""
+
+    identity = "ana"
+    is_authenticated = True
+
+
+def test_a_user_of_another_handler_is_known_by_identity():
+    """Whoever brings a handler of their own needs no fields of ours."""
+    assert owner_of(Somebody()) == ANA
+    assert owner_of(None) is None
+    assert identity_of(Owner(user_id="ana", tenant="acme")) == "acme/ana"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.1", "::1", "[::1]", "localhost", "LOCALHOST"])
+def test_these_are_this_machine(host):
+    assert is_loopback(host)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "example.com", "localhost.example.com", ""])
+def test_these_are_not_this_machine(host):
+    assert not is_loopback(host)
+
+
+@pytest.mark.parametrize(
+    ("client", "host", "origin", "welcome"),
+    [
+        ("127.0.0.1", "127.0.0.1:2024", None, True),
+        ("127.0.0.1", "localhost", "http://localhost:3000", True),
+        ("::1", "[::1]:2024", None, True),
+        ("127.0.0.1", "127.0.0.1", "https://smith.langchain.com", True),
+        ("10.0.0.7", "127.0.0.1", None, False),
+        ("127.0.0.1", "memory.example.com", None, False),
+        ("127.0.0.1", "", None, False),
+        ("127.0.0.1", "127.0.0.1", "https://example.com", False),
+        ("127.0.0.1", "127.0.0.1", "http://smith.langchain.com", False),
+        ("127.0.0.1", "127.0.0.1", "null", False),
+    ],
+)
+def test_who_may_come_in_without_a_token(client, host, origin, welcome):
+    """This machine, called by its own name, by a program, its own pages or Studio's."""
+    headers = [(b"host", host.encode()), *([(b"origin", origin.encode())] if origin else [])]
+
+    assert comes_from_here({"client": (client, 1), "headers": headers}) == welcome

@@ -1,0 +1,333 @@
+"""Nobody comes in without a token, and nobody reaches another's memory by any door of a server."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+
+import jwt
+import pytest
+from langgraph_sdk.errors import APIError, NotFoundError
+
+from tests.server.conftest import JWT_SECRET, asked, said
+
+pytestmark = pytest.mark.timeout(600)  # servers start, and machines that run tests are busy
+
+SECRET = "My safe word is Quetzalcoatl."
+QUESTION = "What is Ana's safe word?"
+CODE = "Quetzalcoatl"
+ANA = {"user_id": "ana", "tenant": "default"}
+"""Whose secret it is, as her enemy Eve would write it into everything."""
+
+
+@pytest.fixture(scope="module")
+def thread(guarded):
+    """Ana's thread, in which she told her secret and was told it again."""
+    client = guarded.client("ana")
+    made = client.threads.create(metadata={"topic": "hers"})["thread_id"]
+    client.runs.wait(made, "remember", input=said(SECRET))
+    told = client.runs.wait(made, "recall", input=asked(QUESTION))
+    assert CODE in told["recollection"]["answer"]
+    client.store.put_item(("notes",), "hers", {"text": SECRET})
+    return made
+
+
+def tried(action):
+    """Give what an action gives, or how it fails, as one text."""
+    try:
+        return json.dumps(action(), default=str)
+    except Exception as error:  # noqa: BLE001 - every way of failing is as good
+        return f"{type(error).__name__}: {error}"
+
+
+def recalled(client, **more):
+    """Ask for the secret on a thread of one's own, and give all that can be seen of it."""
+    own = client.threads.create()["thread_id"]
+    told = client.runs.wait(own, "recall", raise_error=False, **more)
+    return [told, client.threads.get_state(own), client.threads.get_history(own)]
+
+
+def begun_inside(client, as_node):
+    """Write Ana's name into the state behind the step that looks who asks, and run on from there."""
+    own = client.threads.create()["thread_id"]
+    client.runs.wait(own, "recall", input=asked("Anything?"))
+    client.threads.update_state(own, asked(QUESTION, **ANA) | {"query": QUESTION}, as_node=as_node)
+    return [client.runs.wait(own, "recall", raise_error=False), client.threads.get_state(own)]
+
+
+def forked(client):
+    """The same from an old checkpoint."""
+    own = client.threads.create()["thread_id"]
+    client.runs.wait(own, "recall", input=asked("Anything?"))
+    (old,) = [one for one in client.threads.get_history(own, limit=50) if one["next"] == ["light_retrieve"]]
+    told = asked(QUESTION, **ANA) | {"query": QUESTION, "intent": {"query": QUESTION, "anchor": QUESTION}}
+    fork = client.threads.update_state(own, told, checkpoint=old["checkpoint"], as_node="parse_intent")
+    return client.runs.wait(own, "recall", checkpoint=fork["checkpoint"], raise_error=False)
+
+
+def commanded(client):
+    """Write into the state with a command, and jump behind the step that looks who asks."""
+    own = client.threads.create()["thread_id"]
+    client.runs.wait(own, "recall", input=asked("Anything?"))
+    command = {"update": asked(QUESTION, **ANA) | {"query": QUESTION}, "goto": "parse_intent"}
+    return [client.runs.wait(own, "recall", command=command, raise_error=False), client.threads.get_state(own)]
+
+
+def brought_along(client):
+    """Make a thread with a history that names Ana, and run on from there."""
+    steps = [{"updates": [{"values": asked(QUESTION, **ANA), "as_node": "identify"}]}]
+    own = client.threads.create(graph_id="recall", supersteps=steps)["thread_id"]
+    return client.runs.wait(own, "recall", raise_error=False)
+
+
+def over_a_checkpoint_of(client, thread):
+    """Run on a thread of one's own over a checkpoint that names another."""
+    own = client.threads.create()["thread_id"]
+    checkpoint = {"thread_id": thread, "checkpoint_ns": "", "checkpoint_id": None}
+    return [
+        client.runs.wait(own, "recall", checkpoint={**checkpoint}, raise_error=False),
+        client.threads.get_state(own, checkpoint=checkpoint),
+    ]
+
+
+DOORS = {
+    "a name in the request": lambda eve, ana: recalled(eve, input=asked(QUESTION, **ANA_SAYS)),
+    "a name in the context": lambda eve, ana: recalled(eve, input=asked(QUESTION), context=ANA),
+    "a name in the configuration": lambda eve, ana: recalled(
+        eve, input=asked(QUESTION), config={"configurable": {**ANA, "langgraph_auth_user_id": "ana"}}
+    ),
+    "a forged identity": lambda eve, ana: recalled(
+        eve, input=asked(QUESTION), config={"configurable": {"langgraph_auth_user": {"identity": "ana", **ANA}}}
+    ),
+    "another thread in the configuration": lambda eve, ana: recalled(
+        eve, input=asked(QUESTION), config={"configurable": {"thread_id": ana}}
+    ),
+    "a run without a thread": lambda eve, ana: eve.runs.wait(None, "recall", input=asked(QUESTION, **ANA)),
+    "a search": lambda eve, ana: eve.runs.wait(None, "recall", input=asked(QUESTION, mode="search", **ANA)),
+    "an agent": lambda eve, ana: eve.runs.wait(None, "agent", input=chat(QUESTION), context=ANA),
+    "an assistant": lambda eve, ana: recalled_by_assistant(eve),
+    "the state behind the first step": lambda eve, ana: begun_inside(eve, "identify"),
+    "the state behind the second step": lambda eve, ana: begun_inside(eve, "parse_intent"),
+    "the state at the end": lambda eve, ana: begun_inside(eve, "conclude"),
+    "a fork": lambda eve, ana: forked(eve),
+    "a checkpoint of another": lambda eve, ana: over_a_checkpoint_of(eve, ana),
+    "a command": lambda eve, ana: commanded(eve),
+    "a history that is brought along": lambda eve, ana: brought_along(eve),
+    "a request to remember": lambda eve, ana: eve.runs.wait(None, "remember", input=said("Hello.", **ANA)),
+    "another's thread": lambda eve, ana: eve.threads.get(ana),
+    "another's state": lambda eve, ana: eve.threads.get_state(ana),
+    "another's history": lambda eve, ana: eve.threads.get_history(ana),
+    "another's runs": lambda eve, ana: eve.runs.list(ana),
+    "a run on another's thread": lambda eve, ana: eve.runs.wait(ana, "recall", input=asked(QUESTION)),
+    "a copy of another's thread": lambda eve, ana: eve.threads.copy(ana),
+    "a change of another's thread": lambda eve, ana: eve.threads.update(ana, metadata={"owner": "eve"}),
+    "a thread of the same id": lambda eve, ana: eve.threads.create(thread_id=ana, if_exists="do_nothing"),
+    "threads that are searched": lambda eve, ana: eve.threads.search(metadata={"topic": "hers"}, limit=100),
+    "another's items": lambda eve, ana: eve.store.search_items(("notes",)),
+    "all items": lambda eve, ana: eve.store.search_items(()),
+    "items under another's name": lambda eve, ana: eve.store.search_items((label("ana"),)),
+    "items under any name": lambda eve, ana: eve.store.search_items(("*", "notes")),
+    "an item": lambda eve, ana: eve.store.get_item((label("ana"), "notes"), "hers"),
+    "an item that is deleted": lambda eve, ana: eve.store.delete_item((label("ana"), "notes"), "hers"),
+    "an item that is overwritten": lambda eve, ana: eve.store.put_item((label("ana"), "notes"), "hers", {"text": ""}),
+    "namespaces": lambda eve, ana: eve.store.list_namespaces(()),
+    "namespaces by their end": lambda eve, ana: eve.store.list_namespaces((), suffix=["notes"]),
+    "the server's own back door": lambda eve, ana: eve.http.get(f"/internal/debug/thread/{ana}"),
+    "the other event stream": lambda eve, ana: eve.http.get(f"/threads/{ana}/stream"),
+}
+THREATS = (
+    "a name in the request",
+    "a name in the context",
+    "a run without a thread",
+    "a search",
+    "an agent",
+    "an assistant",
+    "the state behind the first step",
+    "a fork",
+    "a command",
+    "a history that is brought along",
+    "another's thread",
+    "another's state",
+    "another's history",
+    "another's items",
+)
+ANA_SAYS = {**ANA, "run_id": "x"}
+
+
+def label(user):
+    from langgraph_engram.server.auth import store_label
+    from langgraph_engram.server.owner import Owner
+
+    return store_label(Owner(user_id=user))
+
+
+def chat(text):
+    return {"messages": [{"role": "user", "content": text}]}
+
+
+def recalled_by_assistant(client):
+    saved = client.assistants.create("recall", context=ANA, metadata={"created_by": "system"})["assistant_id"]
+    return recalled_with(client, saved)
+
+
+def recalled_with(client, assistant):
+    return client.runs.wait(None, assistant, input=asked(QUESTION), raise_error=False)
+
+
+@pytest.fixture(scope="module")
+def seen(guarded, thread):
+    """What Eve sees behind each door: she tries them all at once."""
+    eve = guarded.client("eve")
+    with ThreadPoolExecutor(8) as pool:
+        return dict(zip(DOORS, pool.map(lambda door: tried(lambda: door(eve, thread)), DOORS.values()), strict=True))
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_another_s_secret_is_behind_no_door(seen, door):
+    """Eve knows Ana's name and the id of her thread, and learns nothing."""
+    assert CODE not in seen[door]
+    assert '"hers"' not in seen[door]
+
+
+def test_the_same_doors_lead_to_one_s_own_memory(guarded, thread):
+    """What Eve tries is no empty threat: done by Ana, it finds the secret."""
+    ana = guarded.client("ana")
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda door: tried(lambda: DOORS[door](ana, thread)), THREATS))
+
+    assert [door for door, text in zip(THREATS, found, strict=True) if CODE not in text] == []
+
+
+def test_her_own_memory_answers_her(guarded, thread):
+    """The doors are shut, not broken: Ana reaches all of it, whatever she says her name is."""
+    ana = guarded.client("ana")
+
+    told = ana.runs.wait(None, "recall", input=asked(QUESTION, user_id="eve"))
+
+    assert CODE in told["recollection"]["answer"]
+    assert told["request"]["user_id"] == "ana"
+    assert CODE in tried(lambda: ana.threads.get_state(thread))
+    assert [one["value"]["text"] for one in ana.store.search_items(("notes",))["items"]] == [SECRET]
+    assert ana.store.list_namespaces(())["namespaces"] == [[label("ana"), "notes"]]
+    assert ana.store.get_item((label("ana"), "notes"), "hers")["value"] == {"text": SECRET}
+
+
+def test_nobody_writes_into_another_s_memory(guarded, thread):
+    """What Eve tells under Ana's name is Eve's."""
+    eve, ana = guarded.client("eve"), guarded.client("ana")
+    own = eve.threads.create()["thread_id"]
+    told = "My safe word is Popocatepetl."
+
+    written = eve.runs.wait(own, "remember", input=said(told, session="forged", **ANA))
+    eve.threads.update_state(own, said(told, session="again", **ANA), as_node="identify")
+    failed = eve.runs.wait(own, "remember", raise_error=False)
+
+    assert written["request"]["user_id"] == "eve"
+    assert failed["__error__"]["error"] == "NotAllowed"
+    assert "Popocatepetl" not in tried(lambda: recalled(ana, input=asked(QUESTION)))
+    assert "Popocatepetl" in tried(lambda: recalled(eve, input=asked(QUESTION)))
+
+
+def test_tenants_are_apart(guarded, thread):
+    """Ana of another organisation is another Ana, whatever she says hers is."""
+    other = guarded.client("ana-of-acme")
+
+    seen = tried(lambda: recalled(other, input=asked(QUESTION, tenant="default")))
+
+    assert CODE not in seen
+    assert '"tenant": "acme"' in seen
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/assistants/search"),
+        ("POST", "/threads"),
+        ("POST", "/threads/search"),
+        ("POST", "/runs/wait"),
+        ("POST", "/store/items/search"),
+        ("POST", "/runs/crons/search"),
+        ("POST", "/mcp"),
+        ("GET", "/engram"),
+    ],
+)
+@pytest.mark.parametrize("header", [{}, {"Authorization": "Bearer wrong"}, {"X-Auth-Scheme": "langsmith"}])
+def test_nobody_comes_in_without_a_token(guarded, method, path, header):
+    """401, with no token, a wrong one, or the word of LangGraph Studio."""
+    answer = guarded.http().request(method, path, json={}, headers=header)
+
+    assert answer.status_code == 401
+
+
+@pytest.mark.parametrize("path", ["", "/state", "/history", "/runs"])
+def test_another_s_thread_is_not_found(guarded, thread, path):
+    """404, as if it did not exist."""
+    assert guarded.http("eve").get(f"/threads/{thread}{path}").status_code == 404
+    assert guarded.http("ana").get(f"/threads/{thread}{path}").status_code == 200
+
+
+def test_another_s_interrupt_cannot_be_answered(guarded, thread):
+    """A run on another's thread is not found, whatever it resumes."""
+    answer = guarded.http("eve").post(
+        f"/threads/{thread}/runs/wait", json={"assistant_id": "remember", "command": {"resume": "approve"}}
+    )
+
+    assert answer.status_code == 404
+
+
+def test_assistants_and_schedules_are_their_owners(guarded, thread):
+    """A saved assistant is seen by its owner alone, and nobody changes those of the graphs."""
+    ana, eve = guarded.client("ana"), guarded.client("eve")
+    saved = ana.assistants.create("recall", context={"agent_id": "mine"})["assistant_id"]
+    (system,) = eve.assistants.search(graph_id="remember")
+
+    with pytest.raises(NotFoundError):
+        eve.assistants.get(saved)
+    with pytest.raises(NotFoundError):
+        eve.assistants.update(system["assistant_id"], context=ANA)
+    with pytest.raises(NotFoundError):
+        eve.assistants.delete(system["assistant_id"])
+    with pytest.raises(APIError):
+        eve.crons.create_for_thread(thread, "recall", schedule="0 0 * * *", input=asked(QUESTION))
+    assert saved in [one["assistant_id"] for one in ana.assistants.search(limit=100)]
+    assert ana.assistants.update(saved, name="mine")["name"] == "mine"
+    made = ana.crons.create_for_thread(thread, "recall", schedule="0 0 1 1 *", input=asked(QUESTION))["cron_id"]
+    assert [one["cron_id"] for one in ana.crons.search()] == [made]
+    assert eve.crons.search() == []
+    ana.crons.delete(made)
+
+
+@pytest.mark.parametrize("path", ["/a2a/recall", "/internal/truncate", "/deploy", "/internal/debug/thread/x"])
+def test_doors_that_nobody_watches_are_shut(guarded, opened, path):
+    """They are not there, token or not."""
+    for server in (guarded.http("eve"), opened.http()):
+        assert server.post(path, json={}).status_code in (404, 405)
+        assert server.get(path).status_code in (404, 405)
+
+
+def signed(secret=JWT_SECRET, minutes=5, **claims):
+    return jwt.encode({"exp": datetime.now(UTC) + timedelta(minutes=minutes), **claims}, secret, algorithm="HS256")
+
+
+def test_a_json_web_token_names_its_owner(guarded, thread):
+    """`sub` is the user, `tenant` the tenant."""
+    ana, other = guarded.client(token=signed(sub="ana")), guarded.client(token=signed(sub="ana", tenant="acme"))
+
+    assert CODE in tried(lambda: recalled(ana, input=asked(QUESTION)))
+    assert CODE not in tried(lambda: recalled(other, input=asked(QUESTION)))
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        signed(sub="ana", minutes=-5),
+        signed(sub="ana", secret="another secret that is long enough for HS256"),
+        signed(),
+        signed(sub=""),
+        jwt.encode({"sub": "ana", "exp": 9_999_999_999}, None, algorithm="none"),
+    ],
+    ids=["expired", "of another", "of nobody", "empty", "unsigned"],
+)
+def test_a_json_web_token_that_is_not_valid_lets_nobody_in(guarded, token):
+    """401."""
+    assert guarded.http(token=token).post("/assistants/search", json={}).status_code == 401

@@ -1,0 +1,130 @@
+"""Clients of the Model Context Protocol find three small tools, over HTTP and over standard input and output."""
+
+import asyncio
+import json
+import os
+import sys
+from contextlib import asynccontextmanager
+
+import httpx
+import mcp
+import pytest
+from anyio import open_process  # noqa: F401 - loaded here, for pytest rewrites it, and cannot where it is loaded late
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+
+from tests.server.conftest import ROOT, headers_of
+
+pytestmark = pytest.mark.timeout(600)  # servers start, and machines that run tests are busy
+
+TELLING = {"messages": [{"role": "user", "content": "My cat is called Miso."}], "session_id": "s1"}
+ASKING = {"query": "What is my cat called?"}
+
+
+@asynccontextmanager
+async def over_http(server, user=None):
+    """Give a connection with the token of a user."""
+    async with (
+        create_mcp_http_client(headers=headers_of(user)) as client,
+        streamable_http_client(f"{server.url}/mcp", http_client=client) as streams,
+    ):
+        yield streams
+
+
+def over_stdio(folder, user):
+    """Start `engram mcp` and give a connection to it."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "ENGRAM_ENCODER": "hashing"}
+    arguments = ["-m", "langgraph_engram.cli", "mcp", "--user", user, "--store", str(folder)]
+    return stdio_client(StdioServerParameters(command=sys.executable, args=arguments, env=environment))
+
+
+def calling(connection, *calls):
+    """Give the tools that are shown, and what each call answers."""
+
+    async def call():
+        async with mcp.Client(connection) as client:
+            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+            return tools, [await client.call_tool(name, arguments) for name, arguments in calls]
+
+    return asyncio.run(call())
+
+
+def test_three_small_tools_answer_in_json(guarded):
+    """What a tool takes is small, and what it answers is JSON, as data and as text."""
+    tools, answers = calling(over_http(guarded, "user9"), ("remember", TELLING), ("recall", ASKING), ("search", ASKING))
+
+    kept, told, found = (answer.structured_content for answer in answers)
+    assert tools.keys() == {"remember", "recall", "search"}
+    assert tools["remember"].input_schema["properties"].keys() == {"messages", "session_id"}
+    assert tools["recall"].input_schema["properties"].keys() == {"query", "budget"}
+    assert all(len(json.dumps(tool.input_schema)) < 1500 for tool in tools.values())
+    assert kept == {"stored_turns": 1, "known_turns": 0, "records": 1, "pending": 0}
+    assert "Miso" in told["answer"]
+    assert "Miso" in found["evidence"][0]["text"]
+    assert [json.loads(answer.content[0].text) for answer in answers] == [kept, told, found]
+
+
+def test_nobody_is_told_of_another(guarded):
+    """An argument that names somebody else changes nothing."""
+    calling(over_http(guarded, "user9"), ("remember", TELLING))
+
+    _, answers = calling(over_http(guarded, "eve"), ("recall", {**ASKING, "user_id": "user9", "tenant": "default"}))
+
+    assert answers[0].structured_content["verdict"] == "absent"
+    assert "Miso" not in answers[0].content[0].text
+
+
+def test_nobody_calls_without_a_token(guarded):
+    """A client is told so at its first request."""
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+
+    refused = httpx.post(f"{guarded.url}/mcp", json=hello, headers={"Accept": "application/json, text/event-stream"})
+
+    assert refused.status_code == 401
+    assert "token" in refused.json()["detail"]
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/"])
+def test_older_clients_are_understood(guarded, path):
+    """They shake hands first, and call with plain JSON."""
+    about = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "old", "version": "1"}}
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}
+    calling = {"name": "search", "arguments": {"query": "anything"}}
+    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": calling}
+    http = guarded.http("user7")
+    http.headers["Accept"] = "application/json, text/event-stream"
+
+    greeted = http.post(path, json=hello).json()["result"]
+    answered = http.post(path, json=call).json()["result"]
+
+    assert greeted["serverInfo"]["name"] == "langgraph-engram"
+    assert answered["structuredContent"] == {"verdict": "absent", "evidence": []}
+
+
+def test_each_call_names_a_user_where_the_server_knows_nobody(opened, user):
+    """Without tokens, the tools take a user; without one, a call fails and says so."""
+    tools, answers = calling(
+        over_http(opened),
+        ("remember", {**TELLING, "user_id": user}),
+        ("recall", {**ASKING, "user_id": user}),
+        ("recall", ASKING),
+        ("recall", {**ASKING, "user_id": " "}),
+    )
+
+    assert "user_id" in tools["recall"].input_schema["required"]
+    assert "Miso" in answers[1].structured_content["answer"]
+    assert answers[2].is_error
+    assert "user_id" in answers[2].content[0].text
+    assert "no user was named" in answers[3].content[0].text
+
+
+def test_a_desktop_client_has_the_same_tools(tmp_path):
+    """One process serves one user, and remembers from start to start; what is wrong is told."""
+    _, first = calling(over_stdio(tmp_path, "ana"), ("remember", TELLING), ("recall", {"query": " "}))
+    tools, second = calling(over_stdio(tmp_path, "ana"), ("recall", ASKING))
+
+    assert tools.keys() == {"remember", "recall", "search"}
+    assert first[0].structured_content["stored_turns"] == 1
+    assert first[1].is_error
+    assert "the question is empty" in first[1].content[0].text
+    assert "Miso" in second[0].structured_content["answer"]

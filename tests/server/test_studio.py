@@ -1,0 +1,235 @@
+"""A real server shows, runs, stops, resumes and forks both graphs, as LangGraph Studio needs it."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tomllib
+
+import httpx
+import pytest
+
+from tests.server.conftest import ROOT, asked, said
+
+pytestmark = pytest.mark.timeout(600)  # servers start, and machines that run tests are busy
+
+FIRST, LAST = "identify", {"remember": "report_run", "recall": "conclude"}
+
+
+@pytest.mark.parametrize("name", ["remember", "recall"])
+def test_each_graph_is_shown(opened, name):
+    """Its drawing holds its steps, and forms can be made of its schemas."""
+    client = opened.client()
+    (assistant,) = [one for one in client.assistants.search() if one["graph_id"] == name]
+
+    drawn = client.assistants.get_graph(assistant["assistant_id"], xray=True)
+    schemas = client.assistants.get_schemas(assistant["assistant_id"])
+
+    assert assistant["name"] == name
+    assert assistant["description"]
+    assert {FIRST, LAST[name]} < {node["id"] for node in drawn["nodes"]}
+    assert len(drawn["edges"]) > len(drawn["nodes"]) / 2
+    assert all(schemas[kind] for kind in ("input_schema", "output_schema", "state_schema", "context_schema"))
+    assert schemas["input_schema"]["properties"].keys() == {"request"}
+    assert {"usage", "request"} < schemas["output_schema"]["properties"].keys()
+    assert schemas["context_schema"]["properties"].keys() == {"user_id", "tenant", "agent_id"}
+
+
+def test_runs_stream_what_each_step_did(opened, user):
+    """No update is empty: the state of every step can be seen, and each step tells when it begins and ends."""
+    client = opened.client()
+    thread = client.threads.create()["thread_id"]
+
+    told = said("I camped at Lake Bled.", user_id=user)
+    written = list(client.runs.stream(thread, "remember", input=told, stream_mode=["updates", "custom"]))
+    client.runs.wait(thread, "recall", input=asked("Where did Ana camp?", user_id=user))
+
+    told = [(part.data["step"], part.data["status"]) for part in written if part.event == "custom"]
+    steps = {step: update for part in written if part.event == "updates" for step, update in part.data.items()}
+    assert next(iter(steps)) == FIRST
+    assert next(reversed(steps)) == LAST["remember"]
+    assert all(steps[step] for step in ("receive", "segment", "extract", "ground", "filter_candidates", "report_run"))
+    assert told == [(step, status) for step in steps for status in ("started", "done")]
+    assert {part.data["graph"] for part in written if part.event == "custom"} == {"remember"}
+    assert steps["receive"]["turns"][0]["text"] == "I camped at Lake Bled."
+    assert "Bled" in client.threads.get_state(thread)["values"]["recollection"]["answer"]
+
+
+def test_every_step_is_a_checkpoint_that_can_be_forked(opened, user):
+    """History has a checkpoint for each step; a run from an old one asks something else."""
+    client = opened.client()
+    told = said("My cat is called Miso. My dog is called Rex.", user_id=user)
+    client.runs.wait(None, "remember", input=told)
+    thread = client.threads.create()["thread_id"]
+    client.runs.wait(thread, "recall", input=asked("What is Ana's cat called?", user_id=user))
+
+    history = client.threads.get_history(thread, limit=50)
+    (before,) = [one for one in history if one["next"] == ["parse_intent"]]
+    fork = client.threads.update_state(
+        thread,
+        asked("What is Ana's dog called?", user_id=user),
+        checkpoint=before["checkpoint"],
+        as_node=FIRST,
+    )
+    forked = client.runs.wait(thread, "recall", checkpoint=fork["checkpoint"])
+
+    assert history[0]["next"] == []
+    assert "Miso" in history[0]["values"]["recollection"]["answer"]
+    assert "Rex" in forked["recollection"]["answer"]
+
+
+def test_an_agent_remembers_from_thread_to_thread(opened, user):
+    """What was said on one thread is known on the next; a form offers the model and the prompt."""
+    client = opened.client()
+    (assistant,) = client.assistants.search(graph_id="agent")
+    schemas = client.assistants.get_schemas(assistant["assistant_id"])
+    told = {"messages": [{"role": "user", "content": "My cat is called Miso."}]}
+    asking = {"messages": [{"role": "user", "content": "What is my cat called?"}]}
+
+    client.runs.wait(client.threads.create()["thread_id"], "agent", input=told, context={"user_id": user})
+    answered = client.runs.wait(client.threads.create()["thread_id"], "agent", input=asking, context={"user_id": user})
+    other = client.runs.wait(None, "agent", input=asking, context={"user_id": f"not {user}"})
+
+    offered = {one.get("langgraph_type") for one in schemas["context_schema"]["properties"].values()}
+    assert offered >= {"model", "prompt"}
+    assert all(schemas[kind] for kind in ("input_schema", "output_schema", "state_schema"))
+    assert "Miso" in answered["messages"][-1]["content"]
+    assert "Miso" not in other["messages"][-1]["content"]
+
+
+def test_a_run_waits_for_a_person_and_goes_on(opened, user):
+    """What would supersede something is shown, and done once it is approved."""
+    client = opened.client()
+    client.runs.wait(None, "remember", input=said("I live in Lisbon.", 1, "a", user_id=user))
+    thread = client.threads.create()["thread_id"]
+    client.runs.wait(thread, "remember", input=said("I live in Porto.", 2, "b", user_id=user))
+
+    waiting = client.threads.get_state(thread)
+    done = client.runs.wait(thread, "remember", command={"resume": "approve"})
+
+    (interrupt,) = waiting["interrupts"]
+    (decision,) = interrupt["value"]["decisions"]
+    assert client.threads.get(thread)["status"] == "idle"
+    assert waiting["next"] == ["approve_updates"]
+    assert (decision["action"], decision["old"]) == ("SUPERSEDE", ["Ana: I live in Lisbon."])
+    assert done["receipt"]["decisions"] == 1
+    assert [one["action"] for one in done["decisions"]] == ["SUPERSEDE"]
+
+
+def test_whose_memory_it_is_may_stand_in_the_context(opened, user):
+    """A saved assistant of one user needs no user in its requests; without any, a run fails and says why."""
+    client = opened.client()
+    mine = client.assistants.create("remember", context={"user_id": user})["assistant_id"]
+
+    done = client.runs.wait(None, mine, input=said("I play the cello."))
+    failed = client.runs.wait(None, "remember", input=said("I play the cello."), raise_error=False)
+
+    assert done["request"]["user_id"] == user
+    assert failed["__error__"]["error"] == "MissingUser"
+
+
+@pytest.mark.parametrize("name", ["nodes", "graphs", "prompts", "rules", "stores", "benchmarks", "training"])
+def test_no_second_copy_of_our_folders_can_be_loaded(opened, name):
+    """The server puts the repository on Python's path; a folder of ours is still imported under its full name alone."""
+    told = opened.client().runs.wait(None, "probe", input={"name": name})
+
+    assert f"import langgraph_engram.{name}" in told["error"]
+
+
+def test_nothing_blocks_the_event_loop(opened, user):
+    """The development server refuses blocking calls, and says so in its log."""
+    opened.client().runs.wait(None, "remember", input=said("I teach maths.", user_id=user))
+
+    log = opened.log.read_text()
+
+    assert "BlockingError" not in log
+
+
+def test_a_page_of_studio_may_ask_whether_it_may_call(opened):
+    """Browsers ask first, and name the private network."""
+    headers = {
+        "Origin": "https://smith.langchain.com",
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Private-Network": "true",
+    }
+
+    answer = httpx.options(f"{opened.url}/assistants/search", headers=headers)
+
+    assert answer.status_code == 200
+    assert answer.headers["access-control-allow-private-network"] == "true"
+
+
+def test_only_this_machine_may_call_without_a_token(opened):
+    """A page of elsewhere, or another name for this machine, is turned away."""
+    bodies = [
+        httpx.post(f"{opened.url}/assistants/search", json={}, headers=headers).status_code
+        for headers in ({}, {"Origin": "https://smith.langchain.com"}, {"Origin": "http://localhost:3000"})
+    ]
+    refused = [
+        httpx.post(f"{opened.url}/assistants/search", json={}, headers=headers).status_code
+        for headers in ({"Origin": "https://example.com"}, {"Host": "rebound.example.com"})
+    ]
+
+    assert bodies == [200, 200, 200]
+    assert refused == [401, 401]
+
+
+def test_it_tells_what_it_serves(opened):
+    """Where the store lies is not told."""
+    told = httpx.get(f"{opened.url}/engram").json()
+
+    assert (told["preset"], told["model"], told["store"]) == ("engram", "rules", "folder")
+
+
+def test_the_example_of_the_sdk_runs(guarded, capsys):
+    """It keeps, recalls and talks."""
+    spec = importlib.util.spec_from_file_location("sdk_client", ROOT / "examples" / "sdk_client.py")
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+
+    example.main(guarded.url, "token-of-user8")
+
+    kept, steps, told, *chatted = capsys.readouterr().out.splitlines()
+    assert kept == "3 turns kept"
+    assert steps.startswith("identify -> parse_intent -> light_retrieve")
+    assert "Lake Bled" in told
+    assert "sister" in " ".join(chatted)
+
+
+def test_a_dockerfile_can_be_made(tmp_path):
+    """Without a network: what is deployed is what is served here."""
+    command = [sys.executable, "-m", "langgraph_cli", "dockerfile", str(tmp_path / "Dockerfile")]
+    environment = {**os.environ, "LANGGRAPH_CLI_NO_ANALYTICS": "1"}
+
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
+
+    written = (tmp_path / "Dockerfile").read_text()
+    assert "langgraph_engram.server:remember" in written
+    assert "langgraph_engram.server.auth:auth" in written
+
+
+def test_naming_the_graphs_is_light():
+    """A server that reads its configuration imports nothing heavy yet."""
+    heavy = "torch", "chromadb", "langgraph", "langgraph_api", "langchain", "mcp", "starlette"
+    code = f"import sys, langgraph_engram.server; print([name for name in {heavy!r} if name in sys.modules])"
+
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_repository_and_the_package_serve_the_same():
+    """`langgraph dev` in the repository and `engram serve` differ in nothing.
+
+    An image needs what extras bring; without bounds, for the shell that builds it would take ">" for its own.
+    """
+    from langgraph_engram.server.served import ENVIRONMENT, configuration
+
+    told = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))
+    own, *needed = told.pop("dependencies")
+
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert told == {**configuration(), "env": ENVIRONMENT}
+    assert own == "."
+    assert set(needed) == {one.split(">")[0] for name in ("offline", "agents", "mcp") for one in extras[name]}
