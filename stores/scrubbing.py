@@ -27,6 +27,9 @@ MERGE_TERMS = "INSERT INTO embedding_fulltext_search(embedding_fulltext_search) 
 HEADER = struct.Struct("<iQQQQ")
 """How the header of a vector index begins: version, an offset, places in all, places taken, bytes of a place."""
 
+LENGTH_BYTES = 4
+"""Bytes in which an index keeps the length of a vector, beside its places."""
+
 
 def scrub(folder: Path, prefix: str) -> bool:
     """Overwrite what the files of an embedded store hold of rows that are gone.
@@ -39,7 +42,7 @@ def scrub(folder: Path, prefix: str) -> bool:
         Whether it could be done: another version of Chroma, or a long read, may stand in the way.
     """
     for header in folder.glob("*/header.bin"):
-        blank_room(header, header.with_name("data_level0.bin"))
+        blank_room(header)
     try:
         with closing(sqlite3.connect(folder / DATABASE, timeout=WAIT_SECONDS, isolation_level=None)) as database:
             database.execute("PRAGMA secure_delete=ON")
@@ -52,13 +55,15 @@ def scrub(folder: Path, prefix: str) -> bool:
     return True
 
 
-def blank_room(header: Path, places: Path) -> None:
+def blank_room(header: Path) -> None:
     """Write zeros over the places of a vector index that were never taken; what is no such index is left alone."""
     start = header.read_bytes()[: HEADER.size]
-    if len(start) < HEADER.size or not places.exists():
+    if len(start) < HEADER.size:
         return
     version, _, room, taken, size = HEADER.unpack(start)
-    if version == 1 and places.stat().st_size == room * size and taken < room:
-        with places.open("r+b") as file:
-            file.seek(taken * size)
-            file.write(bytes((room - taken) * size))
+    for name, each in (("data_level0.bin", size), ("length.bin", LENGTH_BYTES)):
+        places = header.with_name(name)
+        if version == 1 and taken < room and places.exists() and places.stat().st_size == room * each:
+            with places.open("r+b") as file:
+                file.seek(taken * each)
+                file.write(bytes((room - taken) * each))

@@ -118,7 +118,8 @@ def _by_langchain(model: str, settings: ChatSettings, retries: int) -> BaseChatM
     except ImportError as error:
         raise ModelUnavailable(f"cannot open the model {model!r}: {error}") from error
     except ValueError as error:
-        raise UnknownModel(f"unknown model {model!r}: {error}") from error
+        reason = str(error).partition("\n")[0]
+        raise UnknownModel(f"unknown model {model!r}: choose {CHOICES} ({reason})") from error
     return cast(BaseChatModel, chat)
 
 

@@ -33,9 +33,9 @@ SCRIPTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", sorted(SCRIPTS))
-def test_an_example_runs(name, capsys):
-    """What it is told is kept, and it prints what the model answers. Others have tests of their own."""
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_an_example_of_an_agent_runs(name, capsys):
+    """What it is told is kept, and it prints what the model answers."""
     spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
     example = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)

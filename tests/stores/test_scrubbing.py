@@ -1,0 +1,56 @@
+"""What Chroma's files hold of rows that are gone is overwritten, and what they hold of others is not."""
+
+import sqlite3
+
+import pytest
+
+from langgraph_engram.stores.scrubbing import HEADER, blank_room, scrub
+
+SECRET = b"I live in Quillhaven."
+
+
+@pytest.fixture
+def index(tmp_path):
+    """The files of a vector index of four places of 40 bytes, of which some are taken; all of memory's leavings."""
+
+    def make(taken, version=1):
+        (tmp_path / "header.bin").write_bytes(HEADER.pack(version, 0, 4, taken, 40) + bytes(64))
+        for name, each in (("data_level0.bin", 40), ("length.bin", 4)):
+            (tmp_path / name).write_bytes((SECRET * 8)[: 4 * each])
+        return tmp_path / "header.bin"
+
+    return make
+
+
+@pytest.mark.parametrize("taken", [0, 1, 3])
+def test_places_that_were_never_taken_are_blank(index, taken):
+    """Those that are taken stay as they are, and no file changes its size."""
+    header = index(taken)
+    before = {path.name: path.read_bytes() for path in header.parent.iterdir()}
+
+    blank_room(header)
+
+    for name, each in (("data_level0.bin", 40), ("length.bin", 4)):
+        left = header.with_name(name).read_bytes()
+        assert left[: taken * each] == before[name][: taken * each]
+        assert left[taken * each :] == bytes((4 - taken) * each)
+
+
+@pytest.mark.parametrize("other", [{"version": 2}, {"taken": 4}])
+def test_what_is_no_such_index_is_left_alone(index, other):
+    """Another version may mean something else; a full index has no room."""
+    header = index(**{"taken": 0, **other})
+    before = {path.name: path.read_bytes() for path in header.parent.iterdir()}
+
+    blank_room(header)
+
+    assert {path.name: path.read_bytes() for path in header.parent.iterdir()} == before
+
+
+def test_a_database_of_another_kind_is_no_reason_to_fail(tmp_path):
+    """It cannot be scrubbed, that is said, and it is as it was."""
+    with sqlite3.connect(tmp_path / "chroma.sqlite3") as database:
+        database.execute("CREATE TABLE other (text)")
+    database.close()
+
+    assert not scrub(tmp_path, "prefix:")
