@@ -33,8 +33,8 @@ SCRIPTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [path.stem for path in sorted(FOLDER.glob("*.py"))])
-def test_an_example_runs(name, capsys):
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_an_example_of_an_agent_runs(name, capsys):
     """What it is told is kept, and it prints what the model answers."""
     spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
     example = importlib.util.module_from_spec(spec)
