@@ -5,11 +5,11 @@ sentence is right.
 """
 
 import re
-from collections.abc import Set
+from collections.abc import Sequence, Set
 
 from langgraph_engram.language.dimensions import MONTHS_AND_DAYS
 from langgraph_engram.language.names import QUOTED, proper_names
-from langgraph_engram.language.tokens import content_stems
+from langgraph_engram.language.tokens import WORD, content_stems
 
 KIN = (
     r"(?:m[uo]m|mother|dad|father|parents?|sisters?|brothers?|siblings?|sons?|daughters?|kids?|child(?:ren)?|wife|"
@@ -60,11 +60,21 @@ def read_person(text: str, asked: Set[str]) -> str:
 
 
 def read_name(text: str, asked: Set[str]) -> str:
-    """Give a quoted title with who made it, else a name; empty for none. Arguments as for `read_place`."""
+    """Give a quoted title with who made it, else the name that stands nearest to what is asked for; empty for none.
+
+    Of "I live in Lisbon with my cat Miso", what a cat is called is Miso. Arguments as for `read_place`.
+    """
     titles = [match.group().replace('"', "").strip("“”") for match in TITLE.finditer(text)]
-    name = next((name for name in [*titles, *proper_names(text)] if _is_new(name, asked)), "")
+    names = _nearest_first([name for name in proper_names(text) if _is_new(name, asked)], text, asked)
+    name = next((name for name in [*titles, *names] if _is_new(name, asked)), "")
     article = re.search(rf"\bthe\s+{re.escape(name)}", text, re.IGNORECASE) if name else None
     return article.group() if article else name
+
+
+def _nearest_first(names: Sequence[str], text: str, asked: Set[str]) -> list[str]:
+    """Order names by how far they stand from a word that the query says, in characters; as they are without any."""
+    said = [match.start() for match in WORD.finditer(text) if not asked.isdisjoint(content_stems(match.group()))]
+    return sorted(names, key=lambda name: min((abs(text.find(name) - place) for place in said), default=0))
 
 
 def _is_time(place: str) -> bool:
