@@ -35,6 +35,11 @@ def cited(answer: str, pool: Sequence[Evidence]) -> str:
     return f"{known} [{number}]" if number else known
 
 
+def rests_on_evidence(answer: str) -> bool:
+    """Say whether an answer says something, and cites what it rests on."""
+    return bool(CITATION.search(answer)) and not is_unknown(answer)
+
+
 def is_unknown(answer: str) -> bool:
     """Say whether an answer says that the evidence is absent."""
     return answer.casefold().startswith(UNKNOWN.rstrip(".").casefold())

@@ -1,12 +1,12 @@
 """Answer from light memory, or send the query deep (HyMem section 3.3; DESIGN, read step 3).
 
-Anything but a clear answer goes deep, an unreadable reply included.
+Anything but an answer that rests on one of the pieces goes deep, an unreadable reply included.
 """
 
 from dataclasses import dataclass
 
 from langgraph_engram.model import Model, entry_of
-from langgraph_engram.nodes.answering.cite import cited
+from langgraph_engram.nodes.answering.cite import cited, rests_on_evidence
 from langgraph_engram.nodes.answering.evidence_pool import joined
 from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.settings import DeepSettings
@@ -31,11 +31,11 @@ class JudgeSufficiency:
         asked = model.ask(
             AnswerLight(request.query, state["intent"], tuple(pool), request.now, self.settings.whole_turns)
         )
-        light = asked.answer
-        sufficient = light is not None and light.sufficient and bool(light.answer.strip())
+        light = cited(asked.answer or "", pool)
+        sufficient = rests_on_evidence(light)
         return {
             "sufficient": sufficient,
-            "answer": cited(light.answer, pool) if light and sufficient else state.get("answer", ""),
+            "answer": light if sufficient else state.get("answer", ""),
             "pool": pool,
             "usage": [entry_of("judge_sufficiency", [asked])],
         }

@@ -7,10 +7,10 @@ import pytest
 from langgraph_engram.graphs.read import Routing, after_reflect, build_read_graph
 from langgraph_engram.model import Failure
 from langgraph_engram.presets import PRESETS, preset
-from langgraph_engram.prompts.answer_light import AnswerLight, LightAnswer
+from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.prompts.reflect import Reflect, Reflection
 from langgraph_engram.prompts.select_records import Selection, SelectRecords
-from langgraph_engram.prompts.write_answer import WriteAnswer
+from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
 from langgraph_engram.rules.model import RuleModel
 from langgraph_engram.schema import Evidence, Intent
 from langgraph_engram.settings import DeepSettings
@@ -27,7 +27,7 @@ def two_rounds(question):
     """Go deep in the first round, look further, and be content in the second."""
     match question:
         case AnswerLight():
-            return LightAnswer(sufficient=len(question.evidence) > 12, answer="She teaches music in Oslo [1].")
+            return "She teaches music in Oslo [1]." if len(question.evidence) > 12 else UNKNOWN
         case SelectRecords():
             return Selection(numbers=[1])
         case WriteAnswer():

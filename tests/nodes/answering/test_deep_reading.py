@@ -8,7 +8,6 @@ from langgraph_engram.nodes.answering.backtrack import Backtrack, runs
 from langgraph_engram.nodes.answering.deep_select import DeepSelect, GatherSelection, batches
 from langgraph_engram.nodes.answering.judge_sufficiency import JudgeSufficiency
 from langgraph_engram.nodes.answering.write_answer import WriteAnswerStep
-from langgraph_engram.prompts.answer_light import LightAnswer
 from langgraph_engram.prompts.select_records import Selection
 from langgraph_engram.prompts.write_answer import UNKNOWN
 from langgraph_engram.rules.model import RuleModel
@@ -27,14 +26,17 @@ def state(to_recall, intent, piece):
 @pytest.mark.parametrize(
     ("said", "sufficient", "answer"),
     [
-        (LightAnswer(sufficient=True, answer=" At the lake [1]. "), True, "At the lake [1]."),
-        (LightAnswer(sufficient=False, answer="At the lake."), False, ""),
-        (LightAnswer(sufficient=True, answer="  "), False, ""),
-        (Failure("invalid", "no JSON"), False, ""),
+        (" At the lake [1]. ", True, "At the lake [1]."),
+        (UNKNOWN, False, ""),
+        ("I don't know, but [1] is about a lake.", False, ""),
+        ("  ", False, ""),
+        ("What a lovely day that was!", False, ""),
+        ("In Atlantis [9].", False, ""),
+        (Failure("timeout", "nothing in 60 s"), False, ""),
     ],
 )
 def test_anything_but_a_clear_answer_goes_deep(state, said, sufficient, answer):
-    """An unreadable reply, an empty answer and a plain no are all insufficient."""
+    """No reply, an empty one, a plain no and words that rest on no piece are all insufficient."""
     update = JudgeSufficiency(FakeModel([said]), RuleModel(), DeepSettings())(state)
 
     assert (update["sufficient"], update["answer"]) == (sufficient, answer)
@@ -42,7 +44,7 @@ def test_anything_but_a_clear_answer_goes_deep(state, said, sufficient, answer):
 
 def test_the_judge_sees_the_best_pieces_and_the_pool(state, piece):
     """k pieces of this round are shown, after those of earlier rounds."""
-    model = FakeModel([LightAnswer(sufficient=False)])
+    model = FakeModel([UNKNOWN])
 
     update = JudgeSufficiency(model, RuleModel(), DeepSettings(light_k=2))({**state, "pool": [piece("old")]})
 
@@ -70,7 +72,7 @@ def test_a_search_costs_no_call(state, to_recall):
 
 def test_an_earlier_answer_outlives_a_round_that_finds_nothing(state):
     """A later round that does not suffice leaves the answer of the round before."""
-    model = FakeModel([LightAnswer(sufficient=False)])
+    model = FakeModel([UNKNOWN])
 
     update = JudgeSufficiency(model, RuleModel(), DeepSettings())({**state, "answer": "At the lake [1]."})
 
