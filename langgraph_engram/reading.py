@@ -3,25 +3,21 @@
 It is the base of `Memory`, which says where things are kept and which graph reads.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any, cast
 
-from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from langgraph_engram.apart import apart
 from langgraph_engram.erasure.traces import delete_threads
 from langgraph_engram.graphs.read import ReadGraph
+from langgraph_engram.recall_updates import tell
 from langgraph_engram.requests import recall_request
 from langgraph_engram.results import RecallUpdate, Recollection
 from langgraph_engram.run_threads import thread_of
 from langgraph_engram.schema import Scope
 from langgraph_engram.twins import in_thread
-
-ANSWERING = "write_answer"
-"""The step whose words are the answer."""
 
 
 class Reading:
@@ -103,8 +99,8 @@ class Reading:
         """Answer from memory and tell of it as it happens. Arguments and errors as for `recall`.
 
         Yields:
-            An update for each step that is done, one for each piece of the answer's text while it is written, and as
-            the last one the whole recollection. An answer from light memory comes with the last one alone.
+            An update for each step that is done, one for each piece of an answer's text while it is written, and as
+            the last one the whole recollection. Text after another step takes the place of what was written before.
         """
         request = recall_request(query, self._scope(user_id, tenant, agent_id), "recall", budget, now, as_of)
         parts = self._reading.stream(
@@ -114,9 +110,7 @@ class Reading:
             durability="async",
         )
         with self._unless_forgotten(request.run_id):
-            for part in parts:
-                mode, update = cast(tuple[str, Any], part)
-                yield from _tokens(update) if mode == "messages" else _steps(update)
+            yield from tell(parts)
 
     @contextmanager
     def _unless_forgotten(self, run_id: str) -> Iterator[None]:
@@ -134,14 +128,3 @@ class Reading:
 
     asearch = in_thread(search)
     arecall = in_thread(recall)
-
-
-def _steps(part: Mapping[str, Mapping[str, Any]]) -> Iterator[RecallUpdate]:
-    for step, update in part.items():
-        yield RecallUpdate(step=step, recollection=(update or {}).get("recollection"))
-
-
-def _tokens(part: tuple[BaseMessage, Mapping[str, Any]]) -> Iterator[RecallUpdate]:
-    message, about = part
-    if about.get("langgraph_node") == ANSWERING and message.text:
-        yield RecallUpdate(step=ANSWERING, text=str(message.text))

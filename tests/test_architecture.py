@@ -19,7 +19,7 @@ LAYERS: dict[str, int] = {
     "nodes": 6,
     "graphs": 7, "formats": 7,
     "configuration": 8, "inspection": 8, "receipts": 8, "twins": 8, "requests": 8, "lineage": 8,
-    "encoding_ahead": 8, "run_threads": 8, "apart": 8, "recalled": 8, "said": 8,
+    "encoding_ahead": 8, "run_threads": 8, "recall_updates": 8, "apart": 8, "recalled": 8, "said": 8,
     "langchain_agents": 8,
     "identity": 9, "write_runs": 9, "erasure": 9, "forgetting": 10,
     "approving": 10, "reading": 10, "revising": 11, "memory": 12, "demo": 12, "store": 12,

@@ -9,6 +9,7 @@ from langchain_core.messages import AIMessage
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import PRESETS, preset
+from langgraph_engram.prompts.write_answer import UNKNOWN
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.usage import count_tokens
 
@@ -89,6 +90,29 @@ def test_the_answer_streams_word_by_word(tmp_path):
     pieces = [one.text for one in updates if one.text]
     assert len(pieces) > 1
     assert "".join(pieces) == updates[-1].recollection.answer == "She lives in Oslo [1]."
+
+
+@pytest.mark.parametrize(
+    ("replies", "told"),
+    [
+        (["In Oslo [1]."], {"judge_sufficiency": "In Oslo [1]."}),
+        ([UNKNOWN, '{"numbers": [1]}', "In Oslo [1]."], {"write_answer": "In Oslo [1]."}),
+        ([UNKNOWN, '{"numbers": [1]}', UNKNOWN], {"write_answer": UNKNOWN}),
+    ],
+)
+def test_a_light_answer_streams_and_its_failing_does_not(tmp_path, replies, told):
+    """What light memory answers is told at once; that it does not suffice is nobody's answer."""
+    chat = GenericFakeChatModel(messages=iter([AIMessage(reply) for reply in replies]))
+    light = preset("engram").model_copy(update={"deep": DeepSettings(reflect=False)})
+    where = tmp_path / "store"
+    with Memory(where, "rules", encoder="hashing") as opened:
+        opened.remember([{"speaker": "Ana", "text": "I live in Oslo."}], user_id="ana", session_id="s1")
+
+    with Memory(where, chat, encoder="hashing", settings=light) as opened:
+        updates = list(opened.stream("Where does Ana live?", user_id="ana"))
+
+    texts = {step: "".join(one.text for one in updates if one.step == step) for step in {one.step for one in updates}}
+    assert {step: text for step, text in texts.items() if text} == told
 
 
 @pytest.mark.parametrize("name", list(PRESETS))

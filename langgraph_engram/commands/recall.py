@@ -60,7 +60,7 @@ def recall_telling(memory: "Memory", say: Callable[[str], None], question: str, 
     """Recall as `Memory.recall` does, and say each step, and the answer as it is written."""
     told, written = None, ""
     for update in memory.stream(question, **asked):
-        written += update.text
+        written = written + update.text if update.text else ""
         say(written or update.step.replace("_", " "))
         told = update.recollection or told
     assert told is not None  # the last update holds it

@@ -1,0 +1,42 @@
+"""Words of an answer are told as they are written, and none is lost."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessageChunk
+
+from langgraph_engram.prompts.write_answer import UNKNOWN
+from langgraph_engram.recall_updates import AnswerWords, may_be_unknown
+
+CHUNKS = st.lists(st.sampled_from(["I", " don't", " know", ".", "I don", " live", " in Oslo", " [1]"]), max_size=8)
+
+
+@given(CHUNKS)
+def test_every_word_of_a_light_answer_is_told_or_may_be_unknown(chunks):
+    """However a text is cut, it is told whole, or held back whole because it says that nothing is known."""
+    words = AnswerWords()
+
+    told = "".join(
+        one.text
+        for chunk in chunks
+        for one in words.tell(AIMessageChunk(chunk), {"langgraph_node": "judge_sufficiency"})
+    )
+
+    text = "".join(chunks)
+    assert told == ("" if may_be_unknown(text) else text)
+
+
+@given(CHUNKS)
+def test_an_answer_is_told_as_it_comes(chunks):
+    """That the evidence is absent is an answer at last."""
+    words = AnswerWords()
+
+    told = [
+        one.text for chunk in chunks for one in words.tell(AIMessageChunk(chunk), {"langgraph_node": "write_answer"})
+    ]
+
+    assert told == chunks
+
+
+def test_words_of_other_steps_are_no_answer():
+    """A question's JSON is nobody's to read."""
+    assert not list(AnswerWords().tell(AIMessageChunk(UNKNOWN), {"langgraph_node": "reflect"}))
