@@ -4,7 +4,6 @@ A question is answered from what was said earlier; what is no question is taken 
 model the memory itself writes with.
 """
 
-import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,6 +16,7 @@ from pydantic import PrivateAttr
 from langgraph_engram.apart import apart
 from langgraph_engram.graphs.read import ReadGraph, build_read_graph
 from langgraph_engram.identity import whose_memory
+from langgraph_engram.language.citations import cited_numbers
 from langgraph_engram.language.speech_cues import read_cues
 from langgraph_engram.memory import Memory
 from langgraph_engram.recalled import quoted
@@ -26,7 +26,6 @@ from langgraph_engram.rules.model import RuleModel
 from langgraph_engram.said import FROM_MEMORY, question_of, start_of_newest_turn
 
 NOTED = "Noted. Ask me about it at any time."
-CITED = re.compile(r"\[(\d+)\]")
 
 
 class AnswerFromMemory(BaseChatModel):
@@ -69,6 +68,6 @@ class AnswerFromMemory(BaseChatModel):
 
 def with_sources(told: Recollection) -> str:
     """Give an answer with the pieces that it cites, each on a line under its number."""
-    cited = sorted({int(number) for number in CITED.findall(told.answer or "")})
+    cited = sorted(set(cited_numbers(told.answer or "")))
     lines = [f"[{number}] {quoted(told.evidence[number - 1].text)}" for number in cited]
     return "\n".join([told.answer or "", *lines])

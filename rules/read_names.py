@@ -65,8 +65,8 @@ def read_name(text: str, asked: Set[str]) -> str:
     Of "I live in Lisbon with my cat Miso", what a cat is called is Miso. Arguments as for `read_place`.
     """
     titles = [match.group().replace('"', "").strip("“”") for match in TITLE.finditer(text)]
-    names = _nearest_first([name for name in proper_names(text) if _is_new(name, asked)], text, asked)
-    name = next((name for name in [*titles, *names] if _is_new(name, asked)), "")
+    names = [*titles, *_nearest_first(proper_names(text), text, asked)]
+    name = next((name for name in names if _is_new(name, asked)), "")
     article = re.search(rf"\bthe\s+{re.escape(name)}", text, re.IGNORECASE) if name else None
     return article.group() if article else name
 

@@ -1,15 +1,12 @@
 """Reflect without a model: what the query names and nothing found mentions is missing, and is looked for next."""
 
-import re
-
+from langgraph_engram.language.citations import cited_numbers
 from langgraph_engram.language.tokens import content_stems, words
 from langgraph_engram.prompts.reflect import Reflect, Reflection
 from langgraph_engram.prompts.write_answer import UNKNOWN
 from langgraph_engram.rules.answers import asked_noun
 from langgraph_engram.rules.coverage import SUFFICIENT, coverage, needed_stems
 from langgraph_engram.schema import Evidence
-
-CITATION = re.compile(r"\[(\d+)\]")
 
 
 def reflect(question: Reflect) -> Reflection:
@@ -36,7 +33,7 @@ def reflect(question: Reflect) -> Reflection:
 
 def _cited(question: Reflect) -> list[Evidence]:
     """Give the pieces that the answer cites; all of the pool where it cites none."""
-    numbers = {int(number) for number in CITATION.findall(question.answer)}
+    numbers = set(cited_numbers(question.answer))
     return [piece for number, piece in enumerate(question.pool, 1) if number in numbers] or list(question.pool)
 
 

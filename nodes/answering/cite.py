@@ -8,11 +8,11 @@ never shown are taken out. No model is asked.
 import re
 from collections.abc import Sequence
 
+from langgraph_engram.language.citations import CITATION, cited_numbers
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.prompts.write_answer import UNKNOWN
 from langgraph_engram.schema import Evidence
 
-CITATION = re.compile(r"\s*\[(\d+(?:\s*,\s*\d+)*)\]")
 LEAST_HELD = 0.5
 """Share of an answer's content stems that a piece holds which it is taken to rest on."""
 
@@ -26,7 +26,7 @@ def cited(answer: str, pool: Sequence[Evidence]) -> str:
     """
     known = without_unknown_citations(answer, len(pool))
     words = CITATION.sub("", known).strip(" .,;:")
-    numbers = [int(one) for match in CITATION.finditer(known) for one in match.group(1).split(",")]
+    numbers = cited_numbers(known)
     if not words:
         return f"{pool[numbers[0] - 1].text} [{numbers[0]}]" if numbers else ""
     if numbers or is_unknown(words):
