@@ -61,7 +61,7 @@ def build_read_graph(
     graph.add_node("gather_selection", GatherSelection(settings.deep))
     graph.add_node("backtrack", Backtrack(store, settings.deep))
     graph.add_node("write_answer", WriteAnswerStep(model, settings.deep))
-    graph.add_node("reflect", ReflectStep(model, settings.deep))
+    graph.add_node("reflect", ReflectStep(model, quick_model, settings.deep))
     graph.add_node("conclude", conclude)
     begin_with(graph, door, "parse_intent")
     graph.add_edge("parse_intent", "light_retrieve")

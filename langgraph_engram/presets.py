@@ -29,6 +29,8 @@ def preset(name: str) -> Settings:
 
 
 PAPER_ONLY = GroundSettings(enabled=False)
+AT_ONCE = DeepSettings(sufficiency="always", light_k=10, least_share=0, whole_turns=False, reflect=False, max_rounds=1)
+"""One retrieval and one answer from all that it found."""
 
 PRESETS: dict[str, Settings] = {
     "engram": Settings(),
@@ -50,7 +52,7 @@ PRESETS: dict[str, Settings] = {
             phrase_weight=0.15,
             token_weight=0.15,
         ),
-        deep=DeepSettings(sufficiency="always", whole_turns=False, light_k=45, reflect=False, max_rounds=1),
+        deep=AT_ONCE.model_copy(update={"light_k": 45}),
     ),
     "esmem": Settings(
         preset="esmem",
@@ -62,7 +64,7 @@ PRESETS: dict[str, Settings] = {
         update=UpdateSettings(enabled=False),
         synthesis=SynthesisSettings(enabled=False),
         retrieve=RetrieveSettings(routes=["boundary"], fusion="event_score", top_k=10, neighbours=[], own_voice=False),
-        deep=DeepSettings(sufficiency="always", whole_turns=False, whole_events=True, reflect=False, max_rounds=1),
+        deep=AT_ONCE.model_copy(update={"whole_events": True}),
     ),
     "structmem": Settings(
         preset="structmem",
@@ -74,7 +76,7 @@ PRESETS: dict[str, Settings] = {
         retrieve=RetrieveSettings(
             routes=["dense", "synthesis"], fusion="concatenate", top_k=60, neighbours=[], own_voice=False
         ),
-        deep=DeepSettings(sufficiency="always", whole_turns=False, light_k=65, reflect=False, max_rounds=1),
+        deep=AT_ONCE.model_copy(update={"light_k": 65}),
     ),
     "hymem": Settings(
         preset="hymem",
@@ -84,7 +86,15 @@ PRESETS: dict[str, Settings] = {
         update=UpdateSettings(enabled=False),
         synthesis=SynthesisSettings(enabled=False),
         retrieve=RetrieveSettings(routes=["dense"], fusion="concatenate", top_k=30, neighbours=[], own_voice=False),
-        deep=DeepSettings(batch=50, whole_turns=False, whole_events=True, level2_tokens=100_000),
+        deep=DeepSettings(
+            light_k=10,
+            least_share=0,
+            batch=50,
+            whole_turns=False,
+            whole_events=True,
+            level2_tokens=100_000,
+            reflect_on="every",
+        ),
     ),
 }
 """The presets by name. Constants: DimMem sections 3.2-3.4, ES-Mem section 3, StructMem section 3, HyMem section 3."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from langgraph_engram.language.answer_types import AUXILIARY, AnswerType
+from langgraph_engram.language.answer_types import AUXILIARY, AnswerType, asks_for_several
 from langgraph_engram.language.times import find_times
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.rules.answer_phrases import phrase, says_new
@@ -17,13 +17,6 @@ from langgraph_engram.rules.read_types import read_type
 from langgraph_engram.rules.retell import retold
 from langgraph_engram.rules.utterances import Utterance
 
-SEVERAL = re.compile(
-    r"^\W*(?:what|which)\s+(?:are|were)\b|\bboth\b|\bin common\b|"
-    r"^\W*(?:what|which)\s+(?:(?!is\b|was\b|did\b|does\b|has\b|had\b)\w+\s+){0,2}\w+(?:ies|[^su\W]s)\s+"
-    r"(?:are|were|do|does|did|has|have|had|can)\b",
-    re.IGNORECASE,
-)
-"""Queries that ask for several things."""
 DEED = re.compile(
     r"\b(?:do|does|did|doing|done)\b[^?]*\b(?:do|doing|done)\b|\b(?:is|are|was|were|been)\b[^?]*\bdoing\b|"
     r"^\W*how\s+(?:do|does|did|is|are|has|have)\b",
@@ -81,7 +74,7 @@ def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
     # What happened has its own time, whatever was told later; what is planned may have moved.
     ordered = ordered if wanted.kind == "time" and not PLANNED.search(wanted.query) else newest_first(ordered)
     near = [one for one in ordered if one.score >= CLOSE * ordered[0].score] or ordered[:1]
-    if SEVERAL.search(wanted.query) is None:
+    if not asks_for_several(wanted.query):
         same = [one for one in near if one.context >= SAME * near[0].context]
         first = next((Told(text, one.said) for one in same if (text := _typed(wanted, one))), None)
         return [first or _first_new(wanted, same)]

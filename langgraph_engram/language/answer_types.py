@@ -34,9 +34,32 @@ PATTERNS: tuple[tuple[str, AnswerType], ...] = (
     (rf"^\W*(?:{AUXILIARY})\b", "yes_no"),
 )  # fmt: skip
 """What a query looks like that expects each type; the first that fits counts."""
+SEVERAL = re.compile(
+    r"^\W*(?:what|which)\s+(?:are|were)\b|\bboth\b|\bin common\b|"
+    r"^\W*(?:what|which)\s+(?:(?!is\b|was\b|did\b|does\b|has\b|had\b)\w+\s+){0,2}\w+(?:ies|[^su\W]s)\s+"
+    r"(?:are|were|do|does|did|has|have|had|can)\b",
+    re.IGNORECASE,
+)
+"""Queries that ask for several things."""
+WEIGHED = re.compile(
+    r"\b(?:would|could|might|likely|probably|considered|every|all|each|together|first|last|most|least|than|before|"
+    r"after|between|or)\b|^\W*(?:what|where|who|how)\s+(?:has|have)\b",
+    re.IGNORECASE,
+)
+"""Queries whose answer is weighed from several statements."""
 ANSWER_TYPES = tuple((re.compile(pattern, re.IGNORECASE), name) for pattern, name in PATTERNS)
 
 
 def answer_type(query: str) -> AnswerType:
     """Tell what type of answer a query expects; `content` where its words do not say."""
     return next((name for pattern, name in ANSWER_TYPES if pattern.search(query)), "content")
+
+
+def asks_for_several(query: str) -> bool:
+    """Say whether a query asks for several things by its words ("What books has", "both")."""
+    return SEVERAL.search(query) is not None
+
+
+def asks_for_one(query: str) -> bool:
+    """Say whether one statement can answer a query: no list, no count, nothing to conclude or to compare."""
+    return not (asks_for_several(query) or answer_type(query) in {"number", "duration"} or WEIGHED.search(query))

@@ -85,8 +85,10 @@ class DeepSettings(Group):
 
     sufficiency: Literal["judged", "always", "never"] = "judged"
     """Whether the light answer is judged, taken as it is, or not asked for."""
-    light_k: int = Field(10, ge=1)
-    """k, pieces shown to the light answer."""
+    light_k: int = Field(12, ge=1)
+    """k, pieces shown to the light answer at most."""
+    least_share: float = Field(0.5, ge=0, le=1)
+    """Share of the best piece's score under which a piece is not shown to it; the best three are."""
     whole_turns: bool = True
     """Whether an answer is written from whole turns in the order of time, or from the pieces as they were found."""
     rough_n: int = Field(30, ge=1)
@@ -100,6 +102,8 @@ class DeepSettings(Group):
     whole_events: bool = False
     """Backtrack to whole events, as HyMem and ES-Mem do."""
     reflect: bool = True
+    reflect_on: Literal["doubtful", "every"] = "doubtful"
+    """Which answers the model reflects on: those that rules do not settle, or every one (HyMem)."""
     max_rounds: int = Field(3, ge=1)
     """T, rounds of retrieval and reflection."""
     max_calls: int = Field(20, ge=1)

@@ -73,6 +73,8 @@ class ReadState(TypedDict, total=False):
     """Set by `reflect`."""
     seen: int
     """Set by `reflect`: pieces in the pool when it last looked further."""
+    doubted: str
+    """Set by `reflect`: the answer for which it last looked further."""
     done: bool
     """Set by `reflect`."""
     usage: Annotated[list[UsageEntry], operator.add]

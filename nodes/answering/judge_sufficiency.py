@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from langgraph_engram.model import Model, entry_of
 from langgraph_engram.nodes.answering.cite import cited, rests_on_evidence
-from langgraph_engram.nodes.answering.evidence_pool import joined
+from langgraph_engram.nodes.answering.evidence_pool import joined, light_pieces
 from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import ReadState
@@ -24,7 +24,7 @@ class JudgeSufficiency:
     def __call__(self, state: ReadState) -> ReadState:
         """Return whether the pool and the best pieces of this round suffice, and the answer; an earlier one if not."""
         request = state["request"]
-        pool = joined(state["pool"], state["evidence"][: self.settings.light_k], request.budget)
+        pool = joined(state["pool"], light_pieces(state["evidence"], self.settings), request.budget)
         if not pool:
             return {"sufficient": False, "answer": "", "pool": pool}
         model = self.quick_model if request.mode == "search" else self.model

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from langgraph_engram.errors import ModelUnavailable
 from langgraph_engram.model import Model, entry_of
 from langgraph_engram.nodes.answering.cite import cited
+from langgraph_engram.nodes.answering.evidence_pool import light_pieces
 from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import ReadState
@@ -23,7 +24,7 @@ class WriteAnswerStep:
         Raises:
             ModelUnavailable: The model gave no answer. A failure must not look like an empty result.
         """
-        request, pool = state["request"], state["pool"] or state["evidence"][: self.settings.light_k]
+        request, pool = state["request"], list(state["pool"] or light_pieces(state["evidence"], self.settings))
         if not pool:
             return {"answer": UNKNOWN, "pool": pool}
         asked = self.model.ask(

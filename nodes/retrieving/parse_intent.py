@@ -69,6 +69,7 @@ def begin(request: RecallRequest, usage: UsageEntry) -> ReadState:
         "selected_ids": [],
         "missing": [],
         "seen": 0,
+        "doubted": "",
         "done": False,
         "usage": cast(list[UsageEntry], Overwrite([usage])),
         "run_id": request.run_id or str(uuid4()),

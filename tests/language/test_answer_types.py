@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.language.answer_types import answer_type
+from langgraph_engram.language.answer_types import answer_type, asks_for_one
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,24 @@ def test_the_question_words_tell_the_type(query, expected):
 def test_any_text_expects_some_type(query):
     """No text is an error."""
     assert isinstance(answer_type(query), str)
+
+
+@pytest.mark.parametrize(
+    ("query", "one"),
+    [
+        ("Where do I live?", True),
+        ("What is Ana's cat called?", True),
+        ("When did Ben move to Porto?", True),
+        ("Why did Ana leave?", True),
+        ("Which books has Ana read?", False),
+        ("What has Ana painted?", False),
+        ("How many dogs does Ben keep?", False),
+        ("How long did Ana stay?", False),
+        ("Would Ben enjoy a trip to the sea?", False),
+        ("Who was the first to leave?", False),
+        ("What do Ana and Ben have in common?", False),
+    ],
+)
+def test_what_one_statement_can_answer(query, one):
+    """Lists, counts, and what is weighed or compared rest on several statements."""
+    assert asks_for_one(query) is one

@@ -8,9 +8,11 @@ from langgraph_engram.model import Failure
 from langgraph_engram.nodes.answering.reflect import ReflectStep
 from langgraph_engram.prompts.reflect import Reflection
 from langgraph_engram.results import UsageEntry
+from langgraph_engram.rules.model import RuleModel
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.testing import FakeModel
 
+EVERY = DeepSettings(reflect_on="every")
 MORE = Reflection(complete=False, missing="the year", next_query="In which year did Ana camp?")
 
 
@@ -28,7 +30,7 @@ def reflect(to_recall, intent, piece):
             "round": 1,
             "started_at": time(),
         }
-        return ReflectStep(FakeModel([said]), settings or DeepSettings())({**state, **fields})
+        return ReflectStep(FakeModel([said]), RuleModel(), settings or EVERY)({**state, **fields})
 
     return run
 
@@ -48,6 +50,7 @@ def test_what_is_missing_is_looked_for(reflect):
         (Reflection(complete=True, missing="nothing", next_query="More?"), []),
         (Reflection(complete=False, missing="the year", next_query=" "), ["the year"]),
         (Reflection(complete=False, missing="the year", next_query="where did ana camp? "), ["the year"]),
+        (Reflection(complete=False, missing="the year", next_query="Where was Ana camping?"), ["the year"]),
         (Failure("timeout", "late"), []),
     ],
 )
@@ -76,6 +79,40 @@ def test_looking_further_ends_when_it_found_nothing_new(reflect):
     assert (going_on["done"], going_on["seen"]) == (False, 1)
 
 
+@pytest.mark.parametrize("now", ["At the lake [1].", "at the lake [2]."])
+def test_looking_further_ends_when_it_changed_nothing(reflect, now):
+    """The answer for which more was looked for stands: it is not doubted twice, and costs no further call."""
+    update = reflect(lambda question: pytest.fail("asked"), round=2, doubted="At the lake [1].", answer=now)
+
+    assert (update["done"], update["notes"]) == (True, ["looking further did not change the answer"])
+    assert "missing" not in update
+
+
+def test_a_changed_answer_is_checked_again(reflect):
+    """What looking further changed is an answer of its own."""
+    assert reflect(Reflection(complete=True), round=2, doubted="In the hills [1].")["usage"][0].calls == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "answer", "asked"),
+    [
+        ("Where did Ana camp?", "At the lake [1].", False),
+        ("Where did Ana camp?", "At the lake.", True),
+        ("Where did Ana meet Ben?", "At the lake [1].", True),
+        ("Which lakes did Ana camp at?", "At the lake [1].", True),
+        ("How many times did Ana camp?", "One [1].", True),
+        ("Would Ana camp again?", "Yes [1].", True),
+    ],
+)
+def test_the_model_reflects_on_what_rules_do_not_settle(reflect, to_recall, intent, piece, query, answer, asked):
+    """One thing asked for, and told by pieces that name it: done without a call. Anything else is asked about."""
+    fields = {"request": to_recall(query), "intent": intent(query), "pool": [piece("p0", "Ana: We camp at the lake.")]}
+
+    update = reflect(Reflection(complete=True), DeepSettings(), answer=answer, **fields)
+
+    assert (update["done"], bool(update.get("usage"))) == (True, asked)
+
+
 def test_a_complete_answer_in_the_last_round_has_no_excuse(reflect):
     """Nothing ran out when nothing was missing."""
     assert "notes" not in reflect(Reflection(complete=True), round=3)
@@ -95,7 +132,7 @@ def test_a_complete_answer_in_the_last_round_has_no_excuse(reflect):
 )
 def test_a_spent_budget_ends_it_without_asking(reflect, settings, fields, note):
     """Nothing is asked once the budget is spent, and the result says which."""
-    update = reflect(lambda question: pytest.fail("asked"), DeepSettings(**settings), **fields)
+    update = reflect(lambda question: pytest.fail("asked"), DeepSettings(reflect_on="every", **settings), **fields)
 
     assert update["done"] is True
     assert update["notes"] == [note]
