@@ -14,7 +14,7 @@ from langgraph_engram.benchmarks.counting_model import CountingModel
 from langgraph_engram.benchmarks.data import read_samples
 from langgraph_engram.benchmarks.door import MemoryDoor, Progress
 from langgraph_engram.model import Model
-from langgraph_engram.receipts import add_receipts, comparisons_of
+from langgraph_engram.runs.receipts import add_receipts, comparisons_of
 
 OpenWith = Callable[[str, Model], AbstractContextManager[MemoryDoor]]
 """Opens a memory that asks a model, in the folder it is given."""

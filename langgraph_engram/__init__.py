@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from langgraph_engram.formats.messages import to_messages
     from langgraph_engram.memory import Memory
     from langgraph_engram.middleware import EngramMiddleware
-    from langgraph_engram.presets import preset
     from langgraph_engram.results import Receipt, Recollection
     from langgraph_engram.retriever import EngramRetriever
     from langgraph_engram.settings import Settings
+    from langgraph_engram.settings.presets import preset
     from langgraph_engram.state import RecallRequest, RememberRequest
     from langgraph_engram.store import EngramStore
     from langgraph_engram.tools import create_memory_tools
@@ -49,7 +49,7 @@ HOMES = {
     "RememberRequest": "langgraph_engram.state",
     "Settings": "langgraph_engram.settings",
     "create_memory_tools": "langgraph_engram.tools",
-    "preset": "langgraph_engram.presets",
+    "preset": "langgraph_engram.settings.presets",
     "to_messages": "langgraph_engram.formats.messages",
 }
 

@@ -17,8 +17,14 @@ from langchain_core.messages import SystemMessage
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import BaseModel, Field
 
-from langgraph_engram.answer_from_memory import AnswerFromMemory
-from langgraph_engram.langchain_agents import AgentMiddleware, AgentState, ModelRequest, ModelResponse, create_agent
+from langgraph_engram.agents.answer_from_memory import AnswerFromMemory
+from langgraph_engram.agents.langchain_agents import (
+    AgentMiddleware,
+    AgentState,
+    ModelRequest,
+    ModelResponse,
+    create_agent,
+)
 from langgraph_engram.memory import Memory
 from langgraph_engram.middleware import AsyncHandler, EngramMiddleware, Handler
 from langgraph_engram.models.opening import open_chat

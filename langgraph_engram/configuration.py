@@ -23,12 +23,12 @@ from langgraph_engram.compressor import Compressor
 from langgraph_engram.encoder import Encoder
 from langgraph_engram.model import Model
 from langgraph_engram.models.opening import open_model
-from langgraph_engram.presets import preset
 from langgraph_engram.reranker import Reranker
 from langgraph_engram.reranking.cross_encoder import CrossEncoder
 from langgraph_engram.rules.model import RuleModel
-from langgraph_engram.setting_overrides import VARIABLE, overridden
 from langgraph_engram.settings import ChatSettings, ExtractSettings, RetrieveSettings, Settings
+from langgraph_engram.settings.overrides import VARIABLE, overridden
+from langgraph_engram.settings.presets import preset
 from langgraph_engram.state import ReadState, WriteState
 
 DEFAULT_STORE = "./engram-data"

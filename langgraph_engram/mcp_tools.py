@@ -16,8 +16,8 @@ from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field
 
 from langgraph_engram.errors import EngramError
-from langgraph_engram.requests import make_scope
 from langgraph_engram.results import Recollection
+from langgraph_engram.runs.requests import make_scope
 from langgraph_engram.schema import Scope
 
 if TYPE_CHECKING:

@@ -19,26 +19,26 @@ from pydantic import BaseModel
 from langgraph_engram.configuration import choose, choose_compressor, choose_model, choose_reranker, open_checkpointer
 from langgraph_engram.encoder import Encoder
 from langgraph_engram.encoders.opening import open_encoder
-from langgraph_engram.encoding_ahead import encoded_ahead
 from langgraph_engram.errors import StoreError
-from langgraph_engram.forgetting import Forgetting
+from langgraph_engram.facade.forgetting import Forgetting
+from langgraph_engram.facade.inspection import Kind, show, status
+from langgraph_engram.facade.reading import Reading
+from langgraph_engram.facade.revising import Revising
 from langgraph_engram.formats.conversation import Session
 from langgraph_engram.formats.messages import to_messages
 from langgraph_engram.graphs.read import ReadGraph, build_read_graph
 from langgraph_engram.graphs.write import WriteGraph, build_write_graph
-from langgraph_engram.inspection import Kind, show, status
 from langgraph_engram.model import Model
-from langgraph_engram.reading import Reading
-from langgraph_engram.receipts import add_receipts
-from langgraph_engram.requests import make_scope, remember_request, to_sessions
 from langgraph_engram.results import Receipt, Status
-from langgraph_engram.revising import Revising
 from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.runs.encoding_ahead import encoded_ahead
+from langgraph_engram.runs.receipts import add_receipts
+from langgraph_engram.runs.requests import make_scope, remember_request, to_sessions
+from langgraph_engram.runs.twins import in_thread
+from langgraph_engram.runs.write_runs import WriteRuns
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import ChatSettings, Settings
 from langgraph_engram.stores.opening import open_store
-from langgraph_engram.twins import in_thread
-from langgraph_engram.write_runs import WriteRuns
 
 Progress = Callable[[str, int, int], None]
 

@@ -17,9 +17,8 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from langgraph_engram.errors import InvalidInput
-from langgraph_engram.identity import Owner, thread_of, whose_memory
-from langgraph_engram.langchain_agents import (
+from langgraph_engram.agents.identity import Owner, thread_of, whose_memory
+from langgraph_engram.agents.langchain_agents import (
     AgentMiddleware,
     AgentState,
     ModelRequest,
@@ -27,10 +26,11 @@ from langgraph_engram.langchain_agents import (
     OmitFromInput,
     PrivateStateAttr,
 )
+from langgraph_engram.agents.recalled import tell
+from langgraph_engram.agents.said import Keep, after, newly_said, question_of, start_of_newest_turn
+from langgraph_engram.errors import InvalidInput
 from langgraph_engram.memory import Memory
-from langgraph_engram.recalled import tell
 from langgraph_engram.results import Recollection
-from langgraph_engram.said import Keep, after, newly_said, question_of, start_of_newest_turn
 from langgraph_engram.schema import Scope
 from langgraph_engram.state import Message
 from langgraph_engram.tools import ToolName, create_memory_tools

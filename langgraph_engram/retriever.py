@@ -15,8 +15,8 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig
 from pydantic import Field
 
+from langgraph_engram.agents.identity import Owner, whose_memory
 from langgraph_engram.errors import InvalidInput
-from langgraph_engram.identity import Owner, whose_memory
 from langgraph_engram.memory import Memory
 from langgraph_engram.schema import Evidence, Scope
 

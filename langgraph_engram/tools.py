@@ -18,11 +18,11 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from langgraph.prebuilt import ToolRuntime
 from pydantic import BaseModel, Field
 
-from langgraph_engram.erasing import forget_piece
+from langgraph_engram.agents.erasing import forget_piece
+from langgraph_engram.agents.identity import Owner, Run, thread_of, whose_memory
+from langgraph_engram.agents.recalled import tell
 from langgraph_engram.errors import EngramError, InvalidInput, MissingUser
-from langgraph_engram.identity import Owner, Run, thread_of, whose_memory
 from langgraph_engram.memory import Memory
-from langgraph_engram.recalled import tell
 from langgraph_engram.results import ErasureReceipt, Receipt
 from langgraph_engram.schema import Scope, make_id
 

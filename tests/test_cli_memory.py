@@ -7,7 +7,7 @@ import pytest
 
 from langgraph_engram.cli import run
 from langgraph_engram.commands.show import COLUMNS, ShownKind
-from langgraph_engram.inspection import Kind
+from langgraph_engram.facade.inspection import Kind
 
 CONVERSATION = {
     "sessions": [

@@ -15,8 +15,8 @@ from langgraph_engram.errors import (
 from langgraph_engram.formats.conversation import Session
 from langgraph_engram.memory import Memory
 from langgraph_engram.model import Failure
-from langgraph_engram.presets import PRESETS
 from langgraph_engram.results import Receipt
+from langgraph_engram.settings.presets import PRESETS
 from langgraph_engram.state import Message
 from langgraph_engram.testing import FakeModel
 

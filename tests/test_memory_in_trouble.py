@@ -8,11 +8,11 @@ import pytest
 from langgraph_engram.memory import Memory
 from langgraph_engram.model import Failure
 from langgraph_engram.nodes.keeping.receive import pend
-from langgraph_engram.presets import preset
 from langgraph_engram.prompts.extract_facts import ExtractFacts
 from langgraph_engram.rules.model import RULES
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import SegmentSettings, Settings, UpdateSettings
+from langgraph_engram.settings.presets import preset
 from langgraph_engram.stores.store import Changes
 from langgraph_engram.testing import FakeModel
 

@@ -10,10 +10,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_engram.encoders.hashing import HashingEncoder
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.memory import Memory
-from langgraph_engram.presets import preset
 from langgraph_engram.prompts.extract_events import ExtractEvents
 from langgraph_engram.rules.model import RULES, RuleModel
 from langgraph_engram.schema import Scope
+from langgraph_engram.settings.presets import preset
 from langgraph_engram.stores.opening import open_store
 from langgraph_engram.testing import FakeModel
 

@@ -23,7 +23,7 @@ def mcp(
     if find_spec("mcp") is None:
         raise MissingExtra("the Model Context Protocol is not installed: pip install 'langgraph-engram[mcp]'")
     from langgraph_engram.mcp_tools import build_mcp_server
-    from langgraph_engram.requests import make_scope
+    from langgraph_engram.runs.requests import make_scope
 
     scope = make_scope(user, tenant, agent)
 

@@ -31,9 +31,9 @@ def open_memory(
     Raises:
         InvalidInput: A name that means nothing.
     """
-    from langgraph_engram.ablations import without
     from langgraph_engram.configuration import choose
     from langgraph_engram.memory import Memory
+    from langgraph_engram.settings.ablations import without
 
     settings = without(choose(store, model, preset, None).settings, leave_out) if leave_out else None
     return Memory(store, model, preset, settings=settings, encoder=encoder)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from langgraph_engram.errors import InvalidInput
-from langgraph_engram.requests import check_name
+from langgraph_engram.runs.requests import check_name
 from langgraph_engram.schema import Turn
 from langgraph_engram.stores.scope_index import ScopeIndex
 

@@ -9,7 +9,7 @@ from typing import Any
 from langgraph.runtime import Runtime, get_runtime
 from pydantic import Field
 
-from langgraph_engram.identity import owner_of as known_owner_of
+from langgraph_engram.agents.identity import owner_of as known_owner_of
 from langgraph_engram.schema import Frozen, Scope
 
 

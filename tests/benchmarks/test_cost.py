@@ -8,9 +8,9 @@ from langgraph_engram.benchmarks.cost import run_cost
 from langgraph_engram.benchmarks.counting_model import CountingModel
 from langgraph_engram.encoders.hashing import HashingEncoder
 from langgraph_engram.memory import Memory
-from langgraph_engram.presets import PRESETS
 from langgraph_engram.prompts.extract_facts import ExtractFacts, SourcedSentences
 from langgraph_engram.schema import Turn
+from langgraph_engram.settings.presets import PRESETS
 from langgraph_engram.usage import count_tokens
 
 

@@ -14,10 +14,10 @@ from langgraph_engram.encoders.hashing import HashingEncoder
 from langgraph_engram.graphs.read import build_read_graph
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.model import Model, Question
-from langgraph_engram.presets import preset
 from langgraph_engram.rules.model import RULES, RuleModel
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import Settings
+from langgraph_engram.settings.presets import preset
 from langgraph_engram.state import Message, RecallRequest, RememberRequest
 from langgraph_engram.stores.opening import open_store
 from langgraph_engram.stores.store import Store

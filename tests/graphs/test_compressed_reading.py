@@ -6,10 +6,10 @@ from langgraph_engram.errors import CompressorUnavailable
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.nodes.extracting.load_compressor import LoadCompressor
 from langgraph_engram.nodes.keeping.receive import pend
-from langgraph_engram.presets import PRESETS, preset
 from langgraph_engram.prompts.extract_records import Extraction, RecordDraft
 from langgraph_engram.schema import Turn
 from langgraph_engram.settings import ExtractSettings, Settings
+from langgraph_engram.settings.presets import PRESETS, preset
 from langgraph_engram.usage import count_tokens
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from langgraph_engram.graphs.read import Routing, after_reflect, build_read_graph
 from langgraph_engram.model import Failure
-from langgraph_engram.presets import PRESETS, preset
 from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.prompts.reflect import Reflect, Reflection
 from langgraph_engram.prompts.select_records import Selection, SelectRecords
@@ -14,6 +13,7 @@ from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
 from langgraph_engram.rules.model import RuleModel
 from langgraph_engram.schema import Evidence, Intent
 from langgraph_engram.settings import DeepSettings
+from langgraph_engram.settings.presets import PRESETS, preset
 from langgraph_engram.testing import FakeModel
 
 NODES = [

@@ -9,9 +9,9 @@ from langgraph.graph import END, START, StateGraph
 from langgraph_engram.errors import StoreError, StoreFailed, StoreUnreachable
 from langgraph_engram.graphs.read import build_read_graph
 from langgraph_engram.graphs.steps import Watched
-from langgraph_engram.presets import preset
 from langgraph_engram.rules.model import RuleModel
 from langgraph_engram.schema import Scope
+from langgraph_engram.settings.presets import preset
 from langgraph_engram.state import WriteInput, WriteState
 
 WHOSE = Scope(user_id="ana")

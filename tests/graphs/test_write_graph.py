@@ -13,9 +13,9 @@ from langgraph_engram.graphs.write import (
     after_segment,
     build_write_graph,
 )
-from langgraph_engram.presets import PRESETS, preset
 from langgraph_engram.prompts.extract_events import ExtractEvents
 from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.settings.presets import PRESETS, preset
 from langgraph_engram.state import Pair, RememberRequest
 from langgraph_engram.testing import FakeModel
 

@@ -16,9 +16,9 @@ from langgraph_engram.nodes.consolidating.filter_candidates import (
 )
 from langgraph_engram.nodes.consolidating.look_alikes import jaccard
 from langgraph_engram.nodes.consolidating.tell_apart import LITTLE_SHARED, ONE_TURN, TWO_SPEAKERS, TWO_TIMES
-from langgraph_engram.presets import preset
 from langgraph_engram.schema import Decision, Record, Scope
 from langgraph_engram.settings import UpdateSettings
+from langgraph_engram.settings.presets import preset
 from langgraph_engram.state import RememberRequest
 from langgraph_engram.stores.opening import open_store
 from langgraph_engram.stores.store import Changes

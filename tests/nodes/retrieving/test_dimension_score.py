@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from langgraph_engram.language.times import parse_constraint, parse_time
 from langgraph_engram.nodes.retrieving.dimension_score import dimension_scores, time_scores
-from langgraph_engram.presets import preset
 from langgraph_engram.schema import Intent, Record, TimeConstraint
+from langgraph_engram.settings.presets import preset
 from langgraph_engram.stores.kinds import RECORDS
 from langgraph_engram.stores.scope_index import RecordShelf
 

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from langgraph_engram.encoders.hashing import HashingEncoder
 from langgraph_engram.nodes.segmenting.segment import Segment
-from langgraph_engram.presets import PRESETS, preset
 from langgraph_engram.prompts.track_topics import TopicNote, TopicTrack
 from langgraph_engram.rules.model import RuleModel
 from langgraph_engram.schema import Scope, Turn
 from langgraph_engram.settings import SegmentSettings
+from langgraph_engram.settings.presets import PRESETS, preset
 from langgraph_engram.state import RememberRequest
 from langgraph_engram.stores.opening import open_store
 from langgraph_engram.stores.store import Changes

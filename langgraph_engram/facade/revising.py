@@ -5,13 +5,13 @@ It is the base of `Memory`, which says where things are kept and which graph wri
 
 from collections.abc import Mapping
 
-from langgraph_engram.approving import approvals, approve, waiting_decisions
-from langgraph_engram.lineage import history, undo
+from langgraph_engram.facade.approving import approvals, approve, waiting_decisions
+from langgraph_engram.facade.lineage import history, undo
 from langgraph_engram.results import Approval, Receipt, RecordHistory, UndoReceipt
+from langgraph_engram.runs.twins import in_thread
+from langgraph_engram.runs.write_runs import WriteRuns
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.store import Store
-from langgraph_engram.twins import in_thread
-from langgraph_engram.write_runs import WriteRuns
 
 
 class Revising:

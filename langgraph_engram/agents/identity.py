@@ -15,7 +15,7 @@ from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime, get_runtime
 
 from langgraph_engram.errors import MissingUser
-from langgraph_engram.requests import make_scope
+from langgraph_engram.runs.requests import make_scope
 from langgraph_engram.schema import Frozen, Scope
 
 NOBODY = (

@@ -11,8 +11,8 @@ from langgraph.runtime import Runtime, ServerInfo
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
+from langgraph_engram.agents.identity import Owner, owner_of, thread_of, whose_memory
 from langgraph_engram.errors import MissingUser
-from langgraph_engram.identity import Owner, owner_of, thread_of, whose_memory
 from langgraph_engram.schema import Scope
 
 

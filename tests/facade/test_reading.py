@@ -8,9 +8,9 @@ from langchain_core.messages import AIMessage
 
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.memory import Memory
-from langgraph_engram.presets import PRESETS, preset
 from langgraph_engram.prompts.write_answer import UNKNOWN
 from langgraph_engram.settings import DeepSettings
+from langgraph_engram.settings.presets import PRESETS, preset
 from langgraph_engram.usage import count_tokens
 
 MAY, JUNE, JULY = (datetime(2023, month, 8, 12, tzinfo=UTC) for month in (5, 6, 7))

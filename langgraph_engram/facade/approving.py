@@ -7,9 +7,9 @@ from langgraph.types import Command, StateSnapshot
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.graphs.write import WriteGraph
 from langgraph_engram.nodes.consolidating.approve_updates import unanswered
-from langgraph_engram.receipts import receipt_of
 from langgraph_engram.results import Approval, Receipt
-from langgraph_engram.run_threads import thread_of
+from langgraph_engram.runs.receipts import receipt_of
+from langgraph_engram.runs.run_threads import thread_of
 from langgraph_engram.schema import Decision, Scope
 from langgraph_engram.state import Proposal
 from langgraph_engram.stores.store import Store

@@ -6,8 +6,8 @@ import pytest
 
 from langgraph_engram.configuration import choose
 from langgraph_engram.errors import InvalidSetting
-from langgraph_engram.setting_overrides import overridden
 from langgraph_engram.settings import Settings
+from langgraph_engram.settings.overrides import overridden
 
 
 def test_settings_are_changed_in_places(monkeypatch, tmp_path):

@@ -7,12 +7,12 @@ does not know who asks, nor what the arguments of a call look like.
 import logging
 from dataclasses import dataclass
 
-from langgraph_engram.apart import apart
 from langgraph_engram.graphs.write import WriteGraph
-from langgraph_engram.receipts import add_receipts, receipt_of
-from langgraph_engram.requests import retry_request
 from langgraph_engram.results import Receipt
-from langgraph_engram.run_threads import thread_of
+from langgraph_engram.runs.apart import apart
+from langgraph_engram.runs.receipts import add_receipts, receipt_of
+from langgraph_engram.runs.requests import retry_request
+from langgraph_engram.runs.run_threads import thread_of
 from langgraph_engram.schema import Scope
 from langgraph_engram.state import RememberRequest, WriteInput
 from langgraph_engram.stores.store import Store

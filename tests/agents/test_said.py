@@ -3,7 +3,7 @@
 import pytest
 from langchain_core.messages import AIMessage, FunctionMessage, HumanMessage, SystemMessage, ToolMessage
 
-from langgraph_engram.said import FROM_MEMORY, after, newly_said, question_of, start_of_newest_turn
+from langgraph_engram.agents.said import FROM_MEMORY, after, newly_said, question_of, start_of_newest_turn
 
 SUMMARY = HumanMessage("So far: they greeted.", id="s", additional_kwargs={"lc_source": "summarization"})
 THREAD = [

@@ -9,15 +9,15 @@ from datetime import datetime
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from langgraph_engram.apart import apart
 from langgraph_engram.erasure.traces import delete_threads
 from langgraph_engram.graphs.read import ReadGraph
-from langgraph_engram.recall_updates import tell
-from langgraph_engram.requests import recall_request
 from langgraph_engram.results import RecallUpdate, Recollection
-from langgraph_engram.run_threads import thread_of
+from langgraph_engram.runs.apart import apart
+from langgraph_engram.runs.recall_updates import tell
+from langgraph_engram.runs.requests import recall_request
+from langgraph_engram.runs.run_threads import thread_of
+from langgraph_engram.runs.twins import in_thread
 from langgraph_engram.schema import Scope
-from langgraph_engram.twins import in_thread
 
 
 class Reading:

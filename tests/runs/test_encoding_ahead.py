@@ -6,9 +6,9 @@ import pytest
 
 from langgraph_engram.encoders.cached import CachedEncoder
 from langgraph_engram.encoders.hashing import HashingEncoder
-from langgraph_engram.encoding_ahead import encoded_ahead
 from langgraph_engram.errors import EncoderUnavailable
 from langgraph_engram.nodes.keeping.receive import Receive
+from langgraph_engram.runs.encoding_ahead import encoded_ahead
 from langgraph_engram.state import Message, RememberRequest
 from langgraph_engram.stores.opening import open_store
 

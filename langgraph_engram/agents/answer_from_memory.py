@@ -13,17 +13,17 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 
-from langgraph_engram.apart import apart
+from langgraph_engram.agents.identity import whose_memory
+from langgraph_engram.agents.recalled import quoted
+from langgraph_engram.agents.said import FROM_MEMORY, question_of, start_of_newest_turn
 from langgraph_engram.graphs.read import ReadGraph, build_read_graph
-from langgraph_engram.identity import whose_memory
 from langgraph_engram.language.citations import cited_numbers
 from langgraph_engram.language.speech_cues import read_cues
 from langgraph_engram.memory import Memory
-from langgraph_engram.recalled import quoted
-from langgraph_engram.requests import recall_request
 from langgraph_engram.results import Recollection
 from langgraph_engram.rules.model import RuleModel
-from langgraph_engram.said import FROM_MEMORY, question_of, start_of_newest_turn
+from langgraph_engram.runs.apart import apart
+from langgraph_engram.runs.requests import recall_request
 
 NOTED = "Noted. Ask me about it at any time."
 

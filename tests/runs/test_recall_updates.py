@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessageChunk
 
 from langgraph_engram.prompts.write_answer import UNKNOWN
-from langgraph_engram.recall_updates import AnswerWords, may_be_unknown
+from langgraph_engram.runs.recall_updates import AnswerWords, may_be_unknown
 
 CHUNKS = st.lists(st.sampled_from(["I", " don't", " know", ".", "I don", " live", " in Oslo", " [1]"]), max_size=8)
 

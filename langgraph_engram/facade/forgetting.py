@@ -8,10 +8,10 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph_engram.erasure.erase import Eraser
 from langgraph_engram.erasure.target import make_target
 from langgraph_engram.results import ErasureReceipt
+from langgraph_engram.runs.twins import in_thread
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import Settings
 from langgraph_engram.stores.store import Store
-from langgraph_engram.twins import in_thread
 
 
 class Forgetting:

@@ -6,9 +6,9 @@ turns under it, with all that rests on them.
 
 from collections.abc import Sequence
 
+from langgraph_engram.agents.recalled import SHORT_ID
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.memory import Memory
-from langgraph_engram.recalled import SHORT_ID
 from langgraph_engram.results import ErasureReceipt
 from langgraph_engram.schema import Record, Scope, Turn
 

@@ -1,0 +1,1 @@
+"""Hold the parts of `Memory`: what reads, what looks back, what forgets."""

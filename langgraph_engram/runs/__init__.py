@@ -1,0 +1,1 @@
+"""Run the two graphs: check a request, name its thread, follow the run, and read its receipt."""
