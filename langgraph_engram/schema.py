@@ -158,8 +158,8 @@ class Record(Frozen):
 
     @property
     def indexed_text(self) -> str:
-        """Give the text that routes search: content, reason and purpose (DimMem section 3.3)."""
-        return " ".join(part for part in (self.content, self.reason, self.purpose) if part)
+        """Give the text that routes search: content, reason and purpose (DimMem section 3.3), each said once."""
+        return " ".join([self.content, *(part for part in (self.reason, self.purpose) if part not in self.content)])
 
 
 class Synthesis(Frozen):

@@ -8,16 +8,18 @@ LEAST_NICKNAME = 2
 """Letters from which the beginning of a name counts as the name."""
 SMALL_TALK = frozenset(
     (
-        ") absolutely again ah always amazing anything aw awesome aww back been best bet bye care catch chat "
-        "chatted congrats congratulations cool day definitely do doing done evening ever everything exactly "
-        "fantastic forward get glad go going gonna good goodbye got great guess hah haha happened happening happy "
-        "hear hello hey hi hiya hopefully how indeed keep know last later let like lol long look looks lot lots "
-        "love lovely luck mean morning much never new nice night nope oh ok okay omg ooh please really right say "
-        "see since something soon sorry sound sounds still super sure sweet take talk talked tell thank thanks "
-        "thing things think thx time today totally true us way welcome well wonderful wow yeah yep yes yet yup"
+        "absolutely again agree agreed agreeing ah always amazing anything appreciate appreciated aw awesome aww "
+        "back been best bet bye care catch chat chatted cheers congrats congratulations cool cute day definitely do "
+        "doing done evening ever everything exactly excited exciting fantastic forward fun get glad go going gonna "
+        "good goodbye gorgeous got grateful great guess hah haha happened happening happy hear hello hey hi hiya "
+        "honestly hope hopeful hopefully hoping how impressive incredible indeed inspiring keep kind know last later "
+        "let like lol long look looks lot lots love lovely luck lucky mean means morning much never new nice nicely "
+        "night nope oh ok okay omg ooh perfect please pretty proud really right say see since something soon sorry "
+        "sound sounds still super sure sweet take talk talked tell thank thankful thanks thing things think thx time "
+        "today totally tough true us way welcome well wish wishing wonderful words wow yeah yep yes yet yup"
     ).split()
 )
-"""Words that, by themselves, leave nothing to remember."""
+"""Words that, by themselves, leave nothing to remember: greetings, thanks, praise, agreement, cheers."""
 FUNCTION_WORDS = frozenset(
     (
         "a an the and or but if of at by for with about to from in on is are was were be being am does did has "

@@ -65,9 +65,9 @@ def judge(record: Record, sources: Sequence[Turn], around: Sequence[Turn], setti
     """
     if record.status != "active":
         return record
-    around = [*around, *(turn for turn in sources if turn not in around)]
+    around = [*sources, *(turn for turn in around if turn not in sources)]
     reason = (
-        ungrounded_number(record, [*sources, *_quoted_questions(record, around)])
+        ungrounded_number(record, sources, around)
         or ungrounded_name(record, around)
         or ungrounded_date(record, sources)
         or ungrounded_words(record, around, settings.least_said)
@@ -76,10 +76,13 @@ def judge(record: Record, sources: Sequence[Turn], around: Sequence[Turn], setti
     return _quarantined(record, reason) if reason else with_grounded_dimensions(record, around)
 
 
-def ungrounded_number(record: Record, sources: Sequence[Turn]) -> str:
-    """Say which number of the content no source holds; empty if all are held."""
-    held = {number for turn in sources for number in grounds_of(turn).numbers}
-    missing = [number for number in NUMBER.findall(record.content) if not is_held(plain_number(number), held)]
+def ungrounded_number(record: Record, sources: Sequence[Turn], around: Sequence[Turn] = ()) -> str:
+    """Say which number of the content no source holds, nor a question told with its reply; empty if all are held."""
+    told = NUMBER.findall(record.content)
+    if not told:
+        return ""
+    held = {number for turn in (*sources, *_quoted_questions(record, around)) for number in grounds_of(turn).numbers}
+    missing = [number for number in told if not is_held(plain_number(number), held)]
     return f"the number {missing[0]!r} is in none of its sources" if missing else ""
 
 
@@ -121,10 +124,20 @@ def ungrounded_words(record: Record, around: Sequence[Turn], least: float) -> st
         least: Least share of the distinct content stems that occur there, in [0, 1].
     """
     told = set(content_stems(record.content))
-    said = {one for turn in around for one in grounds_of(turn).stems}
-    if len(told & said) >= least * len(told):
+    missing = unsaid(told, around)
+    if len(told) - len(missing) >= least * len(told):
         return ""
-    return f"most of its words were not said: {', '.join(sorted(told - said)[:3])}"
+    return f"most of its words were not said: {', '.join(sorted(missing)[:3])}"
+
+
+def unsaid(stems: Collection[str], around: Sequence[Turn]) -> set[str]:
+    """Give the stems that none of the turns holds. Those that hold most are best given first."""
+    left = set(stems)
+    for turn in around:
+        if not left:
+            break
+        left -= grounds_of(turn).stems
+    return left
 
 
 def misattributed(record: Record, sources: Sequence[Turn], around: Sequence[Turn]) -> str:
@@ -145,11 +158,10 @@ def misattributed(record: Record, sources: Sequence[Turn], around: Sequence[Turn
 
 def with_grounded_dimensions(record: Record, around: Sequence[Turn]) -> Record:
     """Give a record without the place, reason, purpose and keywords that nobody near its sources said."""
-    said = {one for turn in around for one in grounds_of(turn).stems}
 
     def held(text: str, least: float) -> str:
         stems = set(content_stems(text))
-        return text if stems and len(stems & said) >= least * len(stems) else ""
+        return text if stems and len(stems) - len(unsaid(stems, around)) >= least * len(stems) else ""
 
     update: dict[str, object] = {
         "location": held(record.location, 1.0),

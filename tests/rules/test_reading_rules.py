@@ -102,11 +102,15 @@ def test_a_lasting_taste_is_a_profile(turns):
         ("Wow, that's great news!", False),
         ("I see 3.", False),
         ("My knee hurts.", False),
+        ("Totally agree, Ben.", True),
+        ("So proud of you, really inspiring!", True),
+        ("I got a new job!", False),
+        ("We agreed on the rent.", False),
         ("", True),
     ],
 )
 def test_small_talk_is_told_from_substance(sentence, small):
-    """Greetings and cheers go; a number or a noun stays."""
+    """Greetings, praise and agreement go; a number or a noun stays."""
     assert is_small_talk(sentence, ["Ana", "Ben"]) is small
 
 
