@@ -5,12 +5,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
-from uuid import uuid4
 
 import httpx
 
 from langgraph_engram.errors import InvalidSetting, StoreError
 from langgraph_engram.stores.failures import translated, unreachable
+from langgraph_engram.stores.memory_databases import MEMORY_DATABASES
 
 if TYPE_CHECKING:
     from chromadb.api.client import Client
@@ -38,21 +38,17 @@ def open_folder(folder: Path) -> "Client":
         ) from error
 
 
-def open_memory() -> "tuple[Client, Callable[[], None]]":
+def open_memory(kind: str | None) -> "tuple[Client, Callable[[], None]]":
     """Open an empty Chroma in memory, apart from every other: a process has one, so each gets a database of its own.
+
+    Args:
+        kind: What its collections are made for; see `MemoryDatabases`.
 
     Returns:
         The client, and what empties the database when the client is closed.
     """
-    import chromadb
-
-    settings = _quiet()
-    settings.is_persistent = False
-    database = f"engram-{uuid4().hex}"
-    admin = chromadb.AdminClient(settings)
-    admin.create_database(database)
-    client = cast("Client", chromadb.EphemeralClient(settings=_quiet(), database=database))
-    return client, partial(admin.delete_database, database)
+    client, database = MEMORY_DATABASES.take(kind, _quiet())
+    return client, partial(MEMORY_DATABASES.give_back, kind, database, _quiet())
 
 
 def open_server(url: str) -> "tuple[Client, Callable[[], None]]":

@@ -39,7 +39,7 @@ def open_items(location: str | Path) -> tuple[ItemStore, Callable[[], None]]:
     if location == "":
         raise InvalidSetting("no location of a store: give a folder, 'memory:' or the URL of a Chroma server")
     if location == MEMORY:
-        client, empty = open_memory()
+        client, empty = open_memory(None)
         items = ItemStore(client, MEMORY, on_close=empty)
         return items, items.close
     if isinstance(location, str) and "://" in location:

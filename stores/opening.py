@@ -33,7 +33,7 @@ def open_store(location: str | Path, encoder: Encoder) -> Store:
     if location == "":
         raise InvalidSetting("no location of a store: give a folder, 'memory:' or the URL of a Chroma server")
     if location == MEMORY:
-        client, empty = open_memory()
+        client, empty = open_memory(f"memories by {encoder.name}")
         return ChromaStore(client, encoder, location=MEMORY, on_close=empty)
     if isinstance(location, str) and "://" in location:
         return _open_shared(location, encoder)

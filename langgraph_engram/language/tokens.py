@@ -20,6 +20,10 @@ STOP_WORDS = frozenset(
 """Words that carry no content of their own."""
 
 WORD = re.compile(r"[^\W_]+")
+TEXTS_KEPT = 8_192
+"""Texts whose stems are kept in the process."""
+LONGEST_KEPT = 2_000
+"""Characters of the longest such text."""
 STEMMER = snowballstemmer.stemmer("porter")
 
 
@@ -39,4 +43,12 @@ def content_stems(text: str) -> list[str]:
 
     Irregular forms are led back to their base first: "bought" and "buys" give the same stem.
     """
-    return [stem(BASE.get(word, word)) for word in words(text) if word not in STOP_WORDS]
+    return list(_stems_of_known(text) if len(text) <= LONGEST_KEPT else _stems_of(text))
+
+
+def _stems_of(text: str) -> tuple[str, ...]:
+    return tuple(stem(BASE.get(word, word)) for word in words(text) if word not in STOP_WORDS)
+
+
+_stems_of_known = lru_cache(maxsize=TEXTS_KEPT)(_stems_of)
+"""The same text is asked about in many steps: when it is grounded, compared, indexed, ranked and read."""

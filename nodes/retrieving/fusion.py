@@ -58,14 +58,15 @@ def weighted(index: ScopeIndex, intent: Intent, scores: RouteScores, settings: R
     records = np.where(index.records.active & (about > 0), about + parts["preference"], -np.inf)
     turns = uncited_turns(index, intent, scores, links, settings)
     records, turns = on_one_scale(records, turns)
-    found = [
-        Candidate(
-            "record", group[0], score, {name: float(part[group[0]]) for name, part in parts.items()}, tuple(group[1:])
-        )
-        for group, score in joined_by_turn(_finite(records), records, links, settings)
-    ]
-    found += [Candidate("turn", one, float(turns[one]), {"turn": float(scores.turns[one])}) for one in _finite(turns)]
-    return iter(sorted(found, key=lambda one: -one.score))
+    groups = joined_by_turn(_finite(records), records, links, settings)
+    found = [(score, group, True) for group, score in groups]
+    found += [(float(turns[one]), [one], False) for one in _finite(turns)]
+    for score, (place, *joined), is_record in sorted(found, key=lambda one: -one[0]):
+        if is_record:
+            routes = {name: float(part[place]) for name, part in parts.items()}
+            yield Candidate("record", place, score, routes, tuple(joined))
+        else:
+            yield Candidate("turn", place, score, {"turn": float(scores.turns[place])})
 
 
 def uncited_turns(

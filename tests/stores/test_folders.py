@@ -134,7 +134,7 @@ def test_threads_may_write_and_read_at_once(tmp_path, encoder, scope, turn):
 
 def test_the_scope_used_longest_ago_is_read_again(encoder, turn):
     """More scopes than are kept in the process are no fewer in the store."""
-    client, _ = open_memory()
+    client, _ = open_memory(None)
     store = ChromaStore(client, encoder, location="here", scopes_kept=2)
     ana, ben, cem = scopes = [Scope(user_id=name) for name in ("ana", "ben", "cem")]
     for scope in scopes:
