@@ -62,7 +62,7 @@ class Persist:
         outdated = stale(index, changed_ids(index, [*records, *changed]))
         return Changes(
             events=events,
-            boundaries=rebase_boundaries(state.get("boundaries", []), index, events),
+            boundaries=rebase_boundaries(state.get("boundaries", []), index, state["session_id"], own),
             records=records,
             syntheses=outdated,
             decisions=state.get("decisions", []),

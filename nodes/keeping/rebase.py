@@ -8,6 +8,7 @@ Where nobody else wrote, nothing changes.
 from collections.abc import Mapping, Sequence
 
 from langgraph_engram.nodes.keeping.receive import stored_turns
+from langgraph_engram.nodes.segmenting.boundaries import previous_event, retold
 from langgraph_engram.nodes.segmenting.build_events import EventBuilder
 from langgraph_engram.nodes.segmenting.event_names import is_named_by_words
 from langgraph_engram.nodes.segmenting.topic_line import TopicLine
@@ -54,10 +55,49 @@ def rebase_records(records: Sequence[Record], index: ScopeIndex, events: Sequenc
     ]
 
 
-def rebase_boundaries(boundaries: Sequence[Boundary], index: ScopeIndex, events: Sequence[Event]) -> list[Boundary]:
-    """Give the boundaries whose later event is kept."""
-    kept = {event.event_id for event in events}
-    return [one for one in boundaries if one.to_event_id in kept or one.to_event_id in index.events]
+def rebase_boundaries(
+    boundaries: Sequence[Boundary], index: ScopeIndex, session_id: str, events: Sequence[Event]
+) -> list[Boundary]:
+    """Give the boundaries whose later event is kept; those with another event before it now are told anew.
+
+    Args:
+        boundaries: The run's.
+        index: The scope as it is stored now.
+        session_id: The run's session.
+        events: What the run writes, as `rebase_events` gives it.
+
+    Returns:
+        The run's boundaries that stand, and stored ones of the session between other events than before.
+    """
+    kept = {event.event_id: event for event in events}
+    own = [one for one in boundaries if one.to_event_id in kept or one.to_event_id in index.events]
+    if not events:
+        return own
+    stored = {one.event_id: one for one in index.session_events(session_id)}
+    ordered = sorted((stored | kept).values(), key=lambda one: one.seq)
+    before = dict(zip((one.event_id for one in ordered), [None, *ordered], strict=False))
+    written = {one.boundary_id for one in own}
+    others = [one for one in index.boundaries.items if one.to_event_id in before and one.boundary_id not in written]
+    return [
+        _retold(one, before, stored | kept, index) if _is_moved(one, before) else one
+        for one in [*own, *(one for one in others if _is_moved(one, before))]
+    ]
+
+
+def _is_moved(boundary: Boundary, before: Mapping[str, Event | None]) -> bool:
+    """Say whether a boundary tells of another event than stands before it; a session's first follows other sessions."""
+    if boundary.to_event_id not in before:
+        return False
+    earlier = before[boundary.to_event_id]
+    return boundary.from_event_id != earlier.event_id if earlier else boundary.from_event_id in before
+
+
+def _retold(
+    boundary: Boundary, before: Mapping[str, Event | None], events: Mapping[str, Event], index: ScopeIndex
+) -> Boundary:
+    later = events[boundary.to_event_id]
+    earlier = before[later.event_id] or previous_event(index, [later])
+    return retold(boundary, earlier, later, stored_turns(index, later.turn_ids)[:1])
 
 
 def _joined(builder: EventBuilder, index: ScopeIndex, held: Event, mine: Event) -> Event:

@@ -10,7 +10,7 @@ from langgraph_engram.nodes.keeping.rebase import rebase_boundaries, rebase_even
 from langgraph_engram.nodes.segmenting.build_events import EventBuilder
 from langgraph_engram.schema import Boundary, Event, Record, Turn
 from langgraph_engram.settings import SegmentSettings
-from langgraph_engram.stores.kinds import EVENTS, TURNS
+from langgraph_engram.stores.kinds import BOUNDARIES, EVENTS, TURNS
 from langgraph_engram.stores.scope_index import ScopeIndex
 
 BUILDER = EventBuilder("scope", SegmentSettings())
@@ -115,4 +115,37 @@ def test_records_go_where_their_turn_went():
 
     assert kept == []
     assert [one.event_id for one in rebase_records([record], index, kept)] == ["e0"]
-    assert rebase_boundaries([boundary], index, kept) == []
+    assert rebase_boundaries([boundary], index, "s", kept) == []
+
+
+def test_a_boundary_tells_of_the_event_that_stands_before_it_now():
+    """An event that comes between two others takes the place of the first in the boundary to the second."""
+    bees, honey, jars = (
+        event(0, "t0", topics=["bees"]),
+        event(1, "t1", topics=["honey"]),
+        event(2, "t2", topics=["jars"]),
+    )
+    to_jars = Boundary(boundary_id="b2", session_id="s", from_event_id="e0", to_event_id="e2", kind="topic", text="old")
+    to_honey = Boundary(
+        boundary_id="b1", session_id="s", from_event_id="e0", to_event_id="e1", kind="topic", text="new"
+    )
+    index = index_of([turn(seq) for seq in range(3)], [bees, jars.model_copy(update={"seq": 1})])
+    index = index.put(BOUNDARIES, [to_jars], ENCODER.encode(["old"]))
+
+    written = rebase_boundaries([to_honey], index, "s", rebase_events(BUILDER, index, "s", [honey]))
+
+    assert [(one.boundary_id, one.from_event_id) for one in written] == [("b1", "e0"), ("b2", "e1")]
+    assert written[0] == to_honey
+    assert "honey" in written[1].text
+
+
+def test_boundaries_stay_where_no_event_has_moved():
+    """What a run adds at the end of a session changes nothing that stands before."""
+    bees, honey = event(0, "t0", topics=["bees"]), event(1, "t1", topics=["honey"])
+    opening = Boundary(boundary_id="b0", session_id="s", to_event_id="e0", kind="opening", text="old")
+    to_honey = Boundary(
+        boundary_id="b1", session_id="s", from_event_id="e0", to_event_id="e1", kind="topic", text="new"
+    )
+    index = index_of([turn(0), turn(1)], [bees]).put(BOUNDARIES, [opening], ENCODER.encode(["old"]))
+
+    assert rebase_boundaries([to_honey], index, "s", rebase_events(BUILDER, index, "s", [honey])) == [to_honey]
