@@ -36,7 +36,7 @@ PATTERNS: tuple[tuple[str, AnswerType], ...] = (
 """What a query looks like that expects each type; the first that fits counts."""
 SEVERAL = re.compile(
     r"^\W*(?:what|which)\s+(?:are|were)\b|\bboth\b|\bin common\b|"
-    r"^\W*(?:what|which)\s+(?:(?!is\b|was\b|did\b|does\b|has\b|had\b)\w+\s+){0,2}\w+(?:ies|[^su\W]s)\s+"
+    r"^\W*(?:what|which)\s+(?:(?!is\b|was\b|did\b|does\b|has\b|had\b)[\w/-]+\s+){0,2}[\w/-]+(?:ies|[^su\W]s)\s+"
     r"(?:are|were|do|does|did|has|have|had|can)\b",
     re.IGNORECASE,
 )

@@ -50,6 +50,7 @@ def test_any_text_expects_some_type(query):
         ("When did Ben move to Porto?", True),
         ("Why did Ana leave?", True),
         ("Which books has Ana read?", False),
+        ("What jazz singers/bands has Ana heard?", False),
         ("What has Ana painted?", False),
         ("How many dogs does Ben keep?", False),
         ("How long did Ana stay?", False),
