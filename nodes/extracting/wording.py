@@ -5,7 +5,7 @@ say "I" get the same name. Rewriting pronouns by rule gets quotes and general tr
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from langgraph_engram.language.tokens import words
@@ -13,6 +13,8 @@ from langgraph_engram.prompts.sentences import Sentence
 from langgraph_engram.schema import Turn
 
 FIRST_PERSON = re.compile(r"\b(?:I|I'm|I've|I'd|I'll|[Mm]y|[Mm]e|[Mm]ine|[Mm]yself)\b")
+LEAST_COPIED = 3
+"""Words from which a copy says which sentence it is of."""
 QUOTED = re.compile(r"[\"“][^\"“”]*[\"”]")
 
 
@@ -49,6 +51,21 @@ def wordings(content: str, cited: Sequence[Sentence]) -> list[Wording]:
     if not plain:
         return []
     return [Wording(_owned(plain, cited), tuple(cited), as_said=False)]
+
+
+def copied_from(content: str, cited: Sequence[Sentence], sentences: Iterable[Sentence]) -> list[Sentence]:
+    """Give the sentence that a draft's words are copied from, where it cites others; else those that it cites.
+
+    Small models copy a sentence and put the number of its neighbour beside it.
+
+    Args:
+        content: The draft's own words; may be empty.
+        cited: The sentences it cites.
+        sentences: All that it could cite.
+    """
+    if len(words(content)) < LEAST_COPIED or is_copy(content, cited):
+        return list(cited)
+    return [one for one in sentences if is_copy(content, [one])][:1] or list(cited)
 
 
 def is_copy(content: str, cited: Sequence[Sentence]) -> bool:

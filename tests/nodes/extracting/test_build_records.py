@@ -86,6 +86,15 @@ def test_a_copy_is_kept_as_it_was_said(build):
     assert record.content == "Ana: I went camping by the lake."
 
 
+@pytest.mark.parametrize("sources", [[1], [1, 2], []])
+def test_a_copy_rests_on_the_sentence_it_is_copied_from(build, sources):
+    """Small models put a neighbour's number beside the words of a sentence, or none."""
+    (record,) = build(RecordDraft(sources=sources, content="We leave on 1 June."))
+
+    assert record.content.startswith("Ana: We leave on 1 June")
+    assert (record.source_turn_ids, record.event_id, record.status) == (["t2"], "e1", "active")
+
+
 def test_words_that_speak_as_i_get_their_speaker(build):
     """A record in the first person would be anybody's."""
     (record,) = build(RecordDraft(sources=[1], content="I camped near my lake."))
