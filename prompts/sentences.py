@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from langgraph_engram.language.sentences import ends_asking, question_at_end, split_sentences
-from langgraph_engram.language.small_talk import is_reaction, is_small_talk
+from langgraph_engram.language.small_talk import is_small_talk
 from langgraph_engram.language.times import resolve_times
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.prompts.quoting import day_headings, inside, plain, quote_turn
@@ -71,7 +71,7 @@ def number_sentences(turns: Sequence[Turn], context: Sequence[Turn] = ()) -> lis
 def _sentences_of(turn: Turn, earlier: Turn | None, people: Collection[str]) -> Iterator[Sentence]:
     asked = earlier if earlier and earlier.speaker != turn.speaker and question_at_end(earlier.text) else None
     for text in split_sentences(turn.text):
-        if is_small_talk(text, people) or (asked is None and is_reaction(text, people)):
+        if is_small_talk(text, people):
             yield Sentence(turn, text)
             continue
         yield Sentence(turn, text, number=1, answers=asked if is_short_reply(text) else None)

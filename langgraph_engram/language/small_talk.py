@@ -29,17 +29,6 @@ FUNCTION_WORDS = frozenset(
     ).split()
 )
 
-PRAISE = frozenset(
-    (
-        "amazing awesome aww beautiful best brilliant cool congrats congratulations cute excited exciting fantastic "
-        "gorgeous great incredible inspiring kind love lovely lucky nice perfect proud sweet wonderful wow"
-    ).split()
-)
-"""Words by which one reacts to what another said or showed."""
-FIRST_PERSON = frozenset("i im me my mine we us our ours".split())
-MOST_REACTED_TO = 1
-"""Words of their own that a reaction may hold: the thing it is about."""
-
 
 def is_small_talk(sentence: str, people: Collection[str] = ()) -> bool:
     """Say whether a sentence holds nothing but greetings, thanks and cheers.
@@ -53,22 +42,6 @@ def is_small_talk(sentence: str, people: Collection[str] = ()) -> bool:
     return not any(word.isdigit() for word in said) and all(
         word in SMALL_TALK or word in FUNCTION_WORDS or _calls(word, names) for word in said
     )
-
-
-def is_reaction(sentence: str, people: Collection[str] = ()) -> bool:
-    """Say whether a sentence only cheers for what another said or showed: "Wow, that photo is great!".
-
-    It names one thing at most, no number, and nothing of whoever says it.
-
-    Args:
-        sentence: What was said, in answer to no question.
-        people: Who takes part.
-    """
-    said = words(sentence)
-    if not sentence.rstrip().endswith("!") or PRAISE.isdisjoint(said) or not FIRST_PERSON.isdisjoint(said):
-        return False
-    own = {word for word in said if not is_small_talk(word, people)}
-    return len(own) <= MOST_REACTED_TO and not any(word.isdigit() for word in said)
 
 
 def _calls(word: str, names: Collection[str]) -> bool:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from langgraph_engram.language.small_talk import is_reaction, is_small_talk
+from langgraph_engram.language.small_talk import is_small_talk
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary
 from langgraph_engram.prompts.extract_events import ExtractEvents
 from langgraph_engram.prompts.extract_facts import ExtractFacts
@@ -112,35 +112,6 @@ def test_a_lasting_taste_is_a_profile(turns):
 def test_small_talk_is_told_from_substance(sentence, small):
     """Greetings, praise and agreement go; a number or a noun stays."""
     assert is_small_talk(sentence, ["Ana", "Ben"]) is small
-
-
-@pytest.mark.parametrize(
-    ("sentence", "reacts"),
-    [
-        ("Wow, that photo is great!", True),
-        ("You'll be an awesome mom!", True),
-        ("Wow, Ana, love that painting!", True),
-        ("Wow, that photo of your garden is great!", False),
-        ("I love painting!", False),
-        ("Our new puppy is so cute!", False),
-        ("Great, 5 years already!", False),
-        ("The concert was great.", False),
-        ("Pottery!", False),
-    ],
-)
-def test_a_cheer_is_told_from_news(sentence, reacts):
-    """One thing praised is a reaction; what is said of oneself, counted or told in more words is not."""
-    assert is_reaction(sentence, ["Ana", "Ben"]) is reacts
-
-
-def test_a_cheer_that_answers_a_question_is_kept(turns):
-    """What was asked for is news, however it is said."""
-    said = turns("Ana: How was the concert?", "Ben: The concert was amazing!", "Ana: What an amazing concert!")
-
-    kept = [one.text for one in number_sentences(said) if one.number]
-
-    assert "The concert was amazing!" in kept
-    assert "What an amazing concert!" not in kept
 
 
 def test_facts_are_told_without_questions(turns):
