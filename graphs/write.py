@@ -73,7 +73,7 @@ def build_write_graph(
     graph.add_node("approve_updates", ApproveUpdates(store))
     graph.add_node("apply_updates", ApplyUpdates(store))
     graph.add_node("persist", Persist(store, settings.segment, settings.synthesis))
-    graph.add_node("synthesize", Synthesize(store, model, settings.synthesis, drafter.trust))
+    graph.add_node("synthesize", Synthesize(store, model, settings.synthesis, drafter.trust, settings.ground.enabled))
     graph.add_node("report_run", report_run)
     begin_with(graph, door, "receive")
     if compressor:

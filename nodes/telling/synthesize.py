@@ -4,6 +4,7 @@ What is due stands in `synthesis_jobs`, what it goes back to in `synthesis_histo
 the model writes: what changed meanwhile is looked at before the texts are stored.
 """
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -13,6 +14,7 @@ from langgraph_engram.narrative import quoted_narrative
 from langgraph_engram.nodes.extracting.writing_trust import WritingTrust
 from langgraph_engram.nodes.keeping.receive import stored_turns
 from langgraph_engram.nodes.keeping.source_turns import turns_under
+from langgraph_engram.nodes.telling.narrative_grounds import fault_of
 from langgraph_engram.nodes.telling.pending_synthesis import pend_jobs
 from langgraph_engram.nodes.telling.synthesis_history import history_of
 from langgraph_engram.nodes.telling.synthesis_jobs import Job, Standing, due_jobs
@@ -24,6 +26,7 @@ from langgraph_engram.state import WriteState
 from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.stores.store import Changes, Store
 
+LOG = logging.getLogger(__name__)
 EMPTY = "the model wrote an empty text"
 QUOTED = "quoted"
 """The name in the ledger of what no model wrote."""
@@ -38,6 +41,8 @@ class Synthesize:
     settings: SynthesisSettings
     trust: WritingTrust = field(default_factory=WritingTrust)
     """What the model has shown of its writing, where `extract` asked it for records."""
+    grounded: bool = True
+    """Whether a narrative that goes beyond its records is quoted in their words instead."""
 
     def __call__(self, state: WriteState) -> WriteState:
         """Store the syntheses that are due, new ones in place of those that are stale, and settle them."""
@@ -47,7 +52,7 @@ class Synthesize:
         histories = [history_of(index, job.records, self.settings) for job in jobs]
         questions = [WriteSynthesis(job.records, tuple(past)) for job, past in zip(jobs, histories, strict=True)]
         asked = self._ask(questions) if questions else []
-        texts = [bounded(one.answer or "", 2 * self.settings.most_words) for one in asked]
+        texts = [self._text(question, one) for question, one in zip(questions, asked, strict=True)]
         told = [
             (job, _synthesis(scope.key, job, past, text))
             for job, past, text in zip(jobs, histories, texts, strict=True)
@@ -63,8 +68,21 @@ class Synthesize:
         """Let the model tell, or quote where it has shown that it cannot write."""
         if self.settings.drafting == "written" or (self.settings.drafting == "auto" and not self.trust.is_lost):
             return self.model.ask_all(questions)
-        quoted = (quoted_narrative(one.buffer, one.history, self.settings.most_words) for one in questions)
-        return [Asked(answer=text, usage=UsageEntry(node="", model=QUOTED)) for text in quoted]
+        return [Asked(answer=self._quoted(one), usage=UsageEntry(node="", model=QUOTED)) for one in questions]
+
+    def _text(self, question: WriteSynthesis, asked: Asked[str]) -> str:
+        """Give what was told, cut where it runs on; quoted instead where it goes beyond its records."""
+        text = bounded(asked.answer or "", 2 * self.settings.most_words)
+        holds_back = self.grounded and self.settings.drafting != "written"
+        fault = fault_of(text, [*question.buffer, *question.history]) if holds_back else ""
+        if not fault:
+            return text
+        LOG.info("a synthesis went beyond its records, or round in circles: its records are quoted instead")
+        LOG.debug("why it is quoted: %s", fault)
+        return self._quoted(question)
+
+    def _quoted(self, question: WriteSynthesis) -> str:
+        return quoted_narrative(question.buffer, question.history, self.settings.most_words)
 
     def _sessions(self, state: WriteState, index: ScopeIndex) -> list[str]:
         """Give the run's own session, and those of the turns on which a synthesis is pending for it or retried."""

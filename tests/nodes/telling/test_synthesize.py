@@ -56,6 +56,21 @@ def test_a_short_open_session_waits(keep, near, event, synthesize):
     assert (asked, update["synthesis_ids"], kept) == ([], [], [])
 
 
+@pytest.mark.parametrize(
+    ("settings", "kept_text"),
+    [({}, "quoted"), ({"drafting": "written"}, "told")],
+)
+def test_what_no_record_says_is_not_told(keep, near, event, synthesize, settings, kept_text):
+    """A sum that a model made up is not kept: its records are quoted, unless the model is to be trusted."""
+    keep(records=near, events=[event(0, 0, 1, status="closed")])
+
+    _, update, (kept,) = synthesize(["Ana's camp raised over $10,000."], **settings)
+
+    assert ("10,000" in kept.text) is (kept_text == "told")
+    assert ("Ana camps." in kept.text) is (kept_text == "quoted")
+    assert update["failures"] == []
+
+
 def test_a_closed_session_is_told(keep, near, event, synthesize):
     """At its close a session is told, beside what it covers."""
     keep(records=near, events=[event(0, 0, 1, status="closed")])

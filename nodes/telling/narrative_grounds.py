@@ -1,0 +1,52 @@
+"""Hold a narrative against the records that it tells: a sum that nobody named, or sentences that go round in circles.
+
+A small model that writes fluent records still makes things up across them ("raising over $10,000"). Words cannot be
+held against records one by one, for a narrative has its own; numbers and repeats can.
+"""
+
+import re
+from collections.abc import Sequence
+
+from langgraph_engram.language.day_names import name_day
+from langgraph_engram.language.numbers import numbers_in, spelled_numbers
+from langgraph_engram.language.sentences import split_sentences
+from langgraph_engram.language.tokens import words
+from langgraph_engram.nodes.extracting.ground import is_held
+from langgraph_engram.schema import Record
+
+ENUMERATION = re.compile(r"^\s*(?:[-*#]+\s*)?\d+[.)]\s+", re.MULTILINE)
+"""The number of an item of a list; it tells nothing."""
+MOST_REPEATED = 0.25
+"""Share of a narrative's sentences that may say what an earlier one said."""
+
+
+def fault_of(text: str, records: Sequence[Record]) -> str:
+    """Say what is wrong with a narrative; empty if nothing is.
+
+    Args:
+        text: What a model wrote; empty has no fault.
+        records: The records that it tells, and those it goes back to.
+    """
+    return _made_up_number(text, records) or _repeats(text)
+
+
+def _made_up_number(text: str, records: Sequence[Record]) -> str:
+    told = numbers_in(ENUMERATION.sub("", text))
+    if not told:
+        return ""
+    known = " ".join(part for record in records for part in _parts(record))
+    held = {*numbers_in(known), *spelled_numbers(words(known))}
+    missing = [number for number in told if not is_held(number, held)]
+    return f"the number {missing[0]!r} is in none of its records" if missing else ""
+
+
+def _parts(record: Record) -> list[str]:
+    moments = (record.mentioned_at, record.event_start, record.event_end)
+    days = [f"{name_day(moment)} {moment:%Y %m %d}" for moment in moments if moment]
+    return [record.content, record.time_text, record.reason, record.purpose, *days]
+
+
+def _repeats(text: str) -> str:
+    said = [told for sentence in split_sentences(text) if (told := " ".join(words(sentence)))]
+    repeated = len(said) - len(set(said))
+    return f"{repeated} of its {len(said)} sentences are repeats" if repeated > MOST_REPEATED * len(said) else ""
