@@ -25,10 +25,10 @@ from langgraph_engram.agents.langchain_agents import (
     ModelResponse,
     create_agent,
 )
+from langgraph_engram.configuration import choose_chat
 from langgraph_engram.memory import Memory
 from langgraph_engram.middleware import AsyncHandler, EngramMiddleware, Handler
 from langgraph_engram.models.opening import open_chat
-from langgraph_engram.settings import ChatSettings
 
 RULES = "rules"
 MOST_MODELS = 8
@@ -116,6 +116,7 @@ def opened(name: str) -> BaseChatModel:
     Raises:
         UnknownModel: Nothing of that name.
         ModelUnavailable: A key or a package is missing.
+        InvalidSetting: `ENGRAM_CHAT` does not fit.
     """
-    settings = ChatSettings()
+    settings = choose_chat()
     return open_chat(name, settings, retries=settings.retries)

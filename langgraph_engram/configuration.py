@@ -27,7 +27,7 @@ from langgraph_engram.reranker import Reranker
 from langgraph_engram.reranking.cross_encoder import CrossEncoder
 from langgraph_engram.rules.model import RuleModel
 from langgraph_engram.settings import ChatSettings, ExtractSettings, RetrieveSettings, Settings
-from langgraph_engram.settings.overrides import VARIABLE, overridden
+from langgraph_engram.settings.overrides import CHAT_VARIABLE, VARIABLE, chat_settings, overridden
 from langgraph_engram.settings.presets import preset
 from langgraph_engram.state import ReadState, WriteState
 
@@ -64,6 +64,15 @@ def choose(
         settings=overridden(named, os.environ.get(VARIABLE, "")),
         encoder=encoder or os.environ.get("ENGRAM_ENCODER") or None,
     )
+
+
+def choose_chat(chat: ChatSettings | None = None) -> ChatSettings:
+    """Say how a chat model is talked to: as given, else as `ENGRAM_CHAT` says, else as by default.
+
+    Raises:
+        InvalidSetting: `ENGRAM_CHAT` does not fit.
+    """
+    return chat or chat_settings(os.environ.get(CHAT_VARIABLE, ""))
 
 
 def choose_model(model: str | BaseChatModel | Model, chat: ChatSettings) -> Model:

@@ -16,7 +16,14 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from pydantic import BaseModel
 
-from langgraph_engram.configuration import choose, choose_compressor, choose_model, choose_reranker, open_checkpointer
+from langgraph_engram.configuration import (
+    choose,
+    choose_chat,
+    choose_compressor,
+    choose_model,
+    choose_reranker,
+    open_checkpointer,
+)
 from langgraph_engram.encoder import Encoder
 from langgraph_engram.encoders.opening import open_encoder
 from langgraph_engram.errors import StoreError
@@ -69,7 +76,7 @@ class Memory(Reading, Revising, Forgetting):
             preset: "engram", "dimmem", "esmem", "structmem" or "hymem". Else `ENGRAM_PRESET`.
             encoder: What makes vectors; MiniLM unless told otherwise.
             settings: Settings of one's own, in place of a preset's.
-            chat: How a chat model is talked to.
+            chat: How a chat model is talked to. Else `ENGRAM_CHAT`.
             checkpointer: Where steps are saved; a SQLite file beside the store unless told otherwise.
 
         Raises:
@@ -79,7 +86,7 @@ class Memory(Reading, Revising, Forgetting):
         """
         choice = choose(store, model, preset, encoder)
         self.settings = settings or choice.settings
-        self.model = choose_model(choice.model, chat or ChatSettings())
+        self.model = choose_model(choice.model, choose_chat(chat))
         self.location = choice.store
         self.store = open_store(choice.store, open_encoder(choice.encoder))
         self._owned = None if checkpointer else open_checkpointer(choice.store)

@@ -1,13 +1,13 @@
-"""`ENGRAM_SETTINGS` changes a preset in places, and says what is wrong with it."""
+"""`ENGRAM_SETTINGS` changes a preset in places, `ENGRAM_CHAT` how a chat model is talked to; both say what is wrong."""
 
 import json
 
 import pytest
 
-from langgraph_engram.configuration import choose
+from langgraph_engram.configuration import choose, choose_chat
 from langgraph_engram.errors import InvalidSetting
-from langgraph_engram.settings import Settings
-from langgraph_engram.settings.overrides import overridden
+from langgraph_engram.settings import ChatSettings, Settings
+from langgraph_engram.settings.overrides import chat_settings, overridden
 
 
 def test_settings_are_changed_in_places(monkeypatch, tmp_path):
@@ -33,3 +33,23 @@ def test_what_does_not_fit_is_refused(text):
     """The message names the variable."""
     with pytest.raises(InvalidSetting, match="ENGRAM_SETTINGS"):
         overridden(Settings(), text)
+
+
+def test_how_a_chat_model_is_talked_to_is_said_by_the_environment(monkeypatch):
+    """What is given goes first; what is named nowhere stays as by default."""
+    monkeypatch.setenv("ENGRAM_CHAT", '{"timeout_seconds": 300, "structured_methods": ["json_prompt"]}')
+
+    told = choose_chat()
+
+    assert (told.timeout_seconds, told.structured_methods) == (300, ["json_prompt"])
+    assert told.retries == ChatSettings().retries
+    assert choose_chat(ChatSettings(retries=1)) == ChatSettings(retries=1)
+    monkeypatch.delenv("ENGRAM_CHAT")
+    assert choose_chat() == ChatSettings()
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "/nowhere/chat.json", '{"no": 1}', '{"timeout_seconds": 0}'])
+def test_chat_settings_that_do_not_fit_are_refused(text):
+    """The message names the variable."""
+    with pytest.raises(InvalidSetting, match="ENGRAM_CHAT"):
+        chat_settings(text)
