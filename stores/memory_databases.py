@@ -48,12 +48,13 @@ class MemoryDatabases:
         import chromadb
 
         client = chromadb.EphemeralClient(settings=settings, database=database)
-        collections = client.list_collections()
-        if kind is None or any(one.count() > MOST_ROWS for one in collections):
+        found = [] if kind is None else client.list_collections()
+        rows = [(one, one.get(include=[], limit=MOST_ROWS + 1)["ids"]) for one in found]
+        if kind is None or any(len(ids) > MOST_ROWS for _, ids in rows):
             _admin(settings).delete_database(database)
             return
-        for one in collections:
-            if ids := one.get(include=[])["ids"]:
+        for one, ids in rows:
+            if ids:
                 one.delete(ids=ids)
         with self._lock:
             self._emptied[kind].append(database)
