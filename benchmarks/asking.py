@@ -3,18 +3,15 @@
 This module does not know how a line is scored.
 """
 
-import re
 from datetime import datetime
 from time import perf_counter
 
 from langgraph_engram.benchmarks.data import LocomoQuestion
 from langgraph_engram.benchmarks.door import MemoryDoor
 from langgraph_engram.benchmarks.pieces import BUDGETS, Piece, fit_budgets, to_piece
+from langgraph_engram.language.citations import CITATION
 from langgraph_engram.results import Usage
 from langgraph_engram.schema import Frozen
-
-CITATION = re.compile(r"\s*\[\d+(?:\s*[,;]\s*\d+)*\]")
-"""The numbers of pieces in an answer; they are no words of it."""
 
 
 class Spent(Frozen):

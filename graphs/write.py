@@ -1,6 +1,7 @@
 """Wire the write graph: receive, segment, extract, ground, filter_candidates, consolidate, persist, synthesize.
 
-What `consolidate` decides, `apply_updates` carries out; between them a person may be asked. A retry goes the same way,
+What `consolidate` decides, `apply_updates` carries out; between them a person may be asked. Where another run
+changed look-alikes meanwhile, `persist` writes nothing, and the run looks again. A retry goes the same way,
 and each step does what is pending of it; two steps are there for a retry alone.
 """
 
@@ -56,6 +57,7 @@ def build_write_graph(
         door: What stands before the first step, where the graph is served.
     """
     drafter = Drafter(model, settings.extract, compressor=compressor)
+    look = FilterCandidates(store, settings.update)
     graph = WatchedGraph(
         "remember",
         WriteState,
@@ -68,11 +70,11 @@ def build_write_graph(
     graph.add_node("extract", Extract(store, drafter, settings.extract, settings.segment))
     graph.add_node("ground", Ground(store, settings.ground))
     graph.add_node("take_up_records", TakeUpRecords(store))
-    graph.add_node("filter_candidates", FilterCandidates(store, settings.update))
+    graph.add_node("filter_candidates", look)
     graph.add_node("consolidate", Consolidate(store, model, settings.update, settings.ground))
     graph.add_node("approve_updates", ApproveUpdates(store))
     graph.add_node("apply_updates", ApplyUpdates(store))
-    graph.add_node("persist", Persist(store, settings.segment, settings.synthesis))
+    graph.add_node("persist", Persist(store, settings.segment, settings.synthesis, look))
     graph.add_node("synthesize", Synthesize(store, model, settings.synthesis, drafter.trust, settings.ground.enabled))
     graph.add_node("report_run", report_run)
     begin_with(graph, door, "receive")
@@ -90,7 +92,7 @@ def build_write_graph(
     graph.add_conditional_edges("consolidate", after_consolidate)
     graph.add_edge("approve_updates", "apply_updates")
     graph.add_edge("apply_updates", "persist")
-    graph.add_edge("persist", "synthesize")
+    graph.add_conditional_edges("persist", after_persist)
     graph.add_edge("synthesize", "report_run")
     graph.add_edge("report_run", END)
     return cast(WriteGraph, graph.compile(checkpointer=checkpointer, name="remember"))
@@ -121,3 +123,8 @@ def after_filter(state: WriteState) -> Literal["consolidate", "persist"]:
 def after_consolidate(state: WriteState) -> Literal["approve_updates", "apply_updates"]:
     """Ask a person where a decision waits for one."""
     return "approve_updates" if any(one.waits for one in state["proposals"]) else "apply_updates"
+
+
+def after_persist(state: WriteState) -> Literal["filter_candidates", "synthesize"]:
+    """Look for look-alikes again where another run changed or stored some meanwhile."""
+    return "filter_candidates" if state.get("looks_again") else "synthesize"

@@ -3,9 +3,7 @@
 from langgraph_engram.narrative import quoted_narrative
 from langgraph_engram.prompts.write_synthesis import WriteSynthesis
 
-MOST_WORDS = 350
-
 
 def write_synthesis(question: WriteSynthesis) -> str:
-    """Give the sentences whose words recur most, those of earlier events first, under their days: 350 words at most."""
-    return quoted_narrative(question.buffer, question.history, MOST_WORDS)
+    """Give the sentences whose words recur most, those of earlier events first, under their days."""
+    return quoted_narrative(question.buffer, question.history, question.most_words)

@@ -10,6 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_engram.encoders.hashing import HashingEncoder
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.memory import Memory
+from langgraph_engram.nodes.keeping.overlooked_pairs import MOST_LOOKS
 from langgraph_engram.prompts.extract_events import ExtractEvents
 from langgraph_engram.rules.model import RULES, RuleModel
 from langgraph_engram.schema import Scope
@@ -58,6 +59,7 @@ def test_many_writers_of_one_session_lose_nothing(tmp_path):
                 each.result(120)
 
         check(one.store.index(ANA), [text for each in texts.values() for text in each])
+        one.retry(user_id="ana")  # of look-alikes that kept coming while they were decided on
         assert one.store.pendings(ANA) == []
 
 
@@ -98,10 +100,11 @@ HOMES = ("I live in Lisbon.", "I live in Porto.", "I live in Faro.")
 BEES = ("I keep four bees' hives in the garden.", "I keep four bees' hives in the garden!")
 
 
-def overtaken(store, graph, node, first, slow, quick):
+def overtaken(store, graph, node, first, slow, quick, looks=1):
     """Stop a run after a step, let another run whole, and let the first go on; gives the receipt and the turn."""
     graph.invoke(request("first", first), thread("first"))
     graph.invoke(request("slow", slow), thread("slow"), interrupt_after=[node])
+    graph.update_state(thread("slow"), {"looks": looks})
     turn_id = store.index(ANA).session_turns("s1")[-1].turn_id
     graph.invoke(request("quick", quick), thread("quick"))
     return graph.invoke(None, thread("slow"))["receipt"], turn_id
@@ -112,9 +115,20 @@ def statuses(store):
 
 
 @pytest.mark.parametrize("node", ["consolidate", "apply_updates"])
-def test_a_decision_about_a_record_that_another_run_superseded_is_made_again(store, graph, node):
+@pytest.mark.parametrize("told", [HOMES, (*BEES, f"{BEES[0]}..")])
+def test_a_decision_about_a_record_that_another_run_changed_is_made_again(store, graph, node, told):
+    """The run looks again before it writes: nothing is pending, and one record is left."""
+    receipt, _ = overtaken(store, graph, node, *told)
+
+    assert (receipt.pending, receipt.decisions) == (0, 1)
+    assert [one.status for one in store.index(ANA).records.items].count("active") == 1
+    assert store.pendings(ANA) == []
+
+
+@pytest.mark.parametrize("node", ["consolidate", "apply_updates"])
+def test_a_decision_that_was_overtaken_too_often_is_pending(store, graph, node):
     """Lisbon, then Porto and Faro at once: the later decision is dropped and pending, and a retry leaves one home."""
-    receipt, turn_id = overtaken(store, graph, node, *HOMES)
+    receipt, turn_id = overtaken(store, graph, node, *HOMES, looks=MOST_LOOKS)
     before, (pending,) = statuses(store), store.pendings(ANA)
     (decision,) = store.decisions(ANA)
 
@@ -129,7 +143,7 @@ def test_a_decision_about_a_record_that_another_run_superseded_is_made_again(sto
 
 def test_a_merge_with_a_record_that_another_run_merged_makes_nothing(store, graph):
     """What it would have made is not written; its own record stands, pending, until a retry merges it too."""
-    receipt, turn_id = overtaken(store, graph, "apply_updates", *BEES, f"{BEES[0]}..")
+    receipt, turn_id = overtaken(store, graph, "apply_updates", *BEES, f"{BEES[0]}..", looks=MOST_LOOKS)
     before = store.index(ANA).records.items
 
     graph.invoke({"request": {"user_id": "ana", "session_id": "s1", "retry_turn_ids": [turn_id]}}, thread("retry"))
@@ -137,6 +151,40 @@ def test_a_merge_with_a_record_that_another_run_merged_makes_nothing(store, grap
     assert sorted(one.status for one in before) == ["active", "active", "merged", "merged"]
     assert (receipt.decisions, receipt.pending) == (0, 1)
     assert [one.status for one in store.index(ANA).records.items].count("active") == 1
+    assert store.pendings(ANA) == []
+
+
+@pytest.mark.parametrize("node", ["filter_candidates", "persist"])
+@pytest.mark.parametrize("known", [[], [HOMES[2]]])
+def test_look_alikes_that_two_runs_brought_at_once_are_decided_on(store, graph, node, known):
+    """Neither run saw the other's home: the later one looks again, and one home is left."""
+    for home in known:
+        graph.invoke(request("known", home), thread("known"))
+    graph.invoke(request("slow", HOMES[1]), thread("slow"), interrupt_before=[node])
+    graph.invoke(request("quick", HOMES[0]), thread("quick"))
+
+    receipt = graph.invoke(None, thread("slow"))["receipt"]
+
+    assert (receipt.pending, receipt.decisions, receipt.records) == (0, 1, 1)
+    assert [status for _, status in statuses(store)].count("active") == 1
+    assert store.pendings(ANA) == []
+
+
+def test_a_run_that_is_overtaken_again_and_again_ends(store, graph):
+    """It looks so often; what it did not see then is pending, and a retry leaves one home."""
+    graph.invoke(request("slow", HOMES[0]), thread("slow"), interrupt_before=["persist"])
+    (turn,) = store.index(ANA).session_turns("s1")
+    for look in range(MOST_LOOKS):
+        graph.invoke(request(f"quick {look}", f"I live in Faro{'!' * look}."), thread(f"quick {look}"))
+        graph.invoke(None, thread("slow"), interrupt_before=["persist"])
+    receipt = graph.get_state(thread("slow")).values["receipt"]
+    left = [(one.step, one.turn_ids) for one in store.pendings(ANA)]
+
+    graph.invoke({"request": {"user_id": "ana", "session_id": "s1", "retry_turn_ids": [turn.turn_id]}}, thread("retry"))
+
+    assert receipt.pending == 1
+    assert left == [("consolidate", [turn.turn_id])]
+    assert [status for _, status in statuses(store)].count("active") == 1
     assert store.pendings(ANA) == []
 
 

@@ -76,8 +76,14 @@ class WriteState(TypedDict, total=False):
     """Set by `filter_candidates`."""
     filtered: FilterCounts
     """Set by `filter_candidates`."""
+    looked_at: str
+    """Set by `filter_candidates`: the revision of the scope in which it looked."""
+    looks: int
+    """Set by `filter_candidates`: how often it has looked."""
     proposals: list[Proposal]
     """Set by `consolidate`, changed by `approve_updates`."""
+    looks_again: bool
+    """Set by `persist`: whether another run changed or stored look-alikes meanwhile, so that nothing is written yet."""
     changed: list[Record]
     """Set by `apply_updates`, changed by `persist`: older records whose status this run changes."""
     decisions: list[Decision]

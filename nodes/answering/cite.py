@@ -8,7 +8,7 @@ never shown are taken out. No model is asked.
 import re
 from collections.abc import Sequence
 
-from langgraph_engram.language.citations import CITATION, cited_numbers
+from langgraph_engram.language.citations import CITATION, cited_numbers, numbers_of
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.prompts.write_answer import UNKNOWN
 from langgraph_engram.schema import Evidence
@@ -49,7 +49,7 @@ def without_unknown_citations(answer: str, count: int) -> str:
     """Take out citations of pieces that were never shown."""
 
     def keep(match: re.Match[str]) -> str:
-        known = [number for number in map(int, match.group(1).split(",")) if 1 <= number <= count]
+        known = [number for number in numbers_of(match) if 1 <= number <= count]
         lead = match.group()[: len(match.group()) - len(match.group().lstrip())]
         return f"{lead}[{', '.join(map(str, known))}]" if known else ""
 

@@ -29,7 +29,7 @@ Found: TypeAlias = tuple[Record, Record, Alike]
 
 @dataclass(frozen=True)
 class FilterCandidates:
-    """Pair look-alikes. Reads `request`, `records`; sets `pairs`, `filtered`."""
+    """Pair look-alikes. Reads `request`, `records`; sets `pairs`, `filtered`, `looked_at`, `looks`."""
 
     store: Store
     settings: UpdateSettings
@@ -51,7 +51,7 @@ class FilterCandidates:
             alike=len(found),
             told_apart={reason: number for reason, number in apart.items() if number},
         )
-        return {"pairs": fresh, "filtered": counts}
+        return {"pairs": fresh, "filtered": counts, "looked_at": index.revision, "looks": state.get("looks", 0) + 1}
 
     def _field(self, scope: Scope, index: ScopeIndex, new: Sequence[Record]) -> Field:
         terms = keyword_index(self.store, scope, index.records, new)

@@ -82,11 +82,21 @@ def ungrounded_number(record: Record, sources: Sequence[Turn], around: Sequence[
     if not told:
         return ""
     held = {number for turn in (*sources, *_quoted_questions(record, around)) for number in grounds_of(turn).numbers}
-    missing = [number for number in told if not is_held(plain_number(number), held)]
-    return f"the number {missing[0]!r} is in none of its sources" if missing else ""
+    missing = missing_number(told, held)
+    return f"the number {missing!r} is in none of its sources" if missing else ""
 
 
-def is_held(number: str, held: Collection[str]) -> bool:
+def missing_number(told: Sequence[str], held: Collection[str]) -> str:
+    """Give the first number that was never said, as it was told; empty if all were.
+
+    Args:
+        told: Numbers in digits.
+        held: The numbers that were said, written plainly.
+    """
+    return next((number for number in told if not _is_held(plain_number(number), held)), "")
+
+
+def _is_held(number: str, held: Collection[str]) -> bool:
     """Say whether a number was said: as it is, as the two digits of a year, or as the full hour that a clock shows."""
     of_year = number[2:] if len(number) == YEAR_DIGITS and number.isdigit() else number
     return number in held or of_year in held or (number.isdigit() and int(number) == 0)

@@ -6,8 +6,10 @@ What the run has done is settled by the same commit; where a synthesis is due no
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from langgraph_engram.nodes.consolidating.filter_candidates import FilterCandidates
 from langgraph_engram.nodes.keeping.earlier_sessions import ended_by
 from langgraph_engram.nodes.keeping.outdated_decisions import without_outdated
+from langgraph_engram.nodes.keeping.overlooked_pairs import may_look_again, overlooked, overlooked_ids, undecided
 from langgraph_engram.nodes.keeping.rebase import rebase_boundaries, rebase_events, rebase_records
 from langgraph_engram.nodes.keeping.receive import UNFINISHED, is_cut_off
 from langgraph_engram.nodes.segmenting.build_events import EventBuilder
@@ -19,7 +21,9 @@ from langgraph_engram.state import WriteState
 from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.stores.store import Changes, Store
 
-NOTHING_KEPT: WriteState = {"events": [], "boundaries": [], "records": [], "changed": [], "decisions": []}
+NOTHING_KEPT: WriteState = {
+    "events": [], "boundaries": [], "records": [], "looks_again": False, "changed": [], "decisions": [],
+}  # fmt: skip
 """What a run leaves that worked on what was forgotten."""
 
 
@@ -30,16 +34,21 @@ class Persist:
     store: Store
     segment: SegmentSettings
     synthesis: SynthesisSettings
+    look: FilterCandidates
+    """What the run looked for look-alikes with."""
 
     def __call__(self, state: WriteState) -> WriteState:
         """Write the run's results, what could not be done, and mark syntheses that changes make stale.
 
-        Other runs may have written since this one began: what it cut is put on what stands now, what it decided about
-        records that were changed is dropped, and no run can write between the reading and the commit. Where something
-        that it read was forgotten meanwhile, nothing is written: what is left of it is pending, for a retry.
+        Other runs may have written since this one began: what it cut is put on what stands now, and no run can write
+        between the reading and the commit. Where records that it decided about were changed, or look-alikes were stored
+        that it could not see, nothing is written and it decides anew, or what it decided about them is dropped and
+        pending. Where something that it read was forgotten meanwhile, nothing is written: what is left of it is
+        pending, for a retry.
 
         Returns:
-            What is written in place of what was decided, where a decision was dropped or something was forgotten.
+            Whether the run is to look again, and what is written in place of what was decided, where a decision was
+            dropped or something was forgotten.
         """
         scope = state["request"].scope
         with self.store.committing(scope):
@@ -47,11 +56,16 @@ class Persist:
             if is_forgotten(state, index):
                 return NOTHING_KEPT
             if is_done(state, pendings):
-                return {}
+                return {"looks_again": False}
             redone = without_outdated(state, index)
-            failures = [*state.get("failures", []), *redone.get("failures", [])]
+            unseen = overlooked_ids({**state, **redone}, index, self.look)
+            if (redone or unseen) and may_look_again(state):
+                return {**undecided(state), "looks_again": True}
+            left = [*overlooked({**state, **redone}, index, unseen), *redone.get("failures", [])]
+            noted = list({one.pending_id: one for one in left}.values())
+            failures = [*state.get("failures", []), *noted]
             self.store.commit(scope, self._changes({**state, **redone, "failures": failures}, index, pendings))
-        return redone
+        return {**redone, "failures": noted, "looks_again": False}
 
     def _changes(self, state: WriteState, index: ScopeIndex, pendings: Sequence[Pending]) -> Changes:
         builder = EventBuilder(state["request"].scope.key, self.segment)

@@ -8,10 +8,10 @@ import re
 from collections.abc import Sequence
 
 from langgraph_engram.language.day_names import name_day
-from langgraph_engram.language.numbers import numbers_in, spelled_numbers
+from langgraph_engram.language.numbers import NUMBER, numbers_in, spelled_numbers
 from langgraph_engram.language.sentences import split_sentences
 from langgraph_engram.language.tokens import words
-from langgraph_engram.nodes.extracting.ground import is_held
+from langgraph_engram.nodes.extracting.ground import missing_number
 from langgraph_engram.schema import Record
 
 ENUMERATION = re.compile(r"^\s*(?:[-*#]+\s*)?\d+[.)]\s+", re.MULTILINE)
@@ -31,13 +31,13 @@ def fault_of(text: str, records: Sequence[Record]) -> str:
 
 
 def _made_up_number(text: str, records: Sequence[Record]) -> str:
-    told = numbers_in(ENUMERATION.sub("", text))
+    told = NUMBER.findall(ENUMERATION.sub("", text))
     if not told:
         return ""
     known = " ".join(part for record in records for part in _parts(record))
     held = {*numbers_in(known), *spelled_numbers(words(known))}
-    missing = [number for number in told if not is_held(number, held)]
-    return f"the number {missing[0]!r} is in none of its records" if missing else ""
+    missing = missing_number(told, held)
+    return f"the number {missing!r} is in none of its records" if missing else ""
 
 
 def _parts(record: Record) -> list[str]:

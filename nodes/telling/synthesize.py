@@ -50,7 +50,10 @@ class Synthesize:
         index = self.store.index(scope)
         jobs = due_jobs(Standing(index), self._sessions(state, index), self.settings)
         histories = [history_of(index, job.records, self.settings) for job in jobs]
-        questions = [WriteSynthesis(job.records, tuple(past)) for job, past in zip(jobs, histories, strict=True)]
+        questions = [
+            WriteSynthesis(job.records, tuple(past), self.settings.most_words)
+            for job, past in zip(jobs, histories, strict=True)
+        ]
         asked = self._ask(questions) if questions else []
         texts = [self._text(question, one) for question, one in zip(questions, asked, strict=True)]
         told = [
@@ -68,21 +71,18 @@ class Synthesize:
         """Let the model tell, or quote where it has shown that it cannot write."""
         if self.settings.drafting == "written" or (self.settings.drafting == "auto" and not self.trust.is_lost):
             return self.model.ask_all(questions)
-        return [Asked(answer=self._quoted(one), usage=UsageEntry(node="", model=QUOTED)) for one in questions]
+        return [Asked(answer=_quoted(one), usage=UsageEntry(node="", model=QUOTED)) for one in questions]
 
     def _text(self, question: WriteSynthesis, asked: Asked[str]) -> str:
         """Give what was told, cut where it runs on; quoted instead where it goes beyond its records."""
         text = bounded(asked.answer or "", 2 * self.settings.most_words)
-        holds_back = self.grounded and self.settings.drafting != "written"
+        holds_back = self.grounded and self.settings.drafting != "written" and asked.usage.model != QUOTED
         fault = fault_of(text, [*question.buffer, *question.history]) if holds_back else ""
         if not fault:
             return text
         LOG.info("a synthesis went beyond its records, or round in circles: its records are quoted instead")
         LOG.debug("why it is quoted: %s", fault)
-        return self._quoted(question)
-
-    def _quoted(self, question: WriteSynthesis) -> str:
-        return quoted_narrative(question.buffer, question.history, self.settings.most_words)
+        return _quoted(question)
 
     def _sessions(self, state: WriteState, index: ScopeIndex) -> list[str]:
         """Give the run's own session, and those of the turns on which a synthesis is pending for it or retried."""
@@ -121,6 +121,10 @@ class Synthesize:
             and one.pending_id not in failed
             and (one.run_id == state["run_id"] or one.pending_id in mine or written.issuperset(one.turn_ids))
         ]
+
+
+def _quoted(question: WriteSynthesis) -> str:
+    return quoted_narrative(question.buffer, question.history, question.most_words)
 
 
 def bounded(text: str, most: int) -> str:

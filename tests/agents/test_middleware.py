@@ -239,14 +239,14 @@ def test_tools_come_with_it_if_asked(memory, scripted, calling):
 
 def test_what_was_forgotten_is_not_kept_by_the_request_to_forget_it(memory, scripted, calling, context, on):
     """The exchange in which something is forgotten names it once more; it is not kept."""
-    memory.remember([{"role": "user", "content": "My passport number is 4411."}], user_id="ana", session_id="s1")
+    memory.remember([{"role": "user", "content": "My passport number is Q77-4411."}], user_id="ana", session_id="s1")
     short_id = memory.show("records", "ana")[0].record_id[:8]
-    model = scripted(calling("forget_memory", memory_id=short_id), "I forgot 4411.", "Hello.")
+    model = scripted(calling("forget_memory", memory_id=short_id), "I forgot Q77-4411.", "Hello.")
     agent = create_agent(
         model, middleware=[EngramMiddleware(memory, tools=True)], context_schema=context, checkpointer=InMemorySaver()
     )
 
-    for text in ("Forget my passport number 4411.", "Hi, I am Ana."):
+    for text in ("Forget my passport number Q77-4411.", "Hi, I am Ana."):
         agent.invoke({"messages": [("user", text)]}, on("a"), context=context(user_id="ana"))
 
     assert [turn.text for turn in memory.show("turns", "ana")] == ["Hi, I am Ana.", "Hello."]
@@ -268,7 +268,7 @@ def test_a_request_to_forget_that_failed_is_kept(memory, scripted, calling):
 def test_what_is_forgotten_does_not_come_back_with_the_thread(chat):
     """The thread still holds the message; the next turn keeps only what is new."""
     own = chat("One.", "Two.")
-    own.say("My passport number is 4411.", "a")
+    own.say("My passport number is Q77-4411.", "a")
 
     own.memory.forget(user_id="ana", turn_id=own.memory.show("turns", "ana")[0].turn_id)
     own.say("Hi, I am Ana.", "a")

@@ -137,12 +137,12 @@ def test_a_tool_node_of_any_graph_runs_them(memory, calling):
 
 def test_what_is_forgotten_is_found_no_more(agent, calling, on, context, memory):
     """The id that a search shows forgets the words as well as what was drawn from them."""
-    memory.remember([{"role": "user", "content": "My passport number is 4411."}], user_id="ana", session_id="s1")
+    memory.remember([{"role": "user", "content": "My passport number is Q77-4411."}], user_id="ana", session_id="s1")
     memory.remember([{"role": "user", "content": "I live in Lisbon."}], user_id="ana", session_id="s2")
 
     def forget(messages):
         found = Recollection.model_validate(outputs(messages)[-1].artifact)
-        passport = next(piece for piece in found.evidence if "4411" in piece.text)
+        passport = next(piece for piece in found.evidence if "Q77-4411" in piece.text)
         short_id = passport.evidence_id[:8]
         assert f"(id {short_id})" in outputs(messages)[-1].content
         return calling("forget_memory", memory_id=short_id)
@@ -153,7 +153,7 @@ def test_what_is_forgotten_is_found_no_more(agent, calling, on, context, memory)
     receipt = ErasureReceipt.model_validate(last.artifact)
     left = memory.search("What is my passport number? Where do I live?", user_id="ana")
     assert (receipt.turns, receipt.residue) == (1, [])
-    assert "4411" not in str(left)
+    assert "Q77-4411" not in str(left)
     assert "Lisbon" in str(left)
 
 

@@ -9,6 +9,7 @@ from langgraph_engram.graphs.write import (
     after_consolidate,
     after_filter,
     after_ground,
+    after_persist,
     after_receive,
     after_segment,
     build_write_graph,
@@ -51,7 +52,9 @@ def test_every_step_is_a_named_node(empty):
     assert graph.name == "remember"
 
 
-@pytest.mark.parametrize("router", [after_receive, after_segment, after_ground, after_filter, after_consolidate])
+@pytest.mark.parametrize(
+    "router", [after_receive, after_segment, after_ground, after_filter, after_consolidate, after_persist]
+)
 def test_a_router_names_nodes_alone(router):
     """What a router may return is a set of node names, and all of them are nodes."""
     assert set(get_args(get_type_hints(router)["return"])) <= set(NODES)

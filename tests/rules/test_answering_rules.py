@@ -9,13 +9,13 @@ from langgraph_engram.prompts.decide_update import DecideUpdate
 from langgraph_engram.prompts.reflect import Reflect
 from langgraph_engram.prompts.select_records import SelectRecords
 from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
-from langgraph_engram.prompts.write_synthesis import WriteSynthesis
+from langgraph_engram.prompts.write_synthesis import MOST_WORDS, WriteSynthesis
 from langgraph_engram.rules.answer_light import answer_light
 from langgraph_engram.rules.decide_update import decide_update
 from langgraph_engram.rules.reflect import reflect
 from langgraph_engram.rules.select_records import select_records
 from langgraph_engram.rules.write_answer import write_answer
-from langgraph_engram.rules.write_synthesis import MOST_WORDS, write_synthesis
+from langgraph_engram.rules.write_synthesis import write_synthesis
 
 MAY = datetime(2023, 5, 7, tzinfo=UTC)
 QUERY = "Where does Ana's sister teach music?"
@@ -177,5 +177,7 @@ def test_a_synthesis_has_a_length(record):
     )
 
     told = [write_synthesis(WriteSynthesis(one, other)) for one in (buffer, days) for other in ((), buffer, days)]
+    short = write_synthesis(WriteSynthesis(buffer, days, most_words=60))
 
     assert all(100 < len(text.split()) <= MOST_WORDS for text in told)
+    assert 20 < len(short.split()) <= 60
