@@ -1,7 +1,9 @@
 """Read what a query asks for without a model: question words, names, times, and cues for the assistant's words."""
 
 import re
+from collections.abc import Mapping
 
+from langgraph_engram.language.answer_types import AnswerType, answer_type
 from langgraph_engram.language.assistant_cues import asks_for_assistant
 from langgraph_engram.language.names import proper_names
 from langgraph_engram.language.times import parse_constraint
@@ -9,17 +11,9 @@ from langgraph_engram.language.tokens import STOP_WORDS, words
 from langgraph_engram.prompts.parse_intent import ParsedIntent, ParseIntent
 from langgraph_engram.schema import Dimension, MemoryType
 
-PERIOD = "year|month|day|date|time|week|season"
-PLACE = "place|city|town|country|state|venue|location"
-ASKS_FOR: tuple[tuple[re.Pattern[str], Dimension], ...] = (
-    (re.compile(r"^\W*(?:(?:since |until )?when)\b", re.IGNORECASE), "time"),
-    (re.compile(rf"\b(?:what|which) (?:{PERIOD})\b", re.IGNORECASE), "time"),
-    (re.compile(r"^\W*(?:(?:from |to )?where)\b", re.IGNORECASE), "location"),
-    (re.compile(rf"\b(?:what|which) (?:{PLACE})\b", re.IGNORECASE), "location"),
-    (re.compile(r"^\W*(?:why|how come|for what reason)\b|\bwhat (?:is|was|were|are) the reasons?\b", re.I), "reason"),
-    (re.compile(r"\bwhat for\b|\bfor what purpose\b|\bwhat(?:'s| is| was) the (?:purpose|goal)\b", re.I), "purpose"),
-)
-"""How a query asks for a dimension; the first that fits counts."""
+DIMENSIONS: Mapping[AnswerType, Dimension] = {"time": "time", "place": "location", "reason": "reason"}
+"""The dimension that holds answers of a type."""
+PURPOSE = re.compile(r"\bwhat for\b|\bfor what purpose\b|\bwhat(?:'s| is| was) the (?:purpose|goal)\b", re.IGNORECASE)
 PROFILE = re.compile(
     r"\b(?:favou?rites?|likes?|loves?|enjoys?|prefers?|hobb(?:y|ies)|interests?|personality|usually|often|kind of "
     r"person|traits?|allergic|dream)\b",
@@ -32,7 +26,7 @@ QUESTION_WORDS = frozenset(("many much long often kind type sort did happened ha
 def parse_intent(question: ParseIntent) -> ParsedIntent:
     """Note what the query asks for. The dimension asked for is left open as a constraint."""
     query = question.query
-    dimension: Dimension = next((name for pattern, name in ASKS_FOR if pattern.search(query)), "content")
+    dimension = DIMENSIONS.get(answer_type(query), "purpose" if PURPOSE.search(query) else "content")
     constraint = parse_constraint(query, question.now)
     return ParsedIntent(
         anchor=query.strip(),

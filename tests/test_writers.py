@@ -10,7 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_engram.encoders.hashing import HashingEncoder
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.memory import Memory
-from langgraph_engram.nodes.keeping.overlooked_pairs import MOST_LOOKS
+from langgraph_engram.nodes.keeping.second_look import MOST_LOOKS
 from langgraph_engram.prompts.extract_events import ExtractEvents
 from langgraph_engram.rules.model import RULES, RuleModel
 from langgraph_engram.schema import Scope

@@ -12,7 +12,7 @@ AnswerType = Literal["time", "duration", "number", "place", "person", "name", "r
 PERIOD = "year|month|day|date|time|week|weekend|season|century|decade"
 PLACE = (
     "places?|city|cities|towns?|villages?|country|countries|states?|regions?|venue|location|continents?|islands?|"
-    "neighbou?rhood|area"
+    "neighbou?rhood|area(?!\\s+of\\b)"
 )
 NAMED = (
     "books?|novels?|movies?|films?|songs?|albums?|bands?|artists?|singers?|authors?|games?|shows?|series|plays?|"
@@ -20,17 +20,19 @@ NAMED = (
     "restaurants?|titles?"
 )
 AUXILIARY = "is|are|was|were|am|do|does|did|has|have|had|can|could|would|will|should|might|may|must"
+OF_WHAT_KIND = rf"(?:(?!(?:{AUXILIARY})\b)\w+\s+)?"
+"""A word between the question word and its noun: "which European countries", but not "what is city life"."""
 PATTERNS: tuple[tuple[str, AnswerType], ...] = (
     (r"^\W*(?:(?:since|until|by|from)\s+)?when\b|\bhow long ago\b|\bhow recently\b", "time"),
-    (rf"\b(?:what|which)\s+(?:\w+\s+)?(?:{PERIOD})\b", "time"),
+    (rf"\b(?:what|which)\s+{OF_WHAT_KIND}(?:{PERIOD})\b", "time"),
     (r"\bhow long\b|\bhow much time\b|\bhow many (?:years|months|weeks|days|hours|minutes)\b", "duration"),
     (r"\bhow (?:many|much|old|often|far|tall|big|large|heavy|high)\b", "number"),
     (r"\bwhat (?:age|number|price|percentage)\b", "number"),
-    (rf"^\W*(?:(?:from|to|in|at)\s+)?where\b|\b(?:what|which)\s+(?:\w+\s+)?(?:{PLACE})\b", "place"),
+    (rf"^\W*(?:(?:from|to|in|at)\s+)?where\b|\b(?:what|which)\s+{OF_WHAT_KIND}(?:{PLACE})\b", "place"),
     (r"^\W*(?:(?:with|to|for|from|by)\s+)?(?:who|whom|whose)\b", "person"),
     (r"^\W*why\b|\bhow come\b|\bfor what reason\b|\bwhat (?:is|was|were|are) the reasons?\b", "reason"),
     (r"\bwhat (?:is|was|are|were)\b.{0,40}\bnames?\b|\b(?:called|titled|named)\s*\?", "name"),
-    (rf"\b(?:what|which)\s+(?:\w+\s+)?(?:{NAMED})\b", "name"),
+    (rf"\b(?:what|which)\s+{OF_WHAT_KIND}(?:{NAMED})\b", "name"),
     (rf"^\W*(?:{AUXILIARY})\b", "yes_no"),
 )  # fmt: skip
 """What a query looks like that expects each type; the first that fits counts."""

@@ -85,4 +85,4 @@ def _answered(proposal: Proposal, answer: object) -> Proposal:
     if said == "approve":
         return proposal
     kept = {"action": "KEEP_BOTH", "reason": REJECTED, "result_id": None}
-    return Proposal(decision=proposal.decision.model_copy(update=kept))
+    return Proposal(decision=proposal.decision.model_copy(update=kept), waits=proposal.waits)

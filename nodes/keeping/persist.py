@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from langgraph_engram.nodes.consolidating.filter_candidates import FilterCandidates
 from langgraph_engram.nodes.keeping.earlier_sessions import ended_by
 from langgraph_engram.nodes.keeping.outdated_decisions import without_outdated
-from langgraph_engram.nodes.keeping.overlooked_pairs import may_look_again, overlooked, overlooked_ids, undecided
 from langgraph_engram.nodes.keeping.rebase import rebase_boundaries, rebase_events, rebase_records
 from langgraph_engram.nodes.keeping.receive import UNFINISHED, is_cut_off
+from langgraph_engram.nodes.keeping.second_look import look_again, may_look_again, overlooked, overlooked_ids
 from langgraph_engram.nodes.segmenting.build_events import EventBuilder
 from langgraph_engram.nodes.telling.pending_synthesis import pend_jobs
 from langgraph_engram.nodes.telling.synthesis_jobs import Standing, due_jobs
@@ -58,11 +58,11 @@ class Persist:
             if is_done(state, pendings):
                 return {"looks_again": False}
             redone = without_outdated(state, index)
-            unseen = overlooked_ids({**state, **redone}, index, self.look)
-            if (redone or unseen) and may_look_again(state):
-                return {**undecided(state), "looks_again": True}
-            left = [*overlooked({**state, **redone}, index, unseen), *redone.get("failures", [])]
-            noted = list({one.pending_id: one for one in left}.values())
+            unseen = overlooked_ids(state, index, self.look)
+            if (redone or unseen) and may_look_again(state, index):
+                return look_again(state, index)
+            dropped = redone.get("failures", [])
+            noted = [*dropped, *overlooked(state, index, unseen, dropped)]
             failures = [*state.get("failures", []), *noted]
             self.store.commit(scope, self._changes({**state, **redone, "failures": failures}, index, pendings))
         return {**redone, "failures": noted, "looks_again": False}

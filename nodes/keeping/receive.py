@@ -77,6 +77,8 @@ def clean_slate() -> WriteState:
         "taken_up": [],
         "pairs": [],
         "filtered": FilterCounts(),
+        "looks": 0,
+        "looks_again": False,
         "proposals": [],
         "changed": [],
         "decisions": [],

@@ -240,15 +240,17 @@ def test_approval_is_not_asked_away_by_a_retry(waiting, user, settings):
     assert len(waiting.memory.approvals(user)) == 1
 
 
-def test_of_two_decisions_about_one_record_the_second_is_made_anew(waiting, user):
-    """What waited while the record was superseded keeps everything, and is pending to be decided again."""
+@pytest.mark.parametrize("said", ["approve", "reject"])
+def test_of_two_decisions_about_one_record_the_second_is_made_anew(waiting, user, said):
+    """What waited while the record was superseded keeps everything, and is pending: nobody is asked twice at once."""
     memory = waiting.memory
     waiting.receipts.append(tell(memory, user, f"I live in {HOMES[2]}.", 3))
     second, third = (one.run_id for one in waiting.receipts[1:])
 
     memory.approve(third, "approve", user_id=user)
-    memory.approve(second, "approve", user_id=user)
+    memory.approve(second, said, user_id=user)
 
+    assert memory.approvals(user) == []
     now = standing(memory, user)
     assert now[f"Ana: I live in {HOMES[0]}."] == "superseded"
     assert now[f"Ana: I live in {HOMES[2]}."] == "active"
