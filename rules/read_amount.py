@@ -1,4 +1,4 @@
-"""Read a number, a frequency or a length of time off a sentence: "3", "Twice a year", "For four years", "Since 2016".
+"""Read a number, a frequency, a sum or a length of time off a sentence: "3", "Twice a year", "$50", "Since 2016".
 
 This module does not know which sentence is right.
 """
@@ -8,11 +8,24 @@ import re
 from langgraph_engram.language.tokens import content_stems
 
 COUNT = (
-    r"(?:\d[\d,.]*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|"
+    r"(?:\d[\d,.]*|(?:twen|thir|for|fif)ty-(?:one|two|three|four|five|six|seven|eight|nine)|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|"
     r"hundred|couple|few|several|half)"
 )
 UNIT = r"(?:year|month|week|day|hour|minute|decade)s?"
-NUMBER = re.compile(rf"\b{COUNT}\b", re.IGNORECASE)
+NUMBER = re.compile(rf"\b{COUNT}\b(?!-\w)", re.IGNORECASE)
+"""A count; the 48 of "a 48-hour contest" counts nothing."""
+MONEY = re.compile(
+    r"[$€£¥]\s?\d[\d,]*(?:\.\d+)?(?:\s?(?:k|m|thousand|million|billion)\b)?|"
+    r"\b\d[\d,]*(?:\.\d+)?k?\s?(?:dollars?|euros?|pounds?|bucks|usd|eur|gbp)\b",
+    re.IGNORECASE,
+)
+ASKS_MONEY = re.compile(
+    r"\bhow much\b.*\b(?:money|costs?|pay|paid|spen[dt]|spending|sav(?:e[ds]?|ing)|earn(?:ed|s)?|rais(?:e[ds]?|ing)|"
+    r"worth|owe[ds]?|charged?|donated?|invest(?:ed)?|rent|borrow(?:ed)?|lend|lent)\b|"
+    r"\bwhat (?:(?:is|was|were|are) the )?(?:price|amount(?!\s+of\b)|costs?|salary|rent|fee|budget)\b",
+    re.IGNORECASE,
+)
+"""Queries for a sum of money."""
 FREQUENCY = re.compile(
     r"\b(?:once|twice|thrice|\w+\s+times?)(?:\s+(?:or|to)\s+\w+)?(?:\s+(?:a|an|per|each|every)\s+\w+)?\b|"
     r"\b(?:every|each)\s+(?:\w+\s+)?(?:day|week|weekend|month|year|morning|evening|night|summer|winter)s?\b|"
@@ -34,7 +47,10 @@ CLOSE = 24
 
 
 def read_number(query: str, text: str) -> str:
-    """Give how often where that is asked, else the number of what is counted, else the first; empty for none."""
+    """Give the sum or how often where that is asked, else the number of what is counted, else the first one."""
+    if ASKS_MONEY.search(query):
+        money = MONEY.search(text)
+        return money.group() if money else ""
     often = FREQUENCY.search(text)
     if often and OFTEN.search(query):
         return often.group()

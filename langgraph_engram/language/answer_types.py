@@ -27,7 +27,7 @@ PATTERNS: tuple[tuple[str, AnswerType], ...] = (
     (rf"\b(?:what|which)\s+{OF_WHAT_KIND}(?:{PERIOD})\b", "time"),
     (r"\bhow long\b|\bhow much time\b|\bhow many (?:years|months|weeks|days|hours|minutes)\b", "duration"),
     (r"\bhow (?:many|much|old|often|far|tall|big|large|heavy|high)\b", "number"),
-    (r"\bwhat (?:age|number|price|percentage)\b", "number"),
+    (r"\bwhat (?:(?:is|was|were|are) the )?(?:age|number|price|percentage|amount|cost|salary|fee)\b", "number"),
     (rf"^\W*(?:(?:from|to|in|at)\s+)?where\b|\b(?:what|which)\s+{OF_WHAT_KIND}(?:{PLACE})\b", "place"),
     (r"^\W*(?:(?:with|to|for|from|by)\s+)?(?:who|whom|whose)\b", "person"),
     (r"^\W*why\b|\bhow come\b|\bfor what reason\b|\bwhat (?:is|was|were|are) the reasons?\b", "reason"),

@@ -29,6 +29,13 @@ from langgraph_engram.rules.read_types import holds_type, read_type
         ("How long has Ana painted?", "Since 2016, every day.", "Since 2016"),
         ("How many hives does Ana keep?", "In 1 garden I keep 14 hives.", "14"),
         ("How many hives does Ana keep?", "That one is mine, and twelve more.", "Twelve"),
+        ("How many festivals did Ana visit?", "After the 48-hour contest I went to two more.", "Two"),
+        ("How many sheep are there?", "We have twenty-five of them.", "Twenty-five"),
+        # A sum is money: of two numbers the one with a currency.
+        ("How much money did Ana raise?", "With 12 friends I raised $1,250 for the shelter.", "$1,250"),
+        ("How much did Ana pay?", "I got it for 40 euros at 3 in the morning.", "40 euros"),
+        ("What was the amount Ana borrowed?", "They gave me $350k at last.", "$350k"),
+        ("How much will Ana save?", "A few of us take the train.", ""),
         ("How often does Ana swim?", "I swim three times a week.", "Three times a week"),
         ("Where does Ana live?", "I live in Tromsø with a cat.", "Tromsø"),
         ("Where was Ana last week?", "I was on Sorrel Island on Monday.", "Sorrel Island"),
