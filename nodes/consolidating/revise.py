@@ -6,11 +6,15 @@ This module does not know who decided.
 from collections.abc import Sequence
 from datetime import datetime
 
+from langgraph_engram.language.names import proper_names
+from langgraph_engram.language.numbers import numbers_in
+from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.nodes.consolidating.tell_apart import are_apart_in_time
 from langgraph_engram.schema import Record, make_id
 
 LOSES_SOURCE = "a merge would lose a cited source"
 WITHOUT_WORDS = "a merge without words"
+LEAVES_OUT = "the merged text leaves out a name or a number that one of them says"
 TWO_EVENTS = "two events at two times do not merge"
 
 
@@ -20,7 +24,9 @@ def objection_to_merge(group: Sequence[Record], made: Record) -> str:
         return WITHOUT_WORDS
     if any(are_apart_in_time(one, other) for place, one in enumerate(group) for other in group[:place]):
         return TWO_EVENTS
-    return "" if conserves(group, made) else LOSES_SOURCE
+    if not conserves(group, made):
+        return LOSES_SOURCE
+    return "" if all(says_as_much(made, one) for one in group) else LEAVES_OUT
 
 
 def merged(group: Sequence[Record], content: str) -> Record:
@@ -50,6 +56,13 @@ def merged(group: Sequence[Record], content: str) -> Record:
 def conserves(group: Sequence[Record], made: Record) -> bool:
     """Say whether a merged record cites every turn that its group cites."""
     return {one for record in group for one in record.source_turn_ids} <= set(made.source_turn_ids)
+
+
+def says_as_much(made: Record, one: Record) -> bool:
+    """Say whether a merged text holds every name and number of a record that it is made of, its speaker aside."""
+    own = set(content_stems(one.speaker))
+    named = {stem for name in proper_names(one.content) for stem in content_stems(name)} - own
+    return named <= set(content_stems(made.content)) and set(numbers_in(one.content)) <= set(numbers_in(made.content))
 
 
 def as_merged(group: Sequence[Record], made: Record) -> list[Record]:

@@ -10,6 +10,7 @@ from langgraph_engram.model import Failure
 from langgraph_engram.nodes.consolidating.apply_updates import ApplyUpdates
 from langgraph_engram.nodes.consolidating.consolidate import Consolidate
 from langgraph_engram.nodes.consolidating.revise import (
+    LEAVES_OUT,
     LOSES_SOURCE,
     TWO_EVENTS,
     WITHOUT_WORDS,
@@ -311,3 +312,18 @@ def test_a_merge_conserves(sources):
     if made.source_turn_ids:
         poorer = made.model_copy(update={"source_turn_ids": made.source_turn_ids[1:]})
         assert objection_to_merge(group, poorer) == LOSES_SOURCE
+
+
+@pytest.mark.parametrize(
+    ("content", "objection"),
+    [
+        ("Ana moved from Lisbon to Porto for 1,200 euros.", ""),
+        ("Ana moved from Lisbon for 1200 euros.", LEAVES_OUT),
+        ("Ana moved from Lisbon to Porto.", LEAVES_OUT),
+    ],
+)
+def test_a_merged_text_holds_the_names_and_numbers_of_its_parts(record, content, objection):
+    """A small model merged two homes into the text of the first: where one lives now was lost."""
+    group = [record(0, "Ana: I left Lisbon, it cost 1,200 euros."), record(1, "Ana: Now I live in Porto.")]
+
+    assert objection_to_merge(group, merged(group, content)) == objection
