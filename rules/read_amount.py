@@ -7,8 +7,9 @@ import re
 
 from langgraph_engram.language.tokens import content_stems
 
+ONES = "one|two|three|four|five|six|seven|eight|nine"
 COUNT = (
-    r"(?:\d[\d,.]*|(?:twen|thir|for|fif)ty-(?:one|two|three|four|five|six|seven|eight|nine)|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|"
+    rf"(?:\d[\d,.]*|(?:twen|thir|for|fif)ty-(?:{ONES})|{ONES}|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|"
     r"hundred|couple|few|several|half)"
 )
 UNIT = r"(?:year|month|week|day|hour|minute|decade)s?"
