@@ -39,7 +39,7 @@ PRONOUN = re.compile(rf"{SUBJECT}\b(?!['’])", re.IGNORECASE)
 LINKS = frozenset(
     (
         "i we he she they there me us them it you when where while up off out away of by with about to from in on at "
-        "for as like and or that which who is are was were be been so s re m"
+        "for as like and or that which who is are was were be been so now currently s re m"
     ).split()
 )
 """Words that no answer begins with."""

@@ -1,14 +1,15 @@
 """Tell the answers that ranked sentences give: one, several where several things are asked for, or what was so before.
 
-Of sentences that answer nearly as well the newest holds. What a newer record superseded answers only a query for the
-past. This module does not know how sentences are ranked.
+Of sentences that answer nearly as well the newest holds. What a newer record superseded answers a query for the past,
+or for what it says besides and no other sentence does. This module does not know how sentences are ranked.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from langgraph_engram.language.answer_types import AUXILIARY, AnswerType, asks_for_several
+from langgraph_engram.language.answer_types import AUXILIARY, AnswerType, asks_for_past, asks_for_several
+from langgraph_engram.language.attributes import attribute_of
 from langgraph_engram.language.times import find_times
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.rules.answer_phrases import phrase, says_new
@@ -23,10 +24,6 @@ DEED = re.compile(
     re.IGNORECASE,
 )
 """Queries that ask for something done."""
-PAST_STATE = re.compile(
-    r"\b(?:used to|previously|formerly|originally|earlier|before|no longer|change[sd]?)\b", re.IGNORECASE
-)
-"""Queries that ask for what was so before."""
 PLANNED = re.compile(r"^\W*(?:when|what\s+\w+)\s+(?:is|are|will)\b|\bnow\b", re.IGNORECASE)
 """Queries for the time of what is still to come."""
 NOUN = re.compile(
@@ -67,9 +64,12 @@ class Wanted:
 def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
     """Give the answers of ranked sentences, best first; at least one of at least one sentence."""
     holding = [one for one in ranked if not one.said.is_superseded]
-    if PAST_STATE.search(wanted.query) and (past := [one for one in ranked if one.said.is_superseded]):
-        was = Told(f"{_answer(wanted, past[0])} ({NO_LONGER})", past[0].said)
+    past = next((one for one in ranked if one.said.is_superseded and one.score >= CLOSE * ranked[0].score), None)
+    if past and asks_for_past(wanted.query):
+        was = Told(f"{_answer(wanted, past)} ({NO_LONGER})", past.said)
         return [was, Told(_answer(wanted, holding[0]), holding[0].said)] if holding else [was]
+    if past and (beside := _told_beside(wanted, past, holding)):
+        return [beside]
     ordered = holding or list(ranked)
     # What happened has its own time, whatever was told later; what is planned may have moved.
     ordered = ordered if wanted.kind == "time" and not PLANNED.search(wanted.query) else newest_first(ordered)
@@ -88,6 +88,15 @@ def _first_new(wanted: Wanted, near: Sequence[Ranked]) -> Told:
     """Give the best phrase that says something new, else the best one."""
     told = [Told(_open(wanted, one), one.said) for one in near]
     return next((one for one in told if says_new(one.text, wanted.asked)), told[0])
+
+
+def _told_beside(wanted: Wanted, past: Ranked, holding: Sequence[Ranked]) -> Told | None:
+    """Read what a superseded sentence says besides what has changed, where no other covers and answers as much."""
+    if any(one.score >= CLOSE * past.score and one.own >= past.own for one in holding):
+        return None
+    told, changed = _answer(wanted, past), attribute_of(past.said.text, past.said.speaker)
+    outdated = changed and changed.value in told.casefold() and changed.value not in wanted.query.casefold()
+    return None if outdated else Told(told, past.said)
 
 
 def newest_first(ranked: Sequence[Ranked]) -> list[Ranked]:

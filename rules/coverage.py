@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from langgraph_engram.language.answer_types import answer_type
 from langgraph_engram.language.attributes import told_stems
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.schema import Evidence, Intent
@@ -10,10 +11,12 @@ ASKING_WORDS = frozenset(
     content_stems(
         "much many long often kind type sort name thing things did happen time date day year month week place person "
         "people one first last recently currently new now planned plan going get go make take tell said say told "
-        "mention"
+        "mention before previous previously former formerly original originally earlier"
     )
 )
 """Stems that say how something is asked, not what is asked for."""
+CALLED = frozenset(content_stems("called titled named"))
+"""Stems that ask for a name, and are not what is named."""
 HALF = 0.5
 SUFFICIENT = 0.6
 """Least share of what the query names that an answer's pieces must mention for it to suffice."""
@@ -23,7 +26,7 @@ def needed_stems(query: str, intent: Intent) -> set[str]:
     """Give the stems that evidence must mention: those of the query but its asking words, people and times."""
     people = {stem for name in intent.speakers for stem in content_stems(name)}
     times = set(content_stems(intent.time.text)) if intent.time else set()
-    stems = set(content_stems(query))
+    stems = set(content_stems(query)) - (CALLED if answer_type(query) == "name" else frozenset())
     return (stems - ASKING_WORDS - people - times) or (stems - people) or stems
 
 

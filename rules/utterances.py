@@ -90,7 +90,7 @@ def _of_turn(
     earlier = before.text if before else ""
     for position, text in enumerate(split_sentences(turn.text)):
         shown = " ".join(words(resolve_times(text, turn.said_at))[:BEGINNING]) in told
-        record = piece.record if shown else None
+        record = piece.record if shown and piece.record and turn.turn_id in piece.record.source_turn_ids else None
         yield Utterance(
             place, turn.speaker, text, turn.said_at, asked, turn.text, earlier, position, shown, record=record
         )

@@ -167,6 +167,15 @@ class RecordShelf(Shelf[Record]):
         """Say of each record whether it is active."""
         return np.array([record.status == "active" for record in self.items], dtype=np.bool_)
 
+    def successor(self, record: Record) -> Record | None:
+        """Give the record that stands in the place of one, at the end of the chain; none where none took it."""
+        seen = {record.record_id}
+        last = None
+        while record.superseded_by and record.superseded_by not in seen and (by := self.get(record.superseded_by)):
+            seen.add(by.record_id)
+            record = last = by
+        return last
+
     @cached_property
     def event_start(self) -> NDArray[np.float64]:
         """Give when what each record tells began: seconds since 1970, nan for unknown."""

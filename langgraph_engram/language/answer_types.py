@@ -49,6 +49,11 @@ WEIGHED = re.compile(
     re.IGNORECASE,
 )
 """Queries whose answer is weighed from several statements."""
+PAST_STATE = re.compile(
+    r"\b(?:use[ds]? to|previous(?:ly)?|former(?:ly)?|original(?:ly)?|earlier|before|no longer|change[sd]?)\b",
+    re.IGNORECASE,
+)
+"""Queries that ask for what was so before."""
 ANSWER_TYPES = tuple((re.compile(pattern, re.IGNORECASE), name) for pattern, name in PATTERNS)
 
 
@@ -60,6 +65,11 @@ def answer_type(query: str) -> AnswerType:
 def asks_for_several(query: str) -> bool:
     """Say whether a query asks for several things by its words ("What books has", "both")."""
     return SEVERAL.search(query) is not None
+
+
+def asks_for_past(query: str) -> bool:
+    """Say whether a query asks for what was so before ("Where did I live before?")."""
+    return PAST_STATE.search(query) is not None
 
 
 def asks_for_one(query: str) -> bool:

@@ -49,6 +49,8 @@ class RetrieveSettings(Group):
     """What records lose that ask instead of tell."""
     voice_weight: float = Field(0.8, ge=0)
     """What an assistant's words lose, unless the query asks for them."""
+    superseded_margin: float = Field(0.25, ge=0)
+    """How much better than what took its place a superseded record must be found, if the query is not for the past."""
     image_weight: float = Field(0.15, ge=0)
     """What records lose that only say what an image shows."""
     repeat_factor: float = Field(0.06, ge=0, le=1)

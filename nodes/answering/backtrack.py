@@ -27,11 +27,14 @@ class Backtrack:
         ids = state.get("selected_ids") or [piece.evidence_id for piece in state["evidence"][: self.settings.light_k]]
         chosen = [found[one] for one in ids if one in found]
         most = self.settings.level2_tokens
-        pieces = within(self._pieces(index, chosen), most if budget is None else min(most, budget))
-        told = [piece for piece in chosen if piece.synthesis_id]
+        told = [piece for piece in chosen if _stands_for_itself(piece)]
+        by_turns = [piece for piece in chosen if not _stands_for_itself(piece)]
+        pieces = within(self._pieces(index, by_turns), most if budget is None else min(most, budget))
         kept = {turn.turn_id for piece in pieces for turn in piece.turns}
         light = [
-            piece for piece in state["pool"] if not {turn.turn_id for turn in piece.turns} <= kept or piece.synthesis_id
+            piece
+            for piece in state["pool"]
+            if _stands_for_itself(piece) or not {turn.turn_id for turn in piece.turns} <= kept
         ]
         return {"pool": joined(joined(pieces, told, budget), light, budget)}
 
@@ -54,6 +57,11 @@ class Backtrack:
                 near = [turn for turn in session if abs(turn.seq - source.seq) <= self.settings.level2_window]
             wanted |= {turn.turn_id: turn for turn in near}
         return sorted(wanted.values(), key=lambda turn: (str(turn.said_at), turn.session_id, turn.seq))
+
+
+def _stands_for_itself(piece: Evidence) -> bool:
+    """Say whether turns cannot take a piece's place: a narrative, or what is shown with the record that changed it."""
+    return bool(piece.synthesis_id) or (piece.record is not None and piece.record.status == "superseded")
 
 
 def runs(turns: Sequence[Turn]) -> list[list[Turn]]:

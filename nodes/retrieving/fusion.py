@@ -7,7 +7,9 @@ from typing import Literal
 
 import numpy as np
 
+from langgraph_engram.language.answer_types import asks_for_past
 from langgraph_engram.language.sentences import ends_asking
+from langgraph_engram.nodes.retrieving.answer_holders import Flags
 from langgraph_engram.nodes.retrieving.preferences import preferences
 from langgraph_engram.nodes.retrieving.record_links import RecordLinks, length_of, record_links
 from langgraph_engram.nodes.retrieving.routes import RouteScores
@@ -55,7 +57,8 @@ def weighted(index: ScopeIndex, intent: Intent, scores: RouteScores, settings: R
     weights = route_weights(settings)
     about = np.asarray(sum((weights[name] * part for name, part in parts.items()), start=np.zeros(len(index.records))))
     parts["preference"] = preferences(index.records, links, intent, settings)
-    records = np.where(index.records.active & (about > 0), about + parts["preference"], -np.inf)
+    told = index.records.active | told_besides(about, intent, links, settings)
+    records = np.where(told & (about > 0), about + parts["preference"], -np.inf)
     turns = uncited_turns(index, intent, scores, links, settings)
     records, turns = on_one_scale(records, turns)
     groups = joined_by_turn(_finite(records), records, links, settings)
@@ -67,6 +70,17 @@ def weighted(index: ScopeIndex, intent: Intent, scores: RouteScores, settings: R
             yield Candidate("record", place, score, routes, tuple(joined))
         else:
             yield Candidate("turn", place, score, {"turn": float(scores.turns[place])})
+
+
+def told_besides(about: Scores, intent: Intent, links: RecordLinks, settings: RetrieveSettings) -> Flags:
+    """Say which superseded records are found: what they say besides what has changed may still hold.
+
+    A query for the past finds them all; any other those that are found better than what took their place.
+    """
+    replaced = links.successor >= 0
+    if asks_for_past(intent.query) or not len(about):
+        return replaced
+    return np.asarray(replaced & (about > about[links.successor] + settings.superseded_margin))
 
 
 def uncited_turns(
@@ -104,7 +118,10 @@ def on_one_scale(*totals: Scores) -> list[Scores]:
 def joined_by_turn(
     places: list[int], total: Scores, links: RecordLinks, settings: RetrieveSettings
 ) -> list[tuple[list[int], float]]:
-    """Gather ranked records of one turn into pieces: what scores nearly as high as the piece's best joins it."""
+    """Gather ranked records of one turn into pieces: what scores nearly as high as the piece's best joins it.
+
+    What is superseded stands for itself, since it is shown with what took its place.
+    """
     repeated: Counter[int] = Counter()
     piece_of: dict[int, tuple[list[int], float]] = {}
     pieces: list[tuple[list[int], float]] = []
@@ -112,6 +129,9 @@ def joined_by_turn(
         turn = int(links.turn[place])
         score = float(total[place]) * (1 - settings.repeat_factor) ** repeated[turn]
         repeated[turn] += 1
+        if links.successor[place] >= 0:
+            pieces.append(([place], score))
+            continue
         if turn >= 0 and turn in piece_of and score >= settings.join_factor * piece_of[turn][1]:
             piece_of[turn][0].append(place)
             continue

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from langgraph_engram.language.assistant_cues import tells_of_oneself
 from langgraph_engram.language.sentences import ends_asking
 from langgraph_engram.nodes.retrieving.answer_holders import Holders, answer_holders
+from langgraph_engram.schema import Record
 from langgraph_engram.stores.scope_index import ScopeIndex
 
 MANY_CHARACTERS = 100
@@ -38,8 +39,10 @@ class RecordLinks:
     holds: Holders
     """Which records hold what an answer of each type is made of."""
     speaker: NDArray[np.object_]
+    successor: NDArray[np.intp]
+    """For a superseded record, the place of the one that stands in its place; -1 for the others."""
     uncited: tuple[int, ...]
-    """The places of turns that no active record stands for: none cites them among at most three turns."""
+    """The places of turns that no record stands for in a search: none cites them among at most three turns."""
     covered_by: tuple[tuple[int, ...], ...]
     """For each synthesis, the places of the records it covers."""
 
@@ -66,7 +69,8 @@ def _link(index: ScopeIndex) -> RecordLinks:
     event_place = {event.event_id: place for place, event in enumerate(index.events.items)}
     record_place = {record.record_id: place for place, record in enumerate(index.records.items)}
     records = index.records.items
-    close = (one for one in records if one.status == "active" and len(one.source_turn_ids) <= MOST_CITED)
+    told = (one for one in records if one.status in ("active", "superseded"))
+    close = (one for one in told if len(one.source_turn_ids) <= MOST_CITED)
     cited = {turn_id for record in close for turn_id in record.source_turn_ids}
     turn = np.array(
         [turn_place.get(one.source_turn_ids[-1], -1) if one.source_turn_ids else -1 for one in records], dtype=np.intp
@@ -85,9 +89,15 @@ def _link(index: ScopeIndex) -> RecordLinks:
         length=np.array([length_of(one.content) for one in records]),
         holds=answer_holders(records, index.speakers),
         speaker=np.array([one.speaker for one in records], dtype=np.object_),
+        successor=np.array([_place_after(index, one) for one in records], dtype=np.intp),
         uncited=tuple(place for turn_id, place in turn_place.items() if turn_id not in cited),
         covered_by=tuple(
             tuple(record_place[one] for one in synthesis.covered_record_ids if one in record_place)
             for synthesis in index.syntheses.items
         ),
     )
+
+
+def _place_after(index: ScopeIndex, record: Record) -> int:
+    by = index.records.successor(record) if record.status == "superseded" else None
+    return index.records.position(by.record_id) if by else -1

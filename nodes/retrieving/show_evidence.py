@@ -9,6 +9,8 @@ from langgraph_engram.schema import Evidence, Record, Turn, make_id
 from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.usage import count_tokens
 
+CHANGED = "\nChanged since: "
+"""What stands between a superseded record and the one that took its place."""
 MOST_PASSED_OVER = 20
 """Pieces too large for what is left of a budget after which no smaller one is looked for."""
 
@@ -82,11 +84,16 @@ def _record(index: ScopeIndex, candidate: Candidate) -> Evidence:
     shown = sorted(
         (index.records.items[place] for place in (candidate.place, *candidate.joined)), key=lambda one: one.part
     )
+    text = dated(told_together(shown), record.mentioned_at)
+    successor = index.records.successor(record) if record.status == "superseded" else None
+    if successor:
+        shown.append(successor)
+        text += CHANGED + dated(successor.content, successor.mentioned_at)
     sources = dict.fromkeys(turn_id for one in shown for turn_id in one.source_turn_ids)
     turns = [turn for turn_id in sources if (turn := index.turns.get(turn_id))]
     return Evidence(
         evidence_id=record.record_id,
-        text=dated(told_together(shown), record.mentioned_at),
+        text=text,
         record=record,
         turns=turns,
         routes=candidate.routes,

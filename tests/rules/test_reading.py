@@ -61,6 +61,24 @@ def test_what_was_superseded_is_told_of_the_past_alone(query, told, pieces, inte
     assert reading.answer == told
 
 
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("What is the name of Ana's cat?", "Miso [1]"),
+        ("Where does Ana live with her cat?", "Oslo [2]"),
+        ("Who came along to Bergen?", "Miso [1]"),
+    ],
+)
+def test_what_a_superseded_sentence_says_besides_is_told(query, told, pieces, intent):
+    """What has changed is told as it is now; what the newer record does not tell still holds."""
+    older, newer = pieces("Ana: I moved to Bergen, my cat Miso came along.", "Ana: I live in Oslo now.")
+    record = older.record.model_copy(update={"status": "superseded", "superseded_by": newer.record.record_id})
+
+    reading = read(query, intent(query, speakers=["Ana"]), (older.model_copy(update={"record": record}), newer))
+
+    assert reading.answer == told
+
+
 def test_a_later_event_does_not_move_an_earlier_one(heard, intent):
     """What happened has its own time."""
     query = "When did Ana run the harbour race?"

@@ -1,10 +1,11 @@
-"""Each fusion ranks as its paper says; ours ranks by all routes and never shows what no longer stands."""
+"""Each fusion ranks as its paper says; ours ranks by all routes, and what is superseded behind what took its place."""
 
 import numpy as np
 import pytest
 
 from langgraph_engram.nodes.retrieving.fusion import fuse
 from langgraph_engram.nodes.retrieving.routes import Routes, RouteScores
+from langgraph_engram.nodes.retrieving.show_evidence import show
 from langgraph_engram.schema import Synthesis
 from langgraph_engram.settings import RetrieveSettings
 
@@ -95,6 +96,49 @@ def test_the_weighted_sum_ranks_by_all_routes(index, intent):
     assert found == ["r0", "r1", "r4"]
 
 
+@pytest.mark.parametrize(
+    ("query", "dense", "told"),
+    [
+        ("Where does Ana live?", [1, 0.9], ["r1"]),
+        ("Where did Ana live before?", [1, 0.9], ["r0", "r1"]),
+        ("Who is Miso?", [1, 0.2], ["r0", "r1"]),
+    ],
+)
+def test_what_is_superseded_is_found_for_what_it_alone_says(
+    store, scope, keep, turn, record, intent, query, dense, told
+):
+    """A query that is as near to what took its place finds that alone, unless it asks for what was so before."""
+    keep(
+        turns=[turn(0), turn(1)],
+        records=[
+            record(0, "I live in Rome with Miso.", status="superseded", superseded_by="r1"),
+            record(1, "I live in Oslo."),
+        ],
+    )
+    scores = scores_of(store.index(scope), own_dense=dense)
+
+    assert ranked(store.index(scope), intent(query), scores) == told
+
+
+def test_what_is_superseded_is_shown_with_what_took_its_place(store, scope, keep, turn, record, intent):
+    """It may say other things that still hold; its text and its turns tell of the change, to the end of the chain."""
+    keep(
+        turns=[turn(0), turn(1), turn(2)],
+        records=[
+            record(0, "I live in Rome with Miso.", status="superseded", superseded_by="r1"),
+            record(1, "I live in Oslo.", status="superseded", superseded_by="r2"),
+            record(2, "I live in Kyiv."),
+        ],
+    )
+    index = store.index(scope)
+
+    (found,) = fuse(index, intent(), scores_of(index, own_dense=[1, 0, 0]), RetrieveSettings())
+    piece = show(index, found)
+
+    assert piece.text.endswith("I live in Rome with Miso.\nChanged since: 8 May 2023, I live in Kyiv.")
+    assert [one.turn_id for one in piece.turns] == ["t0", "t2"]
+
+
 def test_people_asked_about_come_first(store, scope, keep, turn, record, intent):
     """Of two records found equally well, that of the person who is asked about stands first."""
     keep(turns=[turn(0), turn(1)], records=[record(0, "I ski.", speaker="Ben"), record(1, "I ski.", speaker="Ana")])
@@ -117,7 +161,7 @@ def test_a_turn_that_no_record_tells_is_found_itself(store, scope, keep, turn, r
 
 @pytest.mark.parametrize("fusion", FUSIONS)
 def test_what_no_longer_stands_is_not_found(index, intent, fusion):
-    """A superseded record is kept and never shown, however well it matches."""
+    """A superseded record of which nothing says what took its place is never shown, however well it matches."""
     scores = scores_of(index, lexical=[0.1, 0.1, 0.1, 1, 0.1], dense=[0.1, 0.1, 0.1, 1, 0.1])
 
     assert "r3" not in ranked(index, intent(), scores, fusion=fusion)
