@@ -94,10 +94,15 @@ def put(memory: MemoryDoor, user_id: str, query: str, now: datetime | None = Non
     seconds = perf_counter() - started
     told = memory.recall(query, user_id=user_id, now=now)
     return Told(
-        answer=CITATION.sub("", told.answer or "").strip(),
+        answer=plain_answer(told.answer),
         pieces=fit_budgets([to_piece(one) for one in found.evidence]),
         verdict=told.verdict,
         went_deep=told.went_deep,
         read_seconds=seconds,
         read=spent(told.usage),
     )
+
+
+def plain_answer(answer: str | None) -> str:
+    """Give an answer without its citations."""
+    return CITATION.sub("", answer or "").strip()

@@ -4,10 +4,14 @@ This module does not know what stands in a line.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import TextIO, TypeVar
 
+from pydantic import ValidationError
+
+from langgraph_engram.errors import UnreadableFile
 from langgraph_engram.schema import Frozen
 
 QUESTIONS_FILE = "questions.jsonl"
@@ -20,6 +24,24 @@ def open_lines(out: str | PathLike[str]) -> TextIO:
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     return (folder / QUESTIONS_FILE).open("w", encoding="utf-8")
+
+
+@contextmanager
+def continued(out: str | PathLike[str], kind: type[Line]) -> Iterator[tuple[list[Line], TextIO]]:
+    """Give the lines that stand in the file of a folder, and the file to add to.
+
+    Raises:
+        UnreadableFile: The file holds lines of another kind.
+    """
+    path = Path(out) / QUESTIONS_FILE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    try:
+        lines = [kind.model_validate_json(line) for line in text.splitlines()]
+    except ValidationError as error:
+        raise UnreadableFile(f"{path} holds lines of another benchmark: give another folder") from error
+    with path.open("a", encoding="utf-8") as file:
+        yield lines, file
 
 
 def kept(lines: Iterator[Line], file: TextIO | None) -> Iterator[Line]:

@@ -27,6 +27,7 @@ MISUSES = [
     ["bench"],
     ["bench", "locomo", "there-is-no-such-file.json"],
     ["bench", "longmemeval", "there-is-no-such-file.json"],
+    ["bench", "reading", "there-is-no-such-file.json"],
     ["bench", "segmentation", "there-is-no-such-file.jsonl"],
     ["bench", "segmentation", "there-is-no-such-file.jsonl", "--strategy", "zebras"],
     ["nonsense"],

@@ -14,6 +14,7 @@ from langgraph_engram.commands.progress import progress_bar
 
 if TYPE_CHECKING:
     from langgraph_engram.benchmarks.door import MemoryDoor
+    from langgraph_engram.benchmarks.reading import ReaderDoor
     from langgraph_engram.encoder import Encoder
     from langgraph_engram.model import Model as Asks
 
@@ -61,6 +62,17 @@ class OpensMemoryWith:
     def __call__(self, folder: str, model: "Asks") -> "AbstractContextManager[MemoryDoor]":
         """Open a memory that closes with its context."""
         return open_memory(folder, model, self.preset)
+
+
+@dataclass(frozen=True)
+class OpensPreset:
+    """Open a memory under a preset, with the model that is measured or another."""
+
+    model: str | None
+
+    def __call__(self, folder: str, preset: str, model: str | None) -> "AbstractContextManager[ReaderDoor]":
+        """Open a memory that closes with its context."""
+        return open_memory(folder, model or self.model, preset)
 
 
 @BENCH.callback()
@@ -112,6 +124,36 @@ def longmemeval(
         opens = OpensMemory(model, preset, tuple(without or ()), keep_vectors(vectors))
         figures = run_longmemeval(file, opens, limit=limit, out=out, progress=bar)
     tell({**figures, "without": without} if without else figures, as_json)
+
+
+@BENCH.command()
+def reading(
+    file: DataSet,
+    presets: Annotated[
+        list[str] | None,
+        typer.Option("--preset", help="May be given several times. [default: engram]", show_default=False),
+    ] = None,
+    model: Model = None,
+    sample: Annotated[
+        str | None, typer.Option("--sample", help="A conversation. [default: the file's first]", show_default=False)
+    ] = None,
+    most: Annotated[int, typer.Option("--questions", min=1, help="Questions, drawn evenly from the categories.")] = 60,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", help="A folder for questions.jsonl; what stands there is not asked again.", show_default=False
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure what a model answers from memory, from plain turns and from the turns that hold the answer (LoCoMo)."""
+    from langgraph_engram.benchmarks.reading import run_reading
+
+    with progress_bar("reading") as bar:
+        figures = run_reading(
+            file, OpensPreset(model), presets or ["engram"], sample_id=sample, most=most, out=out, progress=bar
+        )
+    tell(figures, as_json)
 
 
 @BENCH.command()

@@ -91,11 +91,12 @@ class RecordBuilder:
 
 
 def join_repeats(records: Sequence[Record]) -> list[Record]:
-    """Join records of one id: the first one's words, the sources of all."""
-    joined: dict[str, Record] = {}
+    """Join records of one event that say the same, whatever their kind: the first one's words, the sources of all."""
+    joined: dict[tuple[str, str], Record] = {}
     for record in records:
-        twin = joined.get(record.record_id)
-        joined[record.record_id] = with_sources(twin, record) if twin else record
+        said = (record.event_id, record.content.casefold())
+        twin = joined.get(said)
+        joined[said] = with_sources(twin, record) if twin else record
     return list(joined.values())
 
 

@@ -45,6 +45,19 @@ def test_the_same_record_fifty_times_is_one(build):
     assert record.source_turn_ids == ["t0", "t1"]
 
 
+def test_a_relation_in_the_words_of_a_record_is_that_record(turn):
+    """A model that was asked for both and tells one sentence twice leaves it once."""
+    said = number_sentences([turn(0), turn(1)])
+    drafts = [
+        ("dimensional", RecordDraft(sources=[1], content="Ana camped.", memory_type="episodic")),
+        ("relational", SourcedSentence(sources=[2], content="Ana camped.")),
+    ]
+
+    (record,) = RecordBuilder("scope", 400).build(said, EVENT_OF, drafts)
+
+    assert (record.kind, record.memory_type, record.source_turn_ids) == ("dimensional", "episodic", ["t0", "t1"])
+
+
 def test_a_repeat_with_a_source_mends_one_without(build):
     """The first time the model forgot the source; the second time it named it."""
     (record,) = build(RecordDraft(sources=[], content="Ana camped."), RecordDraft(sources=[2], content="Ana camped."))

@@ -1,0 +1,114 @@
+"""A reader is compared with the same model on plain turns and on those that hold the answer, question by question."""
+
+import json
+
+import pytest
+
+from langgraph_engram.benchmarks.data import read_samples
+from langgraph_engram.benchmarks.reading import drawn, run_reading
+from langgraph_engram.benchmarks.reading_figures import ReadingLine, compare
+from langgraph_engram.benchmarks.shown_turns import ShownTurns
+from langgraph_engram.encoders.hashing import HashingEncoder
+from langgraph_engram.errors import InvalidInput, UnreadableFile
+from langgraph_engram.memory import Memory
+from langgraph_engram.schema import Scope
+
+
+@pytest.fixture
+def open_preset():
+    """Open a memory that reads by rules."""
+    return lambda folder, preset, model: Memory(folder, model or "rules", preset, encoder=HashingEncoder())
+
+
+@pytest.fixture
+def line():
+    """Make a line with an answer that is right or wrong."""
+
+    def make(reader, index, *, right, calls=1, deep=False):
+        return ReadingLine(
+            reader=reader, sample="s", index=index, category=4, question="q", gold="cider",
+            answer="cider" if right else "milk", read={"calls": calls}, went_deep=deep,
+        )  # fmt: skip
+
+    return make
+
+
+def test_every_reader_answers_the_same_questions(locomo_file, open_preset, tmp_path):
+    """Each preset, plain turns and gold turns: a line a question and reader, and figures for each."""
+    told = run_reading(locomo_file, open_preset, ["engram", "hymem"], most=3, out=tmp_path / "out")
+
+    lines = [json.loads(one) for one in (tmp_path / "out" / "questions.jsonl").read_text().splitlines()]
+    assert list(told["readers"]) == ["engram", "hymem", "turns", "gold"]
+    assert {one["questions"] for one in told["readers"].values()} == {3}
+    assert (told["sample"], len(lines)) == ("talk-1", 12)
+    assert [one["category"] for one in lines] == [1] * 4 + [2] * 4 + [3] * 4
+
+
+def test_what_was_asked_is_not_asked_again(locomo_file, open_preset, tmp_path):
+    """A run goes on where the one before ended, and tells of all questions."""
+    run_reading(locomo_file, open_preset, ["engram"], most=1, out=tmp_path / "out")
+    file = tmp_path / "out" / "questions.jsonl"
+    first = file.read_text()
+
+    told = run_reading(locomo_file, open_preset, ["engram"], most=2, sample_id="talk-1", out=tmp_path / "out")
+
+    assert file.read_text().startswith(first)
+    assert len(file.read_text().splitlines()) == 6
+    assert told["readers"]["gold"]["questions"] == 2
+
+
+def test_lines_of_another_benchmark_are_refused(locomo_file, open_preset, tmp_path):
+    """They are not overwritten."""
+    file = tmp_path / "questions.jsonl"
+    file.write_text('{"question": "Who sells cider?"}\n')
+
+    with pytest.raises(UnreadableFile, match="another folder"):
+        run_reading(locomo_file, open_preset, ["engram"], most=1, out=tmp_path)
+
+    assert file.read_text() == '{"question": "Who sells cider?"}\n'
+
+
+@pytest.mark.parametrize(("presets", "sample_id"), [([], None), (["engram"], "talk-9")])
+def test_nothing_to_ask_is_said(locomo_file, open_preset, presets, sample_id):
+    """No preset, or a conversation that the file does not have."""
+    with pytest.raises(InvalidInput):
+        run_reading(locomo_file, open_preset, presets, sample_id=sample_id)
+
+
+def test_questions_are_drawn_evenly_and_always_the_same(locomo_file):
+    """Any first part has as many of each category, give or take one."""
+    questions = read_samples(locomo_file)[0].questions
+
+    assert [one.category for one in drawn(questions, 4)] == [1, 2, 3, 4]
+    assert drawn(questions, 2) == drawn(questions, 4)[:2]
+
+
+def test_plain_turns_are_found_by_words_and_gold_ones_by_name(locomo_file, open_preset, tmp_path):
+    """Within the budget, the best first."""
+    sample = read_samples(locomo_file)[0]
+    with open_preset(str(tmp_path), "engram", None) as memory:
+        memory.remember_sessions(sample.sessions, user_id="u")
+        turns = ShownTurns(memory.store, memory.model, Scope(user_id="u"))
+
+        found = turns.found("Who sells cider?", budget=20)
+        (named,) = turns.named(["D2:1"])
+
+    assert found[0].turns[0].external_id == "D1:2"
+    assert len(found) == 1
+    assert "orchard" in named.text
+
+
+def test_readers_are_compared_on_the_questions_they_share(line):
+    """One better answer of two is half a point; a question that only one was asked says nothing of both."""
+    lines = [
+        *(line("engram", place, right=True, calls=place, deep=place == 3) for place in (1, 2, 3)),
+        *(line("turns", place, right=place == 1) for place in (1, 2)),
+        *(line("gold", place, right=True) for place in (1, 2)),
+    ]
+
+    told = compare(lines).readers["engram"]
+
+    assert (told.over_turns.mean, told.over_turns.pairs) == (0.5, 2)
+    assert (told.over_gold.mean, told.over_half_way.mean) == (0.0, 0.25)
+    assert (told.questions, told.f1_locomo, told.calls_p50) == (3, 1.0, 2)
+    assert (told.deep_ratio, told.light_within_two_calls) == (pytest.approx(1 / 3), 1.0)
