@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from langgraph_engram.language.answer_types import answer_type
 from langgraph_engram.language.attributes import told_stems
+from langgraph_engram.language.names import proper_names
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.schema import Evidence, Intent
 
@@ -32,10 +33,23 @@ def needed_stems(query: str, intent: Intent) -> set[str]:
 
 def coverage(needed: set[str], pieces: Sequence[Evidence]) -> float:
     """Give the share of needed stems that the pieces mention, with the turns under them, in [0, 1]; 1 for no need."""
+    return len(needed & said_in(pieces)) / len(needed) if needed else 1.0
+
+
+def said_in(pieces: Sequence[Evidence]) -> set[str]:
+    """Give the stems of what pieces say, and of the turns under them."""
     texts = [(piece_text(piece), piece.record.speaker if piece.record else "") for piece in pieces]
-    texts += [(turn.text, turn.speaker) for piece in pieces for turn in piece.turns]
-    said = {stem for text, speaker in texts for stem in told_stems(text, speaker)}
-    return len(needed & said) / len(needed) if needed else 1.0
+    texts += [(" ".join([turn.text, *turn.captions]), turn.speaker) for piece in pieces for turn in piece.turns]
+    return {stem for text, speaker in texts for stem in told_stems(text, speaker)}
+
+
+def names_unknown(query: str, pieces: Sequence[Evidence]) -> list[str]:
+    """Give the names in a query that no piece mentions. "Dr. Johnson" is mentioned where Johnson is.
+
+    Words have synonyms, names have none: who asks how long they were in Korea, and was in Japan, is told neither.
+    """
+    said = said_in(pieces)
+    return [name for name in proper_names(query) if said.isdisjoint(content_stems(name.split()[-1]))]
 
 
 def covering_order(query: str, intent: Intent, evidence: Sequence[Evidence]) -> list[int]:

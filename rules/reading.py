@@ -7,7 +7,7 @@ from langgraph_engram.language.answer_types import answer_type
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.rules.answers import Wanted, answers_of
 from langgraph_engram.rules.choose_sentence import rank
-from langgraph_engram.rules.coverage import coverage, is_about, needed_stems
+from langgraph_engram.rules.coverage import coverage, is_about, names_unknown, needed_stems
 from langgraph_engram.rules.utterances import gather
 from langgraph_engram.schema import Evidence, Intent
 
@@ -25,7 +25,7 @@ class Reading:
     coverage: float
     """Share of what the query names that the cited pieces mention, in [0, 1]."""
     about: bool
-    """Whether the best piece is about a person the query names, and its sentence about what it asks."""
+    """Whether the best piece is about a person the query names, its sentence about what it asks, all names known."""
 
 
 NOTHING = Reading(answer="", cited=(), coverage=0.0, about=False)
@@ -52,5 +52,5 @@ def read(query: str, intent: Intent, evidence: Sequence[Evidence]) -> Reading:
         answer=", ".join(f"{one.text} [{one.said.place + 1}]" for one in told),
         cited=tuple(place + 1 for place in places),
         coverage=coverage(needed, [evidence[place] for place in places]),
-        about=is_about(evidence[places[0]], intent) and context >= LEAST,
+        about=is_about(evidence[places[0]], intent) and context >= LEAST and not names_unknown(query, evidence),
     )

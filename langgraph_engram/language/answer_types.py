@@ -22,9 +22,12 @@ NAMED = (
 AUXILIARY = "is|are|was|were|am|do|does|did|has|have|had|can|could|would|will|should|might|may|must"
 OF_WHAT_KIND = rf"(?:(?!(?:{AUXILIARY})\b)\w+\s+)?"
 """A word between the question word and its noun: "which European countries", but not "what is city life"."""
+AFTER_NOUN = f"{AUXILIARY}|of|in|on|at|for|to|from|that|the|an?|my|our|his|her|their|your|i|we|he|she|they|you|it"
+IS_ALONE = rf"(?=\W*$|\W*,|['’]s\b|\s+(?:{AFTER_NOUN})\b)"
+"""After a noun that is asked for: "which time did", but not "which time management app did"."""
 PATTERNS: tuple[tuple[str, AnswerType], ...] = (
     (r"^\W*(?:(?:since|until|by|from)\s+)?when\b|\bhow long ago\b|\bhow recently\b", "time"),
-    (rf"\b(?:what|which)\s+{OF_WHAT_KIND}(?:{PERIOD})\b", "time"),
+    (rf"\b(?:what|which)\s+{OF_WHAT_KIND}(?:{PERIOD})\b{IS_ALONE}", "time"),
     (r"\bhow long\b|\bhow much time\b|\bhow many (?:years|months|weeks|days|hours|minutes)\b", "duration"),
     (r"\bhow (?:many|much|old|often|far|tall|big|large|heavy|high)\b", "number"),
     (r"\bwhat (?:(?:is|was|were|are) the )?(?:age|number|price|percentage|amount|cost|salary|fee)\b", "number"),

@@ -8,7 +8,8 @@ import re
 
 from langgraph_engram.language.tokens import STOP_WORDS
 
-CAPITALISED = r"[A-Z][\w&'’-]*"
+CAPITALISED = r"(?:(?:Dr|Mr|Mrs|Ms|Prof|St|Mt)\.\s+(?=[A-Z]))?[A-Z][\w&'’-]*"
+"""A word with a capital; the point of a title before it ends no sentence."""
 RUN = re.compile(rf"(?<![\w]){CAPITALISED}(?:\s+(?:(?:of|the|and|de|la|van|von|for)\s+)?{CAPITALISED})*")
 QUOTED = re.compile(r"[\"“]([^\"“”]{2,60})[\"”]")
 SENTENCE_STARTS = (*'.!?:;…"“([—', "--")

@@ -18,6 +18,10 @@ from langgraph_engram.schema import Event, Turn
 from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.turn_texts import encode_turns
 
+DIGITS = 6
+"""Decimals of a probability that is kept. The last ones of a sum change with the processor, and even with the place of
+its numbers in memory: a run that is done again must give the same boundary."""
+
 
 @dataclass(frozen=True)
 class LearnedCuts:
@@ -48,7 +52,7 @@ class LearnedCuts:
         judged = zip(lines[first:], probabilities[-len(turns) :], cuts[-len(turns) :], strict=True)
         return [
             *lines[:first],
-            *(replace(line, p_eb=float(p_eb), cut=bool(cut)) for line, p_eb, cut in judged),
+            *(replace(line, p_eb=round(float(p_eb), DIGITS), cut=bool(cut)) for line, p_eb, cut in judged),
         ]
 
     def probabilities(self, turns: Sequence[Turn]) -> Numbers:

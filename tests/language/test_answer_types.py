@@ -12,6 +12,9 @@ from langgraph_engram.language.answer_types import answer_type, asks_for_one
     [
         ("When did Ana move?", "time"),
         ("In which month did the market open?", "time"),
+        ("In what month's match did Ben score?", "time"),
+        ("Which week of May did Ana travel?", "time"),
+        ("Which clever time management method does Ben use?", "content"),
         ("How long ago was the wedding?", "time"),
         ("How long has Ben played the cello?", "duration"),
         ("How many weeks did the repair take?", "duration"),

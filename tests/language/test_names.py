@@ -16,6 +16,7 @@ START = re.compile(r"(?:^|[.!?:;…\n\"“(\[]|--|—)\s*$")
     ("text", "names"),
     [
         ("Gardens bloom, and Tom met Ana Lima.", ["Tom", "Ana Lima"]),
+        ("I see Dr. Weaver on Mondays. Lunch is with Mrs. Lima.", ["Dr. Weaver", "Mrs. Lima"]),
         ("We went to the Isle of Wight.\n\nBeaches are near.", ["Isle of Wight"]),
         ('She read "Blue Train" -- Books again.', ["Blue Train"]),
     ],

@@ -32,6 +32,23 @@ def test_an_answer_is_short_and_cited(query, lines, told, heard, intent):
     assert reading.about
 
 
+@pytest.mark.parametrize(
+    ("query", "known"),
+    [
+        ("How long was Ana in Japan?", True),
+        ("How long was Ana in Korea?", False),
+        ("How often does Ana see Dr. Weaver?", True),
+        ("How often does Ana see Dr. Johnson?", False),
+        ("Which came first for Ana, Japan or Korea?", False),
+    ],
+)
+def test_a_name_that_nothing_mentions_leaves_a_question_unanswered(query, known, heard, intent):
+    """Another country's weeks, or another doctor's, are no answer."""
+    found = heard("Ana: I was in Japan for three weeks.", "Ana: I see Dr. Weaver every month.")
+
+    assert read(query, intent(query, speakers=["Ana"]), found).about is known
+
+
 @pytest.mark.parametrize("query", ["?", "\U0001f642", "Who are you?", "..."])
 def test_a_query_that_names_nothing_has_no_answer(query, heard, intent):
     """Whatever stands first in memory is no answer to nothing."""
