@@ -43,12 +43,12 @@ def said_in(pieces: Sequence[Evidence]) -> set[str]:
     return {stem for text, speaker in texts for stem in told_stems(text, speaker)}
 
 
-def names_unknown(query: str, pieces: Sequence[Evidence]) -> list[str]:
+def names_unknown(query: str, intent: Intent, pieces: Sequence[Evidence]) -> list[str]:
     """Give the names in a query that no piece mentions. "Dr. Johnson" is mentioned where Johnson is.
 
     Words have synonyms, names have none: who asks how long they were in Korea, and was in Japan, is told neither.
     """
-    said = said_in(pieces)
+    said = said_in(pieces) | set(content_stems(intent.time.text) if intent.time else ())
     return [name for name in proper_names(query) if said.isdisjoint(content_stems(name.split()[-1]))]
 
 

@@ -52,5 +52,5 @@ def read(query: str, intent: Intent, evidence: Sequence[Evidence]) -> Reading:
         answer=", ".join(f"{one.text} [{one.said.place + 1}]" for one in told),
         cited=tuple(place + 1 for place in places),
         coverage=coverage(needed, [evidence[place] for place in places]),
-        about=is_about(evidence[places[0]], intent) and context >= LEAST and not names_unknown(query, evidence),
+        about=is_about(evidence[places[0]], intent) and context >= LEAST and not names_unknown(query, intent, evidence),
     )

@@ -19,7 +19,8 @@ NOT_NAMES = STOP_WORDS | frozenset(
         "yes yeah yep nope ok okay hi hey hello thanks thank wow oh well sure sounds great good nice cool awesome "
         "glad sorry please bye congrats congratulations maybe absolutely definitely totally really actually haha "
         "lol omg ah aw aww hmm let got see take make keep just like even still since after before last next one "
-        "first now then monday tuesday wednesday thursday friday saturday sunday january february march april may "
+        "first now then monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays "
+        "fridays saturdays sundays january february march april may "
         "june july august september october november december im ive id ill dont cant its"
     ).split()
 )
