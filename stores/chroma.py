@@ -18,6 +18,7 @@ import numpy as np
 
 from langgraph_engram.encoder import Encoder, Vectors
 from langgraph_engram.errors import StoreError
+from langgraph_engram.long_texts import mean_of
 from langgraph_engram.schema import Decision, Pending, Scope
 from langgraph_engram.stores.batches import Batch, grown, known_vectors
 from langgraph_engram.stores.chroma_collections import REVISIONS, open_collections
@@ -39,7 +40,6 @@ from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.stores.scope_locks import ScopeLocks
 from langgraph_engram.stores.scrubbing import scrub
 from langgraph_engram.stores.store import Changes, Row
-from langgraph_engram.turn_texts import mean_of
 
 if TYPE_CHECKING:
     from chromadb.api.client import Client

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from typing import Generic, TypeAlias, TypeVar
 
 from langgraph_engram.language.tokens import content_stems
+from langgraph_engram.long_texts import texts_of_narrative, texts_of_turn
 from langgraph_engram.schema import Boundary, Decision, Event, Frozen, Pending, Record, Synthesis, Turn
-from langgraph_engram.turn_texts import texts_of_turn
 
 T = TypeVar("T", bound=Frozen)
 Place: TypeAlias = tuple[float, tuple[str | int, ...], str]
@@ -44,8 +44,13 @@ class Kind(Generic[T]):
         return str(getattr(item, "indexed_text", ""))
 
     def texts_of(self, item: T) -> list[str]:
-        """Give the texts that an item's vector is made of: its own, or those of a long turn's sentences."""
-        return texts_of_turn(item) if isinstance(item, Turn) else [self.text_of(item)]
+        """Give the texts that an item's vector is made of: its own, or the sentences of a long turn or narrative."""
+        match item:
+            case Turn():
+                return texts_of_turn(item)
+            case Synthesis():
+                return texts_of_narrative(item.text)
+        return [self.text_of(item)]
 
     def terms_of(self, item: T) -> list[str]:
         """Give the terms that lexical search finds an item by."""

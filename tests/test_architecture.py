@@ -12,7 +12,7 @@ ROOT = PACKAGE.parent
 LAYERS: dict[str, int] = {
     "schema": 0, "errors": 0,
     "settings": 1, "language": 1, "results": 1, "encoder": 1, "compressor": 1, "reranker": 1,
-    "state": 2, "usage": 2, "model": 2, "turn_texts": 2, "narrative": 2,
+    "state": 2, "usage": 2, "model": 2, "long_texts": 2, "narrative": 2,
     "models": 3, "encoders": 3,
     "prompts": 4, "compression": 4, "reranking": 4,
     "stores": 5, "rules": 5,

@@ -11,12 +11,12 @@ import numpy as np
 
 from langgraph_engram.encoder import Encoder
 from langgraph_engram.language.speech_cues import SpeechCues, read_cues
+from langgraph_engram.long_texts import encode_turns
 from langgraph_engram.nodes.segmenting.boundary_features import Numbers, boundary_features
 from langgraph_engram.nodes.segmenting.boundary_model import load_model, odds_of, own_threshold, peaks, sharpen, sigmoid
 from langgraph_engram.nodes.segmenting.topic_line import TopicLine, last_topic, provisional_lines
 from langgraph_engram.schema import Event, Turn
 from langgraph_engram.settings import SegmentSettings
-from langgraph_engram.turn_texts import encode_turns
 
 DIGITS = 6
 """Decimals of a probability that is kept. The last ones of a sum change with the processor, and even with the place of

@@ -1,4 +1,4 @@
-"""A turn's vector: its own text's, or the mean of its sentences' where it is long."""
+"""A vector is that of the text itself, or the mean of its sentences' where it is long."""
 
 from datetime import UTC, datetime
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from langgraph_engram.encoders.hashing import HashingEncoder
+from langgraph_engram.long_texts import LONG, encode_turns, mean_of, texts_of_narrative, texts_of_turn
 from langgraph_engram.schema import Turn
-from langgraph_engram.turn_texts import LONG_TURN, encode_turns, mean_of, texts_of_turn
 
 
 def turn(text, captions=()):
@@ -28,14 +28,23 @@ def test_a_short_turn_is_one_text():
 
 def test_a_long_turn_is_read_to_its_end():
     """What stands past what an encoder reads counts like the beginning."""
-    long = turn("We walked along the shore for a while. " * (LONG_TURN // 30) + "The lighthouse keeper plays chess.")
+    long = turn("We walked along the shore for a while. " * (LONG // 30) + "The lighthouse keeper plays chess.")
 
     texts = texts_of_turn(long)
     vectors = encode_turns(HashingEncoder(), [long, turn("Yes.")])
 
     assert texts[-1] == "assistant: The lighthouse keeper plays chess."
-    assert len(texts) == LONG_TURN // 30 + 1
+    assert len(texts) == LONG // 30 + 1
     assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1], abs=1e-6)
+
+
+def test_a_narrative_is_read_to_its_end_too():
+    """A short one is one text; of a long one every sentence counts."""
+    short, sentence = "Mon 1 May 2023: Ana moved. Ben: I know.", "Ana: I walked along the shore for a while."
+
+    assert texts_of_narrative(short) == [short]
+    assert texts_of_narrative(" ".join([sentence] * (LONG // 40))) == [sentence] * (LONG // 40)
+    assert texts_of_narrative("?" * LONG) == ["?" * LONG]
 
 
 def test_long_sentences_weigh_more():

@@ -1,9 +1,9 @@
-"""Say of which texts the vector of a turn is made: its own, or those of its sentences where it is long.
+"""Say of which texts a vector is made: a turn's or a narrative's own, or those of its sentences where it is long.
 
 An encoder reads the beginning of a long text only (all-MiniLM-L6-v2: 256 word pieces), and what it reads costs more
-than its length, for each word looks at every other. A long answer of an assistant is read whole as the mean of its
-sentences, weighed by their lengths, which is what mean pooling does to words. The sentences are the very texts that
-records in the words that were said are found by, so that they are encoded once (docs/decisions/0015).
+than its length, for each word looks at every other. A long answer of an assistant, or a narrative, is read whole as
+the mean of its sentences, weighed by their lengths, which is what mean pooling does to words. The sentences are mostly
+the very texts that records in the words that were said are found by, so that they are encoded once (decision 0015).
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,17 +14,22 @@ from langgraph_engram.encoder import Encoder, Vectors
 from langgraph_engram.language.sentences import split_sentences
 from langgraph_engram.schema import Turn
 
-LONG_TURN = 1000
-"""Characters from which a turn is read by its sentences: about what 256 word pieces hold."""
+LONG = 1000
+"""Characters from which a text is read by its sentences: about what 256 word pieces hold."""
 LEAST_LENGTH = 1e-12
 """What a mean of opposite vectors is divided by, in place of nothing."""
 
 
 def texts_of_turn(turn: Turn) -> list[str]:
     """Give the texts whose vectors make up a turn's, at least one."""
-    if len(turn.text) < LONG_TURN:
+    if len(turn.text) < LONG:
         return [turn.indexed_text]
     return [*(f"{turn.speaker}: {sentence}" for sentence in split_sentences(turn.text)), *turn.captions]
+
+
+def texts_of_narrative(text: str) -> list[str]:
+    """Give the texts whose vectors make up a narrative's, at least one."""
+    return [text] if len(text) < LONG else split_sentences(text) or [text]
 
 
 def encode_turns(encoder: Encoder, turns: Sequence[Turn]) -> Vectors:
