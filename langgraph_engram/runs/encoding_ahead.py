@@ -1,25 +1,20 @@
-"""Encode the next sessions while one is written, so that both cores of a small machine have work.
+"""Encode the next session while one is written, so that both cores of a small machine have work.
 
 Only what the store will ask for anyway is encoded: the turns that it does not hold yet. The store finds the vectors in
 the encoder's memory (`CachedEncoder`). This module does not know what else is written.
 """
 
-from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
 
 from langgraph_engram.long_texts import texts_of_turn
 from langgraph_engram.nodes.keeping.receive import name_session, new_turns
 from langgraph_engram.state import RememberRequest
 from langgraph_engram.stores.store import Store
 
-AHEAD = 3
-"""Sessions whose turns are encoded, or wait for it, before they are written: long and short ones even out."""
-
 
 def encoded_ahead(store: Store, requests: Sequence[RememberRequest]) -> Iterator[RememberRequest]:
-    """Give requests in order, each when its turns are encoded, while those of the next ones are.
+    """Give requests in order, each when its turns are encoded, while those of the next one are.
 
     Args:
         store: Where the requests are written, each before the next one is asked for.
@@ -32,11 +27,13 @@ def encoded_ahead(store: Store, requests: Sequence[RememberRequest]) -> Iterator
         yield from requests
         return
     with ThreadPoolExecutor(1, thread_name_prefix="encode-ahead") as pool:
-        later = iter(requests)
-        waiting: deque[Future[object]] = deque(pool.submit(_encode, store, one) for one in islice(later, AHEAD))
-        for request in requests:
-            waiting.popleft().result()
-            waiting.extend(pool.submit(_encode, store, one) for one in islice(later, 1))
+        waiting: list[Future[object]] = []
+        for place, request in enumerate(requests):
+            if not waiting:
+                waiting.append(pool.submit(_encode, store, request))
+            waiting.pop().result()
+            if place + 1 < len(requests):
+                waiting.append(pool.submit(_encode, store, requests[place + 1]))
             yield request
 
 
