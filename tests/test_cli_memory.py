@@ -293,6 +293,22 @@ def test_longmemeval_is_measured(engram, tmp_path):
     assert [file.suffix for file in vectors.glob("*.sqlite")] == [".sqlite"]
 
 
+def test_reading_is_measured(engram, tmp_path):
+    """Every reader has its figures, and each leaves a line."""
+    path, out = tmp_path / "locomo.json", tmp_path / "out"
+    path.write_text(json.dumps(LOCOMO))
+
+    code, document, _ = engram(
+        "bench", "reading", str(path), "--preset", "engram", "--preset", "esmem", "--out", str(out), "--json"
+    )
+
+    figures = json.loads(document)
+    assert code == 0
+    assert (figures["model"], list(figures["readers"])) == ("rules", ["engram", "esmem", "turns", "gold"])
+    assert figures["readers"]["engram"]["questions"] == 1
+    assert len((out / "questions.jsonl").read_text().splitlines()) == 4
+
+
 def test_segmentation_is_measured(engram, tmp_path):
     """The figures are one document; no model is asked."""
     said = ["I keep bees.", "Bees give honey.", "Do you ski?", "I ski in winter."]

@@ -1,22 +1,15 @@
 """`engram bench`: measure a memory on a data set. The benchmarks are imported when one is run."""
 
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
+from langgraph_engram.commands.measured import OpensMemory, OpensMemoryWith, OpensPreset
 from langgraph_engram.commands.opening import keep_vectors, open_memory
 from langgraph_engram.commands.options import AsJson, Model, Preset
 from langgraph_engram.commands.output import print_json, print_table
 from langgraph_engram.commands.progress import progress_bar
-
-if TYPE_CHECKING:
-    from langgraph_engram.benchmarks.door import MemoryDoor
-    from langgraph_engram.benchmarks.reading import ReaderDoor
-    from langgraph_engram.encoder import Encoder
-    from langgraph_engram.model import Model as Asks
 
 BENCH = typer.Typer(help="Measure a memory on a data set, in a temporary store.", add_completion=False)
 IN_MEMORY = "memory:"
@@ -35,44 +28,6 @@ Without = Annotated[
     ),
 ]
 DataSet = Annotated[Path, typer.Argument(metavar="FILE", help="The data set's file.", show_default=False)]
-
-
-@dataclass(frozen=True)
-class OpensMemory:
-    """Open the memory that is measured, in the folder it is given."""
-
-    model: str | None
-    preset: str | None
-    without: tuple[str, ...] = ()
-    """Parts that are taken out of the preset."""
-    encoder: "Encoder | None" = None
-    """What makes vectors, in place of what the environment names."""
-
-    def __call__(self, folder: str) -> "AbstractContextManager[MemoryDoor]":
-        """Open a memory that closes with its context."""
-        return open_memory(folder, self.model, self.preset, self.without, self.encoder)
-
-
-@dataclass(frozen=True)
-class OpensMemoryWith:
-    """Open a memory that asks the model it is given."""
-
-    preset: str | None
-
-    def __call__(self, folder: str, model: "Asks") -> "AbstractContextManager[MemoryDoor]":
-        """Open a memory that closes with its context."""
-        return open_memory(folder, model, self.preset)
-
-
-@dataclass(frozen=True)
-class OpensPreset:
-    """Open a memory under a preset, with the model that is measured or another."""
-
-    model: str | None
-
-    def __call__(self, folder: str, preset: str, model: str | None) -> "AbstractContextManager[ReaderDoor]":
-        """Open a memory that closes with its context."""
-        return open_memory(folder, model or self.model, preset)
 
 
 @BENCH.callback()
