@@ -46,10 +46,12 @@ def said_in(pieces: Sequence[Evidence]) -> set[str]:
 def names_unknown(query: str, intent: Intent, pieces: Sequence[Evidence]) -> list[str]:
     """Give the names in a query that no piece mentions. "Dr. Johnson" is mentioned where Johnson is.
 
-    Words have synonyms, names have none: who asks how long they were in Korea, and was in Japan, is told neither.
+    Words have synonyms, names have none: who asks how long they were in Korea, and was in Japan, is told neither. A
+    quotation without capitals is no name.
     """
     said = said_in(pieces) | set(content_stems(intent.time.text) if intent.time else ())
-    return [name for name in proper_names(query) if said.isdisjoint(content_stems(name.split()[-1]))]
+    last_words = ((name, name.split()[-1]) for name in proper_names(query))
+    return [name for name, last in last_words if last[0].isupper() and said.isdisjoint(content_stems(last))]
 
 
 def covering_order(query: str, intent: Intent, evidence: Sequence[Evidence]) -> list[int]:

@@ -40,6 +40,7 @@ def test_an_answer_is_short_and_cited(query, lines, told, heard, intent):
         ("How often does Ana see Dr. Weaver?", True),
         ("How often does Ana see Dr. Johnson?", False),
         ("Which came first for Ana, Japan or Korea?", False),
+        ('Was Ana "on the move" in Japan?', True),
     ],
 )
 def test_a_name_that_nothing_mentions_leaves_a_question_unanswered(query, known, heard, intent):
