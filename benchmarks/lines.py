@@ -30,17 +30,20 @@ def open_lines(out: str | PathLike[str]) -> TextIO:
 def continued(out: str | PathLike[str], kind: type[Line]) -> Iterator[tuple[list[Line], TextIO]]:
     """Give the lines that stand in the file of a folder, and the file to add to.
 
+    A last line that was cut off while it was written is taken out of the file.
+
     Raises:
         UnreadableFile: The file holds lines of another kind.
     """
     path = Path(out) / QUESTIONS_FILE
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    whole, end, _ = (path.read_bytes() if path.exists() else b"").rpartition(b"\n")
     try:
-        lines = [kind.model_validate_json(line) for line in text.splitlines()]
+        lines = [kind.model_validate_json(line) for line in whole.split(b"\n") if line]
     except ValidationError as error:
         raise UnreadableFile(f"{path} holds lines of another benchmark: give another folder") from error
     with path.open("a", encoding="utf-8") as file:
+        file.truncate(len(whole + end))
         yield lines, file
 
 

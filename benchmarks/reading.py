@@ -1,13 +1,13 @@
 """Measure what a model makes of a memory when it answers (`engram bench reading`).
 
 Rules write a conversation once for each preset; then the model is asked the same questions from each memory, from plain
-turns within a budget, and from the turns that hold the answer, which is the most that any memory could show it. Readers
-take turns question by question, so that a run that is cut short compares them on the same questions. This module does
-not know how a line is scored.
+turns within a budget, and from the turns that hold the answer. These are read in one call, while a memory may ask first
+whether what it found suffices, and look further. Readers take turns question by question, so that a run that is cut
+short compares them on the same questions. This module does not know how a line is scored.
 """
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from os import PathLike
 from pathlib import Path
@@ -19,7 +19,7 @@ from langgraph_engram.benchmarks.asking import plain_answer, spent
 from langgraph_engram.benchmarks.data import LocomoQuestion, LocomoSample, read_samples
 from langgraph_engram.benchmarks.door import MemoryDoor, Progress
 from langgraph_engram.benchmarks.lines import continued, kept
-from langgraph_engram.benchmarks.reading_figures import GOLD, TURNS, ReadingLine, compare
+from langgraph_engram.benchmarks.reading_figures import GOLD, TURNS, Place, ReadingLine, compare
 from langgraph_engram.benchmarks.shown_turns import ShownTurns
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.model import Model
@@ -85,32 +85,38 @@ def run_reading(
         }
         asker = Asker(sample, memories, {line.place for line in before})
         lines = [*before, *kept(asker.ask_all(questions, progress), file)]
-        name = next(iter(memories.values())).model.name
-    asked = {question.index for question in questions}
-    ours = [line for line in lines if line.sample == sample.sample_id and line.index in asked]
-    return {"model": name, "sample": sample.sample_id, **compare(ours).model_dump()}
+    wanted = {asker.place(reader, question) for question in questions for reader in asker.readers}
+    ours = [line for line in lines if line.place in wanted]
+    return {"model": asker.model, "sample": sample.sample_id, **compare(ours).model_dump()}
 
 
 class Asker:
     """Put questions to every reader."""
 
-    def __init__(self, sample: LocomoSample, memories: dict[str, ReaderDoor], done: set[tuple[str, str, int]]) -> None:
+    def __init__(self, sample: LocomoSample, memories: dict[str, ReaderDoor], done: Collection[Place]) -> None:
         """Read the turns of the first memory: all of them hold the same."""
         self._sample, self._memories, self._done = sample, memories, done
         first = next(iter(memories.values()))
+        self.model = first.model.name
+        self.readers = (*memories, TURNS, GOLD)
         self._turns = ShownTurns(first.store, first.model, Scope(user_id=sample.sample_id))
 
     def ask_all(self, questions: Sequence[LocomoQuestion], progress: Progress | None) -> Iterator[ReadingLine]:
         """Ask what was not asked before, question by question."""
         for number, question in enumerate(questions):
-            for reader in (*self._memories, TURNS, GOLD):
-                if (reader, self._sample.sample_id, question.index) not in self._done:
+            for reader in self.readers:
+                if self.place(reader, question) not in self._done:
                     if progress:
                         progress(f"asking {reader}", number, len(questions))
                     yield self._ask(reader, question)
 
+    def place(self, reader: str, question: LocomoQuestion) -> Place:
+        """Give what tells the line of a reader and a question from any other."""
+        return self.model, reader, self._sample.sample_id, question.index
+
     def _ask(self, reader: str, question: LocomoQuestion) -> ReadingLine:
         line = ReadingLine(
+            model=self.model,
             reader=reader,
             sample=self._sample.sample_id,
             index=question.index,
@@ -150,14 +156,17 @@ def chosen(samples: Sequence[LocomoSample], sample_id: str | None) -> LocomoSamp
 
 
 def drawn(questions: Sequence[LocomoQuestion], most: int) -> list[LocomoQuestion]:
-    """Draw questions by lot, category after category in turn, so that any first part of them is as even."""
+    """Draw questions by lot, category after category in turn, so that any first part of them is as even.
+
+    Those of which the file names no turn as evidence are left out: no reader could be shown it.
+    """
     lot = random.Random(0)  # the same questions each time
     by_category = [[one for one in questions if one.category == category] for category in CATEGORIES]
     for group in by_category:
         lot.shuffle(group)
     longest = max(map(len, by_category))
     in_turn = [group[place] for place in range(longest) for group in by_category if place < len(group)]
-    return in_turn[:most]
+    return [question for question in in_turn if question.evidence][:most]
 
 
 def _written(

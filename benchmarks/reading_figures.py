@@ -21,9 +21,14 @@ LIGHT_CALLS = 2
 """Calls within which a question is to be answered that light memory answers (HyMem: light answer and reflection)."""
 
 
+Place = tuple[str, str, str, int]
+"""What tells one line from another: model, reader, conversation, question."""
+
+
 class ReadingLine(Frozen):
     """One question, put to one reader."""
 
+    model: str
     reader: str
     """A preset's name, or `turns` or `gold`."""
     sample: str
@@ -38,9 +43,9 @@ class ReadingLine(Frozen):
     """Empty where plain turns are read."""
 
     @property
-    def place(self) -> tuple[str, str, int]:
-        """Give what tells one line from another: reader, conversation, question."""
-        return self.reader, self.sample, self.index
+    def place(self) -> Place:
+        """Give what tells one line from another."""
+        return self.model, self.reader, self.sample, self.index
 
 
 class ReaderFigures(Frozen):

@@ -1,6 +1,6 @@
 """Show a model plain turns in place of a memory: those that words and meaning find, or those that hold the answer.
 
-Both are told by the prompt that a memory's evidence is told by, so that only what is shown differs.
+Both are told as the default preset tells what it found, by the prompt of a final answer: whole turns in their order.
 """
 
 from collections.abc import Collection, Sequence
@@ -45,7 +45,7 @@ class ShownTurns:
             ModelUnavailable: It gave no answer.
         """
         intent = Intent(query=query, anchor=query)
-        asked = self._model.ask(WriteAnswer(query, intent, tuple(pieces), self._index.newest))
+        asked = self._model.ask(WriteAnswer(query, intent, tuple(pieces)))
         if asked.failure:
             raise ModelUnavailable(f"{self._model.name} gave no answer: {asked.failure.reason}")
         usage = asked.usage

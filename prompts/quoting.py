@@ -79,8 +79,8 @@ def _told(piece: Evidence) -> Iterator[tuple[Place, datetime | None, str]]:
     elif piece.record:
         record = piece.record
         place = _place(record.mentioned_at, record.session_id, record.seq, record.record_id)
-        superseded = record.status == "superseded"  # the piece says what took its place
-        yield place, record.mentioned_at, plain(piece.text if superseded else record.content)
+        told = piece.text if record.status == "superseded" else record.content  # the piece says what took its place
+        yield place, record.mentioned_at, plain(told)
     else:
         moment = piece.turns[0].said_at if piece.turns else None
         yield _place(moment, "", 0, piece.evidence_id), moment, plain(piece.text)

@@ -41,6 +41,8 @@ WEIGHTS: Mapping[str, float] = {
 }
 """What each feature is worth: a softmax over sentences, fitted on two conversations and rounded (decision 14)."""
 
+CLOSE = 0.75
+"""Share of the best score from which a sentence joins a list, or stands in for one without the expected type."""
 CONTEXT = ("own", "reply", "beside", "before")
 """Features that tell what a sentence and its surroundings cover."""
 

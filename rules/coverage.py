@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from langgraph_engram.language.answer_types import answer_type
 from langgraph_engram.language.attributes import told_stems
-from langgraph_engram.language.names import proper_names
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.schema import Evidence, Intent
 
@@ -12,12 +11,14 @@ ASKING_WORDS = frozenset(
     content_stems(
         "much many long often kind type sort name thing things did happen time date day year month week place person "
         "people one first last recently currently new now planned plan going get go make take tell said say told "
-        "mention before previous previously former formerly original originally earlier"
+        "mention"
     )
 )
 """Stems that say how something is asked, not what is asked for."""
 CALLED = frozenset(content_stems("called titled named"))
 """Stems that ask for a name, and are not what is named."""
+EARLIER = frozenset(content_stems("before previous previously former formerly originally earlier used"))
+"""Stems that ask for what was so before: a superseded record tells of it."""
 HALF = 0.5
 SUFFICIENT = 0.6
 """Least share of what the query names that an answer's pieces must mention for it to suffice."""
@@ -40,18 +41,9 @@ def said_in(pieces: Sequence[Evidence]) -> set[str]:
     """Give the stems of what pieces say, and of the turns under them."""
     texts = [(piece_text(piece), piece.record.speaker if piece.record else "") for piece in pieces]
     texts += [(" ".join([turn.text, *turn.captions]), turn.speaker) for piece in pieces for turn in piece.turns]
-    return {stem for text, speaker in texts for stem in told_stems(text, speaker)}
-
-
-def names_unknown(query: str, intent: Intent, pieces: Sequence[Evidence]) -> list[str]:
-    """Give the names in a query that no piece mentions. "Dr. Johnson" is mentioned where Johnson is.
-
-    Words have synonyms, names have none: who asks how long they were in Korea, and was in Japan, is told neither. A
-    quotation without capitals is no name.
-    """
-    said = said_in(pieces) | set(content_stems(intent.time.text) if intent.time else ())
-    last_words = ((name, name.split()[-1]) for name in proper_names(query))
-    return [name for name, last in last_words if last[0].isupper() and said.isdisjoint(content_stems(last))]
+    said = {stem for text, speaker in texts for stem in told_stems(text, speaker)}
+    tells_of_before = any(piece.record and piece.record.status == "superseded" for piece in pieces)
+    return said | EARLIER if tells_of_before else said
 
 
 def covering_order(query: str, intent: Intent, evidence: Sequence[Evidence]) -> list[int]:

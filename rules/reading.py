@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 from langgraph_engram.language.answer_types import answer_type
 from langgraph_engram.language.tokens import content_stems
-from langgraph_engram.rules.answers import Wanted, answers_of
+from langgraph_engram.rules.answers import answers_of
 from langgraph_engram.rules.choose_sentence import rank
-from langgraph_engram.rules.coverage import coverage, is_about, names_unknown, needed_stems
+from langgraph_engram.rules.coverage import coverage, is_about, needed_stems, said_in
+from langgraph_engram.rules.one_answer import Wanted
+from langgraph_engram.rules.stated_names import names_unknown
 from langgraph_engram.rules.utterances import gather
 from langgraph_engram.schema import Evidence, Intent
 
@@ -45,6 +47,7 @@ def read(query: str, intent: Intent, evidence: Sequence[Evidence]) -> Reading:
     if not ranked:
         return NOTHING
     asked = content_stems(" ".join([query, *intent.speakers]))
+    known = said_in(evidence) | set(content_stems(intent.time.text) if intent.time else ())
     told = answers_of(Wanted(query, kind, frozenset(asked)), ranked)
     places = list(dict.fromkeys(one.said.place for one in told))
     context = next(one.context for one in ranked if one.said is told[0].said)
@@ -52,5 +55,5 @@ def read(query: str, intent: Intent, evidence: Sequence[Evidence]) -> Reading:
         answer=", ".join(f"{one.text} [{one.said.place + 1}]" for one in told),
         cited=tuple(place + 1 for place in places),
         coverage=coverage(needed, [evidence[place] for place in places]),
-        about=is_about(evidence[places[0]], intent) and context >= LEAST and not names_unknown(query, intent, evidence),
+        about=is_about(evidence[places[0]], intent) and context >= LEAST and not names_unknown(query, known),
     )

@@ -4,8 +4,8 @@ from langgraph_engram.language.citations import cited_numbers
 from langgraph_engram.language.tokens import content_stems, words
 from langgraph_engram.prompts.reflect import Reflect, Reflection
 from langgraph_engram.prompts.write_answer import UNKNOWN
-from langgraph_engram.rules.answers import asked_noun
 from langgraph_engram.rules.coverage import SUFFICIENT, coverage, needed_stems
+from langgraph_engram.rules.one_answer import asked_noun
 from langgraph_engram.schema import Evidence
 
 

@@ -168,13 +168,12 @@ class RecordShelf(Shelf[Record]):
         return np.array([record.status == "active" for record in self.items], dtype=np.bool_)
 
     def successor(self, record: Record) -> Record | None:
-        """Give the record that stands in the place of one, at the end of the chain; none where none took it."""
+        """Give the active record that stands in the place of one, at the end of the chain; none where there is none."""
         seen = {record.record_id}
-        last = None
         while record.superseded_by and record.superseded_by not in seen and (by := self.get(record.superseded_by)):
             seen.add(by.record_id)
-            record = last = by
-        return last
+            record = by
+        return record if len(seen) > 1 and record.status == "active" else None
 
     @cached_property
     def event_start(self) -> NDArray[np.float64]:

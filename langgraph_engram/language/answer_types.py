@@ -22,8 +22,10 @@ NAMED = (
 AUXILIARY = "is|are|was|were|am|do|does|did|has|have|had|can|could|would|will|should|might|may|must"
 OF_WHAT_KIND = rf"(?:(?!(?:{AUXILIARY})\b)\w+\s+)?"
 """A word between the question word and its noun: "which European countries", but not "what is city life"."""
-AFTER_NOUN = f"{AUXILIARY}|of|in|on|at|for|to|from|that|the|an?|my|our|his|her|their|your|i|we|he|she|they|you|it"
-IS_ALONE = rf"(?=\W*$|\W*,|['’]s\b|\s+(?:{AFTER_NOUN})\b)"
+AFTER_NOUN = (
+    f"{AUXILIARY}|and|or|of|in|on|at|for|to|from|that|the|an?|my|our|his|her|their|your|i|we|he|she|they|you|it"
+)
+IS_ALONE = rf"(?!\s+(?!(?:{AFTER_NOUN})\b)(?-i:[a-z]+)(?<!ly)(?:\s+(?-i:[a-z]+)){{0,2}}\s+(?:{AUXILIARY})\b)"
 """After a noun that is asked for: "which time did", but not "which time management app did"."""
 PATTERNS: tuple[tuple[str, AnswerType], ...] = (
     (r"^\W*(?:(?:since|until|by|from)\s+)?when\b|\bhow long ago\b|\bhow recently\b", "time"),
@@ -53,7 +55,8 @@ WEIGHED = re.compile(
 )
 """Queries whose answer is weighed from several statements."""
 PAST_STATE = re.compile(
-    r"\b(?:use[ds]? to|previous(?:ly)?|former(?:ly)?|original(?:ly)?|earlier|before|no longer|change[sd]?)\b",
+    r"\b(?:used to|previous(?:ly)?|former(?:ly)?|originally|earlier|no longer|change[sd]?)\b|"
+    r"\bdid\b.*\buse to\b|\bbefore\W*$",
     re.IGNORECASE,
 )
 """Queries that ask for what was so before."""

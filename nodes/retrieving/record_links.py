@@ -69,7 +69,8 @@ def _link(index: ScopeIndex) -> RecordLinks:
     event_place = {event.event_id: place for place, event in enumerate(index.events.items)}
     record_place = {record.record_id: place for place, record in enumerate(index.records.items)}
     records = index.records.items
-    told = (one for one in records if one.status in ("active", "superseded"))
+    successor = np.array([_place_after(index, one) for one in records], dtype=np.intp)
+    told = (one for one, by in zip(records, successor, strict=True) if one.status == "active" or by >= 0)
     close = (one for one in told if len(one.source_turn_ids) <= MOST_CITED)
     cited = {turn_id for record in close for turn_id in record.source_turn_ids}
     turn = np.array(
@@ -89,7 +90,7 @@ def _link(index: ScopeIndex) -> RecordLinks:
         length=np.array([length_of(one.content) for one in records]),
         holds=answer_holders(records, index.speakers),
         speaker=np.array([one.speaker for one in records], dtype=np.object_),
-        successor=np.array([_place_after(index, one) for one in records], dtype=np.intp),
+        successor=successor,
         uncited=tuple(place for turn_id, place in turn_place.items() if turn_id not in cited),
         covered_by=tuple(
             tuple(record_place[one] for one in synthesis.covered_record_ids if one in record_place)

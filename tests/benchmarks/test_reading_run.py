@@ -26,7 +26,7 @@ def line():
 
     def make(reader, index, *, right, calls=1, deep=False):
         return ReadingLine(
-            reader=reader, sample="s", index=index, category=4, question="q", gold="cider",
+            model="m", reader=reader, sample="s", index=index, category=4, question="q", gold="cider",
             answer="cider" if right else "milk", read={"calls": calls}, went_deep=deep,
         )  # fmt: skip
 
@@ -41,7 +41,7 @@ def test_every_reader_answers_the_same_questions(locomo_file, open_preset, tmp_p
     assert list(told["readers"]) == ["engram", "hymem", "turns", "gold"]
     assert {one["questions"] for one in told["readers"].values()} == {3}
     assert (told["sample"], len(lines)) == ("talk-1", 12)
-    assert [one["category"] for one in lines] == [1] * 4 + [2] * 4 + [3] * 4
+    assert [one["category"] for one in lines] == [1] * 4 + [2] * 4 + [4] * 4
 
 
 def test_what_was_asked_is_not_asked_again(locomo_file, open_preset, tmp_path):
@@ -55,6 +55,32 @@ def test_what_was_asked_is_not_asked_again(locomo_file, open_preset, tmp_path):
     assert file.read_text().startswith(first)
     assert len(file.read_text().splitlines()) == 6
     assert told["readers"]["gold"]["questions"] == 2
+
+
+def test_another_model_is_asked_anew(locomo_file, open_preset, tmp_path):
+    """Lines of one model say nothing of another; those of readers that are not asked for are not told of."""
+    run_reading(locomo_file, open_preset, ["engram", "hymem"], most=1, out=tmp_path)
+    file = tmp_path / "questions.jsonl"
+    file.write_text(file.read_text().replace('"model":"rules"', '"model":"another"'))
+
+    told = run_reading(locomo_file, open_preset, ["engram"], most=1, out=tmp_path)
+
+    assert list(told["readers"]) == ["engram", "turns", "gold"]
+    assert {one["questions"] for one in told["readers"].values()} == {1}
+    assert len(file.read_text().splitlines()) == 4 + 3
+
+
+def test_a_run_goes_on_after_a_line_that_was_cut_off(locomo_file, open_preset, tmp_path):
+    """Half a line is taken out and asked again; what splits lines elsewhere splits none here."""
+    run_reading(locomo_file, open_preset, ["engram"], most=1, out=tmp_path)
+    file = tmp_path / "questions.jsonl"
+    first, second, third = file.read_text().splitlines()
+    odd = first.replace('"answer":"', '"answer":"a\u2028\x85b ')
+    file.write_text(f"{odd}\n{second}\n{third[:40]}", encoding="utf-8")
+
+    run_reading(locomo_file, open_preset, ["engram"], most=1, out=tmp_path)
+
+    assert file.read_text(encoding="utf-8") == f"{odd}\n{second}\n{third}\n"
 
 
 def test_lines_of_another_benchmark_are_refused(locomo_file, open_preset, tmp_path):
@@ -79,7 +105,7 @@ def test_questions_are_drawn_evenly_and_always_the_same(locomo_file):
     """Any first part has as many of each category, give or take one."""
     questions = read_samples(locomo_file)[0].questions
 
-    assert [one.category for one in drawn(questions, 4)] == [1, 2, 3, 4]
+    assert [one.category for one in drawn(questions, 4)] == [1, 2, 4]  # the third names no turn as evidence
     assert drawn(questions, 2) == drawn(questions, 4)[:2]
 
 

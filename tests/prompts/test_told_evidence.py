@@ -63,6 +63,16 @@ def test_what_was_reworded_is_told_in_its_own_words():
     assert "[2] Ana: piece 2" in told
 
 
+def test_what_is_superseded_is_told_with_what_took_its_place():
+    """Where its turns are not told whole, its piece says both."""
+    turns = [said(seq, f"Line {seq}.") for seq in range(5)]
+    one = piece(1, *turns, status="superseded", superseded_by="r2")
+
+    told = tell_evidence([one.model_copy(update={"text": f"{one.text}\nChanged since: Ana: Line 9."})])
+
+    assert told.splitlines()[-1] == "[1] Ana: piece 1 Changed since: Ana: Line 9."
+
+
 def test_a_long_turn_is_told_by_its_piece():
     """A page of text behind one sentence is not shown for it."""
     told = tell_evidence([piece(1, said(0, "word " * 1000))])

@@ -83,7 +83,7 @@ def test_what_was_superseded_is_told_of_the_past_alone(query, told, pieces, inte
     ("query", "told"),
     [
         ("What is the name of Ana's cat?", "Miso [1]"),
-        ("Where does Ana live with her cat?", "Oslo [2]"),
+        ("Where does Ana live with her cat?", "Oslo [1]"),
         ("Who came along to Bergen?", "Miso [1]"),
     ],
 )

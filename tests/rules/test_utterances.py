@@ -37,6 +37,22 @@ def test_a_sentence_belongs_to_the_piece_that_shows_it(turns, record):
     ]
 
 
+def test_what_took_the_place_of_a_record_is_not_superseded(turns, record):
+    """A piece shows both; the record is that of its own turn alone."""
+    old, new = turns("Ana: I live in Oslo.", "Ana: I live in Kyiv.")
+    told = record("Ana: I live in Oslo.").model_copy(
+        update={"status": "superseded", "superseded_by": "new", "source_turn_ids": [old.turn_id]}
+    )
+    text = "Ana: I live in Oslo.\nChanged since: Ana: I live in Kyiv."
+
+    found = gather([Evidence(evidence_id="a", text=text, record=told, turns=[old, new], score=1.0)])
+
+    assert [(one.text, one.is_superseded) for one in found] == [
+        ("I live in Oslo.", True),
+        ("I live in Kyiv.", False),
+    ]
+
+
 def test_what_a_piece_only_holds_is_gathered_too(turns, record):
     """The rest of a turn is read, and known to be more than was shown."""
     (turn,) = turns("Ana: I keep bees in the garden. We sold the car in spring.")

@@ -152,3 +152,12 @@ def test_an_index_tells_speakers_newest_and_sessions(turn):
     assert [one.seq for one in index.session_turns("s1")] == [0, 1, 3]
     assert (index.session_turns("none"), index.session_events("s1")) == ([], [])
     assert (ScopeIndex().speakers, ScopeIndex().newest) == ([], None)
+
+
+def test_a_long_narrative_is_found_by_its_sentences():
+    """Its vector is theirs; a short one has its own."""
+    short = Synthesis(synthesis_id="y", text="Ana moved. Ben stayed.", covered_record_ids=[])
+    long = short.model_copy(update={"text": "Ana walked along the shore for a while. " * 30})
+
+    assert SYNTHESES.texts_of(short) == [short.text]
+    assert SYNTHESES.texts_of(long) == ["Ana walked along the shore for a while."] * 30

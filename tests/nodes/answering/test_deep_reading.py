@@ -152,6 +152,19 @@ def test_whole_events_come_in_full(back):
     assert [[one.seq for one in found.turns] for found in update["pool"]] == [[0, 1, 2, 3]]
 
 
+def test_what_is_superseded_stays_as_it_was_shown(store, keep, turn, record, state, piece):
+    """Its turns alone would not tell that it has changed."""
+    keep(turns=[turn(one, f"Line {one}.") for one in range(6)])
+    old = record(1, "Line 1.", status="superseded", superseded_by="r5")
+    found = [piece("old", record=old, turns=[turn(1), turn(5)], score=1.0), piece("p3", turns=[turn(3)], score=0.9)]
+    ids = [one.evidence_id for one in found]
+
+    update = Backtrack(store, DeepSettings())({**state, "evidence": found, "pool": found, "selected_ids": ids})
+
+    assert [[one.seq for one in found.turns] for found in update["pool"]] == [[2, 3, 4], [1, 5]]
+    assert update["pool"][1].record.status == "superseded"
+
+
 def test_the_budget_holds_and_what_does_not_fit_stays_light(back):
     """Pieces beyond the budget are left out; the memories that led to them stay in the pool."""
     update = back(2, 8, level2_tokens=50, level2_window=3)

@@ -224,3 +224,24 @@ def test_a_request_to_an_assistant_tells_of_whoever_asks(store, scope, keep, tur
     found = ranked(index, intent(), scores_of(index, lexical=[1, 0.95, 0]), fusion="weighted")
 
     assert found[0] == first
+
+
+def test_what_is_superseded_joins_no_other_record(store, scope, keep, turn, record, intent):
+    """It is a piece of its own, and its turn is not shown bare beside it; without a successor the bare turn is."""
+    keep(
+        turns=[turn(0), turn(1), turn(2)],
+        records=[
+            record(0, "I live in Rome.", status="superseded", superseded_by="r1"),
+            record(1, "I live in Oslo."),
+            record(2, "I keep bees.", status="superseded", superseded_by="gone"),
+            record(3, "My cat is Miso.", source_turn_ids=["t0"]),
+        ],
+    )
+    index = store.index(scope)
+    scores = scores_of(index, turns=[1, 1, 1], own_dense=[1, 0.9, 0.9, 1])
+
+    found = list(fuse(index, intent("Where did Ana live before?"), scores, RetrieveSettings()))
+
+    assert {(one.kind, one.place, one.joined) for one in found} == {
+        ("record", 0, ()), ("record", 1, ()), ("turn", 2, ()), ("record", 3, ()),
+    }  # fmt: skip

@@ -1,0 +1,48 @@
+"""Say which names that a query states nothing found mentions: of Korea a memory of Japan tells nothing.
+
+Words have synonyms, and names hardly have any. The rule is careful: it looks at names after a preposition, in a choice
+or behind a title ("in Korea", "or Korea", "Dr. Johnson"), and takes a short form, a nationality or initials for it.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+
+from langgraph_engram.language.names import proper_names
+from langgraph_engram.language.tokens import content_stems, words
+
+LEADS_IN = re.compile(
+    r"\b(?:in|at|from|with|to|for|of|by|near|about|on|or|and|than)\s+(?:(?:the|my|our|his|her|their|an?)\s+)?[\"“'‘]?$",
+    re.IGNORECASE,
+)
+TITLE = re.compile(r"^(?:Dr|Mr|Mrs|Ms|Prof)\.?\s+")
+DESCRIBES = re.compile(r"(?:an|ish|ese|ic)$")
+"""How words end that describe more often than they name: "Italian food"."""
+NOUN_FOLLOWS = re.compile(r"\s+[a-z]")
+LEAST_FORM = 3
+"""Letters from which on one word may be a form of another that begins with it: "Mel" and "Melanie"."""
+
+
+def names_unknown(query: str, said: Collection[str]) -> list[str]:
+    """Give the names in a query of which no word, form or initials are among the stems of what was found."""
+    return [name for name in _stated(query) if not any(_is_said(stem, said) for stem in _stems(name))]
+
+
+def _stated(query: str) -> Iterator[str]:
+    for name in proper_names(query):
+        start = query.find(name)
+        describes = DESCRIBES.search(name) and NOUN_FOLLOWS.match(query, start + len(name))
+        stands_for_one = TITLE.match(name) or LEADS_IN.search(query, 0, start)
+        if name[0].isupper() and not name.isupper() and not describes and stands_for_one:
+            yield name
+
+
+def _stems(name: str) -> list[str]:
+    bare = TITLE.sub("", name)
+    initials = "".join(word[0] for word in words(bare))
+    return [*content_stems(bare), *([initials] if len(initials) >= LEAST_FORM else [])] or [initials]
+
+
+def _is_said(stem: str, said: Collection[str]) -> bool:
+    return stem in said or any(
+        min(len(stem), len(one)) >= LEAST_FORM and (one.startswith(stem) or stem.startswith(one)) for one in said
+    )
