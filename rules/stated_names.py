@@ -5,9 +5,10 @@ or behind a title ("in Korea", "or Korea", "Dr. Johnson"), and takes a short for
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Set
 
 from langgraph_engram.language.names import proper_names
+from langgraph_engram.language.numbers import SMALL, TENS
 from langgraph_engram.language.tokens import content_stems, words
 
 LEADS_IN = re.compile(
@@ -18,13 +19,20 @@ TITLE = re.compile(r"^(?:Dr|Mr|Mrs|Ms|Prof)\.?\s+")
 DESCRIBES = re.compile(r"(?:an|ish|ese|ic)$")
 """How words end that describe more often than they name: "Italian food"."""
 NOUN_FOLLOWS = re.compile(r"\s+[a-z]")
+NUMBERED = re.compile(r"(?<![\w-])(\d+)-[a-z]+\b")
+"""A number that says which one is meant: "my 30-gallon tank"."""
 LEAST_FORM = 3
 """Letters from which on one word may be a form of another that begins with it: "Mel" and "Melanie"."""
 
 
-def names_unknown(query: str, said: Collection[str]) -> list[str]:
-    """Give the names in a query of which no word, form or initials are among the stems of what was found."""
-    return [name for name in _stated(query) if not any(_is_said(stem, said) for stem in _stems(name))]
+def names_unknown(query: str, said: Set[str]) -> list[str]:
+    """Give the names in a query of which no word, form or initials are among the stems of what was found.
+
+    A number that says which one is meant is a name too.
+    """
+    unknown = [name for name in _stated(query) if not any(_is_said(stem, said) for stem in _stems(name))]
+    numbered = NUMBERED.finditer(query)
+    return [*unknown, *(match.group() for match in numbered if said.isdisjoint(_written(match.group(1))))]
 
 
 def _stated(query: str) -> Iterator[str]:
@@ -40,6 +48,12 @@ def _stems(name: str) -> list[str]:
     bare = TITLE.sub("", name)
     initials = "".join(word[0] for word in words(bare))
     return [*content_stems(bare), *([initials] if len(initials) >= LEAST_FORM else [])] or [initials]
+
+
+def _written(number: str) -> list[str]:
+    """Give a number in digits and, where it is one word, in letters, as stems."""
+    spelled = [word for word, value in (SMALL | TENS).items() if str(value) == number]
+    return [number, *content_stems(" ".join(spelled))]
 
 
 def _is_said(stem: str, said: Collection[str]) -> bool:

@@ -41,11 +41,14 @@ def test_an_answer_is_short_and_cited(query, lines, told, heard, intent):
         ("How often does Ana see Dr. Johnson?", False),
         ("Which came first for Ana, Japan or Korea?", False),
         ('Was Ana "on the move" in Japan?', True),
+        ("Is Ana's 3-week tour of Japan over?", True),
+        ("Where is Ana's 30-gallon tank?", False),
+        ("Is Ana's 2-day tour of Japan over?", True),
     ],
 )
 def test_a_name_that_nothing_mentions_leaves_a_question_unanswered(query, known, heard, intent):
     """Another country's weeks, or another doctor's, are no answer."""
-    found = heard("Ana: I was in Japan for three weeks.", "Ana: I see Dr. Weaver every month.")
+    found = heard("Ana: I was on a 3-week tour in Japan, and two days in Kobe.", "Ana: I see Dr. Weaver every month.")
 
     assert read(query, intent(query, speakers=["Ana"]), found).about is known
 
