@@ -8,10 +8,12 @@ import re
 from collections.abc import Sequence
 
 from langgraph_engram.language.answer_types import asks_for_several
+from langgraph_engram.language.times import find_times
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.rules.answer_phrases import says_new
 from langgraph_engram.rules.choose_sentence import CLOSE, Ranked
 from langgraph_engram.rules.one_answer import Told, Wanted, opened, typed
+from langgraph_engram.rules.read_types import holds_type
 from langgraph_engram.rules.superseded import told_of_superseded
 
 PLANNED = re.compile(r"^\W*(?:when|what\s+\w+)\s+(?:is|are|will)\b|\bnow\b", re.IGNORECASE)
@@ -30,7 +32,7 @@ def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
         return earlier
     ordered = [one for one in ranked if not one.said.is_superseded] or list(ranked)
     # What happened has its own time, whatever was told later; what is planned may have moved.
-    ordered = ordered if wanted.kind == "time" and not PLANNED.search(wanted.query) else newest_first(ordered)
+    ordered = ordered if wanted.kind == "time" and not PLANNED.search(wanted.query) else newest_first(wanted, ordered)
     near = [one for one in ordered if one.score >= CLOSE * ordered[0].score] or ordered[:1]
     if not asks_for_several(wanted.query):
         same = [one for one in near if one.context >= SAME * near[0].context]
@@ -42,10 +44,11 @@ def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
     return distinct(of_type or joined)[:MOST]
 
 
-def newest_first(ranked: Sequence[Ranked]) -> list[Ranked]:
-    """Put the newest of the sentences that answer as well as the best in front of it."""
+def newest_first(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Ranked]:
+    """Put the newest of the sentences that answer as well as the best in front of it, and hold what it holds."""
     best = ranked[0]
-    equal = [one for one in ranked if one.score >= EQUAL * best.score and one.own >= best.own]
+    near = [one for one in ranked if one.score >= EQUAL * best.score and one.own >= best.own]
+    equal = [one for one in near if _holds(wanted, one) or not _holds(wanted, best)]
     newest = max(equal, key=lambda one: (one.said.told_at, one.score), default=best)
     return [newest, *(one for one in ranked if one is not newest)]
 
@@ -60,6 +63,13 @@ def distinct(told: Sequence[Told]) -> list[Told]:
             kept.append(one)
             seen.append(stems)
     return kept
+
+
+def _holds(wanted: Wanted, one: Ranked) -> bool:
+    """Say whether a sentence itself holds what is asked for; a time of its record may be another sentence's."""
+    if wanted.kind == "time":
+        return bool(find_times(one.said.text, one.said.said_at))
+    return holds_type(wanted.query, wanted.kind, one.said, wanted.asked)
 
 
 def _first_new(wanted: Wanted, near: Sequence[Ranked]) -> Told:

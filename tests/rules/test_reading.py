@@ -100,6 +100,14 @@ def test_what_a_superseded_sentence_says_besides_is_told(query, told, pieces, in
     assert reading.answer == told
 
 
+def test_a_newer_sentence_without_a_time_does_not_stand_in_for_one_that_has_it(heard, intent):
+    """What is planned may have moved; a wish for it says nothing of when it is."""
+    query = "When is Ana's wedding now?"
+    found = heard("Ana: We moved the wedding to 12 October.", "Ana: I want roses at my wedding. They call in May.")
+
+    assert read(query, intent(query, speakers=["Ana"]), found).answer == "12 October 2023 [1]"
+
+
 def test_a_later_event_does_not_move_an_earlier_one(heard, intent):
     """What happened has its own time."""
     query = "When did Ana run the harbour race?"
