@@ -47,7 +47,6 @@ def read(query: str, intent: Intent, evidence: Sequence[Evidence]) -> Reading:
     if not ranked:
         return NOTHING
     asked = content_stems(" ".join([query, *intent.speakers]))
-    known = said_in(evidence) | set(content_stems(intent.time.text) if intent.time else ())
     told = answers_of(Wanted(query, kind, frozenset(asked)), ranked)
     places = list(dict.fromkeys(one.said.place for one in told))
     context = next(one.context for one in ranked if one.said is told[0].said)
@@ -55,5 +54,10 @@ def read(query: str, intent: Intent, evidence: Sequence[Evidence]) -> Reading:
         answer=", ".join(f"{one.text} [{one.said.place + 1}]" for one in told),
         cited=tuple(place + 1 for place in places),
         coverage=coverage(needed, [evidence[place] for place in places]),
-        about=is_about(evidence[places[0]], intent) and context >= LEAST and not names_unknown(query, known),
+        about=is_about(evidence[places[0]], intent) and context >= LEAST and _knows_names(query, intent, evidence),
     )
+
+
+def _knows_names(query: str, intent: Intent, evidence: Sequence[Evidence]) -> bool:
+    """Say whether the evidence, or the time that is asked about, mentions every name that the query states."""
+    return not names_unknown(query, said_in(evidence) | set(content_stems(intent.time.text) if intent.time else ()))

@@ -33,18 +33,18 @@ def told_of_superseded(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
     past = [one for one in ranked if one.said.is_superseded]
     holding = [one for one in ranked if not one.said.is_superseded]
     if asks_for_past(wanted.query) and wanted.kind not in OF_NO_STATE:
-        return _what_was(wanted, past, holding)
+        return _what_was(wanted, past, holding, CLOSE * ranked[0].score)
     best = next((one for one in past if one.score >= CLOSE * ranked[0].score), None)
     if best is None or any(one.score >= CLOSE * best.score and one.own >= best.own for one in holding):
         return []
     return _besides(wanted, best.said, [one.said for one in holding])
 
 
-def _what_was(wanted: Wanted, past: Sequence[Ranked], holding: Sequence[Ranked]) -> list[Told]:
+def _what_was(wanted: Wanted, past: Sequence[Ranked], holding: Sequence[Ranked], least: float) -> list[Told]:
     """Give what was so last before what holds now, and what holds now."""
     now = _attribute(holding[0].said) if holding else None
     same = [one.said for one in past if now and _sets(one.said, now)]
-    near = [one.said for one in past if one.score >= CLOSE * max(other.score for other in (*past, *holding))]
+    near = [one.said for one in past if one.score >= least]
     was = max(same, key=lambda said: said.told_at) if same else next(iter(near), None)
     if was is None:
         return []
