@@ -8,14 +8,14 @@ import re
 from collections.abc import Set
 from itertools import pairwise
 
+from langgraph_engram.language.statements import PRONOUN
 from langgraph_engram.language.tokens import STOP_WORDS, content_stems
 from langgraph_engram.rules.retell import without_lead_in
 
-SUBJECT = r"(?:i|we|he|she|it|they|you|there|that|this|these|those|my|our|his|her|their)"
 CLAUSES = re.compile(
     rf"\s+[–—-]+\s*|\s*[–—]\s*|-\s+|;\s+|\.\.+\s*|…\s*|\s*\(|\)\s*|!\s+|\.\s+|"
     rf",?\s+(?:but|although|though|while|whereas|unless)\s+|,\s+(?=(?:so|which|who|where|when|because|cause|since)\b)|"
-    rf",?\s+(?:and|so|cause|'cause|cuz|because)\s+(?={SUBJECT}\b)|,\s+(?={SUBJECT}(?:['’]\w+)?\s)",
+    rf",?\s+(?:and|so|cause|'cause|cuz|because)\s+(?={PRONOUN}\b)|,\s+(?={PRONOUN}(?:['’]\w+)?\s)",
     re.IGNORECASE,
 )
 """Where one clause ends and the next begins."""
@@ -30,12 +30,12 @@ SOFTENING = (
     r"even|already|super|so|very|quite|pretty|both|all|only|now|kind\s+of|a\s+lot\s+of|lots\s+of|some|such"
 )
 OPENING = re.compile(
-    rf"^(?:(?:{SUBJECT}|my\s+\w+|who|which|what|where|when|how|as|if|to)\b(?:['’](?:m|re|s|ve|d|ll))?\s+)?"
+    rf"^(?:(?:{PRONOUN}|my\s+\w+|who|which|what|where|when|how|as|if|to)\b(?:['’](?:m|re|s|ve|d|ll))?\s+)?"
     rf"(?:(?:{HELPING}|{SOFTENING})\s+)*",
     re.IGNORECASE,
 )
 """Who does it, and what stands before the verb."""
-PRONOUN = re.compile(rf"{SUBJECT}\b(?!['’])", re.IGNORECASE)
+OPENS_WITH_PRONOUN = re.compile(rf"{PRONOUN}\b(?!['’])", re.IGNORECASE)
 LINKS = frozenset(
     (
         "i we he she they there me us them it you when where while up off out away of by with about to from in on at "
@@ -193,7 +193,7 @@ def says_new(text: str, asked: Set[str]) -> bool:
 def _complement(clause: str) -> str:
     """Drop subject, helping verbs and the verb after a pronoun, where something is left that says anything."""
     rest = _predicate(clause)
-    verb = TOKEN.match(rest) if PRONOUN.match(clause) else None
+    verb = TOKEN.match(rest) if OPENS_WITH_PRONOUN.match(clause) else None
     tail = rest[verb.end() :] if verb else ""
     return _without_links(tail) if content_stems(tail) else rest
 

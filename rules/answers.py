@@ -12,7 +12,7 @@ from langgraph_engram.language.times import find_times
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.rules.answer_phrases import says_new
 from langgraph_engram.rules.choose_sentence import CLOSE, Ranked
-from langgraph_engram.rules.one_answer import Told, Wanted, opened, typed
+from langgraph_engram.rules.one_answer import Told, Wanted, asked_noun, opened, typed
 from langgraph_engram.rules.read_types import holds_type
 from langgraph_engram.rules.superseded import told_of_superseded
 
@@ -22,13 +22,16 @@ MOST = 5
 """Answers of a list, at most."""
 SAME = 0.25
 """Share of what the best sentence and its surroundings cover that another one's must cover to stand in for it."""
+OF_KIND = 0.6
+"""Share of the best sentence's own cover from which another one is taken to tell of the same kind of thing."""
 EQUAL = 0.88
 """Share of the best score from which a newer sentence that covers as much takes its place."""
 
 
 def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
-    """Give the answers of ranked sentences, best first; at least one of at least one sentence."""
-    if earlier := told_of_superseded(wanted, ranked):
+    """Give the answers of ranked sentences, best first; none where they tell of no state before the one asked about."""
+    earlier = told_of_superseded(wanted, ranked)
+    if earlier is not None:
         return earlier
     ordered = [one for one in ranked if not one.said.is_superseded] or list(ranked)
     # What happened has its own time, whatever was told later; what is planned may have moved.
@@ -38,6 +41,7 @@ def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
         same = [one for one in near if one.context >= SAME * near[0].context]
         first = next((Told(text, one.said) for one in same if (text := typed(wanted, one.said))), None)
         return [first or _first_new(wanted, same)]
+    near = _of_kind(wanted, near)
     of_type = [Told(text, one.said) for one in near if (text := typed(wanted, one.said))]
     joined = [Told(opened(wanted, one.said), one.said) for one in near if (one.own or one is near[0])]
     joined = [one for one in joined if says_new(one.text, wanted.asked)] or joined[:1]
@@ -70,6 +74,16 @@ def _holds(wanted: Wanted, one: Ranked) -> bool:
     if wanted.kind == "time":
         return bool(find_times(one.said.text, one.said.said_at))
     return holds_type(wanted.query, wanted.kind, one.said, wanted.asked)
+
+
+def _of_kind(wanted: Wanted, near: Sequence[Ranked]) -> list[Ranked]:
+    """Leave out, where the best sentence names the kind of thing that is asked for, those that may tell of another."""
+    kind = set(content_stems(asked_noun(wanted.query)))
+    if not kind.intersection(content_stems(near[0].said.text)):
+        return list(near)
+    least = OF_KIND * near[0].own
+    beside = (kind.intersection(content_stems(f"{one.said.around} {one.said.answers}")) for one in near)
+    return [one for one, named in zip(near, beside, strict=True) if named or one.own >= least]
 
 
 def _first_new(wanted: Wanted, near: Sequence[Ranked]) -> Told:

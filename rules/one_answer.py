@@ -7,8 +7,8 @@ from langgraph_engram.language.answer_types import AUXILIARY, AnswerType
 from langgraph_engram.language.times import find_times
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.rules.answer_phrases import phrase
-from langgraph_engram.rules.read_types import read_type
-from langgraph_engram.rules.retell import retold
+from langgraph_engram.rules.read_types import read_part, read_type
+from langgraph_engram.rules.retell import retold, without_lead_in
 from langgraph_engram.rules.utterances import Utterance
 
 DEED = re.compile(
@@ -55,8 +55,10 @@ def typed(wanted: Wanted, said: Utterance) -> str:
 
 def opened(wanted: Wanted, said: Utterance) -> str:
     """Give what a sentence says that the query does not."""
-    deed = DEED.search(wanted.query) is not None
-    return retold(phrase(without_times(said), wanted.asked, asked_noun(wanted.query), deed))
+    text = read_part(wanted.query, without_times(said))
+    if not content_stems(text):
+        return retold(without_lead_in(said.text))
+    return retold(phrase(text, wanted.asked, asked_noun(wanted.query), DEED.search(wanted.query) is not None))
 
 
 def asked_noun(query: str) -> str:

@@ -7,7 +7,9 @@ import re
 from collections.abc import Set
 
 from langgraph_engram.language.answer_types import AnswerType
+from langgraph_engram.language.denials import affirmed, asks_for_denied
 from langgraph_engram.language.times import find_times
+from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.rules.read_amount import read_duration, read_number
 from langgraph_engram.rules.read_clauses import ASKS_FEELING, read_feeling, read_reason
 from langgraph_engram.rules.read_names import read_name, read_person, read_place
@@ -35,15 +37,26 @@ def read_type(query: str, kind: AnswerType, one: Utterance, asked: Set[str]) -> 
     if kind == "time":
         return read_time(one, asked)
     if kind == "yes_no":
-        return "" if SUPPOSES.search(query) else "No" if DENIES.search(one.text) else "Yes"
-    return retold(_part(query, kind, one.text, asked))
+        return "" if SUPPOSES.search(query) else "No" if DENIES.search(_asked_part(one.text, asked)) else "Yes"
+    return retold(_part(query, kind, read_part(query, one.text), asked))
 
 
 def holds_type(query: str, kind: AnswerType, one: Utterance, asked: Set[str]) -> bool:
     """Say whether a sentence holds an answer of the expected type; false where anything could be one."""
     if kind == "time":
         return bool(find_times(one.text, one.said_at)) or bool(one.record and one.record.event_start)
-    return kind != "yes_no" and bool(_part(query, kind, one.text, asked))
+    return kind != "yes_no" and bool(_part(query, kind, read_part(query, one.text), asked))
+
+
+def read_part(query: str, text: str) -> str:
+    """Give what of a sentence is read for a query: what it affirms, unless what is not so is asked for."""
+    return text if asks_for_denied(query) else affirmed(text)
+
+
+def _asked_part(text: str, asked: Set[str]) -> str:
+    """Give what a sentence affirms where that holds all that it says of what is asked; else the whole."""
+    part = affirmed(text)
+    return part if asked & set(content_stems(text)) <= set(content_stems(part)) else text
 
 
 def _part(query: str, kind: AnswerType, text: str, asked: Set[str]) -> str:

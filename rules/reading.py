@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from langgraph_engram.language.answer_types import answer_type
+from langgraph_engram.language.answer_types import answer_type, later_state
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.rules.answers import answers_of
 from langgraph_engram.rules.choose_sentence import rank
@@ -44,17 +44,19 @@ def read(query: str, intent: Intent, evidence: Sequence[Evidence]) -> Reading:
     kind = answer_type(query)
     needed = needed_stems(query, intent)
     ranked = rank(query, intent, kind, gather(evidence), evidence) if needed else []
-    if not ranked:
-        return NOTHING
     asked = content_stems(" ".join([query, *intent.speakers]))
-    told = answers_of(Wanted(query, kind, frozenset(asked)), ranked)
+    told = answers_of(Wanted(query, kind, frozenset(asked)), ranked) if ranked else []
+    if not told:
+        return NOTHING
     places = list(dict.fromkeys(one.said.place for one in told))
-    context = next(one.context for one in ranked if one.said is told[0].said)
+    best = next(one for one in ranked if one.said is told[0].said)
+    # A state before another is told by the same attribute, in other words than those of the later one.
+    is_meant = best.context >= LEAST or (best.said.is_superseded and bool(later_state(query)))
     return Reading(
         answer=", ".join(f"{one.text} [{one.said.place + 1}]" for one in told),
         cited=tuple(place + 1 for place in places),
         coverage=coverage(needed, [evidence[place] for place in places]),
-        about=is_about(evidence[places[0]], intent) and context >= LEAST and _knows_names(query, intent, evidence),
+        about=is_about(evidence[places[0]], intent) and is_meant and _knows_names(query, intent, evidence),
     )
 
 

@@ -7,9 +7,11 @@ or behind a title ("in Korea", "or Korea", "Dr. Johnson"), and takes a short for
 import re
 from collections.abc import Collection, Iterator, Set
 
+from langgraph_engram.language.answer_types import answer_type
 from langgraph_engram.language.names import proper_names
 from langgraph_engram.language.numbers import SMALL, TENS
 from langgraph_engram.language.tokens import content_stems, words
+from langgraph_engram.rules.coverage import ASKING_WORDS
 
 LEADS_IN = re.compile(
     r"\b(?:in|at|from|with|to|for|of|by|near|about|on|or|and|than)\s+(?:(?:the|my|our|his|her|their|an?)\s+)?[\"“'‘]?$",
@@ -21,6 +23,14 @@ DESCRIBES = re.compile(r"(?:an|ish|ese|ic)$")
 NOUN_FOLLOWS = re.compile(r"\s+[a-z]")
 NUMBERED = re.compile(r"(?<![\w-])(\d+)-[a-z]+\b")
 """A number that says which one is meant: "my 30-gallon tank"."""
+COUNTED = frozenset({"number", "duration"})
+"""Types of answer that take every part of what a query joins: a sum, a difference."""
+JOINED = re.compile(
+    r"\band\s+(?:(?:in|of|for|to|with|on|at)\s+)?(?:(?:the|my|our|his|her|their|an?)\s+)?"
+    r"(?P<part>[\w’'-]+(?:\s+[\w’'-]+)?)",
+    re.IGNORECASE,
+)
+"""The second of two things that a query joins: "for tomatoes and chili peppers"."""
 LEAST_FORM = 3
 """Letters from which on one word may be a form of another that begins with it: "Mel" and "Melanie"."""
 
@@ -28,9 +38,11 @@ LEAST_FORM = 3
 def names_unknown(query: str, said: Set[str]) -> list[str]:
     """Give the names in a query of which no word, form or initials are among the stems of what was found.
 
-    A number that says which one is meant is a name too.
+    A number that says which one is meant is a name too, and so is the second of two things that are counted together.
     """
     unknown = [name for name in _stated(query) if not any(_is_said(stem, said) for stem in _stems(name))]
+    if answer_type(query) in COUNTED:
+        unknown += [part for part in _joined(query) if not any(_is_said(stem, said) for stem in content_stems(part))]
     numbered = NUMBERED.finditer(query)
     return [*unknown, *(match.group() for match in numbered if said.isdisjoint(_written(match.group(1))))]
 
@@ -42,6 +54,11 @@ def _stated(query: str) -> Iterator[str]:
         stands_for_one = TITLE.match(name) or LEADS_IN.search(query, 0, start)
         if name[0].isupper() and not name.isupper() and not describes and stands_for_one:
             yield name
+
+
+def _joined(query: str) -> Iterator[str]:
+    parts = (match.group("part") for match in JOINED.finditer(query))
+    return (part for part in parts if set(content_stems(part)) - ASKING_WORDS)
 
 
 def _stems(name: str) -> list[str]:

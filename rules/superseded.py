@@ -6,7 +6,7 @@ What has changed is told as it is now (docs/decisions/0025). This module does no
 import re
 from collections.abc import Sequence
 
-from langgraph_engram.language.answer_types import asks_for_past
+from langgraph_engram.language.answer_types import asks_for_past, later_state
 from langgraph_engram.language.attributes import Attribute, attribute_of, is_asked_by
 from langgraph_engram.language.statements import signals_change
 from langgraph_engram.language.tokens import content_stems
@@ -23,21 +23,26 @@ SHARED = 0.5
 """Share of a sentence's stems that another one repeats which says that it has changed."""
 
 
-def told_of_superseded(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
-    """Give what superseded sentences answer; nothing where sentences that hold answer as well.
+def told_of_superseded(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told] | None:
+    """Give what superseded sentences answer; None where sentences that hold answer as well.
 
     Args:
         wanted: What the query wants.
         ranked: All sentences, best first.
+
+    Returns:
+        The answers; none of them where a query asks what was before something that is known, and nothing says so.
     """
     past = [one for one in ranked if one.said.is_superseded]
     holding = [one for one in ranked if not one.said.is_superseded]
+    if wanted.kind not in OF_NO_STATE and (later := _named_later(wanted.query, ranked)):
+        return _what_was_before(wanted, later, past)
     if asks_for_past(wanted.query) and wanted.kind not in OF_NO_STATE:
-        return _what_was(wanted, past, holding, CLOSE * ranked[0].score)
+        return _what_was(wanted, past, holding, CLOSE * ranked[0].score) or None
     best = next((one for one in past if one.score >= CLOSE * ranked[0].score), None)
     if best is None or any(one.score >= CLOSE * best.score and one.own >= best.own for one in holding):
-        return []
-    return _besides(wanted, best.said, [one.said for one in holding])
+        return None
+    return _besides(wanted, best.said, [one.said for one in holding]) or None
 
 
 def _what_was(wanted: Wanted, past: Sequence[Ranked], holding: Sequence[Ranked], least: float) -> list[Told]:
@@ -52,6 +57,23 @@ def _what_was(wanted: Wanted, past: Sequence[Ranked], holding: Sequence[Ranked],
     if changed and changed.value not in told.casefold():
         return [Told(told, was)]
     return [Told(f"{told} ({NO_LONGER})", was), *(Told(answer(wanted, one.said), one.said) for one in holding[:1])]
+
+
+def _named_later(query: str, ranked: Sequence[Ranked]) -> Utterance | None:
+    """Give the first sentence that sets an attribute to what a query names after "before"; none for none."""
+    named = later_state(query).casefold()
+    setting = ((one.said, _attribute(one.said)) for one in ranked) if named else ()
+    return next(
+        (said for said, found in setting if found and named.startswith(found.value) and is_asked_by(query, found)), None
+    )
+
+
+def _what_was_before(wanted: Wanted, later: Utterance, past: Sequence[Ranked]) -> list[Told]:
+    """Give the last state before the one that a sentence sets."""
+    state = _attribute(later)
+    before = [one.said for one in past if state and _sets(one.said, state) and one.said.told_at < later.told_at]
+    was = max(before, key=lambda said: said.told_at, default=None)
+    return [Told(answer(wanted, was), was)] if was else []
 
 
 def _besides(wanted: Wanted, past: Utterance, holding: Sequence[Utterance]) -> list[Told]:

@@ -46,6 +46,39 @@ def test_what_was_said_besides_still_holds(told, said, query, answer):
 
 
 @pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        ("Where did Ana live before Kyiv?", "Oslo"),
+        ("Where did Ana live before Oslo?", "Rome"),
+        ("Where did Ana live before she moved to Kyiv?", "Oslo"),
+        ("Where did Ana live before Rome?", "I don't know."),
+    ],
+)
+def test_what_was_so_before_something_named_is_the_state_that_it_replaced(told, query, answer):
+    """Not the one that holds now, and nothing where no memory says."""
+    assert told(HOMES, query).answer.partition(" [")[0] == answer
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        ("What does Ana drink?", "Tea"),
+        ("Which city did Ana visit?", "Rome"),
+        ("Has Ana been to Rome?", "Yes"),
+        ("Has Ana been to Paris?", "No"),
+        ("What did Ana stop drinking?", "Coffee"),
+    ],
+)
+def test_what_is_denied_answers_no_query_for_what_is_so(told, query, answer):
+    """A sentence that denies one thing and affirms another is read for what it affirms."""
+    said = (
+        "I don't drink coffee anymore, I drink tea all day.",
+        "I never went to Paris, but I visited Rome in August.",
+    )
+    assert told(said, query).answer.startswith(answer)
+
+
+@pytest.mark.parametrize(
     ("said", "query", "answer"),
     [
         (HOMES, "Where did Ana live before?", "Oslo (no longer so)"),

@@ -7,6 +7,8 @@ It says what evidence is worth showing and what to read off it; it never says wh
 import re
 from typing import Literal
 
+from langgraph_engram.language.time_words import MONTH, WEEKDAY
+
 AnswerType = Literal["time", "duration", "number", "place", "person", "name", "reason", "yes_no", "content"]
 
 PERIOD = "year|month|day|date|time|week|weekend|season|century|decade"
@@ -60,6 +62,11 @@ PAST_STATE = re.compile(
     re.IGNORECASE,
 )
 """Queries that ask for what was so before."""
+LATER_STATE = re.compile(
+    r"\b(?i:before)\s+(?:(?:I|we|he|she|they|[A-Z]\w+)\s+\w+\s+(?:to|in|at|for|with)\s+)?(?:the\s+|The\s+)?"
+    rf"(?!(?i:{MONTH}|{WEEKDAY})\b)(?P<later>[A-Z][^?]*)"
+)
+"""Queries for what was so before something named."""
 ANSWER_TYPES = tuple((re.compile(pattern, re.IGNORECASE), name) for pattern, name in PATTERNS)
 
 
@@ -76,6 +83,17 @@ def asks_for_several(query: str) -> bool:
 def asks_for_past(query: str) -> bool:
     """Say whether a query asks for what was so before ("Where did I live before?")."""
     return PAST_STATE.search(query) is not None
+
+
+def looks_back(query: str) -> bool:
+    """Say whether what was so before answers a query: "What did I use to drive?", "Where did I live before Oslo?"."""
+    return asks_for_past(query) or bool(later_state(query))
+
+
+def later_state(query: str) -> str:
+    """Give what a query names that came later: "Oslo" of "Where did I live before Oslo?"; empty for nothing."""
+    match = LATER_STATE.search(query)
+    return match.group("later") if match else ""
 
 
 def asks_for_one(query: str) -> bool:

@@ -1,6 +1,6 @@
 """Lead irregular and everyday short forms of common English words back to one base, where stemming does not."""
 
-FORMS = """
+VERBS = """
 arise arose arisen; bear bore borne born; beat beaten; become became; begin began begun; bend bent; bet; bind bound;
 bite bit bitten; bleed bled; blow blew blown; break broke broken; bring brought; build built; burn burnt; buy bought;
 catch caught; choose chose chosen; come came; creep crept; deal dealt; dig dug; dive dove; draw drew drawn;
@@ -14,22 +14,28 @@ sew sewn; shake shook shaken; shine shone; shoot shot; show shown; sing sang sun
 sleep slept; slide slid; speak spoke spoken; spend spent; spin spun; stand stood; steal stole stolen; stick stuck;
 strike struck; swear swore sworn; sweep swept; swim swam swum; swing swung; take took taken; teach taught;
 tear tore torn; tell told; think thought; throw threw thrown; understand understood; wake woke woken;
-wear wore worn; weep wept; win won; wind wound; write wrote written;
+wear wore worn; weep wept; win won; wind wound; write wrote written
+"""
+"""Forms of verbs, the base first."""
+OTHERS = """
 child children; man men; woman women; person people; foot feet; tooth teeth; mouse mice; goose geese; life lives;
 wife wives; knife knives; leaf leaves; shelf shelves; wolf wolves; mom mum mommy mother; dad daddy father;
 bike bicycle; photo photograph picture pic; fridge refrigerator; tv television; movie film; kid child
 """
-"""Lines of forms, the base first."""
+"""Forms of other words, the base first."""
 
 AMBIGUOUS = frozenset(
     "lay saw left found wound felt bore ground rose shot born light lit leaves spoke bit fell".split()
 )
 """Forms that are as often another word; they stay as they are."""
 
-BASE = {
-    form: base
-    for base, *forms in (group.split() for group in FORMS.replace("\n", " ").split(";"))
-    for form in forms
-    if form not in AMBIGUOUS
-}
+
+def _by_form(lines: str) -> dict[str, str]:
+    groups = (group.split() for group in lines.replace("\n", " ").split(";"))
+    return {form: base for base, *forms in groups for form in forms if form not in AMBIGUOUS}
+
+
+BASE = _by_form(VERBS) | _by_form(OTHERS)
 """The base of each form."""
+PAST_FORMS = frozenset(_by_form(VERBS))
+"""Forms of verbs that tell of what was."""

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from langgraph_engram.language.answer_types import asks_for_past
+from langgraph_engram.language.answer_types import looks_back
 from langgraph_engram.language.sentences import ends_asking
 from langgraph_engram.nodes.retrieving.answer_holders import Flags
 from langgraph_engram.nodes.retrieving.preferences import preferences
@@ -78,7 +78,7 @@ def told_besides(about: Scores, intent: Intent, links: RecordLinks, settings: Re
     A query for the past finds them all; any other those that are found better than what took their place.
     """
     replaced = links.successor >= 0
-    if asks_for_past(intent.query) or not len(about):
+    if looks_back(intent.query) or not len(about):
         return replaced
     return np.asarray(replaced & (about > about[links.successor] + settings.superseded_margin))
 

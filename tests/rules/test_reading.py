@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.rules.answers import newest_first
+from langgraph_engram.language.tokens import content_stems
+from langgraph_engram.rules.answers import answers_of, newest_first
 from langgraph_engram.rules.choose_sentence import Ranked
 from langgraph_engram.rules.one_answer import Wanted
 from langgraph_engram.rules.reading import NOTHING, read
@@ -50,6 +51,9 @@ def test_an_answer_is_short_and_cited(query, lines, told, heard, intent):
         ("Is Ana's 3-week tour of Japan over?", True),
         ("Where is Ana's 30-gallon tank?", False),
         ("Is Ana's 2-day tour of Japan over?", True),
+        ("How many weeks was Ana in Japan and in Kobe?", True),
+        ("How many plants did Ana grow for tomatoes and chili peppers?", False),
+        ("How many weeks was Ana on tour in Japan and the day after?", True),
     ],
 )
 def test_a_name_that_nothing_mentions_leaves_a_question_unanswered(query, known, heard, intent):
@@ -115,6 +119,17 @@ def test_a_newer_sentence_without_a_time_does_not_stand_in_for_one_that_has_it(n
     ranked = [Ranked(score, 1.0, one, 1.0) for score, one in zip((7.9, 7.5), said, strict=True)]
 
     assert newest_first(wanted, ranked)[0].said is said[first]
+
+
+def test_a_list_keeps_to_the_kind_of_thing_that_its_best_sentence_names():
+    """Where one book is called a book, a restaurant that was recommended too is none."""
+    texts = ["I recommend the book The Salt Ledger.", "I recommend the Copper Ladle.", "The book Tin Orchard is good."]
+    wanted = Wanted("Which books did Ben recommend?", "name", frozenset(content_stems("books Ben recommend")))
+    said = [Utterance(place, "Ben", text, around=text) for place, text in enumerate(texts)]
+
+    told = answers_of(wanted, [Ranked(8.0, own, one, 1.0) for own, one in zip((1.0, 0.5, 0.5), said, strict=True)])
+
+    assert [one.text for one in told] == ["The Salt Ledger", "Tin Orchard"]
 
 
 def test_a_later_event_does_not_move_an_earlier_one(heard, intent):
