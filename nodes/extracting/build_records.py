@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from langgraph_engram.nodes.extracting.record_dimensions import with_dimensions
-from langgraph_engram.nodes.extracting.wording import Wording, copied_from, wordings
+from langgraph_engram.nodes.extracting.wording import Wording, wordings
 from langgraph_engram.prompts.extract_records import RecordDraft
 from langgraph_engram.prompts.sentences import Sentence
 from langgraph_engram.schema import Record, RecordKind, Turn, make_id
@@ -58,7 +58,7 @@ class RecordBuilder:
         made: list[Record] = []
         for kind, draft in drafts[: max(self.most, len(numbered))]:
             cited = [numbered[number] for number in dict.fromkeys(draft.sources) if number in numbered]
-            worded = wordings(draft.content, copied_from(draft.content, cited, numbered.values()))
+            worded = wordings(draft.content, cited, sentences)
             for wording in worded:
                 record = self._record(kind, wording, event_of, first, len(made))
                 if isinstance(draft, RecordDraft):

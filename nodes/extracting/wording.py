@@ -5,9 +5,11 @@ say "I" get the same name. Rewriting pronouns by rule gets quotes and general tr
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from langgraph_engram.language.sentences import split_sentences
 from langgraph_engram.language.tokens import words
 from langgraph_engram.prompts.sentences import Sentence
 from langgraph_engram.schema import Turn
@@ -15,6 +17,10 @@ from langgraph_engram.schema import Turn
 FIRST_PERSON = re.compile(r"\b(?:I|I'm|I've|I'd|I'll|[Mm]y|[Mm]e|[Mm]ine|[Mm]yself)\b")
 LEAST_COPIED = 3
 """Words from which a copy says which sentence it is of."""
+LEAST_REPEATED = 8
+"""Words from which a sentence is known by most of them."""
+REPEATED = 0.85
+"""Share of the words of the longer that a part of a draft and a sentence have in common where one repeats the other."""
 QUOTED = re.compile(r"[\"“][^\"“”]*[\"”]")
 
 
@@ -35,12 +41,13 @@ class Wording:
         return sorted(found.values(), key=lambda turn: turn.seq)
 
 
-def wordings(content: str, cited: Sequence[Sentence]) -> list[Wording]:
+def wordings(content: str, cited: Sequence[Sentence], sentences: Sequence[Sentence] = ()) -> list[Wording]:
     """Give the words that a draft stands for.
 
     Args:
         content: The draft's own words; may be empty.
         cited: The sentences it cites, in its order; may be none.
+        sentences: All that it was shown: what it copies from them rests on those, whatever it cites.
 
     Returns:
         One wording; or one for each sentence where the draft has no words of its own; or none where it has nothing.
@@ -50,28 +57,39 @@ def wordings(content: str, cited: Sequence[Sentence]) -> list[Wording]:
         return [Wording(one.as_said, (one,), as_said=True) for one in cited]
     if not plain:
         return []
+    copied = copied_from(plain, sentences)
+    if any(one not in cited for one in copied):
+        return [Wording(one.as_said, (one,), as_said=True) for one in copied if one.number]
     return [Wording(_owned(plain, cited), tuple(cited), as_said=False)]
 
 
-def copied_from(content: str, cited: Sequence[Sentence], sentences: Iterable[Sentence]) -> list[Sentence]:
-    """Give the sentence that a draft's words are copied from, where it cites others; else those that it cites.
+def copied_from(content: str, sentences: Sequence[Sentence]) -> list[Sentence]:
+    """Give the sentences that a draft's words are copied from, in its order; none where a part of it is no copy.
 
-    Small models copy a sentence and put the number of its neighbour beside it.
-
-    Args:
-        content: The draft's own words; may be empty.
-        cited: The sentences it cites.
-        sentences: All that it could cite.
+    Small models copy a sentence or a whole turn, with a word changed or another speaker's name, and put the number of
+    its neighbour beside it.
     """
-    if len(words(content)) < LEAST_COPIED or is_copy(content, cited):
-        return list(cited)
-    return [one for one in sentences if is_copy(content, [one])][:1] or list(cited)
+    speakers = "|".join(re.escape(name) for name in {one.turn.speaker for one in sentences})
+    parts = split_sentences(re.sub(rf"(?:^|(?<=\s))(?:{speakers}):\s+", "", content))
+    told = [part for part in parts if len(words(part)) >= LEAST_COPIED]
+    found = [next((one for one in sentences if _repeats(part, one)), None) for part in told]
+    copied = [one for one in found if one]
+    return copied if len(copied) == len(found) else []
 
 
 def is_copy(content: str, cited: Sequence[Sentence]) -> bool:
     """Say whether words are but a stretch of what the sentences say."""
     said = " ".join(words(" ".join(sentence.as_said for sentence in cited)))
     return f" {' '.join(words(content))} " in f" {said} "
+
+
+def _repeats(part: str, sentence: Sentence) -> bool:
+    """Say whether a part of a draft is a stretch of a sentence, or all of it but a word or two of many."""
+    if is_copy(part, [sentence]):
+        return True
+    told, said = Counter(words(part)), Counter(words(sentence.resolved))
+    longest = max(told.total(), said.total())
+    return longest >= LEAST_REPEATED and (told & said).total() >= REPEATED * longest
 
 
 def _owned(content: str, cited: Sequence[Sentence]) -> str:

@@ -108,6 +108,31 @@ def test_a_copy_rests_on_the_sentence_it_is_copied_from(build, sources):
     assert (record.source_turn_ids, record.event_id, record.status) == (["t2"], "e1", "active")
 
 
+def test_a_copied_turn_rests_on_its_own_sentences_whatever_it_cites(turn):
+    """Small models copy a turn whole, put another's name before it, and cite the turn before."""
+    first = turn(0, "Wow, that race in Oslo sounds like a lot of fun!").model_copy(update={"speaker": "Ben"})
+    second = turn(1, "My sister Runa ran the whole way with me. It was wonderful to see how everybody cheered for us!")
+    copy = "Ben: My sister Runa ran the whole way with me. I was wonderful to see how everybody cheered for us!"
+
+    records = RecordBuilder("scope", 9).build(
+        number_sentences([first, second]),
+        EVENT_OF,
+        [("key_sentence", SourcedSentence(sources=[1], content=copy))],
+    )
+
+    assert [(one.content, one.speaker, one.source_turn_ids) for one in records] == [
+        ("Ana: My sister Runa ran the whole way with me.", "Ana", ["t1"]),
+        ("Ana: It was wonderful to see how everybody cheered for us!", "Ana", ["t1"]),
+    ]
+
+
+def test_a_sentence_that_is_reworded_keeps_its_new_words(build):
+    """To name who "I" is makes no copy of it."""
+    (record,) = build(RecordDraft(sources=[1], content="Ana went camping by the lake."))
+
+    assert record.content == "Ana went camping by the lake."
+
+
 def test_words_that_speak_as_i_get_their_speaker(build):
     """A record in the first person would be anybody's."""
     (record,) = build(RecordDraft(sources=[1], content="I camped near my lake."))
