@@ -5,7 +5,7 @@ know which sentence is right.
 """
 
 import re
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from datetime import datetime
 
 from langgraph_engram.language.period_names import name_before, name_interval, name_span
@@ -35,7 +35,7 @@ def read_time(one: Utterance, stems: Set[str]) -> str:
     """
     mentions = find_times(one.text, one.said_at)
     if mentions:
-        return name_mention(_nearest(one.text, mentions, stems), one.said_at)
+        return name_mention(nearest(one.text, mentions, stems), one.said_at)
     record = one.record
     if record and record.event_start and record.event_end:
         event = (record.event_start, record.event_end)
@@ -75,8 +75,8 @@ def name_day(moment: datetime) -> str:
     return f"{moment.day} {moment:%B} {moment.year}"
 
 
-def _nearest(text: str, mentions: list[TimeMention], stems: Set[str]) -> TimeMention:
-    """Give the mention that stands nearest to what is asked."""
+def nearest(text: str, mentions: Sequence[TimeMention], stems: Set[str]) -> TimeMention:
+    """Give the mention, of one at least, that stands nearest to what is asked."""
     places = [match.start() for match in re.finditer(r"[^\W_]+", text) if set(content_stems(match.group())) & stems]
     if not places:
         return mentions[0]

@@ -2,14 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from langgraph_engram.language.answer_types import answer_type, later_state
+from langgraph_engram.language.time_questions import time_question
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.rules.answers import answers_of
 from langgraph_engram.rules.choose_sentence import rank
+from langgraph_engram.rules.compare_times import Compared, compare_times
 from langgraph_engram.rules.coverage import coverage, is_about, needed_stems, said_in
 from langgraph_engram.rules.one_answer import Wanted
-from langgraph_engram.rules.stated_names import names_unknown
+from langgraph_engram.rules.stated_names import names_unknown, part_unknown
 from langgraph_engram.rules.utterances import gather
 from langgraph_engram.schema import Evidence, Intent
 
@@ -33,17 +36,22 @@ class Reading:
 NOTHING = Reading(answer="", cited=(), coverage=0.0, about=False)
 
 
-def read(query: str, intent: Intent, evidence: Sequence[Evidence]) -> Reading:
+def read(query: str, intent: Intent, evidence: Sequence[Evidence], now: datetime | None = None) -> Reading:
     """Read the answer that the evidence supports best.
 
     Args:
         query: The question as it was put.
         intent: What it asks for.
         evidence: Pieces, best first. None gives an empty answer, and so does a query that names nothing ("?").
+        now: The moment of asking, for what is told as so long ago.
     """
+    said = gather(evidence)
+    compares = time_question(query)
+    if compares and (len(compares.parts) > 1 or now):
+        return _compared(query, intent, evidence, compare_times(compares, said, now))
     kind = answer_type(query)
     needed = needed_stems(query, intent)
-    ranked = rank(query, intent, kind, gather(evidence), evidence) if needed else []
+    ranked = rank(query, intent, kind, said, evidence) if needed else []
     asked = content_stems(" ".join([query, *intent.speakers]))
     told = answers_of(Wanted(query, kind, frozenset(asked)), ranked) if ranked else []
     if not told:
@@ -52,14 +60,31 @@ def read(query: str, intent: Intent, evidence: Sequence[Evidence]) -> Reading:
     best = next(one for one in ranked if one.said is told[0].said)
     # A state before another is told by the same attribute, in other words than those of the later one.
     is_meant = best.context >= LEAST or (best.said.is_superseded and bool(later_state(query)))
+    known = _known_stems(intent, evidence)
     return Reading(
         answer=", ".join(f"{one.text} [{one.said.place + 1}]" for one in told),
         cited=tuple(place + 1 for place in places),
         coverage=coverage(needed, [evidence[place] for place in places]),
-        about=is_about(evidence[places[0]], intent) and is_meant and _knows_names(query, intent, evidence),
+        about=is_about(evidence[places[0]], intent)
+        and is_meant
+        and not names_unknown(query, known)
+        and not part_unknown(query, known),
     )
 
 
-def _knows_names(query: str, intent: Intent, evidence: Sequence[Evidence]) -> bool:
-    """Say whether the evidence, or the time that is asked about, mentions every name that the query states."""
-    return not names_unknown(query, said_in(evidence) | set(content_stems(intent.time.text) if intent.time else ()))
+def _compared(query: str, intent: Intent, evidence: Sequence[Evidence], compared: Compared | None) -> Reading:
+    """Read what comparing times came to: each part was found, so that only its names may still be another's."""
+    if compared is None or names_unknown(query, _known_stems(intent, evidence)):
+        return NOTHING
+    cited = tuple(place + 1 for place in compared.places)
+    return Reading(
+        answer=f"{compared.text} {''.join(f'[{number}]' for number in cited)}",
+        cited=cited,
+        coverage=coverage(needed_stems(query, intent), [evidence[place] for place in compared.places]),
+        about=True,
+    )
+
+
+def _known_stems(intent: Intent, evidence: Sequence[Evidence]) -> set[str]:
+    """Give the stems of what the evidence says, and of the time that is asked about."""
+    return said_in(evidence) | set(content_stems(intent.time.text) if intent.time else ())

@@ -38,13 +38,18 @@ LEAST_FORM = 3
 def names_unknown(query: str, said: Set[str]) -> list[str]:
     """Give the names in a query of which no word, form or initials are among the stems of what was found.
 
-    A number that says which one is meant is a name too, and so is the second of two things that are counted together.
+    A number that says which one is meant is a name too.
     """
     unknown = [name for name in _stated(query) if not any(_is_said(stem, said) for stem in _stems(name))]
-    if answer_type(query) in COUNTED:
-        unknown += [part for part in _joined(query) if not any(_is_said(stem, said) for stem in content_stems(part))]
     numbered = NUMBERED.finditer(query)
     return [*unknown, *(match.group() for match in numbered if said.isdisjoint(_written(match.group(1))))]
+
+
+def part_unknown(query: str, said: Set[str]) -> bool:
+    """Say whether of two things that a query counts together the second is not among the stems of what was found."""
+    if answer_type(query) not in COUNTED:
+        return False
+    return any(not any(_is_said(stem, said) for stem in content_stems(part)) for part in _joined(query))
 
 
 def _stated(query: str) -> Iterator[str]:

@@ -48,6 +48,7 @@ PRESETS: dict[str, Settings] = {
             top_k=15,
             neighbours=[],
             own_voice=False,
+            by_parts=False,
             unknown_credit=0,
             phrase_weight=0.15,
             token_weight=0.15,
@@ -63,7 +64,9 @@ PRESETS: dict[str, Settings] = {
         ground=PAPER_ONLY,
         update=UpdateSettings(enabled=False),
         synthesis=SynthesisSettings(enabled=False),
-        retrieve=RetrieveSettings(routes=["boundary"], fusion="event_score", top_k=10, neighbours=[], own_voice=False),
+        retrieve=RetrieveSettings(
+            routes=["boundary"], fusion="event_score", top_k=10, neighbours=[], own_voice=False, by_parts=False
+        ),
         deep=AT_ONCE.model_copy(update={"whole_events": True}),
     ),
     "structmem": Settings(
@@ -74,7 +77,12 @@ PRESETS: dict[str, Settings] = {
         update=UpdateSettings(enabled=False),
         synthesis=SynthesisSettings(by_window=True, expand_tokens=100_000, buffer_tokens=100_000),
         retrieve=RetrieveSettings(
-            routes=["dense", "synthesis"], fusion="concatenate", top_k=60, neighbours=[], own_voice=False
+            routes=["dense", "synthesis"],
+            fusion="concatenate",
+            top_k=60,
+            neighbours=[],
+            own_voice=False,
+            by_parts=False,
         ),
         deep=AT_ONCE.model_copy(update={"light_k": 65}),
     ),
@@ -85,7 +93,9 @@ PRESETS: dict[str, Settings] = {
         ground=PAPER_ONLY,
         update=UpdateSettings(enabled=False),
         synthesis=SynthesisSettings(enabled=False),
-        retrieve=RetrieveSettings(routes=["dense"], fusion="concatenate", top_k=30, neighbours=[], own_voice=False),
+        retrieve=RetrieveSettings(
+            routes=["dense"], fusion="concatenate", top_k=30, neighbours=[], own_voice=False, by_parts=False
+        ),
         deep=DeepSettings(
             light_k=10,
             least_share=0,

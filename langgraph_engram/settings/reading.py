@@ -35,6 +35,8 @@ class RetrieveSettings(Group):
     """Weights of the routes in the weighted fusion."""
     own_voice: bool = True
     """Search for what is asked about one person in that person's words: "I" for the name."""
+    by_parts: bool = True
+    """Search for each of two things whose times a query compares, too."""
     speaker_weight: float = Field(0.5, ge=0)
     """What records of a person whom the query names gain in the weighted fusion."""
     told_then_weight: float = Field(0.65, ge=0)

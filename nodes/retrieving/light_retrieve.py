@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from langgraph_engram.nodes.retrieving.fusion import fuse
+from langgraph_engram.nodes.retrieving.query_parts import interleaved, part_intents
 from langgraph_engram.nodes.retrieving.rerank import reranked
 from langgraph_engram.nodes.retrieving.routes import Routes
 from langgraph_engram.nodes.retrieving.show_evidence import show, within
@@ -30,10 +31,12 @@ class LightRetrieve:
         if not len(index.turns) and not len(index.records):
             return {"evidence": [], "notes": [*state.get("notes", []), "nothing is remembered in this scope"]}
         routes = Routes(self.store.encoder, self.settings)
-        scores = routes.score(index, state["intent"])
-        ranked: Iterator[Evidence] = (show(index, one) for one in fuse(index, state["intent"], scores, self.settings))
+        intents = [state["intent"], *(part_intents(state["intent"]) if self.settings.by_parts else ())]
+        scores = [routes.score(index, intent) for intent in intents]
+        rankings = [fuse(index, intent, one, self.settings) for intent, one in zip(intents, scores, strict=True)]
+        ranked: Iterator[Evidence] = (show(index, one) for one in interleaved(rankings))
         if self.reranker:
             ranked = reranked(self.reranker, state["query"], ranked, self.settings.rerank_n)
         evidence = within(ranked, request.budget or self.settings.budget)
-        notes = [f"the route {name!r} has no data here" for name in scores.empty]
+        notes = [f"the route {name!r} has no data here" for name in scores[0].empty]
         return {"evidence": evidence, "notes": list(dict.fromkeys([*state.get("notes", []), *notes]))}
