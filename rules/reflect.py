@@ -1,12 +1,17 @@
 """Reflect without a model: what the query names and nothing found mentions is missing, and is looked for next."""
 
+from langgraph_engram.language.answer_types import sums_up
 from langgraph_engram.language.citations import cited_numbers
+from langgraph_engram.language.time_questions import time_question
 from langgraph_engram.language.tokens import content_stems, words
 from langgraph_engram.prompts.reflect import Reflect, Reflection
 from langgraph_engram.prompts.write_answer import UNKNOWN
 from langgraph_engram.rules.coverage import SUFFICIENT, coverage, needed_stems
 from langgraph_engram.rules.one_answer import asked_noun
 from langgraph_engram.schema import Evidence
+
+NOT_SUMMED = "what all of it comes to"
+"""What is missing where one amount was found and several are asked about: without a model nothing is added up."""
 
 
 def reflect(question: Reflect) -> Reflection:
@@ -18,6 +23,8 @@ def reflect(question: Reflect) -> Reflection:
     # The kind of thing that is asked for is seldom named beside it: a greyhound, not a greyhound dog.
     needed = needed - set(content_stems(asked_noun(question.query))) or needed
     answered = bool(question.answer) and question.answer != UNKNOWN
+    if answered and sums_up(question.query) and not _is_summed(question):
+        return Reflection(complete=False, missing=NOT_SUMMED)
     if answered and coverage(needed, _cited(question)) >= SUFFICIENT:
         return Reflection(complete=True)
     missing = _missing_words(question, needed)
@@ -29,6 +36,12 @@ def reflect(question: Reflect) -> Reflection:
         missing=", ".join(missing),
         next_query="" if answered or asked_before else following,
     )
+
+
+def _is_summed(question: Reflect) -> bool:
+    """Say whether an answer is counted from several pieces, or one piece says what it all comes to."""
+    cited = _cited(question)
+    return time_question(question.query) is not None or any(sums_up(piece.text) for piece in cited)
 
 
 def _cited(question: Reflect) -> list[Evidence]:

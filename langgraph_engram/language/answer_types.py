@@ -56,6 +56,12 @@ WEIGHED = re.compile(
     re.IGNORECASE,
 )
 """Queries whose answer is weighed from several statements."""
+SUM = re.compile(
+    r"\b(?:total|altogether|combined|in all|average|sum of|how many times|how (?:much|many)(?:\s+\w+)?\s+more|"
+    r"how (?:much|many)(?:\s+\w+)?\s+(?:older|younger|longer|cheaper|taller|heavier)|difference (?:in|between))\b",
+    re.IGNORECASE,
+)
+"""What comes to one number out of several."""
 PAST_STATE = re.compile(
     r"\b(?:used to|previous(?:ly)?|former(?:ly)?|originally|earlier|no longer|change[sd]?)\b|"
     r"\bdid\b.*\buse to\b|\bbefore\W*$",
@@ -78,6 +84,11 @@ def answer_type(query: str) -> AnswerType:
 def asks_for_several(query: str) -> bool:
     """Say whether a query asks for several things by its words ("What books has", "both")."""
     return SEVERAL.search(query) is not None
+
+
+def sums_up(text: str) -> bool:
+    """Say whether a query asks for, or a sentence tells, what several amounts come to ("in total", "how much more")."""
+    return SUM.search(text) is not None
 
 
 def asks_for_past(query: str) -> bool:

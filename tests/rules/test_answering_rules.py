@@ -131,6 +131,19 @@ def test_an_answer_that_rests_on_little_is_told_with_what_is_missing(pieces, int
     assert "music" in thought.missing
 
 
+@pytest.mark.parametrize(
+    ("told", "complete"),
+    [("Ana: I spent $40 on a lamp.", False), ("Ana: I spent $90 in total on lamps.", True)],
+)
+def test_one_amount_is_no_total(told, complete, pieces, intent):
+    """Without a model nothing is added up, and one of several amounts is not told as all of them."""
+    query = "How much did Ana spend on lamps in total?"
+
+    thought = reflect(Reflect(query, intent(query, speakers=["Ana"]), "$40 [1]", pieces(told), (query,)))
+
+    assert (thought.complete, bool(thought.missing)) == (complete, not complete)
+
+
 def test_what_is_missing_is_asked_for_once(pieces, intent):
     """Without an answer, the words that nothing mentions are looked for; not a second time."""
     asked = intent(QUERY, speakers=["Ana"])
