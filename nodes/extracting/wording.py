@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from langgraph_engram.language.citations import CITATION
 from langgraph_engram.language.sentences import split_sentences
 from langgraph_engram.language.tokens import words
 from langgraph_engram.prompts.sentences import Sentence
@@ -52,7 +53,7 @@ def wordings(content: str, cited: Sequence[Sentence], sentences: Sequence[Senten
     Returns:
         One wording; or one for each sentence where the draft has no words of its own; or none where it has nothing.
     """
-    plain = " ".join(content.split()) if words(content) else ""
+    plain = " ".join(CITATION.sub(" ", content).split()) if words(content) else ""  # a copy may hold its numbers
     if cited and (not plain or is_copy(plain, cited)):
         return [Wording(one.as_said, (one,), as_said=True) for one in cited]
     if not plain:

@@ -112,7 +112,7 @@ def test_a_copied_turn_rests_on_its_own_sentences_whatever_it_cites(turn):
     """Small models copy a turn whole, put another's name before it, and cite the turn before."""
     first = turn(0, "Wow, that race in Oslo sounds like a lot of fun!").model_copy(update={"speaker": "Ben"})
     second = turn(1, "My sister Runa ran the whole way with me. It was wonderful to see how everybody cheered for us!")
-    copy = "Ben: My sister Runa ran the whole way with me. I was wonderful to see how everybody cheered for us!"
+    copy = "Ben: My sister Runa ran the whole way with me. [2] I was wonderful to see how everybody cheered for us!"
 
     records = RecordBuilder("scope", 9).build(
         number_sentences([first, second]),
