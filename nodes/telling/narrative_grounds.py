@@ -1,7 +1,8 @@
-"""Hold a narrative against the records that it tells: a sum that nobody named, or sentences that go round in circles.
+"""Hold a narrative against the records that it tells: a sum that nobody named, its own task, sentences in circles.
 
-A small model that writes fluent records still makes things up across them ("raising over $10,000"). Words cannot be
-held against records one by one, for a narrative has its own; numbers and repeats can.
+A small model that writes fluent records still makes things up across them ("raising over $10,000"), or tells of its
+task ("The new memories build upon the earlier ones"). Words cannot be held against records one by one, for a narrative
+has its own; numbers, repeats and the words of the task can.
 """
 
 import re
@@ -16,6 +17,8 @@ from langgraph_engram.schema import Record
 
 ENUMERATION = re.compile(r"^\s*(?:[-*#]+\s*)?\d+[.)]\s+", re.MULTILINE)
 """The number of an item of a list; it tells nothing."""
+TASK = re.compile(r"\b(?:new|earlier)\s+memor(?:y|ies)\b", re.IGNORECASE)
+"""What the prompt calls its records, and nobody else does."""
 MOST_REPEATED = 0.25
 """Share of a narrative's sentences that may say what an earlier one said."""
 
@@ -27,7 +30,7 @@ def fault_of(text: str, records: Sequence[Record]) -> str:
         text: What a model wrote; empty has no fault.
         records: The records that it tells, and those it goes back to.
     """
-    return _made_up_number(text, records) or _repeats(text)
+    return _made_up_number(text, records) or _tells_task(text, records) or _repeats(text)
 
 
 def _made_up_number(text: str, records: Sequence[Record]) -> str:
@@ -38,6 +41,12 @@ def _made_up_number(text: str, records: Sequence[Record]) -> str:
     held = {*numbers_in(known), *spelled_numbers(words(known))}
     missing = missing_number(told, held)
     return f"the number {missing!r} is in none of its records" if missing else ""
+
+
+def _tells_task(text: str, records: Sequence[Record]) -> str:
+    match = TASK.search(text)
+    said = match and any(match.group().casefold() in record.content.casefold() for record in records)
+    return f"it tells of {match.group().casefold()!r}, not of what they say" if match and not said else ""
 
 
 def _parts(record: Record) -> list[str]:

@@ -41,6 +41,19 @@ def test_a_number_that_no_record_holds_is_made_up(camps, number):
     assert f"'{number}'" in fault_of(f"Ana raised {number} for the club.", camps)
 
 
+@pytest.mark.parametrize("text", ["The new memories build upon the earlier ones.", "**New Memories:** Ana camped."])
+def test_a_narrative_of_its_task_is_none(camps, text):
+    """A small model tells what it was asked to do."""
+    assert "new memories" in fault_of(text, camps)
+
+
+def test_what_was_said_of_memories_may_be_told(camps):
+    """People make new memories, too."""
+    told = [camps[0].model_copy(update={"content": "Ana: We made new memories at the lake."})]
+
+    assert fault_of("Ana made new memories at the lake.", told) == ""
+
+
 def test_a_narrative_that_goes_round_in_circles_is_none(camps):
     """A few words said twice are no circle; a third of the sentences are."""
     once = "Ana ran. Ana was glad. Ben cheered. Ana rested. Ana ran again."
