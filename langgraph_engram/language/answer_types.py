@@ -62,6 +62,8 @@ SUM = re.compile(
     re.IGNORECASE,
 )
 """What comes to one number out of several."""
+ORDER = re.compile(r"\border\b|\b(?:earliest|oldest|first)\s+to\s+(?:latest|newest|last)\b", re.IGNORECASE)
+"""Queries for an order."""
 PAST_STATE = re.compile(
     r"\b(?:used to|previous(?:ly)?|former(?:ly)?|originally|earlier|no longer|change[sd]?)\b|"
     r"\bdid\b.*\buse to\b|\bbefore\W*$",
@@ -89,6 +91,11 @@ def asks_for_several(query: str) -> bool:
 def sums_up(text: str) -> bool:
     """Say whether a query asks for, or a sentence tells, what several amounts come to ("in total", "how much more")."""
     return SUM.search(text) is not None
+
+
+def asks_across(query: str) -> bool:
+    """Say whether what a query asks for adds up over several occasions: a number, a duration, a sum, an order."""
+    return answer_type(query) in {"number", "duration"} or sums_up(query) or ORDER.search(query) is not None
 
 
 def asks_for_past(query: str) -> bool:

@@ -31,6 +31,8 @@ def preset(name: str) -> Settings:
 PAPER_ONLY = GroundSettings(enabled=False)
 AT_ONCE = DeepSettings(sufficiency="always", light_k=10, least_share=0, whole_turns=False, reflect=False, max_rounds=1)
 """One retrieval and one answer from all that it found."""
+PLAIN_SEARCH = RetrieveSettings(neighbours=[], own_voice=False, by_parts=False, session_factor=0)
+"""One search for the query as it was put."""
 
 PRESETS: dict[str, Settings] = {
     "engram": Settings(),
@@ -41,17 +43,16 @@ PRESETS: dict[str, Settings] = {
         ground=PAPER_ONLY,
         update=UpdateSettings(selective=False, ask="pairs"),
         synthesis=SynthesisSettings(enabled=False),
-        retrieve=RetrieveSettings(
-            routes=["lexical", "dimension", "dense"],
-            intent="model",
-            fusion="ordered_dedup",
-            top_k=15,
-            neighbours=[],
-            own_voice=False,
-            by_parts=False,
-            unknown_credit=0,
-            phrase_weight=0.15,
-            token_weight=0.15,
+        retrieve=PLAIN_SEARCH.model_copy(
+            update={
+                "routes": ["lexical", "dimension", "dense"],
+                "intent": "model",
+                "fusion": "ordered_dedup",
+                "top_k": 15,
+                "unknown_credit": 0,
+                "phrase_weight": 0.15,
+                "token_weight": 0.15,
+            }
         ),
         deep=AT_ONCE.model_copy(update={"light_k": 45}),
     ),
@@ -64,9 +65,7 @@ PRESETS: dict[str, Settings] = {
         ground=PAPER_ONLY,
         update=UpdateSettings(enabled=False),
         synthesis=SynthesisSettings(enabled=False),
-        retrieve=RetrieveSettings(
-            routes=["boundary"], fusion="event_score", top_k=10, neighbours=[], own_voice=False, by_parts=False
-        ),
+        retrieve=PLAIN_SEARCH.model_copy(update={"routes": ["boundary"], "fusion": "event_score", "top_k": 10}),
         deep=AT_ONCE.model_copy(update={"whole_events": True}),
     ),
     "structmem": Settings(
@@ -76,13 +75,8 @@ PRESETS: dict[str, Settings] = {
         ground=PAPER_ONLY,
         update=UpdateSettings(enabled=False),
         synthesis=SynthesisSettings(by_window=True, expand_tokens=100_000, buffer_tokens=100_000),
-        retrieve=RetrieveSettings(
-            routes=["dense", "synthesis"],
-            fusion="concatenate",
-            top_k=60,
-            neighbours=[],
-            own_voice=False,
-            by_parts=False,
+        retrieve=PLAIN_SEARCH.model_copy(
+            update={"routes": ["dense", "synthesis"], "fusion": "concatenate", "top_k": 60}
         ),
         deep=AT_ONCE.model_copy(update={"light_k": 65}),
     ),
@@ -93,9 +87,7 @@ PRESETS: dict[str, Settings] = {
         ground=PAPER_ONLY,
         update=UpdateSettings(enabled=False),
         synthesis=SynthesisSettings(enabled=False),
-        retrieve=RetrieveSettings(
-            routes=["dense"], fusion="concatenate", top_k=30, neighbours=[], own_voice=False, by_parts=False
-        ),
+        retrieve=PLAIN_SEARCH.model_copy(update={"routes": ["dense"], "fusion": "concatenate", "top_k": 30}),
         deep=DeepSettings(
             light_k=10,
             least_share=0,

@@ -59,6 +59,8 @@ class RetrieveSettings(Group):
     """Fall of each further record from a turn that is in the list already: distinct evidence first."""
     join_factor: float = Field(0.85, ge=0, le=1)
     """Share of a piece's score from which a further record of the same turn joins the piece."""
+    session_factor: float = Field(0.1, ge=0, le=1)
+    """Fall of each further piece of a session, where what is asked for adds up over sessions; 0 under the papers'."""
     boundary_k: int = Field(10, ge=1)
     """k, boundary anchors (ES-Mem section 3.3)."""
     boundary_window: int = Field(3, ge=0)

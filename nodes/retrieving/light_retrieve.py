@@ -3,16 +3,19 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from langgraph_engram.nodes.retrieving.fusion import fuse
+from langgraph_engram.language.answer_types import asks_across
+from langgraph_engram.nodes.retrieving.fusion import Candidate, fuse
 from langgraph_engram.nodes.retrieving.query_parts import interleaved, part_intents
 from langgraph_engram.nodes.retrieving.rerank import reranked
-from langgraph_engram.nodes.retrieving.routes import Routes
+from langgraph_engram.nodes.retrieving.routes import Routes, RouteScores
+from langgraph_engram.nodes.retrieving.session_spread import spread
 from langgraph_engram.nodes.retrieving.show_evidence import show, within
 from langgraph_engram.nodes.retrieving.standing_index import standing_index
 from langgraph_engram.reranker import Reranker
-from langgraph_engram.schema import Evidence
+from langgraph_engram.schema import Evidence, Intent
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.state import ReadState
+from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.stores.store import Store
 
 
@@ -33,10 +36,16 @@ class LightRetrieve:
         routes = Routes(self.store.encoder, self.settings)
         intents = [state["intent"], *(part_intents(state["intent"]) if self.settings.by_parts else ())]
         scores = [routes.score(index, intent) for intent in intents]
-        rankings = [fuse(index, intent, one, self.settings) for intent, one in zip(intents, scores, strict=True)]
+        rankings = [self._rank(index, intent, one) for intent, one in zip(intents, scores, strict=True)]
         ranked: Iterator[Evidence] = (show(index, one) for one in interleaved(rankings))
         if self.reranker:
             ranked = reranked(self.reranker, state["query"], ranked, self.settings.rerank_n)
         evidence = within(ranked, request.budget or self.settings.budget)
         notes = [f"the route {name!r} has no data here" for name in scores[0].empty]
         return {"evidence": evidence, "notes": list(dict.fromkeys([*state.get("notes", []), *notes]))}
+
+    def _rank(self, index: ScopeIndex, intent: Intent, scores: RouteScores) -> Iterator[Candidate]:
+        ranking = fuse(index, intent, scores, self.settings)
+        if self.settings.session_factor and asks_across(intent.query):
+            return iter(spread(index, ranking, self.settings.session_factor))
+        return ranking
