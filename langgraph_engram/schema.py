@@ -243,6 +243,8 @@ class Intent(Frozen):
     answer_dimension: Dimension = "content"
     """The dimension asked for; never used as a filter."""
     needs_assistant: bool = False
+    asked_at: datetime | None = None
+    """When it is asked: as told, else the newest turn's time."""
 
 
 class Evidence(Frozen):

@@ -8,6 +8,6 @@ from langgraph_engram.rules.reading import read
 
 def answer_light(question: AnswerLight) -> str:
     """Give the answer that is read off the pieces where it covers the query; unknown where it does not."""
-    reading = read(question.query, question.intent, question.evidence, question.now)
+    reading = read(question.query, question.intent, question.evidence)
     sufficient = reading.about and reading.coverage >= SUFFICIENT
     return reading.answer if sufficient else UNKNOWN

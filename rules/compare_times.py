@@ -6,10 +6,11 @@ worded.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from datetime import date, datetime
 
+from langgraph_engram.language.denials import affirmed
 from langgraph_engram.language.time_questions import CalendarUnit, TimeQuestion
 from langgraph_engram.language.times import find_times, parse_time
 from langgraph_engram.language.tokens import content_stems
@@ -26,7 +27,7 @@ HAPPENS = frozenset(
     )
 )
 """Stems that say that something happened, and not what: it may be told by other words."""
-LEAST = 0.5
+LEAST = 0.51
 """Least share of the weight of a part's words that the sentence of it and its turn say."""
 AROUND = 0.6
 """What a word counts that the turn says and the sentence does not."""
@@ -54,19 +55,21 @@ class Compared:
     """The pieces it rests on, from 0."""
 
 
-def compare_times(asked: TimeQuestion, said: Sequence[Utterance], now: datetime | None) -> Compared | None:
+def compare_times(
+    asked: TimeQuestion, said: Sequence[Utterance], now: datetime | None, people: Set[str] = frozenset()
+) -> Compared | None:
     """Answer a query that compares times.
 
     Args:
         asked: What it compares.
         said: The sentences of the evidence.
         now: The moment of asking.
+        people: Stems of those who take part and whom the query names: what they say is about them.
 
     Returns:
         The answer; None where a part is found nowhere, or has no time.
     """
-    beside = " ".join([asked.shared, *asked.parts])
-    found = [_find(part, beside, said) for part in asked.parts]
+    found = [_find(part, asked, said, people) for part in asked.parts]
     sentences = [one for one in found if one]
     days = [day for one, part in zip(found, asked.parts, strict=True) if one and (day := _day(one, part))]
     if len(days) < len(asked.parts):
@@ -83,17 +86,19 @@ def compare_times(asked: TimeQuestion, said: Sequence[Utterance], now: datetime 
     return Compared(f"{part[:1].upper()}{part[1:]}", places)
 
 
-def _find(part: str, beside: str, said: Sequence[Utterance]) -> Utterance | None:
+def _find(part: str, asked: TimeQuestion, said: Sequence[Utterance], people: Set[str]) -> Utterance | None:
     """Give the sentence that tells of a part; None where none says enough of its words."""
-    stems = set(content_stems(part))
-    weight = rarity(stems - ASKING_WORDS - HAPPENS or stems, said)
-    others = set(content_stems(beside)) - ASKING_WORDS
+    stems, shared = set(content_stems(part)), set(content_stems(asked.shared)) - ASKING_WORDS
+    named = stems & people
+    weight = rarity(stems - people - ASKING_WORDS - HAPPENS or stems - people or shared or stems, said)
+    others = {stem for one in asked.parts for stem in content_stems(one)} | shared
     best: Utterance | None = None
     most = 0.0
     for one in said:
-        own, around = set(content_stems(one.text)), set(content_stems(one.around))
+        own, whole = set(content_stems(affirmed(one.text))), set(content_stems(one.text))
+        around = set(content_stems(one.around)) - (whole - own)
         cover = sum(value * (1 if stem in own else AROUND * (stem in around)) for stem, value in weight.items())
-        if cover < LEAST:
+        if cover < LEAST or (named and named.isdisjoint(own.union(content_stems(one.speaker)))):
             continue
         score = cover + BESIDE * len(others & (own | around)) / (len(others) or 1)
         score += TELLS_TIME * bool(find_times(one.text, one.said_at))

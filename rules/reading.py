@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from langgraph_engram.language.answer_types import answer_type, later_state
 from langgraph_engram.language.time_questions import time_question
@@ -36,19 +35,19 @@ class Reading:
 NOTHING = Reading(answer="", cited=(), coverage=0.0, about=False)
 
 
-def read(query: str, intent: Intent, evidence: Sequence[Evidence], now: datetime | None = None) -> Reading:
+def read(query: str, intent: Intent, evidence: Sequence[Evidence]) -> Reading:
     """Read the answer that the evidence supports best.
 
     Args:
         query: The question as it was put.
         intent: What it asks for.
         evidence: Pieces, best first. None gives an empty answer, and so does a query that names nothing ("?").
-        now: The moment of asking, for what is told as so long ago.
     """
     said = gather(evidence)
     compares = time_question(query)
-    if compares and (len(compares.parts) > 1 or now):
-        return _compared(query, intent, evidence, compare_times(compares, said, now))
+    if compares:
+        people = frozenset(content_stems(" ".join(intent.speakers)))
+        return _compared(query, intent, evidence, compare_times(compares, said, intent.asked_at, people))
     kind = answer_type(query)
     needed = needed_stems(query, intent)
     ranked = rank(query, intent, kind, said, evidence) if needed else []

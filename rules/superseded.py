@@ -36,7 +36,7 @@ def told_of_superseded(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told] |
     past = [one for one in ranked if one.said.is_superseded]
     holding = [one for one in ranked if not one.said.is_superseded]
     if wanted.kind not in OF_NO_STATE and (later := _named_later(wanted.query, ranked)):
-        return _what_was_before(wanted, later, past)
+        return _what_was_before(later, past)
     if asks_for_past(wanted.query) and wanted.kind not in OF_NO_STATE:
         return _what_was(wanted, past, holding, CLOSE * ranked[0].score) or None
     best = next((one for one in past if one.score >= CLOSE * ranked[0].score), None)
@@ -68,12 +68,12 @@ def _named_later(query: str, ranked: Sequence[Ranked]) -> Utterance | None:
     )
 
 
-def _what_was_before(wanted: Wanted, later: Utterance, past: Sequence[Ranked]) -> list[Told]:
+def _what_was_before(later: Utterance, past: Sequence[Ranked]) -> list[Told]:
     """Give the last state before the one that a sentence sets."""
     state = _attribute(later)
     before = [one.said for one in past if state and _sets(one.said, state) and one.said.told_at < later.told_at]
     was = max(before, key=lambda said: said.told_at, default=None)
-    return [Told(answer(wanted, was), was)] if was else []
+    return [Told(_value(was), was)] if was else []
 
 
 def _besides(wanted: Wanted, past: Utterance, holding: Sequence[Utterance]) -> list[Told]:
@@ -108,9 +108,15 @@ def _repeats(one: Utterance, stems: set[str], speaker: str) -> bool:
 
 def _no_longer(newer: Utterance) -> str:
     """Word that something has changed, and to what: "No longer: Porto"."""
-    now = _attribute(newer)
-    start = newer.text.casefold().find(now.value) if now else -1
-    return f"No longer: {newer.text[start : start + len(now.value)]}" if now and start >= 0 else "No longer"
+    value = _value(newer)
+    return f"No longer: {value}" if value else "No longer"
+
+
+def _value(said: Utterance) -> str:
+    """Give what a sentence sets an attribute to, in its own letters; empty for nothing."""
+    found = _attribute(said)
+    start = said.text.casefold().find(found.value) if found else -1
+    return said.text[start : start + len(found.value)] if found and start >= 0 else ""
 
 
 def _sets(said: Utterance, attribute: Attribute) -> bool:

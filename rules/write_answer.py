@@ -9,5 +9,5 @@ PARTIAL = 0.2
 
 def write_answer(question: WriteAnswer) -> str:
     """Give the answer with its citations, or say that it is not known."""
-    reading = read(question.query, question.intent, question.evidence, question.now)
+    reading = read(question.query, question.intent, question.evidence)
     return reading.answer if reading.about and reading.coverage >= PARTIAL else UNKNOWN

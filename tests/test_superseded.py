@@ -45,6 +45,13 @@ def test_what_was_said_besides_still_holds(told, said, query, answer):
     assert found.verdict == "sufficient"
 
 
+def test_what_was_so_before_is_where_somebody_moved_to(told):
+    """Not where they came from: that was before still."""
+    said = ("I moved from Bergen to Oslo last week.", "I live in Kyiv now.")
+
+    assert told(said, "Where did Ana live before Kyiv?").answer == "Oslo [2]"
+
+
 @pytest.mark.parametrize(
     ("query", "answer"),
     [

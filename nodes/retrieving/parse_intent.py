@@ -84,7 +84,7 @@ def begin(request: RecallRequest, usage: UsageEntry) -> ReadState:
 def make_intent(query: str, parsed: ParsedIntent | None, now: datetime | None) -> Intent:
     """Turn what was read of a query into constraints; the dimension asked for constrains nothing."""
     if parsed is None:
-        return Intent(query=query, anchor=query)
+        return Intent(query=query, anchor=query, asked_at=now)
     asked_for = parsed.answer_dimension
     return Intent(
         query=query,
@@ -96,4 +96,5 @@ def make_intent(query: str, parsed: ParsedIntent | None, now: datetime | None) -
         speakers=list(dict.fromkeys(parsed.speakers)),
         answer_dimension=asked_for,
         needs_assistant=parsed.needs_assistant,
+        asked_at=now,
     )
