@@ -22,7 +22,7 @@ from langgraph_engram.schema import Interval
 
 HAPPENS = frozenset(
     content_stems(
-        "event happen narrator arrival arrive deliver delivery receive purchase buy get order visit attend meet start "
+        "event happen arrival arrive deliver delivery receive purchase buy get order visit attend meet start "
         "begin finish complete completion new do"
     )
 )
@@ -36,7 +36,7 @@ BESIDE = 0.25
 TELLS_TIME = 0.15
 """What a time of its own counts."""
 LASTING = re.compile(
-    r"(?:\b(?:been|have|has|had)|['’]ve)\b[^.;!?]*?\bfor\s+(?:the\s+(?:past|last)\s+)?"
+    r"(?:\b(?:been|have|has|had)|['’]ve)\b[^.;!?]{0,80}?\bfor\s+(?:the\s+(?:past|last)\s+)?"
     r"(?P<amount>(?:(?:about|around|almost|nearly|over)\s+)?[\w-]+(?:\s+\w+)?\s+(?:day|week|month|year)s?)\b",
     re.IGNORECASE,
 )
