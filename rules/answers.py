@@ -18,6 +18,8 @@ from langgraph_engram.rules.superseded import told_of_superseded
 
 PLANNED = re.compile(r"^\W*(?:when|what\s+\w+)\s+(?:is|are|will)\b|\bnow\b", re.IGNORECASE)
 """Queries for the time of what is still to come."""
+AMOUNTS = frozenset({"number", "duration"})
+"""Types of answer in whose place nothing else will do."""
 MOST = 5
 """Answers of a list, at most."""
 SAME = 0.25
@@ -29,7 +31,7 @@ EQUAL = 0.88
 
 
 def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
-    """Give the answers of ranked sentences, best first; none where they tell of no state before the one asked about."""
+    """Give the answers of ranked sentences, best first; none where an amount or an earlier state is not told."""
     earlier = told_of_superseded(wanted, ranked)
     if earlier is not None:
         return earlier
@@ -40,7 +42,9 @@ def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
     if not asks_for_several(wanted.query):
         same = [one for one in near if one.context >= SAME * near[0].context]
         first = next((Told(text, one.said) for one in same if (text := typed(wanted, one.said))), None)
-        return [first or _first_new(wanted, same)]
+        if first or wanted.kind in AMOUNTS:
+            return [first] if first else []
+        return [_first_new(wanted, same)]
     near = _of_kind(wanted, near)
     of_type = [Told(text, one.said) for one in near if (text := typed(wanted, one.said))]
     joined = [Told(opened(wanted, one.said), one.said) for one in near if (one.own or one is near[0])]

@@ -9,10 +9,10 @@ from langgraph_engram.language.tokens import content_stems
 
 ONES = "one|two|three|four|five|six|seven|eight|nine"
 COUNT = (
-    rf"(?:\d[\d,.]*|(?:twen|thir|for|fif)ty-(?:{ONES})|{ONES}|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|"
+    rf"(?:(?:\d+\s?[-–]\s?)?\d[\d,.]*|(?:twen|thir|for|fif)ty-(?:{ONES})|{ONES}|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|"
     r"hundred|couple|few|several|half)"
 )
-UNIT = r"(?:year|month|week|day|hour|minute|decade)s?"
+UNIT = r"(?:(?:year|month|week|day|hour|minute|decade)s?|seconds)"
 NUMBER = re.compile(rf"\b{COUNT}\b(?!-\w)", re.IGNORECASE)
 """A count; the 48 of "a 48-hour contest" counts nothing."""
 MONEY = re.compile(

@@ -69,6 +69,12 @@ def test_a_query_that_names_nothing_has_no_answer(query, heard, intent):
     assert read(query, intent(query), heard("Ana: I live in Porto.")) == NOTHING
 
 
+@pytest.mark.parametrize("query", ["How many festivals did Ana visit in Oslo?", "How long was Ana in Oslo?"])
+def test_nothing_else_will_do_for_an_amount(query, heard, intent):
+    """A place is no number, and no span of time."""
+    assert read(query, intent(query, speakers=["Ana"]), heard("Ana: I visited the festival in Oslo.")) == NOTHING
+
+
 def test_no_evidence_gives_no_answer(intent):
     """Nothing is read off nothing."""
     assert read("Where does Ana live?", intent("Where does Ana live?"), ()) == NOTHING
