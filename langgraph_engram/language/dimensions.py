@@ -3,6 +3,7 @@
 import re
 from datetime import datetime
 
+from langgraph_engram.language.denials import affirmed
 from langgraph_engram.language.times import find_times
 from langgraph_engram.schema import MemoryType
 
@@ -17,7 +18,7 @@ EPISODIC = re.compile(
     re.IGNORECASE,
 )
 LOCATION = re.compile(
-    r"\b(?:in|on|at|to|from|near|around|outside|inside|through)\s+(?:the\s+)?((?!I\b)[A-Z][\w'’-]*(?:\s+(?!I\b)[A-Z][\w'’-]*)*)"
+    r"\b(?P<leads>in|on|at|to|from|near|around|outside|inside|through)\s+(?:the\s+)?(?P<place>(?!I\b)[A-Z][\w'’-]*(?:\s+(?!I\b)[A-Z][\w'’-]*)*)"
 )
 REASON = re.compile(
     r"\b(?:because|since|as|due to|thanks to|'cause|cause|cuz)\s+(?=\w+\s)([^.;!?]{8,160})", re.IGNORECASE
@@ -43,11 +44,16 @@ def type_of(sentence: str, clock: datetime | None) -> MemoryType:
 
 
 def location_of(sentence: str) -> str:
-    """Give the first place that a preposition leads to; empty for none."""
-    for match in LOCATION.finditer(sentence):
-        if match.group(1).split()[0].casefold() not in MONTHS_AND_DAYS:
-            return match.group(1)
-    return ""
+    """Give the first place that a preposition leads to, one that somebody comes from last; empty for none.
+
+    Places that a sentence denies are none of its own: "I never went to Paris, but I visited my aunt in Rome".
+    """
+    found = [match for match in LOCATION.finditer(affirmed(sentence)) if not _is_time(match["place"])]
+    return min(found, key=lambda match: match["leads"] == "from")["place"] if found else ""
+
+
+def _is_time(place: str) -> bool:
+    return place.split()[0].casefold() in MONTHS_AND_DAYS
 
 
 def reason_of(sentence: str) -> str:
