@@ -7,7 +7,7 @@ or for what it says besides and no other sentence does. This module does not kno
 import re
 from collections.abc import Sequence
 
-from langgraph_engram.language.answer_types import asks_for_several
+from langgraph_engram.language.answer_types import AMOUNTS, asks_for_several
 from langgraph_engram.language.times import find_times
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.rules.answer_phrases import says_new
@@ -18,8 +18,6 @@ from langgraph_engram.rules.superseded import told_of_superseded
 
 PLANNED = re.compile(r"^\W*(?:when|what\s+\w+)\s+(?:is|are|will)\b|\bnow\b", re.IGNORECASE)
 """Queries for the time of what is still to come."""
-AMOUNTS = frozenset({"number", "duration"})
-"""Types of answer in whose place nothing else will do."""
 MOST = 5
 """Answers of a list, at most."""
 SAME = 0.25

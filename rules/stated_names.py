@@ -7,7 +7,7 @@ or behind a title ("in Korea", "or Korea", "Dr. Johnson"), and takes a short for
 import re
 from collections.abc import Collection, Iterator, Set
 
-from langgraph_engram.language.answer_types import answer_type
+from langgraph_engram.language.answer_types import AMOUNTS, answer_type
 from langgraph_engram.language.names import proper_names
 from langgraph_engram.language.numbers import SMALL, TENS
 from langgraph_engram.language.tokens import content_stems, words
@@ -23,8 +23,6 @@ DESCRIBES = re.compile(r"(?:an|ish|ese|ic)$")
 NOUN_FOLLOWS = re.compile(r"\s+[a-z]")
 NUMBERED = re.compile(r"(?<![\w-])(\d+)-[a-z]+\b")
 """A number that says which one is meant: "my 30-gallon tank"."""
-COUNTED = frozenset({"number", "duration"})
-"""Types of answer that take every part of what a query joins: a sum, a difference."""
 JOINED = re.compile(
     r"\band\s+(?:(?:in|of|for|to|with|on|at)\s+)?(?:(?:the|my|our|his|her|their|an?)\s+)?"
     r"(?P<part>[\w’'-]+(?:\s+[\w’'-]+)?)",
@@ -47,7 +45,7 @@ def names_unknown(query: str, said: Set[str]) -> list[str]:
 
 def part_unknown(query: str, said: Set[str]) -> bool:
     """Say whether of two things that a query counts together the second is not among the stems of what was found."""
-    if answer_type(query) not in COUNTED:
+    if answer_type(query) not in AMOUNTS:
         return False
     return any(not any(_is_said(stem, said) for stem in content_stems(part)) for part in _joined(query))
 

@@ -35,9 +35,10 @@ def told_of_superseded(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told] |
     """
     past = [one for one in ranked if one.said.is_superseded]
     holding = [one for one in ranked if not one.said.is_superseded]
-    if wanted.kind not in OF_NO_STATE and (later := _named_later(wanted.query, ranked)):
+    of_state = wanted.kind not in OF_NO_STATE
+    if of_state and (later := _named_later(wanted.query, ranked)):
         return _what_was_before(later, past)
-    if asks_for_past(wanted.query) and wanted.kind not in OF_NO_STATE:
+    if of_state and asks_for_past(wanted.query):
         return _what_was(wanted, past, holding, CLOSE * ranked[0].score) or None
     best = next((one for one in past if one.score >= CLOSE * ranked[0].score), None)
     if best is None or any(one.score >= CLOSE * best.score and one.own >= best.own for one in holding):

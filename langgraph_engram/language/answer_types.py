@@ -11,6 +11,8 @@ from langgraph_engram.language.time_words import MONTH, WEEKDAY
 
 AnswerType = Literal["time", "duration", "number", "place", "person", "name", "reason", "yes_no", "content"]
 
+AMOUNTS: frozenset[AnswerType] = frozenset({"number", "duration"})
+"""Types that are told by a number: nothing else will do, and every part of what is counted must be known."""
 PERIOD = "year|month|day|date|time|week|weekend|season|century|decade"
 PLACE = (
     "places?|city|cities|towns?|villages?|country|countries|states?|regions?|venue|location|continents?|islands?|"
@@ -95,7 +97,7 @@ def sums_up(text: str) -> bool:
 
 def asks_across(query: str) -> bool:
     """Say whether what a query asks for adds up over several occasions: a number, a duration, a sum, an order."""
-    return answer_type(query) in {"number", "duration"} or sums_up(query) or ORDER.search(query) is not None
+    return answer_type(query) in AMOUNTS or sums_up(query) or ORDER.search(query) is not None
 
 
 def asks_for_past(query: str) -> bool:
@@ -116,4 +118,4 @@ def later_state(query: str) -> str:
 
 def asks_for_one(query: str) -> bool:
     """Say whether one statement can answer a query: no list, no count, nothing to conclude or to compare."""
-    return not (asks_for_several(query) or answer_type(query) in {"number", "duration"} or WEIGHED.search(query))
+    return not (asks_for_several(query) or answer_type(query) in AMOUNTS or WEIGHED.search(query))
