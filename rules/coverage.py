@@ -39,11 +39,15 @@ def coverage(needed: set[str], pieces: Sequence[Evidence]) -> float:
 
 def said_in(pieces: Sequence[Evidence]) -> set[str]:
     """Give the stems of what pieces say, and of the turns under them."""
-    texts = [(piece_text(piece), piece.record.speaker if piece.record else "") for piece in pieces]
-    texts += [(" ".join([turn.text, *turn.captions]), turn.speaker) for piece in pieces for turn in piece.turns]
-    said = {stem for text, speaker in texts for stem in told_stems(text, speaker)}
+    said = {stem for text, speaker in texts_in(pieces) for stem in told_stems(text, speaker)}
     tells_of_before = any(piece.record and piece.record.status == "superseded" for piece in pieces)
     return said | EARLIER if tells_of_before else said
+
+
+def texts_in(pieces: Sequence[Evidence]) -> list[tuple[str, str]]:
+    """Give what pieces say, and the turns under them, each with its speaker; empty where that is not known."""
+    shown = [(piece_text(piece), piece.record.speaker if piece.record else "") for piece in pieces]
+    return shown + [(" ".join([turn.text, *turn.captions]), turn.speaker) for piece in pieces for turn in piece.turns]
 
 
 def covering_order(query: str, intent: Intent, evidence: Sequence[Evidence]) -> list[int]:

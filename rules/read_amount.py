@@ -15,6 +15,8 @@ COUNT = (
 UNIT = r"(?:(?:year|month|week|day|hour|minute|decade)s?|seconds)"
 NUMBER = re.compile(rf"\b{COUNT}\b(?!-\w)", re.IGNORECASE)
 """A count; the 48 of "a 48-hour contest" counts nothing."""
+LABEL = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+ \d+(?=\W*$|[,;:.!?)])|^\W*[A-Z][\w ]*? \d+(?=:)")
+"""A name that ends in a number, which counts nothing: "Printmaking 101: a guide"."""
 MONEY = re.compile(
     r"[$€£¥]\s?\d[\d,]*(?:\.\d+)?(?:\s?(?:k|m|thousand|million|billion)\b)?|"
     r"\b\d[\d,]*(?:\.\d+)?k?\s?(?:dollars?|euros?|pounds?|bucks|usd|eur|gbp)\b",
@@ -57,6 +59,7 @@ def read_number(query: str, text: str) -> str:
         return often.group()
     counted = COUNTED.search(query)
     stems = set(content_stems(counted.group(1))) if counted else set()
+    text = LABEL.sub("", text)
     found = list(NUMBER.finditer(text))
     for match in found:
         following = NUMBER.split(text[match.end() : match.end() + CLOSE], maxsplit=1)[0]

@@ -3,15 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from langgraph_engram.language.answer_types import answer_type, later_state
+from langgraph_engram.language.answer_types import AMOUNTS, answer_type, later_state
 from langgraph_engram.language.time_questions import time_question
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.rules.answers import answers_of
 from langgraph_engram.rules.choose_sentence import rank
 from langgraph_engram.rules.compare_times import Compared, compare_times
-from langgraph_engram.rules.coverage import coverage, is_about, needed_stems, said_in
+from langgraph_engram.rules.coverage import coverage, is_about, needed_stems, said_in, texts_in
 from langgraph_engram.rules.one_answer import Wanted
-from langgraph_engram.rules.stated_names import names_unknown, part_unknown
+from langgraph_engram.rules.stated_names import measure_unknown, names_unknown, part_unknown
+from langgraph_engram.rules.told_times import may_tell_of
 from langgraph_engram.rules.utterances import gather
 from langgraph_engram.schema import Evidence, Intent
 
@@ -51,6 +52,8 @@ def read(query: str, intent: Intent, evidence: Sequence[Evidence]) -> Reading:
     kind = answer_type(query)
     needed = needed_stems(query, intent)
     ranked = rank(query, intent, kind, said, evidence) if needed else []
+    if kind in AMOUNTS and intent.time:
+        ranked = [one for one in ranked if may_tell_of(one.said, intent.time)]
     asked = content_stems(" ".join([query, *intent.speakers]))
     told = answers_of(Wanted(query, kind, frozenset(asked)), ranked) if ranked else []
     if not told:
@@ -59,16 +62,19 @@ def read(query: str, intent: Intent, evidence: Sequence[Evidence]) -> Reading:
     best = next(one for one in ranked if one.said is told[0].said)
     # A state before another is told by the same attribute, in other words than those of the later one.
     is_meant = best.context >= LEAST or (best.said.is_superseded and bool(later_state(query)))
-    known = _known_stems(intent, evidence)
     return Reading(
         answer=", ".join(f"{one.text} [{one.said.place + 1}]" for one in told),
         cited=tuple(place + 1 for place in places),
         coverage=coverage(needed, [evidence[place] for place in places]),
-        about=is_about(evidence[places[0]], intent)
-        and is_meant
-        and not names_unknown(query, known)
-        and not part_unknown(query, known),
+        about=is_about(evidence[places[0]], intent) and is_meant and not _asks_of_another(query, intent, evidence),
     )
+
+
+def _asks_of_another(query: str, intent: Intent, evidence: Sequence[Evidence]) -> bool:
+    """Say whether a query names something that nothing found mentions, so that what was found is about another."""
+    known = _known_stems(intent, evidence)
+    texts = [text for text, _ in texts_in(evidence)]
+    return bool(names_unknown(query, known) or part_unknown(query, known) or measure_unknown(query, known, texts))
 
 
 def _compared(query: str, intent: Intent, evidence: Sequence[Evidence], compared: Compared | None) -> Reading:

@@ -5,7 +5,7 @@ or behind a title ("in Korea", "or Korea", "Dr. Johnson"), and takes a short for
 """
 
 import re
-from collections.abc import Collection, Iterator, Set
+from collections.abc import Collection, Iterator, Sequence, Set
 
 from langgraph_engram.language.answer_types import AMOUNTS, answer_type
 from langgraph_engram.language.names import proper_names
@@ -21,8 +21,12 @@ TITLE = re.compile(r"^(?:Dr|Mr|Mrs|Ms|Prof)\.?\s+")
 DESCRIBES = re.compile(r"(?:an|ish|ese|ic)$")
 """How words end that describe more often than they name: "Italian food"."""
 NOUN_FOLLOWS = re.compile(r"\s+[a-z]")
-NUMBERED = re.compile(r"(?<![\w-])(\d+)-[a-z]+\b")
+NUMBERED = re.compile(r"(?<![\w-])(?P<number>\d+)-(?P<unit>[a-z]+)\b")
 """A number that says which one is meant: "my 30-gallon tank"."""
+TIME_UNIT = re.compile(r"(?:year|month|week|day|night|hour|minute)s?")
+"""Units that stand beside many numbers, so that another one says little."""
+MEASURED = re.compile(r"\b(?P<number>\w+)(?=[\s-](?P<unit>[a-z]+)\b)", re.IGNORECASE)
+"""A word and the next one: a number and its unit, where the first is a number."""
 JOINED = re.compile(
     r"\band\s+(?:(?:in|of|for|to|with|on|at)\s+)?(?:(?:the|my|our|his|her|their|an?)\s+)?"
     r"(?P<part>[\w’'-]+(?:\s+[\w’'-]+)?)",
@@ -34,13 +38,19 @@ LEAST_FORM = 3
 
 
 def names_unknown(query: str, said: Set[str]) -> list[str]:
-    """Give the names in a query of which no word, form or initials are among the stems of what was found.
+    """Give the names in a query of which no word, form or initials are among the stems of what was found."""
+    return [name for name in _stated(query) if not any(_is_said(stem, said) for stem in _stems(name))]
 
-    A number that says which one is meant is a name too.
+
+def measure_unknown(query: str, said: Set[str], texts: Sequence[str]) -> bool:
+    """Say whether a query tells which one is meant by a number that nothing found has, or has of that unit.
+
+    Of a 30-gallon tank memories of a 20-gallon one tell nothing; they may where no number of gallons is told at all.
     """
-    unknown = [name for name in _stated(query) if not any(_is_said(stem, said) for stem in _stems(name))]
-    numbered = NUMBERED.finditer(query)
-    return [*unknown, *(match.group() for match in numbered if said.isdisjoint(_written(match.group(1))))]
+    return any(
+        said.isdisjoint(_written(match["number"])) or _other_told(match["number"], match["unit"], texts)
+        for match in NUMBERED.finditer(query)
+    )
 
 
 def part_unknown(query: str, said: Set[str]) -> bool:
@@ -62,6 +72,20 @@ def _stated(query: str) -> Iterator[str]:
 def _joined(query: str) -> Iterator[str]:
     parts = (match.group("part") for match in JOINED.finditer(query))
     return (part for part in parts if set(content_stems(part)) - ASKING_WORDS)
+
+
+def _other_told(number: str, unit: str, texts: Sequence[str]) -> bool:
+    """Say whether texts tell other numbers of a unit, and not this one."""
+    if TIME_UNIT.fullmatch(unit):
+        return False
+    stems = content_stems(unit)
+    measured = [match for text in texts for match in MEASURED.finditer(text) if content_stems(match["unit"]) == stems]
+    told = {stem for match in measured if _is_number(match["number"]) for stem in content_stems(match["number"])}
+    return bool(told) and told.isdisjoint(_written(number))
+
+
+def _is_number(word: str) -> bool:
+    return word.isdigit() or word.casefold() in SMALL | TENS
 
 
 def _stems(name: str) -> list[str]:

@@ -31,6 +31,9 @@ from langgraph_engram.rules.read_types import holds_type, read_type
         ("How many hives does Ana keep?", "That one is mine, and twelve more.", "Twelve"),
         ("How many festivals did Ana visit?", "After the 48-hour contest I went to two more.", "Two"),
         ("How long does Ana hold her breath?", "I hold it for 30-60 seconds, no second more.", "30-60 seconds"),
+        ("How many museums did Ana visit?", "Printmaking 101: a guide.", ""),
+        ("How many museums did Ana visit?", "We took Spanish 101.", ""),
+        ("How many museums did Ana visit?", "Saw 3.", "3"),
         ("How many sheep are there?", "We have twenty-five of them.", "Twenty-five"),
         # A sum is money: of two numbers the one with a currency.
         ("How much money did Ana raise?", "With 12 friends I raised $1,250 for the shelter.", "$1,250"),

@@ -51,6 +51,9 @@ def test_an_answer_is_short_and_cited(query, lines, told, heard, intent):
         ("Is Ana's 3-week tour of Japan over?", True),
         ("Where is Ana's 30-gallon tank?", False),
         ("Is Ana's 2-day tour of Japan over?", True),
+        ("How often does Ana clean her 20-gallon tank?", True),
+        ("How often does Ana clean her 30-gallon tank?", False),
+        ("Is Ana's 30-minute tour of Japan over?", True),
         ("How many weeks was Ana in Japan and in Kobe?", True),
         ("How many plants did Ana grow for tomatoes and chili peppers?", False),
         ("How many weeks was Ana on tour in Japan and the day after?", True),
@@ -59,6 +62,7 @@ def test_an_answer_is_short_and_cited(query, lines, told, heard, intent):
 def test_a_name_that_nothing_mentions_leaves_a_question_unanswered(query, known, heard, intent):
     """Another country's weeks, or another doctor's, are no answer."""
     found = heard("Ana: I was on a 3-week tour in Japan, and two days in Kobe.", "Ana: I see Dr. Weaver every month.")
+    found += heard("Ana: I clean my twenty gallon tank every month.", "Ana: I ran 30 miles.")
 
     assert read(query, intent(query, speakers=["Ana"]), found).about is known
 
@@ -73,6 +77,36 @@ def test_a_query_that_names_nothing_has_no_answer(query, heard, intent):
 def test_nothing_else_will_do_for_an_amount(query, heard, intent):
     """A place is no number, and no span of time."""
     assert read(query, intent(query, speakers=["Ana"]), heard("Ana: I visited the festival in Oslo.")) == NOTHING
+
+
+@pytest.mark.parametrize(
+    ("month", "line", "told"),
+    [
+        (4, "Ana: I visited three museums.", "Three [1]"),
+        (4, "Ana: I visited three museums in April.", "Three [1]"),
+        (4, "Ana: I visited three museums in March.", ""),
+        (4, "Ana: It rained in March. I visited three museums.", "Three [1]"),
+        (3, "Ana: I visited three museums.", ""),
+        (3, "Ana: It rained in March. I visited three museums.", "Three [1]"),
+    ],
+)
+def test_an_amount_is_of_its_time(month, line, told, pieces, intent):
+    """What was counted in another month is no answer; what names none is of lately, or of what its turn names."""
+    name = f"in {datetime(2023, month, 1, tzinfo=UTC):%B}"
+    time = {"text": name, "start": datetime(2023, month, 1, tzinfo=UTC), "end": datetime(2023, month, 30, tzinfo=UTC)}
+    query = f"How many museums did Ana visit {name}?"
+
+    assert read(query, intent(query, speakers=["Ana"], time=time), pieces(line)).answer == told
+
+
+def test_an_amount_that_nobody_dated_may_be_of_any_time(pieces, intent):
+    """Nothing is known that speaks against it."""
+    june = {"text": "in June 2022", "start": datetime(2022, 6, 1, tzinfo=UTC), "end": datetime(2022, 6, 30, tzinfo=UTC)}
+    query = "How many museums did Ana visit in June 2022?"
+    (piece,) = pieces("Ana: I visited three museums.")
+    undated = piece.model_copy(update={"record": piece.record.model_copy(update={"mentioned_at": None})})
+
+    assert read(query, intent(query, speakers=["Ana"], time=june), (undated,)).answer == "Three [1]"
 
 
 def test_no_evidence_gives_no_answer(intent):
