@@ -7,7 +7,7 @@ or for what it says besides and no other sentence does. This module does not kno
 import re
 from collections.abc import Sequence
 
-from langgraph_engram.language.answer_types import AMOUNTS, asks_for_several
+from langgraph_engram.language.answer_types import EXACT, asks_for_several
 from langgraph_engram.language.times import find_times
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.rules.answer_phrases import says_new
@@ -26,10 +26,14 @@ OF_KIND = 0.6
 """Share of the best sentence's own cover from which another one is taken to tell of the same kind of thing."""
 EQUAL = 0.88
 """Share of the best score from which a newer sentence that covers as much takes its place."""
+ROUNDING = 1e-9
+"""What sums of the same weights in another order differ by, at most."""
+EQUAL_STATE = 0.75
+"""That share where one exact thing is asked for: its sentences say the same words each time that it changes."""
 
 
 def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
-    """Give the answers of ranked sentences, best first; none where an amount or an earlier state is not told."""
+    """Give the answers of ranked sentences, best first; none where nothing else will do."""
     earlier = told_of_superseded(wanted, ranked)
     if earlier is not None:
         return earlier
@@ -40,7 +44,7 @@ def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
     if not asks_for_several(wanted.query):
         same = [one for one in near if one.context >= SAME * near[0].context]
         first = next((Told(text, one.said) for one in same if (text := typed(wanted, one.said))), None)
-        if first or wanted.kind in AMOUNTS:
+        if first or wanted.kind in EXACT:
             return [first] if first else []
         return [_first_new(wanted, same)]
     near = _of_kind(wanted, near)
@@ -53,7 +57,8 @@ def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
 def newest_first(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Ranked]:
     """Put the newest of the sentences that answer as well as the best in front of it, and hold what it holds."""
     best = ranked[0]
-    near = [one for one in ranked if one.score >= EQUAL * best.score and one.own >= best.own]
+    share = EQUAL_STATE if wanted.kind in EXACT else EQUAL
+    near = [one for one in ranked if one.score >= share * best.score and one.own >= best.own - ROUNDING]
     equal = [one for one in near if _holds(wanted, one) or not _holds(wanted, best)]
     newest = max(equal, key=lambda one: (one.said.told_at, one.score), default=best)
     return [newest, *(one for one in ranked if one is not newest)]

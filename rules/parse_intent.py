@@ -11,7 +11,13 @@ from langgraph_engram.language.tokens import STOP_WORDS, words
 from langgraph_engram.prompts.parse_intent import ParsedIntent, ParseIntent
 from langgraph_engram.schema import Dimension, MemoryType
 
-DIMENSIONS: Mapping[AnswerType, Dimension] = {"time": "time", "place": "location", "reason": "reason"}
+DIMENSIONS: Mapping[AnswerType, Dimension] = {
+    "time": "time",
+    "clock_time": "time",
+    "weekday": "time",
+    "place": "location",
+    "reason": "reason",
+}
 """The dimension that holds answers of a type."""
 PURPOSE = re.compile(r"\bwhat for\b|\bfor what purpose\b|\bwhat(?:'s| is| was) the (?:purpose|goal)\b", re.IGNORECASE)
 PROFILE = re.compile(

@@ -1,4 +1,4 @@
-"""Read a number, a frequency, a sum or a length of time off a sentence: "3", "Twice a year", "$50", "Since 2016".
+"""Read a number, a share, a sum, how often, an age or a length of time off a sentence: "3", "$50", "Since 2016".
 
 This module does not know which sentence is right.
 """
@@ -25,10 +25,23 @@ MONEY = re.compile(
 ASKS_MONEY = re.compile(
     r"\bhow much\b.*\b(?:money|costs?|pay|paid|spen[dt]|spending|sav(?:e[ds]?|ing)|earn(?:ed|s)?|rais(?:e[ds]?|ing)|"
     r"worth|owe[ds]?|charged?|donated?|invest(?:ed)?|rent|borrow(?:ed)?|lend|lent)\b|"
-    r"\bwhat (?:(?:is|was|were|are) the )?(?:price|amount(?!\s+of\b)|costs?|salary|rent|fee|budget)\b",
+    r"\bwhat (?:(?:is|was|were|are) (?:the|my|our|his|her|their|\w+['’]s) (?:\w+ ){0,2}?)?"
+    r"(?:price|amount(?!\s+of\b(?!\s+money))|costs?|salary|rent|fee|budget)\b",
     re.IGNORECASE,
 )
 """Queries for a sum of money."""
+SHARE = re.compile(rf"\b{COUNT}\s?(?:%|percent\b|per cent\b)", re.IGNORECASE)
+ASKS_SHARE = re.compile(r"\b(?:percent(?:age)?|discount)\b", re.IGNORECASE)
+YEARS = rf"(?:\d{{1,3}}|(?:twen|thir|for|fif|six|seven|eigh|nine)ty(?:-(?:{ONES}))?|{ONES}|ten|eleven|twelve|\w+teen)"
+AGE = re.compile(
+    rf"\b(?P<told>{YEARS}(?:\s+|-)(?:year|month|week|day)s?(?:\s+|-)olds?)\b|"
+    rf"\b(?:turn(?:s|ed|ing)?|aged?|age\s+of)\s+(?:\w+ly\s+|about\s+|just\s+)?(?P<turned>{YEARS})\b(?!\s*[:%-])|"
+    r"\b(?P<birthday>\d{1,3})(?:st|nd|rd|th)\s+birthday\b|"
+    rf"(?:\b(?:am|is|are|was|were)|['’](?:m|s|re))\s+(?:\w+ly\s+|just\s+|about\s+|now\s+|still\s+)?(?P<being>{YEARS})\b"
+    r"(?=\s*(?:[.,;!?)]|$)|\s+(?:when|and|in|now|at|but|too|years|this|next|so|because)\b)",
+    re.IGNORECASE,
+)
+"""How old somebody is: "three years old", "turned 18", "my 30th birthday", "I was nine when"."""
 FREQUENCY = re.compile(
     r"\b(?:once|twice|thrice|\w+\s+times?)(?:\s+(?:or|to)\s+\w+)?(?:\s+(?:a|an|per|each|every)\s+\w+)?\b|"
     r"\b(?:every|each)\s+(?:\w+\s+)?(?:day|week|weekend|month|year|morning|evening|night|summer|winter)s?\b|"
@@ -45,12 +58,14 @@ COUNTED = re.compile(
     r"\bhow (?:many|much)\s+(?:\w+\s+)?(\w+)\s+(?:is|are|was|were|do|does|did|has|have|had|can|will)\b", re.IGNORECASE
 )
 """What a query wants counted."""
+NO_COUNT = frozenset({"one", "half"})
+"""What alone is more often a pronoun, or a part, than a number."""
 CLOSE = 24
 """Characters after a number in which what it counts is named."""
 
 
 def read_number(query: str, text: str) -> str:
-    """Give the sum or how often where that is asked, else the number of what is counted, else the first one."""
+    """Give the sum, share or how often where that is asked, else the number of what is counted, else the first one."""
     if ASKS_MONEY.search(query):
         money = MONEY.search(text)
         return money.group() if money else ""
@@ -59,15 +74,23 @@ def read_number(query: str, text: str) -> str:
         return often.group()
     counted = COUNTED.search(query)
     stems = set(content_stems(counted.group(1))) if counted else set()
+    share = SHARE.search(text)
+    if share and ASKS_SHARE.search(query):
+        return share.group()
     text = LABEL.sub("", text)
     found = list(NUMBER.finditer(text))
     for match in found:
         following = NUMBER.split(text[match.end() : match.end() + CLOSE], maxsplit=1)[0]
         if stems & set(content_stems(following)):
             return match.group()
-    # "one" alone is a pronoun more often than a number.
-    others = [match.group() for match in found if match.group().casefold() != "one"]
+    others = [match.group() for match in found if match.group().casefold() not in NO_COUNT]
     return others[0] if others else often.group() if often else ""
+
+
+def read_age(text: str) -> str:
+    """Give how old somebody or something is, by the first age that is told; empty for none."""
+    match = AGE.search(text)
+    return next(filter(None, match.groups()), "") if match else ""
 
 
 def read_duration(text: str) -> str:

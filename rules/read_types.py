@@ -10,8 +10,9 @@ from langgraph_engram.language.answer_types import AnswerType
 from langgraph_engram.language.denials import affirmed, asks_for_denied
 from langgraph_engram.language.times import find_times
 from langgraph_engram.language.tokens import content_stems
-from langgraph_engram.rules.read_amount import read_duration, read_number
+from langgraph_engram.rules.read_amount import read_age, read_duration, read_number
 from langgraph_engram.rules.read_clauses import ASKS_FEELING, read_feeling, read_reason
+from langgraph_engram.rules.read_clock import read_clock_time, read_weekday
 from langgraph_engram.rules.read_names import read_name, read_person, read_place
 from langgraph_engram.rules.read_time import read_time
 from langgraph_engram.rules.retell import retold
@@ -36,16 +37,18 @@ def read_type(query: str, kind: AnswerType, one: Utterance, asked: Set[str]) -> 
     """
     if kind == "time":
         return read_time(one, asked)
+    if kind == "clock_time":
+        return read_clock_time(read_part(query, one.text), asked)
     if kind == "yes_no":
         return "" if SUPPOSES.search(query) else "No" if DENIES.search(_asked_part(one.text, asked)) else "Yes"
-    return retold(_part(query, kind, read_part(query, one.text), asked))
+    return retold(_part(query, kind, one, asked))
 
 
 def holds_type(query: str, kind: AnswerType, one: Utterance, asked: Set[str]) -> bool:
     """Say whether a sentence holds an answer of the expected type; false where anything could be one."""
     if kind == "time":
         return bool(find_times(one.text, one.said_at)) or bool(one.record and one.record.event_start)
-    return kind != "yes_no" and bool(_part(query, kind, read_part(query, one.text), asked))
+    return kind != "yes_no" and bool(_part(query, kind, one, asked))
 
 
 def read_part(query: str, text: str) -> str:
@@ -59,8 +62,15 @@ def _asked_part(text: str, asked: Set[str]) -> str:
     return part if asked & set(content_stems(text)) <= set(content_stems(part)) else text
 
 
-def _part(query: str, kind: AnswerType, text: str, asked: Set[str]) -> str:
+def _part(query: str, kind: AnswerType, one: Utterance, asked: Set[str]) -> str:
+    text = read_part(query, one.text)
     match kind:
+        case "clock_time":
+            return read_clock_time(text, asked)
+        case "weekday":
+            return read_weekday(one, text, asked)
+        case "age":
+            return read_age(text)
         case "duration":
             return read_duration(text)
         case "number":

@@ -17,16 +17,18 @@ SOON = timedelta(days=31)
 def may_tell_of(said: Utterance, asked: TimeConstraint) -> bool:
     """Say whether a sentence may tell of a time.
 
-    The times that it names decide. One that names none may tell of those that its turn names, or of what was lately
-    when it was said.
+    The times that it names decide. One that names none, or only what is still to come, may also tell of those that its
+    turn names, or of what was lately when it was said.
 
     Args:
         said: The sentence. One that names no time, and of which nobody knows when it was said, may tell of any.
         asked: The time; an open end holds all that is on its side.
     """
     own = _own_times(said)
-    if own or said.said_at is None:
-        return not own or any(_overlap(one, asked) for one in own)
+    if any(_overlap(one, asked) for one in own):
+        return True
+    if said.said_at is None or any(one.start <= said.said_at for one in own):
+        return not own
     lately = Interval(start=said.said_at - SOON, end=said.said_at)
     beside = [mention.interval for mention in find_times(said.around, said.said_at)]
     return any(_overlap(one, asked) for one in (lately, *beside))

@@ -9,10 +9,25 @@ from typing import Literal
 
 from langgraph_engram.language.time_words import MONTH, WEEKDAY
 
-AnswerType = Literal["time", "duration", "number", "place", "person", "name", "reason", "yes_no", "content"]
+AnswerType = Literal[
+    "time",
+    "clock_time",
+    "weekday",
+    "duration",
+    "number",
+    "age",
+    "place",
+    "person",
+    "name",
+    "reason",
+    "yes_no",
+    "content",
+]
 
 AMOUNTS: frozenset[AnswerType] = frozenset({"number", "duration"})
-"""Types that are told by a number: nothing else will do, and every part of what is counted must be known."""
+"""Types that add up: every part of what is counted must be known."""
+EXACT: frozenset[AnswerType] = AMOUNTS | {"age", "clock_time", "weekday"}
+"""Types for which nothing else will do: a sentence that holds none does not answer."""
 PERIOD = "year|month|day|date|time|week|weekend|season|century|decade"
 PLACE = (
     "places?|city|cities|towns?|villages?|country|countries|states?|regions?|venue|location|continents?|islands?|"
@@ -24,6 +39,10 @@ NAMED = (
     "restaurants?|titles?"
 )
 AUXILIARY = "is|are|was|were|am|do|does|did|has|have|had|can|could|would|will|should|might|may|must"
+FIGURE = "number|price|percentage|percent|discount|amount|costs?|salary|fee|score"
+"""What is told by a number."""
+WHOSE = r"(?:the|an?|my|our|his|her|their|your|\w+['’]s)\s+"
+EXACTLY = "exact\\s+|usual\\s+"
 OF_WHAT_KIND = rf"(?:(?!(?:{AUXILIARY})\b)\w+\s+)?"
 """A word between the question word and its noun: "which European countries", but not "what is city life"."""
 AFTER_NOUN = (
@@ -33,10 +52,13 @@ IS_ALONE = rf"(?!\s+(?!(?:{AFTER_NOUN})\b)(?-i:[a-z]+)(?<!ly)(?:\s+(?-i:[a-z]+))
 """After a noun that is asked for: "which time did", but not "which time management app did"."""
 PATTERNS: tuple[tuple[str, AnswerType], ...] = (
     (r"^\W*(?:(?:since|until|by|from)\s+)?when\b|\bhow long ago\b|\bhow recently\b", "time"),
+    (rf"\b(?:what|which)\s+{OF_WHAT_KIND}(?:days?\s+of\s+the\s+week|weekdays?)\b", "weekday"),
+    (rf"\bwhat\s+(?:{EXACTLY})?time\b(?!\s+of\b){IS_ALONE}", "clock_time"),
     (rf"\b(?:what|which)\s+{OF_WHAT_KIND}(?:{PERIOD})\b{IS_ALONE}", "time"),
     (r"\bhow long\b|\bhow much time\b|\bhow many (?:years|months|weeks|days|hours|minutes)\b", "duration"),
-    (r"\bhow (?:many|much|old|often|far|tall|big|large|heavy|high)\b", "number"),
-    (r"\bwhat (?:(?:is|was|were|are) the )?(?:age|number|price|percentage|amount|cost|salary|fee)\b", "number"),
+    (r"\bhow old\b|\bwhat age\b|\bwhat (?:is|was|were|are)\b.{0,40}\bage\b", "age"),
+    (r"\bhow (?:many|much|often|far|tall|big|large|heavy|high)\b", "number"),
+    (rf"\bwhat\s+(?:(?:is|was|were|are)\s+{WHOSE}(?:\w+\s+){{0,2}}?)?(?:{FIGURE})\b(?!-)", "number"),
     (rf"^\W*(?:(?:from|to|in|at)\s+)?where\b|\b(?:what|which)\s+{OF_WHAT_KIND}(?:{PLACE})\b", "place"),
     (r"^\W*(?:(?:with|to|for|from|by)\s+)?(?:who|whom|whose)\b", "person"),
     (r"^\W*why\b|\bhow come\b|\bfor what reason\b|\bwhat (?:is|was|were|are) the reasons?\b", "reason"),
