@@ -28,8 +28,6 @@ EQUAL = 0.88
 """Share of the best score from which a newer sentence that covers as much takes its place."""
 ROUNDING = 1e-9
 """What sums of the same weights in another order differ by, at most."""
-EQUAL_STATE = 0.75
-"""That share where one exact thing is asked for: its sentences say the same words each time that it changes."""
 
 
 def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
@@ -57,8 +55,7 @@ def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
 def newest_first(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Ranked]:
     """Put the newest of the sentences that answer as well as the best in front of it, and hold what it holds."""
     best = ranked[0]
-    share = EQUAL_STATE if wanted.kind in EXACT else EQUAL
-    near = [one for one in ranked if one.score >= share * best.score and one.own >= best.own - ROUNDING]
+    near = [one for one in ranked if one.score >= EQUAL * best.score and one.own >= best.own - ROUNDING]
     equal = [one for one in near if _holds(wanted, one) or not _holds(wanted, best)]
     newest = max(equal, key=lambda one: (one.said.told_at, one.score), default=best)
     return [newest, *(one for one in ranked if one is not newest)]

@@ -43,7 +43,7 @@ AGE = re.compile(
 )
 """How old somebody is: "three years old", "turned 18", "my 30th birthday", "I was nine when"."""
 FREQUENCY = re.compile(
-    r"\b(?:once|twice|thrice|\w+\s+times?)(?:\s+(?:or|to)\s+\w+)?(?:\s+(?:a|an|per|each|every)\s+\w+)?\b|"
+    rf"\b(?:once|twice|thrice|(?:{COUNT}|many|countless)\s+times)(?:\s+(?:or|to)\s+\w+)?(?:\s+(?:a|an|per|each|every)\s+\w+)?\b|"
     r"\b(?:every|each)\s+(?:\w+\s+)?(?:day|week|weekend|month|year|morning|evening|night|summer|winter)s?\b|"
     r"\b(?:daily|weekly|monthly|yearly)\b",
     re.IGNORECASE,
@@ -70,8 +70,8 @@ def read_number(query: str, text: str) -> str:
         money = MONEY.search(text)
         return money.group() if money else ""
     often = FREQUENCY.search(text)
-    if often and OFTEN.search(query):
-        return often.group()
+    if OFTEN.search(query):
+        return often.group() if often else ""
     counted = COUNTED.search(query)
     stems = set(content_stems(counted.group(1))) if counted else set()
     share = SHARE.search(text)

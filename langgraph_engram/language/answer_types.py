@@ -58,7 +58,7 @@ PATTERNS: tuple[tuple[str, AnswerType], ...] = (
     (r"\bhow long\b|\bhow much time\b|\bhow many (?:years|months|weeks|days|hours|minutes)\b", "duration"),
     (r"\bhow old\b|\bwhat age\b|\bwhat (?:is|was|were|are)\b.{0,40}\bage\b", "age"),
     (r"\bhow (?:many|much|often|far|tall|big|large|heavy|high)\b", "number"),
-    (rf"\bwhat\s+(?:(?:is|was|were|are)\s+{WHOSE}(?:\w+\s+){{0,2}}?)?(?:{FIGURE})\b(?!-)", "number"),
+    (rf"\bwhat\s+(?:(?:is|was|were|are)\s+{WHOSE}(?:\w+\s+){{0,2}}?)?(?:{FIGURE})\b(?!-|\s+one\b)", "number"),
     (rf"^\W*(?:(?:from|to|in|at)\s+)?where\b|\b(?:what|which)\s+{OF_WHAT_KIND}(?:{PLACE})\b", "place"),
     (r"^\W*(?:(?:with|to|for|from|by)\s+)?(?:who|whom|whose)\b", "person"),
     (r"^\W*why\b|\bhow come\b|\bfor what reason\b|\bwhat (?:is|was|were|are) the reasons?\b", "reason"),

@@ -63,6 +63,8 @@ from langgraph_engram.rules.read_types import holds_type, read_type
         ("What was the total amount of rain?", "It was 12 inches, for $120 of damage.", "12"),
         ("How much will Ana save?", "A few of us take the train.", ""),
         ("How often does Ana swim?", "I swim three times a week.", "Three times a week"),
+        ("How often does Ana swim?", "It is family time.", ""),
+        ("How often does Ana swim?", "I swam for 10 years.", ""),
         ("Where does Ana live?", "I live in Tromsø with a cat.", "Tromsø"),
         ("Where was Ana last week?", "I was on Sorrel Island on Monday.", "Sorrel Island"),
         ("Where did Ana sail?", "We sailed on Sunday.", ""),
