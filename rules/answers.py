@@ -13,6 +13,7 @@ from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.rules.answer_phrases import says_new
 from langgraph_engram.rules.choose_sentence import CLOSE, Ranked
 from langgraph_engram.rules.one_answer import Told, Wanted, asked_noun, opened, typed
+from langgraph_engram.rules.read_amount import counts
 from langgraph_engram.rules.read_types import holds_type
 from langgraph_engram.rules.superseded import told_of_superseded
 
@@ -41,6 +42,8 @@ def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
     near = [one for one in ordered if one.score >= CLOSE * ordered[0].score] or ordered[:1]
     if not asks_for_several(wanted.query):
         same = [one for one in near if one.context >= SAME * near[0].context]
+        if wanted.kind == "number":
+            same.sort(key=lambda one: not counts(wanted.query, one.said.text))
         first = next((Told(text, one.said) for one in same if (text := typed(wanted, one.said))), None)
         if first or wanted.kind in EXACT:
             return [first] if first else []

@@ -72,19 +72,32 @@ def read_number(query: str, text: str) -> str:
     often = FREQUENCY.search(text)
     if OFTEN.search(query):
         return often.group() if often else ""
-    counted = COUNTED.search(query)
-    stems = set(content_stems(counted.group(1))) if counted else set()
     share = SHARE.search(text)
     if share and ASKS_SHARE.search(query):
         return share.group()
     text = LABEL.sub("", text)
-    found = list(NUMBER.finditer(text))
-    for match in found:
-        following = NUMBER.split(text[match.end() : match.end() + CLOSE], maxsplit=1)[0]
-        if stems & set(content_stems(following)):
-            return match.group()
+    counting = _counting(query, text)
+    if counting:
+        return counting
+    found = NUMBER.finditer(text)
     others = [match.group() for match in found if match.group().casefold() not in NO_COUNT]
     return others[0] if others else often.group() if often else ""
+
+
+def counts(query: str, text: str) -> bool:
+    """Say whether a sentence tells a number of what a query wants counted, and not only a number."""
+    return bool(_counting(query, LABEL.sub("", text)))
+
+
+def _counting(query: str, text: str) -> str:
+    """Give the number beside what a query wants counted; empty for none."""
+    counted = COUNTED.search(query)
+    stems = set(content_stems(counted.group(1))) if counted else set()
+    for match in NUMBER.finditer(text):
+        following = NUMBER.split(text[match.end() : match.end() + CLOSE], maxsplit=1)[0]
+        if stems & set(content_stems(following)) and match.group().casefold() != "half":
+            return match.group()
+    return ""
 
 
 def read_age(text: str) -> str:

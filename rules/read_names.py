@@ -5,10 +5,10 @@ sentence is right.
 """
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 
 from langgraph_engram.language.dimensions import MONTHS_AND_DAYS
-from langgraph_engram.language.names import QUOTED, proper_names
+from langgraph_engram.language.names import NOT_NAMES, QUOTED, proper_names
 from langgraph_engram.language.tokens import WORD, content_stems
 
 KIN = (
@@ -21,10 +21,12 @@ BY_KINSHIP = re.compile(
     rf"\b(?P<kin>(?:my|our|his|her|their)\s+(?:\w+\s+)?{KIN}),?\s+(?-i:(?P<name>[A-Z][\w’-]*))", re.IGNORECASE
 )
 """Who somebody is to whom: "my sister Runa"."""
-LEADS = r"\b(?:in|at|to|from|near|around|outside|inside|into|through)\s+"
+GONE_TO = r"to\s+(?=(?:the|an?|my|our|this|that|his|her|their|school|college|church|work|town|bed)\b)"
+"""Before a place; before a deed "to" has no article."""
+LEADS = rf"\b(?:{GONE_TO}|(?:in|at|from|near|around|outside|inside|into|through)\s+)"
 PROPER_PLACE = re.compile(
     r"\b(?:in|on|at|to|from|near|around|of|visit(?:ed|ing)?|tour(?:ed|ing)?|explor(?:e|ed|ing)|reach(?:ed)?|left|,)\s+"
-    r"(?:the\s+)?((?!I\b)(?:[A-Z][\w'’.-]*)(?:,?\s+(?!I\b)[A-Z][\w'’.-]*)*)"
+    r"(?:the\s+)?((?!I\b)(?:[A-Z][\w'’.-]*)(?:(?:,?\s+|\s+of\s+(?:the\s+)?)(?!I\b)[A-Z][\w'’.-]*)*)"
 )
 COMMON_PLACE = re.compile(
     rf"{LEADS}((?:(?:the|an?|my|our|this)\s+)?(?:[\w'’&-]+\s*){{1,4}}?)"
@@ -32,6 +34,8 @@ COMMON_PLACE = re.compile(
     r"are|i|we|it)\b)",
     re.IGNORECASE,
 )
+SUBJECT = re.compile(r"^\W*([A-Z][\w&'’-]*(?<!ing))\s+(?:is|was|has\s+been)\s+(?P<said>[^.;!?]*)")
+"""What a sentence says something of: "Brooks has been my favourite brand"."""
 TITLE = re.compile(r"[\"“]([^\"“”]{2,60})[\"”](?:\s+by\s+[A-Z]\w+(?:\s+[A-Z]\w+)*)?")
 
 
@@ -65,10 +69,17 @@ def read_name(text: str, asked: Set[str]) -> str:
     Of "I live in Lisbon with my cat Miso", what a cat is called is Miso. Arguments as for `read_place`.
     """
     titles = [match.group().replace('"', "").strip("“”") for match in TITLE.finditer(text)]
-    names = [*titles, *_nearest_first(proper_names(text), text, asked)]
+    names = [*titles, *_nearest_first(proper_names(text), text, asked), *_subject(text, asked)]
     name = next((name for name in names if _is_new(name, asked)), "")
     article = re.search(rf"\bthe\s+{re.escape(name)}", text, re.IGNORECASE) if name else None
     return article.group() if article else name
+
+
+def _subject(text: str, asked: Set[str]) -> Iterator[str]:
+    """Give the one capitalised word that a sentence begins with and of which it says what is asked for."""
+    match = SUBJECT.search(text)
+    if match and match.group(1).casefold() not in NOT_NAMES and not asked.isdisjoint(content_stems(match["said"])):
+        yield match.group(1)
 
 
 def _nearest_first(names: Sequence[str], text: str, asked: Set[str]) -> list[str]:

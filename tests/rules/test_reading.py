@@ -26,6 +26,7 @@ from langgraph_engram.schema import Evidence, Intent
             ["Ana: I visited Lisbon with Runa.", "Ana: We visited Ghent too.", "Ana: I love tea."],
             "Lisbon [1], Ghent [2]",
         ),
+        ("How many women does Ana lead?", ["Ana: I lead women, 9 of us.", "Ana: I lead 6 women."], "6 [2]"),
         ("What is Ana's cat called?", ["Ana: I live in Lisbon with my cat Miso."], "Miso [1]"),
         ("Where does Ana live?", ["Ana: I moved to Porto.", "Ana: I love the sea."], "Porto [1]"),
         ("Would Ana like the sea?", ["Ana: I love the sea in winter."], "Winter [1]"),
