@@ -13,7 +13,8 @@ from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.rules.read_amount import read_age, read_duration, read_number
 from langgraph_engram.rules.read_clauses import ASKS_FEELING, read_feeling, read_reason
 from langgraph_engram.rules.read_clock import read_clock_time, read_weekday
-from langgraph_engram.rules.read_names import read_name, read_person, read_place
+from langgraph_engram.rules.read_names import read_name, read_person
+from langgraph_engram.rules.read_places import read_place
 from langgraph_engram.rules.read_time import read_time
 from langgraph_engram.rules.retell import retold
 from langgraph_engram.rules.utterances import Utterance
@@ -76,7 +77,7 @@ def _part(query: str, kind: AnswerType, one: Utterance, asked: Set[str]) -> str:
         case "number":
             return read_number(query, text)
         case "place":
-            return read_place(text, asked)
+            return read_place(query, text, asked)
         case "person":
             return read_person(text, asked)
         case "name":
