@@ -8,9 +8,10 @@ import re
 from langgraph_engram.language.tokens import content_stems
 
 ONES = "one|two|three|four|five|six|seven|eight|nine"
+VAGUE = r"(?:an?\s+)?(?:couple|few)|several"
 COUNT = (
     rf"(?:(?:\d+\s?[-–]\s?)?\d[\d,.]*|(?:twen|thir|for|fif)ty-(?:{ONES})|{ONES}|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|"
-    r"hundred|couple|few|several|half)"
+    rf"hundred|{VAGUE}|half)"
 )
 UNIT = r"(?:(?:year|month|week|day|hour|minute|decade)s?|seconds)"
 NUMBER = re.compile(rf"\b{COUNT}\b(?!-\w)", re.IGNORECASE)
@@ -50,7 +51,7 @@ FREQUENCY = re.compile(
 )
 DURATION = re.compile(
     rf"\b(?:(?:a\s+)?{COUNT}(?:\s+of)?|an?|many|all)\s+(?:more\s+|long\s+)?{UNIT}\b|"
-    r"\bsince\s+(?:i\s+was\s+\w+|(?!then\b|we\b|i\b)\w+(?:\s+\d{4})?)|\bfor\s+(?:ages|years|months|weeks|days|a\s+while)\b",
+    r"\bsince\s+(?:i\s+was\s+(?:an?\s+)?\w+|(?!then\b|we\b|i\b)\w+(?:\s+\d{4})?)|\bfor\s+(?:ages|years|months|weeks|days|a\s+while)\b",
     re.IGNORECASE,
 )
 OFTEN = re.compile(r"\bhow (?:often|frequently)\b", re.IGNORECASE)
@@ -85,8 +86,9 @@ def read_number(query: str, text: str) -> str:
 
 
 def counts(query: str, text: str) -> bool:
-    """Say whether a sentence tells a number of what a query wants counted, and not only a number."""
-    return bool(_counting(query, LABEL.sub("", text)))
+    """Say whether a sentence tells a number of what a query wants counted, and not only some or another number."""
+    counting = _counting(query, LABEL.sub("", text))
+    return bool(counting) and not re.fullmatch(VAGUE, counting, re.IGNORECASE)
 
 
 def _counting(query: str, text: str) -> str:

@@ -28,10 +28,10 @@ NAMED = re.compile(
 """Queries for places that have a proper name."""
 NO_PLACES = frozenset(
     (
-        "it them him her me us you this that which what everything everyone everybody anything something someone "
-        "nothing life lives time times moment moments day days week weeks weekend month months year years summer winter spring "
-        "fall today yesterday tomorrow tonight soon now end meantime future past way background distance trip trips "
-        "travels tour mind case fact general touch love while program"
+        "it them him her me us you this that which what everything everyone everybody anything something "
+        "someone nothing life lives time times moment moments day days week weeks weekend month months year "
+        "years summer winter spring fall today yesterday tomorrow tonight soon now end meantime future past "
+        "way background distance trip trips travels tour mind case fact general touch love while program"
     ).split()
 )
 """What stands behind a preposition and is no place."""

@@ -27,6 +27,7 @@ from langgraph_engram.rules.read_types import holds_type, read_type
         ("When will Ana sing?", "I will sing in the choir.", "After 8 May 2023"),
         ("How long has Ana known Ben?", "I've known him for six years.", "Six years"),
         ("How long has Ana painted?", "Since 2016, every day.", "Since 2016"),
+        ("How long has Ana painted?", "Since I was a child.", "Since they were a child"),
         ("How many hives does Ana keep?", "In 1 garden I keep 14 hives.", "14"),
         ("How many hives does Ana keep?", "That one is mine, and twelve more.", "Twelve"),
         ("How many festivals did Ana visit?", "After the 48-hour contest I went to two more.", "Two"),

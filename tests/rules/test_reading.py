@@ -27,6 +27,8 @@ from langgraph_engram.schema import Evidence, Intent
             "Lisbon [1], Ghent [2]",
         ),
         ("How many women does Ana lead?", ["Ana: I lead women, 9 of us.", "Ana: I lead 6 women."], "6 [2]"),
+        ("How many prizes has Ana won?", ["Ana: I won a few prizes.", "Ana: I've won 4 prizes."], "4 [2]"),
+        ("How many prizes has Ana won?", ["Ana: I won a few prizes."], "A few [1]"),
         ("What is Ana's cat called?", ["Ana: I live in Lisbon with my cat Miso."], "Miso [1]"),
         ("Where does Ana live?", ["Ana: I moved to Porto.", "Ana: I love the sea."], "Porto [1]"),
         ("Would Ana like the sea?", ["Ana: I love the sea in winter."], "Winter [1]"),
