@@ -12,7 +12,7 @@ from langgraph_engram.language.citations import CITATION
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.model import Model, entry_of
 from langgraph_engram.nodes.answering.cite import rests_on_evidence
-from langgraph_engram.prompts.reflect import Reflect, Reflection
+from langgraph_engram.prompts.reflect import Reflect
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import ReadState
 from langgraph_engram.usage import total
@@ -44,9 +44,11 @@ class ReflectStep:
         if self.settings.reflect_on == "doubtful" and self._is_settled(question):
             return {"done": True, "missing": []}
         asked = self.model.ask(question)
-        thought = asked.answer or Reflection(complete=True)
+        usage, thought = [entry_of("reflect", [asked])], asked.answer
+        if thought is None:
+            unchecked = f"nothing checked the answer: {asked.failure.reason if asked.failure else 'no reply'}"
+            return {"done": True, "missing": [], "notes": [*state.get("notes", []), unchecked], "usage": usage}
         following = thought.next_query.strip()
-        usage = [entry_of("reflect", [asked])]
         missing = [] if thought.complete or not thought.missing.strip() else [thought.missing.strip()]
         if thought.complete or not _asks_something_new(following, question.asked):
             return {"done": True, "missing": missing, "usage": usage}

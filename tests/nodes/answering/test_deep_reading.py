@@ -181,3 +181,24 @@ def test_the_model_must_answer_or_fail_loudly(state):
     with pytest.raises(ModelUnavailable, match="no route"):
         step(state)
     assert step({**state, "evidence": []})["answer"] == UNKNOWN
+
+
+def test_a_pool_that_is_too_long_is_halved_until_it_fits(state):
+    """The answer rests on the first pieces, cites no other, and says how many were read; every call is counted."""
+    pool = state["evidence"]
+    model = FakeModel([Failure("too_long", "4096 tokens at most"), Failure("too_long", "again"), "At the lake [1][3]."])
+
+    update = WriteAnswerStep(model, DeepSettings())({**state, "pool": pool})
+
+    assert [len(one.evidence) for one in model.asked] == [5, 2, 1]
+    assert (update["answer"], update["pool"]) == ("At the lake [1].", pool)
+    assert update["notes"] == ["the model's context held 1 of 5 pieces: the answer rests on these"]
+    assert update["usage"][0].calls == 3
+
+
+def test_one_piece_that_is_too_long_is_a_failure(state):
+    """Nothing is left to leave out."""
+    step = WriteAnswerStep(FakeModel([Failure("too_long", "4096 tokens at most")] * 3), DeepSettings())
+
+    with pytest.raises(ModelUnavailable, match="4096 tokens at most"):
+        step({**state, "pool": state["evidence"]})
