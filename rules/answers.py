@@ -15,12 +15,15 @@ from langgraph_engram.rules.choose_sentence import CLOSE, Ranked
 from langgraph_engram.rules.one_answer import Told, Wanted, asked_noun, opened, typed
 from langgraph_engram.rules.read_amount import counts
 from langgraph_engram.rules.read_types import holds_type
+from langgraph_engram.rules.retell import retold
 from langgraph_engram.rules.superseded import told_of_superseded
 
 PLANNED = re.compile(r"^\W*(?:when|what\s+\w+)\s+(?:is|are|will)\b|\bnow\b", re.IGNORECASE)
 """Queries for the time of what is still to come."""
 MOST = 5
 """Answers of a list, at most."""
+MOST_BEARING = 3
+"""Sentences that are told where advice is asked for: what is known of the matter."""
 SAME = 0.25
 """Share of what the best sentence and its surroundings cover that another one's must cover to stand in for it."""
 OF_KIND = 0.6
@@ -40,6 +43,9 @@ def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
     # What happened has its own time, whatever was told later; what is planned may have moved.
     ordered = ordered if wanted.kind == "time" and not PLANNED.search(wanted.query) else newest_first(wanted, ordered)
     near = [one for one in ordered if one.score >= CLOSE * ordered[0].score] or ordered[:1]
+    if wanted.kind == "advice":
+        bearing = [one for one in near if one.own > 0] or near[:1]
+        return distinct([Told(retold(one.said.text), one.said) for one in bearing])[:MOST_BEARING]
     if not asks_for_several(wanted.query):
         same = [one for one in near if one.context >= SAME * near[0].context]
         if wanted.kind == "number":

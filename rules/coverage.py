@@ -1,8 +1,8 @@
 """Measure how far pieces of evidence cover what a query names: the ground of every verdict without a model."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from langgraph_engram.language.answer_types import answer_type
+from langgraph_engram.language.answer_types import AnswerType, answer_type
 from langgraph_engram.language.attributes import told_stems
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.schema import Evidence, Intent
@@ -17,8 +17,14 @@ ASKING_WORDS = frozenset(
 """Stems that say how something is asked, not what is asked for."""
 CALLED = frozenset(content_stems("called titled named"))
 """Stems that ask for a name, and are not what is named."""
+ADVISED = frozenset(
+    content_stems("tips advice ideas suggestions recommendations recommend suggest advise think should help look")
+)
+"""Stems that ask for advice, and are not what it is about."""
 EARLIER = frozenset(content_stems("before previous previously former formerly originally earlier used"))
 """Stems that ask for what was so before: a superseded record tells of it."""
+SAY_HOW: Mapping[AnswerType, frozenset[str]] = {"name": CALLED, "advice": ADVISED}
+"""Stems that say how an answer of a type is asked for."""
 HALF = 0.5
 SUFFICIENT = 0.6
 """Least share of what the query names that an answer's pieces must mention for it to suffice."""
@@ -28,7 +34,7 @@ def needed_stems(query: str, intent: Intent) -> set[str]:
     """Give the stems that evidence must mention: those of the query but its asking words, people and times."""
     people = {stem for name in intent.speakers for stem in content_stems(name)}
     times = set(content_stems(intent.time.text)) if intent.time else set()
-    stems = set(content_stems(query)) - (CALLED if answer_type(query) == "name" else frozenset())
+    stems = set(content_stems(query)) - SAY_HOW.get(answer_type(query), frozenset())
     return (stems - ASKING_WORDS - people - times) or (stems - people) or stems
 
 

@@ -1,6 +1,6 @@
 """Reflect without a model: what the query names and nothing found mentions is missing, and is looked for next."""
 
-from langgraph_engram.language.answer_types import sums_up
+from langgraph_engram.language.answer_types import answer_type, sums_up
 from langgraph_engram.language.citations import cited_numbers
 from langgraph_engram.language.time_questions import time_question
 from langgraph_engram.language.tokens import content_stems, words
@@ -12,6 +12,9 @@ from langgraph_engram.schema import Evidence
 
 NOT_SUMMED = "what all of it comes to"
 """What is missing where one amount was found and several are asked about: without a model nothing is added up."""
+
+NOT_ADVISED = "what to advise"
+"""What is missing where advice is asked for: without a model what is known of the matter is told."""
 
 
 def reflect(question: Reflect) -> Reflection:
@@ -25,6 +28,8 @@ def reflect(question: Reflect) -> Reflection:
     answered = bool(question.answer) and question.answer != UNKNOWN
     if answered and sums_up(question.query) and not _is_summed(question):
         return Reflection(complete=False, missing=NOT_SUMMED)
+    if answered and answer_type(question.query) == "advice":
+        return Reflection(complete=False, missing=NOT_ADVISED)
     if answered and coverage(needed, _cited(question)) >= SUFFICIENT:
         return Reflection(complete=True)
     missing = _missing_words(question, needed)

@@ -21,6 +21,7 @@ AnswerType = Literal[
     "name",
     "reason",
     "yes_no",
+    "advice",
     "content",
 ]
 
@@ -50,7 +51,14 @@ AFTER_NOUN = (
 )
 IS_ALONE = rf"(?!\s+(?!(?:{AFTER_NOUN})\b)(?-i:[a-z]+)(?<!ly)(?:\s+(?-i:[a-z]+)){{0,2}}\s+(?:{AUXILIARY})\b)"
 """After a noun that is asked for: "which time did", but not "which time management app did"."""
+ADVICE = (
+    r"\b(?:any|some|more)\s+(?:\w+\s+){0,2}(?:tips?|advice|ideas?|suggestions?|recommendations?)\b|"
+    r"\b(?:can|could|would|will)\s+you\s+(?:please\s+)?(?:recommend|suggest|advise)\b|"
+    r"\b(?:do|would)\s+you\s+(?:recommend|suggest|think)\b|\bshould\s+I\b"
+)
+"""What is asked of whoever answers, rather than of memory."""
 PATTERNS: tuple[tuple[str, AnswerType], ...] = (
+    (ADVICE, "advice"),
     (r"^\W*(?:(?:since|until|by|from)\s+)?when\b|\bhow long ago\b|\bhow recently\b", "time"),
     (rf"\b(?:what|which)\s+{OF_WHAT_KIND}(?:days?\s+of\s+the\s+week|weekdays?)\b", "weekday"),
     (rf"\bwhat\s+(?:{EXACTLY})?time\b(?!\s+of\b){IS_ALONE}", "clock_time"),

@@ -31,7 +31,7 @@ def answer_holders(records: Sequence[Record], speakers: Collection[str]) -> Hold
         speakers: Who takes part: their names are in nearly every record and answer nothing.
 
     Returns:
-        Arrays of shape (n,). `content` is held by what names something.
+        Arrays of shape (n,). `content` and `advice` are held by what names something.
     """
     people = frozenset(word for name in speakers for word in words(name))
     named = _flags(any(not people.issuperset(words(name)) for name in names_in(one.content)) for one in records)
@@ -44,6 +44,7 @@ def answer_holders(records: Sequence[Record], speakers: Collection[str]) -> Hold
         "person": named,
         "name": named,
         "content": named,
+        "advice": named,
     }
 
 

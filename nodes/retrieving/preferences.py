@@ -22,7 +22,7 @@ def preferences(shelf: RecordShelf, links: RecordLinks, intent: Intent, settings
         n scores on the scale of the weighted fusion; below 0 for records that rather ask or show than tell.
     """
     expected = answer_type(intent.query)
-    weight = settings.content_weight if expected == "content" else settings.answer_weight
+    weight = settings.content_weight if expected in ("content", "advice") else settings.answer_weight
     holds = links.holds.get(expected)
     return np.asarray(
         settings.speaker_weight * np.isin(links.speaker, intent.speakers)

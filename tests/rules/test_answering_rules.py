@@ -144,6 +144,16 @@ def test_one_amount_is_no_total(told, complete, pieces, intent):
     assert (thought.complete, bool(thought.missing)) == (complete, not complete)
 
 
+def test_what_is_known_is_no_advice(pieces, intent):
+    """It is told, and that it is not what was asked for."""
+    query = "Can you recommend a guitar?"
+    pool = pieces("Ana: I play a light guitar.")
+
+    thought = reflect(Reflect(query, intent(query), "They play a light guitar [1]", pool, (query,)))
+
+    assert (thought.complete, thought.missing, thought.next_query) == (False, "what to advise", "")
+
+
 def test_what_is_missing_is_asked_for_once(pieces, intent):
     """Without an answer, the words that nothing mentions are looked for; not a second time."""
     asked = intent(QUERY, speakers=["Ana"])

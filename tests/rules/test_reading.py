@@ -70,6 +70,23 @@ def test_a_name_that_nothing_mentions_leaves_a_question_unanswered(query, known,
     assert read(query, intent(query, speakers=["Ana"]), found).about is known
 
 
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("Any tips on what to look for in a new guitar?", "They play a light guitar [1]"),
+        ("My phone's battery is low lately. Any advice?", "Their phone's battery dies by noon since May [2]"),
+        ("Can you recommend a guitar?", "They play a light guitar [1]"),
+        ("Should I buy a boat?", ""),
+    ],
+)
+def test_where_advice_is_asked_for_what_is_known_of_it_is_told(query, told, heard, intent):
+    """Whole sentences: rules know what was said, and what to make of it they do not."""
+    found = heard("Ana: I play a light guitar.", "Ana: My phone's battery dies by noon since May.", "Ana: It rained.")
+    reading = read(query, intent(query), found)
+
+    assert (reading.answer if reading.about else "") == told
+
+
 @pytest.mark.parametrize("query", ["?", "\U0001f642", "Who are you?", "..."])
 def test_a_query_that_names_nothing_has_no_answer(query, heard, intent):
     """Whatever stands first in memory is no answer to nothing."""
