@@ -9,12 +9,14 @@ from os import PathLike
 from pathlib import Path
 from typing import TextIO, TypeVar
 
+from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from langgraph_engram.errors import UnreadableFile
+from langgraph_engram.errors import InvalidInput, UnreadableFile
 from langgraph_engram.schema import Frozen
 
 QUESTIONS_FILE = "questions.jsonl"
+LOCK_FILE = ".engram-bench.lock"
 
 Line = TypeVar("Line", bound=Frozen)
 
@@ -33,18 +35,34 @@ def continued(out: str | PathLike[str], kind: type[Line]) -> Iterator[tuple[list
     A last line that was cut off while it was written is taken out of the file.
 
     Raises:
+        InvalidInput: Another run adds to it: both would ask the same.
         UnreadableFile: The file holds lines of another kind.
     """
     path = Path(out) / QUESTIONS_FILE
     path.parent.mkdir(parents=True, exist_ok=True)
-    whole, end, _ = (path.read_bytes() if path.exists() else b"").rpartition(b"\n")
+    with _alone(path.parent):
+        whole, end, _ = (path.read_bytes() if path.exists() else b"").rpartition(b"\n")
+        try:
+            lines = [kind.model_validate_json(line) for line in whole.split(b"\n") if line]
+        except ValidationError as error:
+            raise UnreadableFile(f"{path} holds lines of another benchmark: give another folder") from error
+        with path.open("a", encoding="utf-8") as file:
+            file.truncate(len(whole + end))
+            yield lines, file
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold a folder, at once or not at all; a run that died lets go of it."""
+    lock = FileLock(folder / LOCK_FILE)
     try:
-        lines = [kind.model_validate_json(line) for line in whole.split(b"\n") if line]
-    except ValidationError as error:
-        raise UnreadableFile(f"{path} holds lines of another benchmark: give another folder") from error
-    with path.open("a", encoding="utf-8") as file:
-        file.truncate(len(whole + end))
-        yield lines, file
+        lock.acquire(blocking=False)
+    except Timeout as error:
+        raise InvalidInput(f"another run writes to {str(folder)!r}: wait for it, or give another folder") from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def kept(lines: Iterator[Line], file: TextIO | None) -> Iterator[Line]:

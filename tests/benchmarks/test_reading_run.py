@@ -5,6 +5,7 @@ import json
 import pytest
 
 from langgraph_engram.benchmarks.data import read_samples
+from langgraph_engram.benchmarks.lines import continued
 from langgraph_engram.benchmarks.reading import drawn, run_reading
 from langgraph_engram.benchmarks.reading_figures import ReadingLine, compare
 from langgraph_engram.benchmarks.shown_turns import ShownTurns
@@ -92,6 +93,15 @@ def test_lines_of_another_benchmark_are_refused(locomo_file, open_preset, tmp_pa
         run_reading(locomo_file, open_preset, ["engram"], most=1, out=tmp_path)
 
     assert file.read_text() == '{"question": "Who sells cider?"}\n'
+
+
+def test_a_folder_that_another_run_writes_to_is_refused(locomo_file, open_preset, tmp_path):
+    """Both would ask the same questions; when the first is done the second may go on."""
+    with continued(tmp_path, ReadingLine), pytest.raises(InvalidInput, match="another run"):
+        run_reading(locomo_file, open_preset, ["engram"], most=1, out=tmp_path)
+
+    run_reading(locomo_file, open_preset, ["engram"], most=1, out=tmp_path)
+    assert len((tmp_path / "questions.jsonl").read_text().splitlines()) == 3
 
 
 @pytest.mark.parametrize(("presets", "sample_id"), [([], None), (["engram"], "talk-9")])
