@@ -40,7 +40,7 @@ NAMED = (
     "restaurants?|titles?"
 )
 AUXILIARY = "is|are|was|were|am|do|does|did|has|have|had|can|could|would|will|should|might|may|must"
-FIGURE = "number|price|percentage|percent|discount|amount|costs?|salary|fee|score"
+FIGURE = r"number(?=\s+of\b)|price|percentage|percent|discount|amount|costs?|salary|fee|score"
 """What is told by a number."""
 WHOSE = r"(?:the|an?|my|our|his|her|their|your|\w+['’]s)\s+"
 EXACTLY = "exact\\s+|usual\\s+"

@@ -24,6 +24,8 @@ from langgraph_engram.language.answer_types import answer_type, asks_for_one
         ("What was the discount on my first order?", "number"),
         ("What is my current highest score in darts?", "number"),
         ("What is Ben's number one goal?", "content"),
+        ("What was Ben's previous phone number?", "content"),
+        ("What was the highest number of points?", "number"),
         ("What is Ben's favorite cost-saving trick?", "content"),
         ("What time do I get up on Saturdays?", "clock_time"),
         ("At what time did Ben come?", "clock_time"),
