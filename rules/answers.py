@@ -30,8 +30,6 @@ OF_KIND = 0.6
 """Share of the best sentence's own cover from which another one is taken to tell of the same kind of thing."""
 EQUAL = 0.88
 """Share of the best score from which a newer sentence that covers as much takes its place."""
-ROUNDING = 1e-9
-"""What sums of the same weights in another order differ by, at most."""
 
 
 def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
@@ -44,7 +42,7 @@ def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
     ordered = ordered if wanted.kind == "time" and not PLANNED.search(wanted.query) else newest_first(wanted, ordered)
     near = [one for one in ordered if one.score >= CLOSE * ordered[0].score] or ordered[:1]
     if wanted.kind == "advice":
-        bearing = [one for one in near if one.own > 0] or near[:1]
+        bearing = [one for one in near if one.own > 0 and not one.said.asks] or near[:1]
         return distinct([Told(retold(one.said.text), one.said) for one in bearing])[:MOST_BEARING]
     if not asks_for_several(wanted.query):
         same = [one for one in near if one.context >= SAME * near[0].context]
@@ -56,6 +54,8 @@ def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
         return [_first_new(wanted, same)]
     near = _of_kind(wanted, near)
     of_type = [Told(text, one.said) for one in near if (text := typed(wanted, one.said))]
+    if wanted.kind in EXACT:
+        return distinct(of_type)[:MOST]
     joined = [Told(opened(wanted, one.said), one.said) for one in near if (one.own or one is near[0])]
     joined = [one for one in joined if says_new(one.text, wanted.asked)] or joined[:1]
     return distinct(of_type or joined)[:MOST]
@@ -64,7 +64,7 @@ def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
 def newest_first(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Ranked]:
     """Put the newest of the sentences that answer as well as the best in front of it, and hold what it holds."""
     best = ranked[0]
-    near = [one for one in ranked if one.score >= EQUAL * best.score and one.own >= best.own - ROUNDING]
+    near = [one for one in ranked if one.score >= EQUAL * best.score and one.own >= best.own]
     equal = [one for one in near if _holds(wanted, one) or not _holds(wanted, best)]
     newest = max(equal, key=lambda one: (one.said.told_at, one.score), default=best)
     return [newest, *(one for one in ranked if one is not newest)]

@@ -143,4 +143,4 @@ def features(one: Utterance, asking: Asking, score: float) -> dict[str, float]:
 
 
 def _covered(stems: Iterable[str], asking: Asking) -> float:
-    return sum(asking.weight.get(stem, 0.0) for stem in stems)
+    return round(sum(asking.weight.get(stem, 0.0) for stem in stems), 9)  # sets have no order, sums of floats do

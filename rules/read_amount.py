@@ -1,4 +1,4 @@
-"""Read a number, a share, a sum, how often, an age or a length of time off a sentence: "3", "$50", "Since 2016".
+"""Read a number, a share, a sum, how often or a length of time off a sentence: "3", "$50", "Since 2016".
 
 This module does not know which sentence is right.
 """
@@ -8,11 +8,14 @@ import re
 from langgraph_engram.language.tokens import content_stems
 
 ONES = "one|two|three|four|five|six|seven|eight|nine"
-VAGUE = r"(?:an?\s+)?(?:couple|few)|several"
-COUNT = (
-    rf"(?:(?:\d+\s?[-–]\s?)?\d[\d,.]*|(?:twen|thir|for|fif)ty-(?:{ONES})|{ONES}|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|"
-    rf"hundred|{VAGUE}|half)"
+SPELLED = (
+    rf"(?:(?:twen|thir|for|fif|six|seven|eigh|nine)ty(?:-(?:{ONES}))?|{ONES}|ten|eleven|twelve|"
+    r"(?:thir|four|fif|six|seven|eigh|nine)teen|(?:a\s+|one\s+)?hundred)"
 )
+VAGUE = r"(?:an?\s+)?(?:couple|few)|several"
+DIGITS = r"(?<!\d)(?<!\d[.,])(?:\d+\s?[-–]\s?)?\d[\d,.]*"
+"""A number or a range; none begins within another, so that long rows of digits are read once."""
+COUNT = rf"(?:{DIGITS}|{SPELLED}|{VAGUE}|half)"
 UNIT = r"(?:(?:year|month|week|day|hour|minute|decade)s?|seconds)"
 NUMBER = re.compile(rf"\b{COUNT}\b(?!-\w)", re.IGNORECASE)
 """A count; the 48 of "a 48-hour contest" counts nothing."""
@@ -20,33 +23,31 @@ LABEL = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+ \d+(?=\W*$|[,;:.!?)])|^\W*[A-Z][\w 
 """A name that ends in a number, which counts nothing: "Printmaking 101: a guide"."""
 MONEY = re.compile(
     r"[$€£¥]\s?\d[\d,]*(?:\.\d+)?(?:\s?(?:k|m|thousand|million|billion)\b)?|"
-    r"\b\d[\d,]*(?:\.\d+)?k?\s?(?:dollars?|euros?|pounds?|bucks|usd|eur|gbp)\b",
+    r"(?<![\d.,])\d[\d,]*(?:\.\d+)?k?\s?(?:dollars?|euros?|pounds?|bucks|usd|eur|gbp)\b",
     re.IGNORECASE,
 )
 ASKS_MONEY = re.compile(
-    r"\bhow much\b.*\b(?:money|costs?|pay|paid|spen[dt]|spending|sav(?:e[ds]?|ing)|earn(?:ed|s)?|rais(?:e[ds]?|ing)|"
+    r"\bhow much\b.{0,200}"
+    r"\b(?:money|costs?|pay|paid|spen[dt]|spending|sav(?:e[ds]?|ing)|earn(?:ed|s)?|rais(?:e[ds]?|ing)|"
     r"worth|owe[ds]?|charged?|donated?|invest(?:ed)?|rent|borrow(?:ed)?|lend|lent)\b|"
     r"\bwhat (?:(?:is|was|were|are) (?:the|my|our|his|her|their|\w+['’]s) (?:\w+ ){0,2}?)?"
     r"(?:price|amount(?!\s+of\b(?!\s+money))|costs?|salary|rent|fee|budget)\b",
     re.IGNORECASE,
 )
 """Queries for a sum of money."""
+LARGE = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+\b|(?<![\d.,])\d{1,4}k\b", re.IGNORECASE)
+"""A number that is large enough for a sum whose currency goes without saying."""
 SHARE = re.compile(rf"\b{COUNT}\s?(?:%|percent\b|per cent\b)", re.IGNORECASE)
 ASKS_SHARE = re.compile(r"\b(?:percent(?:age)?|discount)\b", re.IGNORECASE)
-YEARS = rf"(?:\d{{1,3}}|(?:twen|thir|for|fif|six|seven|eigh|nine)ty(?:-(?:{ONES}))?|{ONES}|ten|eleven|twelve|\w+teen)"
-AGE = re.compile(
-    rf"\b(?P<told>{YEARS}(?:\s+|-)(?:year|month|week|day)s?(?:\s+|-)olds?)\b|"
-    rf"\b(?:turn(?:s|ed|ing)?|aged?|age\s+of)\s+(?:\w+ly\s+|about\s+|just\s+)?(?P<turned>{YEARS})\b(?!\s*[:%-])|"
-    r"\b(?P<birthday>\d{1,3})(?:st|nd|rd|th)\s+birthday\b|"
-    rf"(?:\b(?:am|is|are|was|were)|['’](?:m|s|re))\s+(?:\w+ly\s+|just\s+|about\s+|now\s+|still\s+)?(?P<being>{YEARS})\b"
-    r"(?=\s*(?:[.,;!?)]|$)|\s+(?:when|and|in|now|at|but|too|years|this|next|so|because)\b)",
-    re.IGNORECASE,
+DAY_PART = (
+    r"(?:day|week|weekend|month|year|morning|evening|night|summer|winter|(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?"
 )
-"""How old somebody is: "three years old", "turned 18", "my 30th birthday", "I was nine when"."""
+PER = r"\s+(?:a|an|per|each|every)\s+\w+"
 FREQUENCY = re.compile(
-    rf"\b(?:once|twice|thrice|(?:{COUNT}|many|countless)\s+times)(?:\s+(?:or|to)\s+\w+)?(?:\s+(?:a|an|per|each|every)\s+\w+)?\b|"
-    r"\b(?:every|each)\s+(?:\w+\s+)?(?:day|week|weekend|month|year|morning|evening|night|summer|winter)s?\b|"
-    r"\b(?:daily|weekly|monthly|yearly)\b",
+    rf"\bonce(?:\s+(?:or|to)\s+\w+)?{PER}\b|"
+    rf"\b(?:twice|thrice|(?:{COUNT}|many|countless)\s+times)(?:\s+(?:or|to)\s+\w+)?(?:{PER})?\b|"
+    rf"\b{COUNT}\s+{DAY_PART}{PER}\b|\b\d{{1,3}}x{PER}\b|\b(?:every|each)\s+(?:\w+\s+)?{DAY_PART}\b|"
+    r"\bon\s+(?:mon|tues|wednes|thurs|fri|satur|sun)days\b|\b(?:daily|weekly|monthly|yearly|rarely|seldom|hardly\s+ever)\b",
     re.IGNORECASE,
 )
 DURATION = re.compile(
@@ -67,14 +68,14 @@ CLOSE = 24
 
 def read_number(query: str, text: str) -> str:
     """Give the sum, share or how often where that is asked, else the number of what is counted, else the first one."""
+    money = MONEY.search(text)
     if ASKS_MONEY.search(query):
-        money = MONEY.search(text)
-        return money.group() if money else ""
+        sum_told = money or LARGE.search(text)
+        return sum_told.group() if sum_told else ""
     often = FREQUENCY.search(text)
     if OFTEN.search(query):
         return often.group() if often else ""
-    share = SHARE.search(text)
-    if share and ASKS_SHARE.search(query):
+    if ASKS_SHARE.search(query) and (share := SHARE.search(text) or money):
         return share.group()
     text = LABEL.sub("", text)
     counting = _counting(query, text)
@@ -100,12 +101,6 @@ def _counting(query: str, text: str) -> str:
         if stems & set(content_stems(following)) and match.group().casefold() != "half":
             return match.group()
     return ""
-
-
-def read_age(text: str) -> str:
-    """Give how old somebody or something is, by the first age that is told; empty for none."""
-    match = AGE.search(text)
-    return next(filter(None, match.groups()), "") if match else ""
 
 
 def read_duration(text: str) -> str:

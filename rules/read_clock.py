@@ -1,26 +1,33 @@
-"""Read the time of day or the day of the week off a sentence: "7:30 am", "Friday".
+"""Read the time of day or the days of the week off a sentence: "7:30 am", "Fridays", "Monday to Friday".
 
 This module does not know which sentence is right.
 """
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Set
 
 from langgraph_engram.language.times import find_times
-from langgraph_engram.language.tokens import WORD, content_stems
+from langgraph_engram.rules.nearest import nearest
 from langgraph_engram.rules.utterances import Utterance
 
 HOUR = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+HOURS = r"(?<![\d.,:])(?:[01]?\d|2[0-3])"
 MERIDIEM = r"\s?[ap](?:\.m\.|m\b)"
 CLOCK = (
-    rf"(?:\d{{1,2}}(?::\d{{2}})?{MERIDIEM}|\d{{1,2}}:\d{{2}}|(?:\d{{1,2}}|{HOUR})\s+o['’]clock|noon|midnight|midday)"
+    rf"(?:{HOURS}(?:[:.][0-5]\d)?{MERIDIEM}|{HOURS}:[0-5]\d(?!\d)|(?:{HOURS}|\b(?:{HOUR}))\s+o['’]clock|"
+    rf"\b(?:half|quarter|five|ten|twenty)\s+(?:past|to)\s+(?:{HOURS}|{HOUR})\b|\b(?:{HOUR})\s+(?:thirty|fifteen|forty-five)\b|"
+    r"\b(?:noon|midnight|midday)\b)"
+)
+ENDS = (
+    r"(?=\s*(?:[.,;!?](?!\d)|$)|"
+    r"\s+(?:sharp|in\s+the|on|and|or|but|every|each|most|tonight|tomorrow|this|(?:to|for)\s+bed)\b)"
 )
 CLOCK_TIME = re.compile(
-    rf"\b(?:{CLOCK}|(?:half|quarter)\s+(?:past|to)\s+(?:\d{{1,2}}|{HOUR}))(?:\s?(?:-|–|to)\s?{CLOCK})?|"
-    rf"(?<=\b(?:at|by)\s)(?:\d{{1,2}}|{HOUR})(?=\s*(?:[.,;!?]|$)|\s+(?:sharp|in\s+the|on|and|or|every)\b)",
+    rf"(?P<clock>{CLOCK}(?:\s?(?:-|–|to)\s?{CLOCK})?)|\b(?:at|by|around|until|till)\s+(?P<hour>\d{{1,2}}(?:\.[0-5]\d)?|{HOUR}){ENDS}",
     re.IGNORECASE,
 )
-DAY_OF_WEEK = re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b", re.IGNORECASE)
+DAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?-i:Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun))\b"
+DAYS = re.compile(rf"\b{DAY}(?:(?:,\s*(?:and\s+|or\s+)?|\s+(?:and|or|to|through)\s+|\s?[-–]\s?){DAY})*", re.IGNORECASE)
 
 
 def read_clock_time(text: str, asked: Set[str]) -> str:
@@ -30,24 +37,20 @@ def read_clock_time(text: str, asked: Set[str]) -> str:
         text: A sentence.
         asked: Stems of the query.
     """
-    return _nearest([match for match in CLOCK_TIME.finditer(text) if match.group()], text, asked)
+    match = nearest(list(CLOCK_TIME.finditer(text)), text, asked)
+    return (match["clock"] or match["hour"]) if match else ""
 
 
 def read_weekday(one: Utterance, text: str, asked: Set[str]) -> str:
-    """Give the day of the week that a sentence names, else that of the one day it tells of; empty for none.
+    """Give the days of the week that a sentence names, else that of the one day it tells of; empty for none.
 
     Args:
         one: The sentence.
         text: What of it is read.
         asked: Stems of the query.
     """
-    named = _nearest(list(DAY_OF_WEEK.finditer(text)), text, asked)
+    named = nearest(list(DAYS.finditer(text)), text, asked)
+    if named:
+        return named.group()
     days = [mention.interval.start for mention in find_times(text, one.said_at) if mention.granularity == "day"]
-    return named or (f"{days[0]:%A}" if days else "")
-
-
-def _nearest(found: Sequence[re.Match[str]], text: str, asked: Set[str]) -> str:
-    """Give the match that stands nearest to a word that is asked, in characters; the first without any."""
-    places = [match.start() for match in WORD.finditer(text) if not asked.isdisjoint(content_stems(match.group()))]
-    nearest = min(found, key=lambda one: min((abs(one.start() - place) for place in places), default=0), default=None)
-    return nearest.group() if nearest else ""
+    return f"{days[0]:%A}" if days else ""

@@ -10,15 +10,17 @@ from langgraph_engram.language.answer_types import AnswerType
 from langgraph_engram.language.denials import affirmed, asks_for_denied
 from langgraph_engram.language.times import find_times
 from langgraph_engram.language.tokens import content_stems
-from langgraph_engram.rules.read_amount import read_age, read_duration, read_number
+from langgraph_engram.rules.read_age import read_age
+from langgraph_engram.rules.read_amount import read_duration, read_number
 from langgraph_engram.rules.read_clauses import ASKS_FEELING, read_feeling, read_reason
 from langgraph_engram.rules.read_clock import read_clock_time, read_weekday
 from langgraph_engram.rules.read_names import read_name, read_person
 from langgraph_engram.rules.read_places import read_place
-from langgraph_engram.rules.read_time import read_time
+from langgraph_engram.rules.read_time import name_mention, nearest, read_time
 from langgraph_engram.rules.retell import retold
 from langgraph_engram.rules.utterances import Utterance
 
+HAPPENED = re.compile(r"\b(?:did|was|were|has|have|had)\b", re.IGNORECASE)
 DENIES = re.compile(r"\b(?:no|not|never|nope|nah|none|\w+n['’]t|without|hardly)\b", re.IGNORECASE)
 SUPPOSES = re.compile(r"^\W*(?:would|could|might|may|should)\b|\blikely\b", re.IGNORECASE)
 """Queries that ask for a judgement, which no sentence can be read for."""
@@ -39,10 +41,16 @@ def read_type(query: str, kind: AnswerType, one: Utterance, asked: Set[str]) -> 
     if kind == "time":
         return read_time(one, asked)
     if kind == "clock_time":
-        return read_clock_time(read_part(query, one.text), asked)
+        return read_clock_time(read_part(query, one.text), asked) or _named_time(query, one, asked)
     if kind == "yes_no":
         return "" if SUPPOSES.search(query) else "No" if DENIES.search(_asked_part(one.text, asked)) else "Yes"
     return retold(_part(query, kind, one, asked))
+
+
+def _named_time(query: str, one: Utterance, asked: Set[str]) -> str:
+    """Give the time that a sentence names, for a query that asks by "what time" for what happened."""
+    mentions = find_times(one.text, one.said_at) if HAPPENED.search(query) else []
+    return name_mention(nearest(one.text, mentions, asked), one.said_at) if mentions else ""
 
 
 def holds_type(query: str, kind: AnswerType, one: Utterance, asked: Set[str]) -> bool:
@@ -71,7 +79,7 @@ def _part(query: str, kind: AnswerType, one: Utterance, asked: Set[str]) -> str:
         case "weekday":
             return read_weekday(one, text, asked)
         case "age":
-            return read_age(text)
+            return read_age(text, asked)
         case "duration":
             return read_duration(text)
         case "number":

@@ -53,7 +53,7 @@ def read(query: str, intent: Intent, evidence: Sequence[Evidence]) -> Reading:
     needed = needed_stems(query, intent)
     ranked = rank(query, intent, kind, said, evidence) if needed else []
     if kind in AMOUNTS and intent.time:
-        ranked = [one for one in ranked if may_tell_of(one.said, intent.time)]
+        ranked = [one for one in ranked if may_tell_of(one.said, intent.time, intent.asked_at)]
     asked = content_stems(" ".join([query, *intent.speakers]))
     told = answers_of(Wanted(query, kind, frozenset(asked)), ranked) if ranked else []
     if not told:

@@ -59,7 +59,7 @@ WORD = re.compile(r"['’]?[A-Za-z]+(?:['’][a-z]+)?")
 
 def without_lead_in(text: str) -> str:
     """Take from the start of a sentence what answers nothing: exclamations, names called, "I think", "it's"."""
-    bare = SYMBOLS.sub("", text).strip()
+    bare = _without_symbols(text)
     match = LEAD_INS.match(bare)
     rest = bare[match.end() :] if match else bare
     return rest if rest.strip() else bare
@@ -67,15 +67,21 @@ def without_lead_in(text: str) -> str:
 
 def retold(phrase: str) -> str:
     """Turn a phrase into the third person and open it with a capital, its closing marks taken off."""
-    bare = TAIL.sub("", SYMBOLS.sub("", phrase)).strip()
+    bare = TAIL.sub("", _without_symbols(phrase)).strip()
     told = NUMBER_AGREES.sub("they were", WORD.sub(_third_person, bare))
     told = _balanced(told.strip(" ,;:'’-–—"))
     return told[:1].upper() + told[1:]
 
 
+def _without_symbols(text: str) -> str:
+    """Take out pictograms; what they stand between stays apart."""
+    return " ".join(SYMBOLS.sub(" ", text).split())
+
+
 def _third_person(match: re.Match[str]) -> str:
     word = match.group()
-    return THIRD_PERSON.get(word.casefold().replace("’", "'"), word)
+    is_hour = word.casefold() == "am" and match.string[: match.start()].rstrip()[-1:].isdigit()
+    return word if is_hour else THIRD_PERSON.get(word.casefold().replace("’", "'"), word)
 
 
 def _balanced(text: str) -> str:

@@ -51,22 +51,30 @@ AFTER_NOUN = (
 )
 IS_ALONE = rf"(?!\s+(?!(?:{AFTER_NOUN})\b)(?-i:[a-z]+)(?<!ly)(?:\s+(?-i:[a-z]+)){{0,2}}\s+(?:{AUXILIARY})\b)"
 """After a noun that is asked for: "which time did", but not "which time management app did"."""
+ENDS_NOUN = rf"(?=\W*$|\s+(?:{AFTER_NOUN})\b|\s+(?-i:[A-Z]))"
+"""After a noun that is asked for whole: "what discount did", but not "what discount code did"."""
+NOT_OF_MEMORY = r"^(?!\W*(?:did|does|has|had|how|what|which|who|where|when|(?:do|have)(?!\s+you\b))\b)"
 ADVICE = (
-    r"\b(?:any|some|more)\s+(?:\w+\s+){0,2}(?:tips?|advice|ideas?|suggestions?|recommendations?)\b|"
+    rf"{NOT_OF_MEMORY}.*\b(?:any|some|more)\s+(?:\w+\s+){{0,2}}(?:tips?|advice|ideas?|suggestions?|recommendations?)\b|"
     r"\b(?:can|could|would|will)\s+you\s+(?:please\s+)?(?:recommend|suggest|advise)\b|"
-    r"\b(?:do|would)\s+you\s+(?:recommend|suggest|think)\b|\bshould\s+I\b"
+    r"\b(?:do|would)\s+you\s+(?:recommend|suggest)\b|(?:^|[.!?]\s+)do\s+you\s+think\b|\bwhat\s+do\s+you\s+think\b|"
+    r"(?:^|[.!?]\s+)(?:(?:what|which)(?!\s+time)\s+(?:\w+\s+){0,2})?should\s+I\b"
 )
 """What is asked of whoever answers, rather than of memory."""
 PATTERNS: tuple[tuple[str, AnswerType], ...] = (
     (ADVICE, "advice"),
     (r"^\W*(?:(?:since|until|by|from)\s+)?when\b|\bhow long ago\b|\bhow recently\b", "time"),
-    (rf"\b(?:what|which)\s+{OF_WHAT_KIND}(?:days?\s+of\s+the\s+week|weekdays?)\b", "weekday"),
-    (rf"\bwhat\s+(?:{EXACTLY})?time\b(?!\s+of\b){IS_ALONE}", "clock_time"),
+    (rf"\b(?:what|which)\s+{OF_WHAT_KIND}(?:days?\s+of\s+the\s+week|weekdays?)\b{IS_ALONE}", "weekday"),
+    (rf"(?<!since\s)\bwhat\s+(?:{EXACTLY})?time\b(?!\s+of\b){IS_ALONE}", "clock_time"),
     (rf"\b(?:what|which)\s+{OF_WHAT_KIND}(?:{PERIOD})\b{IS_ALONE}", "time"),
     (r"\bhow long\b|\bhow much time\b|\bhow many (?:years|months|weeks|days|hours|minutes)\b", "duration"),
-    (r"\bhow old\b|\bwhat age\b|\bwhat (?:is|was|were|are)\b.{0,40}\bage\b", "age"),
+    (
+        rf"\bhow old\b|\bwhat age\s+(?:{AUXILIARY})\b|"
+        rf"\bwhat\s+(?:is|was|were|are)\s+{WHOSE}(?:[\w'’]+\s+)?age\b(?=\s+of\b|\W*$)",
+        "age",
+    ),
     (r"\bhow (?:many|much|often|far|tall|big|large|heavy|high)\b", "number"),
-    (rf"\bwhat\s+(?:(?:is|was|were|are)\s+{WHOSE}(?:\w+\s+){{0,2}}?)?(?:{FIGURE})\b(?!-|\s+one\b)", "number"),
+    (rf"\bwhat\s+(?:(?:is|was|were|are)\s+{WHOSE}(?:[\w'’]+\s+){{0,2}}?)?(?:{FIGURE})\b{ENDS_NOUN}", "number"),
     (rf"^\W*(?:(?:from|to|in|at)\s+)?where\b|\b(?:what|which)\s+{OF_WHAT_KIND}(?:{PLACE})\b", "place"),
     (r"^\W*(?:(?:with|to|for|from|by)\s+)?(?:who|whom|whose)\b", "person"),
     (r"^\W*why\b|\bhow come\b|\bfor what reason\b|\bwhat (?:is|was|were|are) the reasons?\b", "reason"),

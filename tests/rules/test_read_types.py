@@ -56,6 +56,25 @@ from langgraph_engram.rules.read_types import holds_type, read_type
         ("What day of the week does Ana swim?", "I swim on Fridays.", "Fridays"),
         ("What day of the week did Ana swim?", "I swam yesterday.", "Sunday"),
         ("What day of the week did Ana swim?", "I swam in May.", ""),
+        ("What time does Ana get up?", "I go to bed at 10 pm and get up at 6 am.", "6 am"),
+        ("What time does Ana get up?", "I get up at 6 but go to bed at 10.", "6"),
+        ("What time does Ana get up?", "I get up at 6.30.", "6.30"),
+        ("What time does Ana get up?", "At midday, or in 25:30 minutes.", "midday"),
+        ("What time did Ana move to Oslo?", "I moved to Oslo in 2019.", "2019"),
+        ("What time does Ana swim?", "I swim in June.", ""),
+        ("Which weekdays does Ana work?", "I work Mondays, Tuesdays and Fridays.", "Mondays, Tuesdays and Fridays"),
+        ("Which days of the week does Ana work?", "I work Mon-Fri.", "Mon-Fri"),
+        ("How old is Ana's son Theo?", "I turned 40, but my son Theo is only about 6 years old.", "6"),
+        ("How old is Ana's grandmother?", "When I turned 30, my grandmother was 75.", "75"),
+        ("How old is Ana?", "I'm 5.5 feet tall, I turned 2 pages, there are 5 in our family.", ""),
+        ("How old is Ana's house?", "Our house is over a hundred years old.", "A hundred years old"),
+        ("How often does Ana swim?", "Once I swam in the sea, now I swim every day.", "Every day"),
+        ("How often does Ana swim?", "I swim three days a week.", "Three days a week"),
+        ("How often does Ana swim?", "I swim on Mondays.", "On Mondays"),
+        ("How many times did Ana swim?", "I swam twice.", "Twice"),
+        ("How many people came?", "Sixty-five people came.", "Sixty-five"),
+        ("What is Ana's salary?", "My salary is 60,000 a year.", "60,000"),
+        ("What was the discount on Ana's bag?", "On 2 bags I got a $20 discount.", "$20"),
         # A sum is money: of two numbers the one with a currency.
         ("How much money did Ana raise?", "With 12 friends I raised $1,250 for the shelter.", "$1,250"),
         ("How much did Ana pay?", "I got it for 40 euros at 3 in the morning.", "40 euros"),
@@ -134,3 +153,13 @@ def test_a_time_beside_a_sentence_is_that_of_its_record(said, record):
 def test_a_sentence_holds_a_type_or_not(query, sentence, holds, said):
     """What holds it is preferred; where anything could answer, nothing is."""
     assert holds_type(query, answer_type(query), said(sentence), set(content_stems(query))) is holds
+
+
+@pytest.mark.parametrize(
+    "query", ["How many cats?", "How often?", "What discount?", "How much did it cost?", "How old?"]
+)
+@pytest.mark.parametrize("text", ["1," * 10_000, "one hundred " * 2_000, "at 10:10 " * 2_000, "I was only " * 2_000])
+@pytest.mark.timeout(20)
+def test_long_rows_are_read_in_time(query, text, said):
+    """What looks like an answer again and again is looked at once."""
+    read_type(query, answer_type(query), said(text), set(content_stems(query)))
