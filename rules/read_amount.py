@@ -38,7 +38,7 @@ ASKS_MONEY = re.compile(
 LARGE = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+\b|(?<![\d.,])\d{1,4}k\b", re.IGNORECASE)
 """A number that is large enough for a sum whose currency goes without saying."""
 SHARE = re.compile(rf"\b{COUNT}\s?(?:%|percent\b|per cent\b)", re.IGNORECASE)
-ASKS_SHARE = re.compile(r"\b(?:percent(?:age)?|discount)\b", re.IGNORECASE)
+ASKS_SHARE = re.compile(r"\bpercent(?:age)?\b", re.IGNORECASE)
 DAY_PART = (
     r"(?:day|week|weekend|month|year|morning|evening|night|summer|winter|(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?"
 )
@@ -75,8 +75,11 @@ def read_number(query: str, text: str) -> str:
     often = FREQUENCY.search(text)
     if OFTEN.search(query):
         return often.group() if often else ""
-    if ASKS_SHARE.search(query) and (share := SHARE.search(text) or money):
-        return share.group()
+    share = SHARE.search(text)
+    if ASKS_SHARE.search(query):
+        return share.group() if share else ""
+    if "discount" in query.casefold() and (told := share or money):
+        return told.group()
     text = LABEL.sub("", text)
     counting = _counting(query, text)
     if counting:

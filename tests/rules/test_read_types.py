@@ -37,6 +37,7 @@ from langgraph_engram.rules.read_types import holds_type, read_type
         ("How many museums did Ana visit?", "Saw 3.", "3"),
         ("How many sheep are there?", "We have twenty-five of them.", "Twenty-five"),
         ("What was the discount Ana got?", "At 3 shops I got 10% off.", "10%"),
+        ("What percentage discount did Ana get?", "I got $20 off.", ""),
         ("What is Ana's highest score?", "I scored 132 points in one evening.", "132"),
         # An age is a number of years, and not any number.
         ("How old is Ana?", "I am 32 years old and have two cats.", "32"),
