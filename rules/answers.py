@@ -34,6 +34,8 @@ EQUAL = 0.88
 
 def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
     """Give the answers of ranked sentences, best first; none where nothing else will do."""
+    if wanted.kind == "advice":
+        return _bearing(ranked)
     earlier = told_of_superseded(wanted, ranked)
     if earlier is not None:
         return earlier
@@ -41,9 +43,6 @@ def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
     # What happened has its own time, whatever was told later; what is planned may have moved.
     ordered = ordered if wanted.kind == "time" and not PLANNED.search(wanted.query) else newest_first(wanted, ordered)
     near = [one for one in ordered if one.score >= CLOSE * ordered[0].score] or ordered[:1]
-    if wanted.kind == "advice":
-        bearing = [one for one in near if one.own > 0 and not one.said.asks] or near[:1]
-        return distinct([Told(retold(one.said.text), one.said) for one in bearing])[:MOST_BEARING]
     if not asks_for_several(wanted.query):
         same = [one for one in near if one.context >= SAME * near[0].context]
         if wanted.kind == "number":
@@ -59,6 +58,14 @@ def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
     joined = [Told(opened(wanted, one.said), one.said) for one in near if (one.own or one is near[0])]
     joined = [one for one in joined if says_new(one.text, wanted.asked)] or joined[:1]
     return distinct(of_type or joined)[:MOST]
+
+
+def _bearing(ranked: Sequence[Ranked]) -> list[Told]:
+    """Tell, whole, the sentences that bear on what advice is asked for; of what has changed, how it is now."""
+    holding = [one for one in ranked if not one.said.is_superseded] or ranked
+    near = [one for one in holding if one.score >= CLOSE * holding[0].score] or holding[:1]
+    bearing = [one for one in near if one.own > 0 and not one.said.asks] or near[:1]
+    return distinct([Told(retold(one.said.text), one.said) for one in bearing])[:MOST_BEARING]
 
 
 def newest_first(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Ranked]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence, Set
 
 from langgraph_engram.language.names import NOT_NAMES, QUOTED, proper_names
-from langgraph_engram.language.tokens import WORD, content_stems
+from langgraph_engram.language.tokens import STOP_WORDS, WORD, content_stems
 
 KIN = (
     r"(?:m[uo]m|mother|dad|father|parents?|sisters?|brothers?|siblings?|sons?|daughters?|kids?|child(?:ren)?|wife|"
@@ -16,10 +16,17 @@ KIN = (
     r"nieces?|nephews?|friends?|mentors?|family|fam|neighbou?rs?|colleagues?|coworkers?|teammates?|coach|boss|teacher)"
 )
 RELATIVE = re.compile(rf"\b(?:(?:my|our|an?|the|his|her|their)\s+)?(?:\w+\s+)?{KIN}\b", re.IGNORECASE)
-BY_KINSHIP = re.compile(
-    rf"\b(?P<kin>(?:my|our|his|her|their)\s+(?:\w+\s+)?{KIN}),?\s+(?-i:(?P<name>[A-Z][\w’-]*))", re.IGNORECASE
+BELONGING = re.compile(
+    r"\b(?P<what>(?:my|our|his|her|their)\s+(?:\w+\s+)?[a-z]+),?\s+(?-i:(?P<name>[A-Z][\w’-]*))", re.IGNORECASE
 )
-"""Who somebody is to whom: "my sister Runa"."""
+"""Who somebody is to whom, animals too: "my sister Runa"."""
+AT_PLACE = re.compile(
+    r"\b(?:in|on|at|near|around|through|into|towards?|"
+    r"(?:mov(?:e|ed|ing)|go(?:ing)?|went|gone|been|back|trips?|travel(?:l?ed|l?ing)?|fl(?:y|ew|own|ying)|"
+    r"dr(?:ive|ove|iven|iving)|return(?:ed|ing)?)\s+to)\s+(?:the\s+)?$",
+    re.IGNORECASE,
+)
+"""What stands before the name of a place."""
 SUBJECT = re.compile(r"^\W*([A-Z][\w&'’-]*(?<!ing))\s+(?:is|was|has\s+been)\s+(?P<said>[^.;!?]*)")
 """What a sentence says something of: "Brooks has been my favourite brand"."""
 TITLE = re.compile(r"[\"“]([^\"“”]{2,60})[\"”](?:\s+by\s+[A-Z]\w+(?:\s+[A-Z]\w+)*)?")
@@ -34,10 +41,13 @@ def read_person(text: str, asked: Set[str]) -> str:
         text: A sentence.
         asked: Stems of the query; a name made of them alone is no answer.
     """
-    for match in BY_KINSHIP.finditer(text):
-        if not is_new(match.group("name"), asked) and is_new(match.group("kin"), asked):
-            return match.group("kin")
-    names = [name for name in proper_names(QUOTED.sub(" ", text)) if is_new(name, asked)]
+    for match in BELONGING.finditer(text):
+        noun = match["what"].split()[-1].casefold()
+        if noun not in STOP_WORDS and not is_new(match["name"], asked) and is_new(match["what"], asked):
+            return match["what"]
+    plain = QUOTED.sub(" ", text)
+    named = (name for name in proper_names(plain) if is_new(name, asked))
+    names = [name for name in named if not AT_PLACE.search(plain[: plain.find(name)])]
     relative = RELATIVE.search(text)
     return names[0] if names else relative.group() if relative else ""
 

@@ -29,7 +29,8 @@ PURPOSE = re.compile(
 MONTHS_AND_DAYS = frozenset(
     (
         "january february march april may june july august september october november december monday tuesday "
-        "wednesday thursday friday saturday sunday christmas easter halloween thanksgiving"
+        "wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays "
+        "christmas easter halloween thanksgiving"
     ).split()
 )
 

@@ -14,6 +14,7 @@ from langgraph_engram.language.dimensions import location_of
         ("I never went to Paris.", ""),
         ("In May we sailed near Port Ellery.", "Port Ellery"),
         ("We meet on Friday.", ""),
+        ("We swim on Fridays, and camp at Lake Bled.", "Lake Bled"),
     ],
 )
 def test_the_place_is_where_something_happened(sentence, place):
