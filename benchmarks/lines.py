@@ -54,15 +54,12 @@ def continued(out: str | PathLike[str], kind: type[Line]) -> Iterator[tuple[list
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Hold a folder, at once or not at all; a run that died lets go of it."""
-    lock = FileLock(folder / LOCK_FILE)
     try:
-        lock.acquire(blocking=False)
+        held = FileLock(folder / LOCK_FILE).acquire(blocking=False)
     except Timeout as error:
         raise InvalidInput(f"another run writes to {str(folder)!r}: wait for it, or give another folder") from error
-    try:
+    with held:
         yield
-    finally:
-        lock.release()
 
 
 def kept(lines: Iterator[Line], file: TextIO | None) -> Iterator[Line]:

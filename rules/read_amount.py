@@ -5,6 +5,7 @@ This module does not know which sentence is right.
 
 import re
 
+from langgraph_engram.language.time_words import WEEKDAY_NAME
 from langgraph_engram.language.tokens import content_stems
 
 ONES = "one|two|three|four|five|six|seven|eight|nine"
@@ -47,7 +48,7 @@ FREQUENCY = re.compile(
     rf"\bonce(?:\s+(?:or|to)\s+\w+)?{PER}\b|"
     rf"\b(?:twice|thrice|(?:{COUNT}|many|countless)\s+times)(?:\s+(?:or|to)\s+\w+)?(?:{PER})?\b|"
     rf"\b{COUNT}\s+{DAY_PART}{PER}\b|\b\d{{1,3}}x{PER}\b|\b(?:every|each)\s+(?:\w+\s+)?{DAY_PART}\b|"
-    r"\bon\s+(?:mon|tues|wednes|thurs|fri|satur|sun)days\b|\b(?:daily|weekly|monthly|yearly|rarely|seldom|hardly\s+ever)\b",
+    rf"\bon\s+{WEEKDAY_NAME}s\b|\b(?:daily|weekly|monthly|yearly|rarely|seldom|hardly\s+ever)\b",
     re.IGNORECASE,
 )
 DURATION = re.compile(
@@ -68,25 +69,22 @@ CLOSE = 24
 
 def read_number(query: str, text: str) -> str:
     """Give the sum, share or how often where that is asked, else the number of what is counted, else the first one."""
-    money = MONEY.search(text)
     if ASKS_MONEY.search(query):
-        sum_told = money or LARGE.search(text)
-        return sum_told.group() if sum_told else ""
-    often = FREQUENCY.search(text)
+        return _first(text, MONEY, LARGE)
     if OFTEN.search(query):
-        return often.group() if often else ""
-    share = SHARE.search(text)
+        return _first(text, FREQUENCY)
     if ASKS_SHARE.search(query):
-        return share.group() if share else ""
-    if "discount" in query.casefold() and (told := share or money):
-        return told.group()
-    text = LABEL.sub("", text)
-    counting = _counting(query, text)
-    if counting:
-        return counting
-    found = NUMBER.finditer(text)
-    others = [match.group() for match in found if match.group().casefold() not in NO_COUNT]
-    return others[0] if others else often.group() if often else ""
+        return _first(text, SHARE)
+    if "discount" in query.casefold() and (told := _first(text, SHARE, MONEY)):
+        return told
+    bare = LABEL.sub("", text)
+    others = (match.group() for match in NUMBER.finditer(bare) if match.group().casefold() not in NO_COUNT)
+    return _counting(query, bare) or next(others, "") or _first(text, FREQUENCY)
+
+
+def _first(text: str, *patterns: re.Pattern[str]) -> str:
+    """Give what the first pattern that is found finds first; empty for none."""
+    return next((match.group() for pattern in patterns if (match := pattern.search(text))), "")
 
 
 def counts(query: str, text: str) -> bool:
@@ -108,5 +106,4 @@ def _counting(query: str, text: str) -> str:
 
 def read_duration(text: str) -> str:
     """Give how long something has lasted or takes; empty for none."""
-    match = DURATION.search(text)
-    return match.group() if match else ""
+    return _first(text, DURATION)

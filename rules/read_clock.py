@@ -6,6 +6,7 @@ This module does not know which sentence is right.
 import re
 from collections.abc import Set
 
+from langgraph_engram.language.time_words import WEEKDAY_NAME
 from langgraph_engram.language.times import find_times
 from langgraph_engram.rules.nearest import nearest
 from langgraph_engram.rules.utterances import Utterance
@@ -26,7 +27,7 @@ CLOCK_TIME = re.compile(
     rf"(?P<clock>{CLOCK}(?:\s?(?:-|–|to)\s?{CLOCK})?)|\b(?:at|by|around|until|till)\s+(?P<hour>\d{{1,2}}(?:\.[0-5]\d)?|{HOUR}){ENDS}",
     re.IGNORECASE,
 )
-DAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?-i:Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun))\b"
+DAY = rf"(?:{WEEKDAY_NAME}s?|(?-i:Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun))\b"
 DAYS = re.compile(rf"\b{DAY}(?:(?:,\s*(?:and\s+|or\s+)?|\s+(?:and|or|to|through)\s+|\s?[-–]\s?){DAY})*", re.IGNORECASE)
 
 

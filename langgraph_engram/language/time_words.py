@@ -65,7 +65,8 @@ MONTH = (
     r"(?:jan(?:uary|\.)?|feb(?:ruary|\.)?|mar(?:ch|\.)?|apr(?:il|\.)?|may|june?|july?|aug(?:ust|\.)?|"
     r"sept?(?:ember|\.)?|oct(?:ober|\.)?|nov(?:ember|\.)?|dec(?:ember|\.)?)(?![a-z])"
 )
-FULL_WEEKDAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day)(?![a-z])"
+WEEKDAY_NAME = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
+FULL_WEEKDAY = rf"{WEEKDAY_NAME}(?![a-z])"
 WEEKDAY = rf"(?:{FULL_WEEKDAY}|(?-i:(?:Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)(?:\b\.(?=,|\s*\d))?)(?![a-z]))"
 """A weekday in full, or short with a capital: "sat" and "sun" are words."""
 DAY_NUMBER = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?(?![\d:])"
