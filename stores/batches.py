@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Generic
 
 from langgraph_engram.encoder import Vectors
-from langgraph_engram.stores.kinds import Kind, T
+from langgraph_engram.stores.kinds import PENDINGS, Kind, T
 from langgraph_engram.stores.scope_index import ScopeIndex
 
 
@@ -31,9 +31,10 @@ def known_vectors(index: ScopeIndex, parts: Sequence[tuple[Kind[Any], Sequence[A
     return vectors
 
 
-def grown(index: ScopeIndex, batches: Sequence[Batch[Any]], revision: str) -> ScopeIndex:
-    """Give an index as it is after a commit."""
-    after = index.at(revision)
+def grown(index: ScopeIndex, batches: Sequence[Batch[Any]], settled: Sequence[str], revision: str) -> ScopeIndex:
+    """Give an index as it is after a commit, `settled` being the ids of pendings that it took away."""
+    noted = [one for batch in batches if batch.kind == PENDINGS for one in batch.items]
+    after = index.at(revision).pending(noted, settled)
     for batch in batches:
         if batch.vectors is not None:
             after = after.put(batch.kind, batch.items, batch.vectors)

@@ -121,7 +121,7 @@ class ChromaStore:
             revision = self._write(scope, batches, changes)
             index = None if changes.removed else self._cache.get(scope)  # positions stay: an index cannot shrink
             if index and self._revisions.only_mine_since(index.revision, revision):
-                self._cache.keep(scope, grown(index, batches, revision))
+                self._cache.keep(scope, grown(index, batches, changes.settled, revision))
                 failed.pop_all()
 
     def index(self, scope: Scope) -> ScopeIndex:
@@ -147,8 +147,13 @@ class ChromaStore:
         return self._read_sorted(scope, DECISIONS)
 
     def pendings(self, scope: Scope) -> list[Pending]:
-        """Give the turns whose later steps are not done, oldest first."""
-        return self._read_sorted(scope, PENDINGS)
+        """Give the turns whose later steps are not done, oldest first.
+
+        On a server they are read anew: another process takes them away after it has written its revision.
+        """
+        if self._shared:
+            return self._read_sorted(scope, PENDINGS)
+        return sorted(self.index(scope).pendings.values(), key=PENDINGS.place_of)
 
     def rows(self, scope: Scope) -> Iterator[Row]:
         """Give all that lies in the store under a scope, of every kind."""
@@ -222,7 +227,7 @@ class ChromaStore:
         for kind in SEARCHABLE:
             for items, vectors in self._collections.read_with_vectors(scope, kind):
                 index.shelf(kind).put(items, vectors)
-        return index
+        return index.pending(self._collections.read(scope, PENDINGS), settled=())
 
     def _read_sorted(self, scope: Scope, kind: Kind[T]) -> list[T]:
         with translated(self.location):

@@ -63,6 +63,13 @@ class LexicalIndex(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no typ
         held = self._postings.get(term)
         return held.rows[:, 0] if held else np.empty(0, dtype=np.int32)
 
+    def count_held(self, terms: Iterable[str]) -> NDArray[np.int32]:
+        """Count how many of these distinct terms each document holds, as an array of shape (documents,)."""
+        counts = np.zeros(self.corpus_size, dtype=np.int32)
+        for term in terms:
+            counts[self.holders(term)] += 1
+        return counts
+
     def held_by_more_than(self, documents: float) -> list[str]:
         """Give the terms that more than so many documents hold."""
         return [term for term, held in self._postings.items() if len(held) > documents]

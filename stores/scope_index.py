@@ -6,7 +6,7 @@ where things are kept for good.
 """
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import Any, Generic, Self
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_engram.encoder import Vectors
-from langgraph_engram.schema import Event, Record, Turn
+from langgraph_engram.schema import Event, Pending, Record, Turn
 from langgraph_engram.stores.growing import GrowingArray
 from langgraph_engram.stores.kinds import BOUNDARIES, EVENTS, RECORDS, SYNTHESES, TURNS, Kind, Place, T, epoch_seconds
 from langgraph_engram.stores.lexical import LexicalIndex
@@ -204,6 +204,8 @@ class ScopeIndex:
         self.boundaries = Shelf(BOUNDARIES)
         self.records = RecordShelf(RECORDS)
         self.syntheses = Shelf(SYNTHESES)
+        self.pendings: dict[str, Pending] = {}
+        """The turns whose later steps are not done, by the pending's id; replaced as a whole, never changed."""
         self.revision = revision
         """What identifies the commits this index has seen."""
 
@@ -234,6 +236,14 @@ class ScopeIndex:
         """Give this index under another revision."""
         index = copy.copy(self)
         index.revision = revision
+        return index
+
+    def pending(self, noted: Iterable[Pending], settled: Iterable[str]) -> "ScopeIndex":
+        """Give an index with pendings noted, and others, by their ids, settled; this one stays as it is."""
+        index = copy.copy(self)
+        index.pendings = self.pendings | {one.pending_id: one for one in noted}
+        for one in settled:
+            index.pendings.pop(one, None)
         return index
 
     def put(self, kind: Kind[Any], items: Sequence[Any], vectors: Vectors) -> "ScopeIndex":

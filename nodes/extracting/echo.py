@@ -9,9 +9,6 @@ from langgraph_engram.schema import Record, Turn
 from langgraph_engram.settings import GroundSettings
 from langgraph_engram.stores.scope_index import ScopeIndex
 
-LIKELY = 5
-"""Stored records, the best by BM25, that are looked at."""
-
 
 def echoed(record: Record, sources: Sequence[Turn], index: ScopeIndex, settings: GroundSettings) -> str:
     """Say which stored record this one echoes; empty if it tells anything of its own.
@@ -28,11 +25,13 @@ def echoed(record: Record, sources: Sequence[Turn], index: ScopeIndex, settings:
     if not sources or any(turn.role == "user" for turn in sources) or not len(index.records):
         return ""
     told = set(content_stems(record.content)) - {one for turn in sources for one in content_stems(turn.speaker)}
-    scores = index.records.bm25(sorted(told))
-    for place in np.argsort(-scores, kind="stable")[:LIKELY]:
+    if not told:
+        return ""
+    least = settings.echo * len(told)
+    for place in np.flatnonzero(index.records.lexical.count_held(told) >= least):  # by content or by keywords
         stored = index.records.items[place]
-        if stored.status == "active" and not set(stored.source_turn_ids) & set(record.source_turn_ids):
-            held = told & set(content_stems(stored.content))
-            if told and len(held) >= settings.echo * len(told):
-                return f"it echoes the record {stored.record_id}"
+        if stored.status != "active" or set(stored.source_turn_ids) & set(record.source_turn_ids):
+            continue
+        if len(told.intersection(content_stems(stored.content))) >= least:
+            return f"it echoes the record {stored.record_id}"
     return ""

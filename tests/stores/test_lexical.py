@@ -39,6 +39,14 @@ def test_scores_are_the_library_s_own(documents, query):
     assert (scores >= 0).all()
 
 
+@given(documents=DOCUMENTS, terms=st.sets(TERMS))
+def test_terms_held_are_counted(documents, terms):
+    """Each term counts once, however often a document repeats it."""
+    held = LexicalIndex(documents).count_held(terms)
+
+    assert held.tolist() == [len(terms.intersection(document)) for document in documents]
+
+
 @settings(max_examples=60)
 @given(
     batches=st.lists(DOCUMENTS, max_size=4),

@@ -229,6 +229,21 @@ def test_what_an_assistant_repeats_from_memory_is_not_kept_again(store, keep, tu
     assert status == "active" or judged.reject_reason == "it echoes the record r0"
 
 
+def test_an_echo_is_found_behind_records_that_say_its_rare_words_more_often(store, keep, record, turn, to_remember):
+    """However many records resemble what a reply repeats, the one that holds it counts."""
+    louder = [record(n, f"Norway, lake, camping! Norway, lake, camping! {n}") for n in range(1, 9)]
+    others = [record(n, f"Ben went to work, he went there again {n}") for n in range(11, 19)]
+    whole = "Ana went camping by the lake in Norway with all of her cousins and their neighbours from the old street."
+    keep(records=[*louder, *others, record(0, whole)])
+    again = turn(5, "You went camping by the lake in Norway.", role="assistant", speaker="assistant")
+    told = record(5, "assistant: You went camping by the lake in Norway.", record_id="echo", speaker="assistant")
+    state = {"request": to_remember(), "turns": [again], "events": [], "records": [told]}
+
+    (judged,) = Ground(store, GroundSettings())(state)["records"]
+
+    assert judged.reject_reason == "it echoes the record r0"
+
+
 def test_a_long_turn_is_read_once_however_many_records_cite_it(turn):
     """A pasted page gives hundreds of records; to read it for each would take minutes."""
     page = turn(0, "I went camping by the lake. " * 2_000)
