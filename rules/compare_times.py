@@ -16,7 +16,7 @@ from langgraph_engram.language.times import find_times, parse_time
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.rules.choose_sentence import rarity
 from langgraph_engram.rules.coverage import ASKING_WORDS
-from langgraph_engram.rules.read_time import nearest
+from langgraph_engram.rules.read_time import nearest_mention
 from langgraph_engram.rules.utterances import Utterance
 from langgraph_engram.schema import Interval
 
@@ -115,7 +115,7 @@ def _day(one: Utterance, part: str) -> date | None:
         return _middle(began)
     mentions = find_times(one.text, one.said_at)
     if mentions:
-        return _middle(nearest(one.text, mentions, set(content_stems(part))).interval)
+        return _middle(nearest_mention(one.text, mentions, set(content_stems(part))).interval)
     if one.record and one.record.event_start and one.record.event_end:
         return _middle(Interval(start=one.record.event_start, end=one.record.event_end))
     return one.said_at.date() if one.said_at else None

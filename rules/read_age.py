@@ -6,7 +6,7 @@ This module does not know which sentence is right.
 import re
 from collections.abc import Set
 
-from langgraph_engram.rules.nearest import nearest
+from langgraph_engram.rules.nearest import nearest_match
 from langgraph_engram.rules.read_amount import SPELLED
 
 YEARS = rf"(?:(?<![\d.,])\d{{1,3}}|{SPELLED})"
@@ -28,5 +28,5 @@ def read_age(text: str, asked: Set[str]) -> str:
         text: A sentence.
         asked: Stems of the query.
     """
-    match = nearest(list(AGE.finditer(text)), text, asked)
+    match = nearest_match(AGE, text, asked)
     return next(filter(None, match.groups()), "") if match else ""

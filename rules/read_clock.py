@@ -8,7 +8,7 @@ from collections.abc import Set
 
 from langgraph_engram.language.time_words import WEEKDAY_NAME
 from langgraph_engram.language.times import find_times
-from langgraph_engram.rules.nearest import nearest
+from langgraph_engram.rules.nearest import nearest_match
 from langgraph_engram.rules.utterances import Utterance
 
 HOUR = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
@@ -38,7 +38,7 @@ def read_clock_time(text: str, asked: Set[str]) -> str:
         text: A sentence.
         asked: Stems of the query.
     """
-    match = nearest(list(CLOCK_TIME.finditer(text)), text, asked)
+    match = nearest_match(CLOCK_TIME, text, asked)
     return (match["clock"] or match["hour"]) if match else ""
 
 
@@ -50,7 +50,7 @@ def read_weekday(one: Utterance, text: str, asked: Set[str]) -> str:
         text: What of it is read.
         asked: Stems of the query.
     """
-    named = nearest(list(DAYS.finditer(text)), text, asked)
+    named = nearest_match(DAYS, text, asked)
     if named:
         return named.group()
     days = [mention.interval.start for mention in find_times(text, one.said_at) if mention.granularity == "day"]

@@ -5,10 +5,11 @@ sentence is right.
 """
 
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Set
 
 from langgraph_engram.language.names import NOT_NAMES, QUOTED, proper_names
-from langgraph_engram.language.tokens import STOP_WORDS, WORD, content_stems
+from langgraph_engram.language.tokens import STOP_WORDS, content_stems
+from langgraph_engram.rules.nearest import nearest_first
 
 KIN = (
     r"(?:m[uo]m|mother|dad|father|parents?|sisters?|brothers?|siblings?|sons?|daughters?|kids?|child(?:ren)?|wife|"
@@ -57,8 +58,13 @@ def read_name(text: str, asked: Set[str]) -> str:
 
     Of "I live in Lisbon with my cat Miso", what a cat is called is Miso. Arguments as for `read_person`.
     """
+
+    def place_of(name: str) -> tuple[int, int]:
+        start = text.find(name)
+        return start, start + len(name)
+
     titles = [match.group().replace('"', "").strip("“”") for match in TITLE.finditer(text)]
-    names = [*titles, *_nearest_first(proper_names(text), text, asked), *_subject(text, asked)]
+    names = [*titles, *nearest_first(proper_names(text), place_of, text, asked), *_subject(text, asked)]
     name = next((name for name in names if is_new(name, asked)), "")
     article = re.search(rf"\bthe\s+{re.escape(name)}", text, re.IGNORECASE) if name else None
     return article.group() if article else name
@@ -69,12 +75,6 @@ def _subject(text: str, asked: Set[str]) -> Iterator[str]:
     match = SUBJECT.search(text)
     if match and match.group(1).casefold() not in NOT_NAMES and not asked.isdisjoint(content_stems(match["said"])):
         yield match.group(1)
-
-
-def _nearest_first(names: Sequence[str], text: str, asked: Set[str]) -> list[str]:
-    """Order names by how far they stand from a word that the query says, in characters; as they are without any."""
-    said = [match.start() for match in WORD.finditer(text) if not asked.isdisjoint(content_stems(match.group()))]
-    return sorted(names, key=lambda name: min((abs(text.find(name) - place) for place in said), default=0))
 
 
 def is_new(name: str, asked: Set[str]) -> bool:

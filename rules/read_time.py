@@ -11,7 +11,7 @@ from datetime import datetime
 from langgraph_engram.language.period_names import name_before, name_interval, name_span
 from langgraph_engram.language.tense import tense_at
 from langgraph_engram.language.times import TimeMention, find_times
-from langgraph_engram.language.tokens import content_stems
+from langgraph_engram.rules.nearest import nearest_first
 from langgraph_engram.rules.retell import retold
 from langgraph_engram.rules.utterances import Utterance
 
@@ -35,7 +35,7 @@ def read_time(one: Utterance, stems: Set[str]) -> str:
     """
     mentions = find_times(one.text, one.said_at)
     if mentions:
-        return name_mention(nearest(one.text, mentions, stems), one.said_at)
+        return name_mention(nearest_mention(one.text, mentions, stems), one.said_at)
     record = one.record
     if record and record.event_start and record.event_end:
         event = (record.event_start, record.event_end)
@@ -75,9 +75,6 @@ def name_day(moment: datetime) -> str:
     return f"{moment.day} {moment:%B} {moment.year}"
 
 
-def nearest(text: str, mentions: Sequence[TimeMention], stems: Set[str]) -> TimeMention:
+def nearest_mention(text: str, mentions: Sequence[TimeMention], asked: Set[str]) -> TimeMention:
     """Give the mention, of one at least, that stands nearest to what is asked."""
-    places = [match.start() for match in re.finditer(r"[^\W_]+", text) if set(content_stems(match.group())) & stems]
-    if not places:
-        return mentions[0]
-    return min(mentions, key=lambda one: min(abs(one.start_char - place) for place in places))
+    return nearest_first(mentions, lambda one: (one.start_char, one.end_char), text, asked)[0]

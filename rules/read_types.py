@@ -16,7 +16,7 @@ from langgraph_engram.rules.read_clauses import ASKS_FEELING, read_feeling, read
 from langgraph_engram.rules.read_clock import read_clock_time, read_weekday
 from langgraph_engram.rules.read_names import read_name, read_person
 from langgraph_engram.rules.read_places import read_place
-from langgraph_engram.rules.read_time import name_mention, nearest, read_time
+from langgraph_engram.rules.read_time import name_mention, nearest_mention, read_time
 from langgraph_engram.rules.retell import retold
 from langgraph_engram.rules.utterances import Utterance
 
@@ -50,7 +50,7 @@ def read_type(query: str, kind: AnswerType, one: Utterance, asked: Set[str]) -> 
 def _named_time(query: str, one: Utterance, asked: Set[str]) -> str:
     """Give the time that a sentence names, for a query that asks by "what time" for what happened."""
     mentions = find_times(one.text, one.said_at) if HAPPENED.search(query) else []
-    return name_mention(nearest(one.text, mentions, asked), one.said_at) if mentions else ""
+    return name_mention(nearest_mention(one.text, mentions, asked), one.said_at) if mentions else ""
 
 
 def holds_type(query: str, kind: AnswerType, one: Utterance, asked: Set[str]) -> bool:

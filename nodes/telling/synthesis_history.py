@@ -30,8 +30,8 @@ def history_of(index: ScopeIndex, buffer: Sequence[Record], settings: SynthesisS
     if first is None or not places:
         return []
     scores = shelf.cosine(shelf.vectors[places].mean(axis=0))
-    earlier: list[int] = np.flatnonzero((shelf.mentioned_at < epoch_seconds(first, 0.0)) & shelf.active).tolist()
-    ranked = sorted(earlier, key=lambda place: (-float(scores[place]), place))
+    earlier = np.flatnonzero((shelf.mentioned_at < epoch_seconds(first, 0.0)) & shelf.active)
+    ranked = earlier[np.argsort(-scores[earlier], kind="stable")]
     seeds = [shelf.items[place] for place in ranked[: settings.seeds]]
     return _expand([shelf.items[place] for place in earlier], seeds, settings.expand_tokens)
 
