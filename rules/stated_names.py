@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence, Set
 
 from langgraph_engram.language.answer_types import AMOUNTS, answer_type
 from langgraph_engram.language.names import proper_names
-from langgraph_engram.language.numbers import SMALL, TENS
+from langgraph_engram.language.numbers import SMALL, TENS, numbers_in, spelled_numbers
 from langgraph_engram.language.tokens import content_stems, words
 from langgraph_engram.rules.coverage import ASKING_WORDS
 
@@ -80,12 +80,13 @@ def _other_told(number: str, unit: str, texts: Sequence[str]) -> bool:
         return False
     stems = content_stems(unit)
     measured = [match for text in texts for match in MEASURED.finditer(text) if content_stems(match["unit"]) == stems]
-    told = {stem for match in measured if _is_number(match["number"]) for stem in content_stems(match["number"])}
-    return bool(told) and told.isdisjoint(_written(number))
+    told = {value for match in measured for value in _values(match["number"])}
+    return bool(told) and number not in told
 
 
-def _is_number(word: str) -> bool:
-    return word.isdigit() or word.casefold() in SMALL | TENS
+def _values(word: str) -> list[str]:
+    """Give the numbers, in digits, that a word is; none where it is no number."""
+    return numbers_in(word) or spelled_numbers([word.casefold()])
 
 
 def _stems(name: str) -> list[str]:

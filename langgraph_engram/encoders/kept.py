@@ -6,16 +6,18 @@ part. No text is kept. What users remember does not go here: this is for data th
 
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
 
 import numpy as np
+from numpy.typing import NDArray
 from platformdirs import user_cache_path
 
-from langgraph_engram.encoder import Encoder, Vectors
+from langgraph_engram.encoder import Encoder
 from langgraph_engram.encoders.minilm_graph import APPLICATION
+from langgraph_engram.encoders.remembering import RememberingEncoder, Rows
 
 NOT_IN_NAMES = re.compile(r"[^\w.-]")
 KEY_BYTES = 16
@@ -25,17 +27,17 @@ LOCK_SECONDS = 60.0
 """Longest wait for another process that writes to the file."""
 
 
-class KeptEncoder:
-    """Encode with `inner` what was never encoded before. Many threads may use it, and several processes one folder."""
+class KeptEncoder(RememberingEncoder):
+    """Encode with `inner` what was never encoded before. Several processes may use one folder."""
 
     def __init__(self, inner: Encoder, folder: Path | None = None) -> None:
         """Open the file of the inner encoder's vector space, or make it.
 
         Args:
-            inner: What encodes. It is asked for all that is missing in one call.
+            inner: What encodes.
             folder: Where the file stands; None for the user's cache folder.
         """
-        self.inner = inner
+        super().__init__(inner)
         home = folder or user_cache_path(APPLICATION, appauthor=False) / "vectors"
         home.mkdir(parents=True, exist_ok=True)
         self.file = home / (NOT_IN_NAMES.sub("_", inner.name) + ".sqlite")
@@ -45,49 +47,25 @@ class KeptEncoder:
         self._rows.execute("PRAGMA synchronous=OFF")  # what a power cut loses is encoded again
         self._rows.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, row BLOB) WITHOUT ROWID")
 
-    @property
-    def name(self) -> str:
-        """Give the inner encoder's name: the vector space is the same."""
-        return self.inner.name
-
-    def encode(self, texts: Sequence[str]) -> Vectors:
-        """Encode texts, in order.
-
-        Returns:
-            A float32 array of shape (len(texts), dimensions); each row has length 1.
-        """
-        if not texts:
-            return self.inner.encode(texts)
-        keys = {text: key_of(text) for text in texts}
-        with self._lock:
-            rows = self._read(list(keys.values()))
-        missing = [text for text, key in keys.items() if key not in rows]
-        if missing:
-            fresh = dict(zip((keys[text] for text in missing), self.inner.encode(missing), strict=True))
-            with self._lock:
-                self._write(fresh)
-            rows |= fresh
-        return np.stack([rows[keys[text]] for text in texts])
-
     def close(self) -> None:
         """Let go of the file."""
         with self._lock:
             self._rows.close()
 
-    def _read(self, keys: Sequence[bytes]) -> dict[bytes, Vectors]:
-        found: dict[bytes, Vectors] = {}
-        for part in _parts(keys):
-            marks = ",".join("?" * len(part))
-            held = self._rows.execute(f"SELECT key, row FROM vectors WHERE key IN ({marks})", part)
-            found |= {key: np.frombuffer(row, dtype=np.float32) for key, row in held}
-        return found
+    def _recall(self, texts: Sequence[str]) -> Rows:
+        text_of = {key_of(text): text for text in texts}
+        rows: Rows = {}
+        with self._lock:
+            for part in _parts(list(text_of)):
+                marks = ",".join("?" * len(part))
+                held = self._rows.execute(f"SELECT key, row FROM vectors WHERE key IN ({marks})", part)
+                rows |= {text_of[key]: np.frombuffer(row, dtype=np.float32) for key, row in held}
+        return rows
 
-    def _write(self, rows: dict[bytes, Vectors]) -> None:
-        with self._rows:
-            self._rows.executemany(
-                "INSERT OR IGNORE INTO vectors VALUES (?, ?)",
-                [(key, row.astype(np.float32).tobytes()) for key, row in rows.items()],
-            )
+    def _remember(self, fresh: Mapping[str, NDArray[np.float32]]) -> None:
+        kept = [(key_of(text), row.astype(np.float32).tobytes()) for text, row in fresh.items()]
+        with self._lock, self._rows:
+            self._rows.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", kept)
 
 
 def key_of(text: str) -> bytes:
