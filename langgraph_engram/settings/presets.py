@@ -31,7 +31,7 @@ def preset(name: str) -> Settings:
 PAPER_ONLY = GroundSettings(enabled=False)
 AT_ONCE = DeepSettings(sufficiency="always", light_k=10, least_share=0, whole_turns=False, reflect=False, max_rounds=1)
 """One retrieval and one answer from all that it found."""
-PLAIN_SEARCH = RetrieveSettings(neighbours=[], own_voice=False, by_parts=False, session_factor=0)
+PLAIN_SEARCH = RetrieveSettings(neighbours=[], own_voice=False, by_parts=False, session_factor=0, exchange_reach=0)
 """One search for the query as it was put."""
 
 PRESETS: dict[str, Settings] = {

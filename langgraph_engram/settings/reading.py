@@ -59,6 +59,10 @@ class RetrieveSettings(Group):
     """Fall of each further record from a turn that is in the list already: distinct evidence first."""
     join_factor: float = Field(0.85, ge=0, le=1)
     """Share of a piece's score from which a further record of the same turn joins the piece."""
+    exchange_factor: float = Field(0.65, ge=0, le=1)
+    """Share from which a record of another turn of the same exchange joins it; a turn more is worth more."""
+    exchange_reach: int = Field(2, ge=0)
+    """Turns apart that sentences are one exchange, in what a search shows; 0 for pieces of one turn."""
     session_factor: float = Field(0.1, ge=0, le=1)
     """Fall of each further piece of a session, where what is asked for adds up over sessions; 0 under the papers'."""
     boundary_k: int = Field(10, ge=1)

@@ -10,6 +10,7 @@ import numpy as np
 from langgraph_engram.language.answer_types import looks_back
 from langgraph_engram.language.sentences import ends_asking
 from langgraph_engram.nodes.retrieving.answer_holders import Flags
+from langgraph_engram.nodes.retrieving.gathering import gathered
 from langgraph_engram.nodes.retrieving.preferences import preferences
 from langgraph_engram.nodes.retrieving.record_links import RecordLinks, length_of, record_links
 from langgraph_engram.nodes.retrieving.routes import RouteScores
@@ -33,14 +34,24 @@ class Candidate:
     score: float
     routes: dict[str, float] = field(default_factory=dict)
     joined: tuple[int, ...] = ()
-    """For a record: the places of further records of its turn that are shown with it."""
+    """For a record: the places of further records that are shown with it, of its turn or its exchange."""
 
 
-def fuse(index: ScopeIndex, intent: Intent, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
-    """Give what was found, best first, by the fusion that the settings name."""
+def fuse(
+    index: ScopeIndex, intent: Intent, scores: RouteScores, settings: RetrieveSettings, reach: int = 0
+) -> Iterator[Candidate]:
+    """Give what was found, best first, by the fusion that the settings name.
+
+    Args:
+        index: What is searched.
+        intent: What is asked for.
+        scores: What the routes gave.
+        settings: The fusion and its weights.
+        reach: Under the weighted one, how many turns apart sentences may stand that are shown as one piece.
+    """
     match settings.fusion:
         case "weighted":
-            return weighted(index, intent, scores, settings)
+            return weighted(index, intent, scores, settings, reach)
         case "reciprocal_rank":
             return reciprocal_rank(index, scores, settings)
         case "ordered_dedup":
@@ -50,7 +61,9 @@ def fuse(index: ScopeIndex, intent: Intent, scores: RouteScores, settings: Retri
     return concatenate(index, scores, settings)
 
 
-def weighted(index: ScopeIndex, intent: Intent, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
+def weighted(
+    index: ScopeIndex, intent: Intent, scores: RouteScores, settings: RetrieveSettings, reach: int
+) -> Iterator[Candidate]:
     """Add up the routes on one scale and what is preferred beside them; distinct turns come first."""
     links = record_links(index)
     parts = record_parts(index, links, scores)
@@ -61,8 +74,8 @@ def weighted(index: ScopeIndex, intent: Intent, scores: RouteScores, settings: R
     records = np.where(told & (about > 0), about + parts["preference"], -np.inf)
     turns = uncited_turns(index, intent, scores, links, settings)
     records, turns = on_one_scale(records, turns)
-    groups = joined_by_turn(_finite(records), records, links, settings)
-    found = [(score, group, True) for group, score in groups]
+    groups = gathered(index, _finite(records), records, links, settings, reach)
+    found = [(group.score, group.places, True) for group in groups]
     found += [(float(turns[one]), [one], False) for one in _finite(turns)]
     for score, (place, *joined), is_record in sorted(found, key=lambda one: -one[0]):
         if is_record:
@@ -113,31 +126,6 @@ def on_one_scale(*totals: Scores) -> list[Scores]:
     best = np.sort(known)[::-1][:MOST_RANKED]
     low, span = best[-1], (best[0] - best[-1]) or 1.0
     return [np.where(total >= low, np.maximum((total - low) / span, LEAST_SCORE), -np.inf) for total in totals]
-
-
-def joined_by_turn(
-    places: list[int], total: Scores, links: RecordLinks, settings: RetrieveSettings
-) -> list[tuple[list[int], float]]:
-    """Gather ranked records of one turn into pieces: what scores nearly as high as the piece's best joins it.
-
-    What is superseded stands for itself, since it is shown with what took its place.
-    """
-    repeated: Counter[int] = Counter()
-    piece_of: dict[int, tuple[list[int], float]] = {}
-    pieces: list[tuple[list[int], float]] = []
-    for place in places:
-        turn = int(links.turn[place])
-        score = float(total[place]) * (1 - settings.repeat_factor) ** repeated[turn]
-        repeated[turn] += 1
-        if links.successor[place] >= 0:
-            pieces.append(([place], score))
-            continue
-        if turn >= 0 and turn in piece_of and score >= settings.join_factor * piece_of[turn][1]:
-            piece_of[turn][0].append(place)
-            continue
-        piece_of[turn] = ([place], score)
-        pieces.append(piece_of[turn])
-    return pieces
 
 
 def record_parts(index: ScopeIndex, links: RecordLinks, scores: RouteScores) -> dict[str, Scores]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from langgraph_engram.language.answer_types import asks_across
 from langgraph_engram.nodes.retrieving.fusion import Candidate, fuse
@@ -36,7 +37,7 @@ class LightRetrieve:
         routes = Routes(self.store.encoder, self.settings)
         intents = [state["intent"], *(part_intents(state["intent"]) if self.settings.by_parts else ())]
         scores = [routes.score(index, intent) for intent in intents]
-        rankings = [self._rank(index, intent, one) for intent, one in zip(intents, scores, strict=True)]
+        rankings = [self._rank(index, request.mode, *one) for one in zip(intents, scores, strict=True)]
         ranked: Iterator[Evidence] = (show(index, one) for one in interleaved(rankings))
         if self.reranker:
             ranked = reranked(self.reranker, state["query"], ranked, self.settings.rerank_n)
@@ -44,8 +45,14 @@ class LightRetrieve:
         notes = [f"the route {name!r} has no data here" for name in scores[0].empty]
         return {"evidence": evidence, "notes": list(dict.fromkeys([*state.get("notes", []), *notes]))}
 
-    def _rank(self, index: ScopeIndex, intent: Intent, scores: RouteScores) -> Iterator[Candidate]:
-        ranking = fuse(index, intent, scores, self.settings)
+    def _rank(
+        self, index: ScopeIndex, mode: Literal["search", "recall"], intent: Intent, scores: RouteScores
+    ) -> Iterator[Candidate]:
+        """Rank pieces: of one exchange each where they are shown, of one turn where they are answered from.
+
+        What adds up over sessions is found in many of them, so that no session tells more at once there.
+        """
         if self.settings.session_factor and asks_across(intent.query):
+            ranking = fuse(index, intent, scores, self.settings)
             return iter(spread(index, ranking, self.settings.session_factor))
-        return ranking
+        return fuse(index, intent, scores, self.settings, self.settings.exchange_reach if mode == "search" else 0)

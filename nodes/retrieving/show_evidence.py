@@ -68,10 +68,12 @@ def turn_piece(turns: Sequence[Turn], score: float, routes: dict[str, float]) ->
 
 
 def told_together(records: Sequence[Record]) -> str:
-    """Tell records of one turn one after the other, the speaker's name once."""
-    first, *rest = records
-    opening = f"{first.speaker}: "
-    return " ".join([first.content, *(record.content.removeprefix(opening) for record in rest)])
+    """Tell records of one exchange one after the other, each speaker's name where somebody else spoke before."""
+    speakers = ["", *(record.speaker for record in records)]
+    return " ".join(
+        record.content.removeprefix(f"{before}: ") if record.speaker == before else record.content
+        for before, record in zip(speakers, records, strict=False)
+    )
 
 
 def dated(text: str, moment: datetime | None) -> str:
@@ -82,7 +84,8 @@ def dated(text: str, moment: datetime | None) -> str:
 def _record(index: ScopeIndex, candidate: Candidate) -> Evidence:
     record = index.records.items[candidate.place]
     shown = sorted(
-        (index.records.items[place] for place in (candidate.place, *candidate.joined)), key=lambda one: one.part
+        (index.records.items[place] for place in (candidate.place, *candidate.joined)),
+        key=lambda one: (one.seq, one.part),
     )
     text = dated(told_together(shown), record.mentioned_at)
     successor = index.records.successor(record) if record.status == "superseded" else None

@@ -1,0 +1,61 @@
+"""What was said together is shown together, as long as it stands for each of its turns."""
+
+import numpy as np
+import pytest
+
+from langgraph_engram.nodes.retrieving.gathering import gathered
+from langgraph_engram.nodes.retrieving.record_links import record_links
+from langgraph_engram.nodes.retrieving.show_evidence import told_together
+from langgraph_engram.settings import RetrieveSettings
+
+
+@pytest.fixture
+def places_of(store, scope, keep, turn, record):
+    """Give the pieces of five records, one a turn of one session, by their scores; the last repeats the first turn."""
+    keep(
+        turns=[turn(one) for one in range(5)],
+        records=[
+            *(record(one, f"Ana: Number {one}.") for one in range(5)),
+            record(5, "Ana: More.", source_turn_ids=["t0"]),
+        ],
+    )
+    index = store.index(scope)
+
+    def pieces(scores, reach):
+        total = np.array(scores, dtype=np.float64)
+        ranked = [place for place in np.argsort(-total).tolist() if total[place] > 0]
+        groups = gathered(index, ranked, total, record_links(index), RetrieveSettings(), reach)
+        return [group.places for group in groups]
+
+    return pieces
+
+
+def test_sentences_of_one_exchange_are_one_piece(places_of):
+    """Those two turns apart are; those three apart, or far behind in score, are pieces of their own."""
+    assert places_of([1, 0, 0.9, 0, 0, 0], reach=2) == [[0, 2]]
+    assert places_of([1, 0, 0, 0.9, 0, 0], reach=2) == [[0], [3]]
+    assert places_of([1, 0, 0.5, 0, 0, 0], reach=2) == [[0], [2]]
+    assert places_of([1, 0, 0.9, 0, 0, 0], reach=0) == [[0], [2]]
+
+
+def test_a_piece_cites_three_turns_at_most(places_of):
+    """One that cited more would stand for none of them."""
+    assert places_of([1, 0.99, 0.98, 0.97, 0, 0], reach=2) == [[0, 1, 2], [3]]
+
+
+def test_a_further_sentence_of_a_turn_must_score_more_than_one_of_another_turn(places_of):
+    """The turn is shown already."""
+    assert places_of([1, 0.8, 0, 0, 0, 0.8], reach=2) == [[0, 1], [5]]
+    assert places_of([1, 0, 0, 0, 0, 0.95], reach=0) == [[0, 5]]
+
+
+def test_each_speaker_is_named_where_another_spoke_before(record):
+    """A name that stands already is not told again."""
+    said = [
+        record(0, "Ana: I camped."),
+        record(1, "Ana: It rained."),
+        record(2, "Ben: Where?", speaker="Ben"),
+        record(3, "Ana: At Bled."),
+    ]
+
+    assert told_together(said) == "Ana: I camped. It rained. Ben: Where? Ana: At Bled."
