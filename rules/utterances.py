@@ -4,16 +4,21 @@ A piece is read as its record and as the turns under it. A sentence belongs to t
 first that holds its turn. This module does not know what is asked.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from langgraph_engram.language.sentences import question_at_end, split_sentences
-from langgraph_engram.language.statements import is_question, shows_image
+from langgraph_engram.language.statements import is_question, shows_image, speaks_of_self_alone
 from langgraph_engram.language.times import resolve_times
 from langgraph_engram.language.tokens import words
 from langgraph_engram.schema import Evidence, Record, Turn
 
+AGREES = re.compile(
+    r"\b(?:me\s+too|too|as\s+well|same\s+here|(?:so|neither)\s+(?:do|am|did|have|was)\s+I)\b", re.IGNORECASE
+)
+"""What makes what another said of themselves one's own."""
 BEGINNING = 6
 """Words by which a sentence is looked for in what a piece shows."""
 
@@ -87,7 +92,7 @@ def _of_turn(
 ) -> Iterator[Utterance]:
     before = turns.get((turn.session_id, turn.seq - 1))
     asked = question_at_end(before.text) if before and before.speaker != turn.speaker else ""
-    earlier = before.text if before else ""
+    earlier = _told_to(turn, before) if before else ""
     for position, text in enumerate(split_sentences(turn.text)):
         shown = " ".join(words(resolve_times(text, turn.said_at))[:BEGINNING]) in told
         record = piece.record if shown and piece.record and turn.turn_id in piece.record.source_turn_ids else None
@@ -97,6 +102,13 @@ def _of_turn(
     for position, caption in enumerate(turn.captions):
         shown = " ".join(words(caption)) in told
         yield Utterance(place, turn.speaker, caption, turn.said_at, "", turn.text, earlier, position, shown, image=True)
+
+
+def _told_to(turn: Turn, before: Turn) -> str:
+    """Give what the turn before says that may be of whoever speaks now, too."""
+    if before.speaker == turn.speaker or AGREES.search(turn.text):
+        return before.text
+    return " ".join(one for one in split_sentences(before.text) if not speaks_of_self_alone(one))
 
 
 def _of_record(place: int, record: Record) -> Iterator[Utterance]:
