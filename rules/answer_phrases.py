@@ -60,7 +60,7 @@ WEAK = frozenset(
         "recently lately just now then again already soon finally definitely totally super pretty quite check look "
         "go get make take have do come be like love great good nice awesome amazing cool fun happy hope want know "
         "think here pic photo image thanks thank yeah wow hey something anything everything one ones other another "
-        "else able"
+        "else able though honestly anyway remember"
     )
 )
 """Stems that answer nothing by themselves."""

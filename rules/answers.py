@@ -8,15 +8,20 @@ import re
 from collections.abc import Sequence
 
 from langgraph_engram.language.answer_types import EXACT, asks_for_several
+from langgraph_engram.language.endings import says_over
 from langgraph_engram.language.times import find_times
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.rules.answer_phrases import says_new
 from langgraph_engram.rules.choose_sentence import CLOSE, Ranked
 from langgraph_engram.rules.one_answer import Told, Wanted, asked_noun, opened, typed
 from langgraph_engram.rules.read_amount import counts
+from langgraph_engram.rules.read_doer import asks_for_doer
+from langgraph_engram.rules.read_personal_name import asks_for_personal_name
 from langgraph_engram.rules.read_types import holds_type
+from langgraph_engram.rules.read_yes_no import SUPPOSES
 from langgraph_engram.rules.retell import retold
 from langgraph_engram.rules.superseded import told_of_superseded
+from langgraph_engram.rules.utterances import Utterance
 
 PLANNED = re.compile(r"^\W*(?:when|what\s+\w+)\s+(?:is|are|will)\b|\bnow\b", re.IGNORECASE)
 """Queries for the time of what is still to come."""
@@ -43,21 +48,50 @@ def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
     # What happened has its own time, whatever was told later; what is planned may have moved.
     ordered = ordered if wanted.kind == "time" and not PLANNED.search(wanted.query) else newest_first(wanted, ordered)
     near = [one for one in ordered if one.score >= CLOSE * ordered[0].score] or ordered[:1]
-    if not asks_for_several(wanted.query):
+    if wanted.kind == "yes_no" or not asks_for_several(wanted.query):
         same = [one for one in near if one.context >= SAME * near[0].context]
         if wanted.kind == "number":
             same.sort(key=lambda one: not counts(wanted.query, one.said.text))
         first = next((Told(text, one.said) for one in same if (text := typed(wanted, one.said))), None)
-        if first or wanted.kind in EXACT:
+        if first and (end := _end_of(wanted, first, ranked)):
+            return [end] if wanted.kind == "yes_no" else []
+        if wanted.kind == "yes_no" and not first and not SUPPOSES.search(wanted.query):
+            return [Told(retold(one.said.text), one.said) for one in near if one.own][:1]
+        if first or is_exact(wanted):
             return [first] if first else []
         return [_first_new(wanted, same)]
     near = _of_kind(wanted, near)
     of_type = [Told(text, one.said) for one in near if (text := typed(wanted, one.said))]
-    if wanted.kind in EXACT:
+    if is_exact(wanted):
         return distinct(of_type)[:MOST]
     joined = [Told(opened(wanted, one.said), one.said) for one in near if (one.own or one is near[0])]
     joined = [one for one in joined if says_new(one.text, wanted.asked)] or joined[:1]
     return distinct(of_type or joined)[:MOST]
+
+
+def is_exact(wanted: Wanted) -> bool:
+    """Say whether nothing will do but what is of the type that is asked for."""
+    if wanted.kind == "person":
+        return asks_for_doer(wanted.query)
+    return wanted.kind in EXACT or (wanted.kind == "name" and asks_for_personal_name(wanted.query))
+
+
+def _end_of(wanted: Wanted, first: Told, ranked: Sequence[Ranked]) -> Told | None:
+    """Give "No" where something later says that what is so is over; none where nothing does."""
+    of_answer = set(content_stems(f"{first.text} {first.said.text}" if wanted.kind == "yes_no" else first.text))
+    later = (one.said for one in ranked if one.said.speaker == first.said.speaker and _is_later(one.said, first.said))
+    return next(
+        (
+            Told("No", one)
+            for one in later
+            if says_over(wanted.query, one.text) and not of_answer.isdisjoint(set(content_stems(one.text)))
+        ),
+        None,
+    )
+
+
+def _is_later(one: Utterance, other: Utterance) -> bool:
+    return one.told_at > other.told_at or (one.around == other.around and one.position > other.position)
 
 
 def _bearing(ranked: Sequence[Ranked]) -> list[Told]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from langgraph_engram.language.answer_types import AnswerType
 from langgraph_engram.language.attributes import told_stems
+from langgraph_engram.language.endings import asks_for_present, still_so
 from langgraph_engram.language.small_talk import is_small_talk
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.rules.coverage import needed_stems
@@ -74,6 +75,8 @@ class Asking:
     """Whom the query names."""
     present: tuple[str, ...]
     """Who takes part."""
+    present_state: bool
+    """Whether the query asks for what is so now."""
 
 
 def rank(
@@ -97,6 +100,7 @@ def rank(
         verbs=verb_stems(query),
         people=tuple(intent.speakers),
         present=tuple(dict.fromkeys(one.speaker for one in utterances)),
+        present_state=asks_for_present(query),
     )
     ranked: list[Ranked] = []
     for one in utterances:
@@ -122,7 +126,7 @@ def features(one: Utterance, asking: Asking, score: float) -> dict[str, float]:
         asking: What it is compared with.
         score: The score of its piece, as a share of the best.
     """
-    own = told_stems(one.text, one.speaker)
+    own = told_stems(still_so(one.text) if asking.present_state else one.text, one.speaker)
     reply, around, before = (set(content_stems(text)) for text in (one.answers, one.around, one.before))
     new = own - asking.asked
     return {

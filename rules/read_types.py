@@ -8,22 +8,22 @@ from collections.abc import Set
 
 from langgraph_engram.language.answer_types import AnswerType
 from langgraph_engram.language.denials import affirmed, asks_for_denied
+from langgraph_engram.language.endings import asks_for_present, still_so
 from langgraph_engram.language.times import find_times
-from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.rules.read_age import read_age
 from langgraph_engram.rules.read_amount import read_duration, read_number
 from langgraph_engram.rules.read_clauses import ASKS_FEELING, read_feeling, read_reason
 from langgraph_engram.rules.read_clock import read_clock_time, read_weekday
+from langgraph_engram.rules.read_doer import asks_for_doer, read_doer
 from langgraph_engram.rules.read_names import read_name, read_person
+from langgraph_engram.rules.read_personal_name import asks_for_personal_name, read_personal_name
 from langgraph_engram.rules.read_places import read_place
 from langgraph_engram.rules.read_time import name_mention, nearest_mention, read_time
+from langgraph_engram.rules.read_yes_no import read_yes_no
 from langgraph_engram.rules.retell import retold
 from langgraph_engram.rules.utterances import Utterance
 
 HAPPENED = re.compile(r"\b(?:did|was|were|has|have|had)\b", re.IGNORECASE)
-DENIES = re.compile(r"\b(?:no|not|never|nope|nah|none|\w+n['’]t|without|hardly)\b", re.IGNORECASE)
-SUPPOSES = re.compile(r"^\W*(?:would|could|might|may|should)\b|\blikely\b", re.IGNORECASE)
-"""Queries that ask for a judgement, which no sentence can be read for."""
 
 
 def read_type(query: str, kind: AnswerType, one: Utterance, asked: Set[str]) -> str:
@@ -43,7 +43,7 @@ def read_type(query: str, kind: AnswerType, one: Utterance, asked: Set[str]) -> 
     if kind == "clock_time":
         return read_clock_time(read_part(query, one.text), asked) or _named_time(query, one, asked)
     if kind == "yes_no":
-        return "" if SUPPOSES.search(query) else "No" if DENIES.search(_asked_part(one.text, asked)) else "Yes"
+        return retold(read_yes_no(query, one, asked))
     return retold(_part(query, kind, one, asked))
 
 
@@ -61,14 +61,13 @@ def holds_type(query: str, kind: AnswerType, one: Utterance, asked: Set[str]) ->
 
 
 def read_part(query: str, text: str) -> str:
-    """Give what of a sentence is read for a query: what it affirms, unless what is not so is asked for."""
-    return text if asks_for_denied(query) else affirmed(text)
+    """Give what of a sentence is read for a query: what it affirms, unless what is not so is asked for.
 
-
-def _asked_part(text: str, asked: Set[str]) -> str:
-    """Give what a sentence affirms where that holds all that it says of what is asked; else the whole."""
-    part = affirmed(text)
-    return part if asked & set(content_stems(text)) <= set(content_stems(part)) else text
+    Where it is asked for what is so now, what was so and is over is left out.
+    """
+    if asks_for_denied(query):
+        return text
+    return still_so(affirmed(text)) if asks_for_present(query) else affirmed(text)
 
 
 def _part(query: str, kind: AnswerType, one: Utterance, asked: Set[str]) -> str:
@@ -87,9 +86,11 @@ def _part(query: str, kind: AnswerType, one: Utterance, asked: Set[str]) -> str:
         case "place":
             return read_place(query, text, asked)
         case "person":
-            return read_person(text, asked)
+            doer = read_doer(query, one, text, asked) if asks_for_doer(query) else ""
+            return doer or read_person(text, asked)
         case "name":
-            return read_name(text, asked)
+            personal = asks_for_personal_name(query)
+            return read_personal_name(query, one, text, asked) if personal else read_name(text, asked)
         case "reason":
             return read_reason(text)
     return read_feeling(text) if ASKS_FEELING.search(query) else ""

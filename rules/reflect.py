@@ -1,5 +1,7 @@
 """Reflect without a model: what the query names and nothing found mentions is missing, and is looked for next."""
 
+import re
+
 from langgraph_engram.language.answer_types import answer_type, sums_up
 from langgraph_engram.language.citations import cited_numbers
 from langgraph_engram.language.time_questions import time_question
@@ -15,6 +17,10 @@ NOT_SUMMED = "what all of it comes to"
 
 NOT_ADVISED = "what to advise"
 """What is missing where advice is asked for: without a model what is known of the matter is told."""
+NOT_DECIDED = "whether it is so"
+"""What is missing where yes or no is asked for, and what was said bears on it alone."""
+PLAIN = re.compile(r"(?:Yes|No)\b|[\w'’-]+ \[")
+"""Answers that say whether it is so, or which of two things is."""
 
 
 def reflect(question: Reflect) -> Reflection:
@@ -30,6 +36,8 @@ def reflect(question: Reflect) -> Reflection:
         return Reflection(complete=False, missing=NOT_SUMMED)
     if answered and answer_type(question.query) == "advice":
         return Reflection(complete=False, missing=NOT_ADVISED)
+    if answered and answer_type(question.query) == "yes_no" and not PLAIN.match(question.answer):
+        return Reflection(complete=False, missing=NOT_DECIDED)
     if answered and coverage(needed, _cited(question)) >= SUFFICIENT:
         return Reflection(complete=True)
     missing = _missing_words(question, needed)

@@ -102,7 +102,7 @@ from langgraph_engram.rules.read_types import holds_type, read_type
         ("Who is Miso?", "I live in Lisbon with my old cat Miso.", "Their old cat"),
         ("Who is Miso?", "We camped at Lake Bled.", ""),
         ("Who is Miso?", "I moved to Porto.", ""),
-        ("Who ate with Ana?", "My mom and Ana ate soup.", "Their mom"),
+        ("Who ate with Ana?", "My mom and Ana ate soup.", "Ana's mom"),
         ("Who did Ana talk to?", "I talked to Runa.", "Runa"),
         ("Who is Ana's sister?", "My sister Runa is a baker.", "Runa"),
         ("Where did Ana hide the key?", "I hid it under a pot in the old shed.", "The old shed"),

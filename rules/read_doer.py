@@ -1,0 +1,75 @@
+"""Read who does or is something off a sentence: its speaker, for "I went", or whom it names before the verb.
+
+This module does not know which sentence is right.
+"""
+
+import re
+from collections.abc import Set
+
+from langgraph_engram.language.tokens import WORD, content_stems
+from langgraph_engram.language.topic_words import VAGUE_WORDS
+from langgraph_engram.rules.read_names import KIN, is_new
+from langgraph_engram.rules.utterances import Utterance
+
+ASKS_FOR_DOER = re.compile(
+    r"^\W*who(?:['’](?:s|ll)|\s+(?:is|are|was|were|will|has|have|had|would|can|could|wants?|got)(?:\s+(?:to|be|been))?)?\s+"
+    r"(?!(?:is|are|was|were|did|does|do|the|an?|my|our|your|his|her|their|this|that|I|we|you|he|she|they)\b)"
+    r"(?-i:[a-z])[\w-]*(?!['’]s)",
+    re.IGNORECASE,
+)
+"""Queries for whoever does something: "Who went to Paris?", but not "Who is Runa?" or "Who did I meet?"."""
+NAME = r"(?-i:[A-Z][\w’-]*(?:\s+[A-Z][\w’-]*)*)"
+DOER = re.compile(
+    rf"(?P<together>{NAME}\s+and\s+(?:I|me)\b)|(?P<own>\b(?:I|we)\b)|(?P<relative>\b(?:my|our)\s+(?:\w+\s+)?{KIN}\b)|"
+    rf"(?P<name>\b{NAME})(?!\s*,)",
+    re.IGNORECASE,
+)
+OFFERED = re.compile(rf"{NAME}(?:,\s+{NAME})*,?\s+or\s+{NAME}\W*$", re.IGNORECASE)
+"""Names that a query offers to choose from."""
+LEAST = 2
+"""Letters of a name, at least."""
+
+
+def asks_for_doer(query: str) -> bool:
+    """Say whether a query asks who does or is something."""
+    return ASKS_FOR_DOER.search(query) is not None
+
+
+def read_doer(query: str, one: Utterance, text: str, asked: Set[str]) -> str:
+    """Give who does what is asked; empty where the sentence does not say.
+
+    Args:
+        query: The question.
+        one: The sentence, whose speaker "I" stands for.
+        text: What of it is read.
+        asked: Stems of the query.
+    """
+    offered = OFFERED.search(query)
+    asked = asked - set(content_stems(offered.group())) if offered else asked
+    words = (match for match in WORD.finditer(text) if not asked.isdisjoint(content_stems(match.group())))
+    deed = next((match.start() for match in words), -1)
+    if deed < 0:
+        return ""
+    before = [match for match in DOER.finditer(text) if match.end() <= deed and _may_be(match)]
+    if not before and text[:deed].strip(" ,.!–—-"):
+        return ""
+    doer = _named(before[-1], one.speaker) if before else one.speaker
+    return doer if is_new(doer, asked) else ""
+
+
+def _may_be(match: re.Match[str]) -> bool:
+    return match["name"] is None or len(_bare(match["name"])) >= LEAST
+
+
+def _bare(name: str) -> str:
+    """Leave out what begins a sentence and is no name: "And Ada"."""
+    return " ".join(word for word in name.split() if word.casefold() not in VAGUE_WORDS)
+
+
+def _named(match: re.Match[str], speaker: str) -> str:
+    if match["together"]:
+        return re.sub(r"\b(?:I|me)$", speaker, match["together"])
+    if match["relative"]:
+        relative = match["relative"].split(maxsplit=1)[1]
+        return f"{speaker}'s {relative}"
+    return _bare(match["name"]) if match["name"] else speaker
