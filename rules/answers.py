@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 from langgraph_engram.language.answer_types import EXACT, asks_for_several
-from langgraph_engram.language.endings import says_over
+from langgraph_engram.language.endings import asks_for_present, says_over
 from langgraph_engram.language.times import find_times
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.rules.answer_phrases import says_new
@@ -73,6 +73,8 @@ def is_exact(wanted: Wanted) -> bool:
     """Say whether nothing will do but what is of the type that is asked for."""
     if wanted.kind == "person":
         return asks_for_doer(wanted.query)
+    if wanted.kind == "place":
+        return asks_for_present(wanted.query)
     return wanted.kind in EXACT or (wanted.kind == "name" and asks_for_personal_name(wanted.query))
 
 

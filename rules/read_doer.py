@@ -21,7 +21,7 @@ ASKS_FOR_DOER = re.compile(
 NAME = r"(?-i:[A-Z][\w’-]*(?:\s+[A-Z][\w’-]*)*)"
 DOER = re.compile(
     rf"(?P<together>{NAME}\s+and\s+(?:I|me)\b)|(?P<own>\b(?:I|we)\b)|(?P<relative>\b(?:my|our)\s+(?:\w+\s+)?{KIN}\b)|"
-    rf"(?P<name>\b{NAME})(?!\s*,)",
+    rf"(?P<name>\b{NAME})",
     re.IGNORECASE,
 )
 OFFERED = re.compile(rf"{NAME}(?:,\s+{NAME})*,?\s+or\s+{NAME}\W*$", re.IGNORECASE)
@@ -58,7 +58,9 @@ def read_doer(query: str, one: Utterance, text: str, asked: Set[str]) -> str:
 
 
 def _may_be(match: re.Match[str]) -> bool:
-    return match["name"] is None or len(_bare(match["name"])) >= LEAST
+    """Say whether a name is one: not what a sentence opens with before a comma, "Plus, it rained"."""
+    opens = match.string[match.end() :].startswith(",") and not match.string[: match.start()].strip()
+    return match["name"] is None or (len(_bare(match["name"])) >= LEAST and not opens)
 
 
 def _bare(name: str) -> str:
