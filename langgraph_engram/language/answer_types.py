@@ -83,6 +83,7 @@ PATTERNS: tuple[tuple[str, AnswerType], ...] = (
     (rf"^\W*(?:{AUXILIARY})\b", "yes_no"),
 )  # fmt: skip
 """What a query looks like that expects each type; the first that fits counts."""
+CONTRACTED = re.compile(r"\b(what|who|where|when|how)['’]s\b", re.IGNORECASE)
 SEVERAL = re.compile(
     r"^\W*(?:what|which)\s+(?:are|were)\b|\bboth\b|\bin common\b|"
     r"^\W*(?:what|which)\s+(?:(?!is\b|was\b|did\b|does\b|has\b|had\b)[\w/-]+\s+){0,2}[\w/-]+(?:ies|[^su\W]s)\s+"
@@ -120,7 +121,8 @@ ANSWER_TYPES = tuple((re.compile(pattern, re.IGNORECASE), name) for pattern, nam
 
 def answer_type(query: str) -> AnswerType:
     """Tell what type of answer a query expects; `content` where its words do not say."""
-    return next((name for pattern, name in ANSWER_TYPES if pattern.search(query)), "content")
+    full = CONTRACTED.sub(r"\1 is", query)
+    return next((name for pattern, name in ANSWER_TYPES if pattern.search(full)), "content")
 
 
 def asks_for_several(query: str) -> bool:
