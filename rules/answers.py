@@ -48,18 +48,21 @@ def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
     # What happened has its own time, whatever was told later; what is planned may have moved.
     ordered = ordered if wanted.kind == "time" and not PLANNED.search(wanted.query) else newest_first(wanted, ordered)
     near = [one for one in ordered if one.score >= CLOSE * ordered[0].score] or ordered[:1]
-    if wanted.kind == "yes_no" or not asks_for_several(wanted.query):
-        same = [one for one in near if one.context >= SAME * near[0].context]
-        if wanted.kind == "number":
-            same.sort(key=lambda one: not counts(wanted.query, one.said.text))
-        first = next((Told(text, one.said) for one in same if (text := typed(wanted, one.said))), None)
-        if first and (end := _end_of(wanted, first, ranked)):
-            return [end] if wanted.kind == "yes_no" else []
-        if wanted.kind == "yes_no" and not first and not SUPPOSES.search(wanted.query):
-            return [Told(retold(one.said.text), one.said) for one in near if one.own][:1]
-        if first or is_exact(wanted):
-            return [first] if first else []
-        return [_first_new(wanted, same)]
+    if asks_for_several(wanted.query) and wanted.kind != "yes_no":
+        return _several(wanted, near)
+    same = [one for one in near if one.context >= SAME * near[0].context]
+    first = _first_typed(wanted, same)
+    if first and (over := _over(wanted, first, ranked)):
+        return [Told("No", over)] if wanted.kind == "yes_no" else []
+    if first or is_exact(wanted):
+        return [first] if first else []
+    if wanted.kind == "yes_no" and not SUPPOSES.search(wanted.query):
+        return [Told(retold(one.said.text), one.said) for one in near if one.own][:1]
+    return [_first_new(wanted, same)]
+
+
+def _several(wanted: Wanted, near: Sequence[Ranked]) -> list[Told]:
+    """Give the answers of a list: those of the type that is asked for, else what the sentences say that is new."""
     near = _of_kind(wanted, near)
     of_type = [Told(text, one.said) for one in near if (text := typed(wanted, one.said))]
     if is_exact(wanted):
@@ -67,6 +70,13 @@ def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
     joined = [Told(opened(wanted, one.said), one.said) for one in near if (one.own or one is near[0])]
     joined = [one for one in joined if says_new(one.text, wanted.asked)] or joined[:1]
     return distinct(of_type or joined)[:MOST]
+
+
+def _first_typed(wanted: Wanted, same: Sequence[Ranked]) -> Told | None:
+    """Give the best answer of the type that is asked for; of numbers one of what is counted."""
+    counted = wanted.kind == "number"
+    ordered = sorted(same, key=lambda one: not counts(wanted.query, one.said.text)) if counted else same
+    return next((Told(text, one.said) for one in ordered if (text := typed(wanted, one.said))), None)
 
 
 def is_exact(wanted: Wanted) -> bool:
@@ -78,18 +88,12 @@ def is_exact(wanted: Wanted) -> bool:
     return wanted.kind in EXACT or (wanted.kind == "name" and asks_for_personal_name(wanted.query))
 
 
-def _end_of(wanted: Wanted, first: Told, ranked: Sequence[Ranked]) -> Told | None:
-    """Give "No" where something later says that what is so is over; none where nothing does."""
-    of_answer = set(content_stems(f"{first.text} {first.said.text}" if wanted.kind == "yes_no" else first.text))
+def _over(wanted: Wanted, first: Told, ranked: Sequence[Ranked]) -> Utterance | None:
+    """Give what its speaker says later: that what an answer tells is over; none where they do not."""
+    about = wanted.asked & set(content_stems(first.said.text)) if wanted.kind == "yes_no" else content_stems(first.text)
     later = (one.said for one in ranked if one.said.speaker == first.said.speaker and _is_later(one.said, first.said))
-    return next(
-        (
-            Told("No", one)
-            for one in later
-            if says_over(wanted.query, one.text) and not of_answer.isdisjoint(set(content_stems(one.text)))
-        ),
-        None,
-    )
+    over = (one for one in later if says_over(wanted.query, one.text))
+    return next((one for one in over if not set(about).isdisjoint(content_stems(one.text))), None)
 
 
 def _is_later(one: Utterance, other: Utterance) -> bool:
