@@ -13,7 +13,8 @@ from langgraph_engram.language.tokens import STOP_WORDS, content_stems
 from langgraph_engram.rules.retell import without_lead_in
 
 CLAUSES = re.compile(
-    rf"\s+[–—-]+\s*|\s*[–—]\s*|-\s+|;\s+|\.\.+\s*|…\s*|\s*\(|\)\s*|!\s+|\.\s+|"
+    rf"\s+[–—-]+\s*|\s*[–—]\s*|-\s+|;\s+|\.\.+\s*|…\s*|\s*\(|\)\s*|!\s+|"
+    r"(?<!\bSt)(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMt)(?<!\bMrs)\.\s+|"
     rf",?\s+(?:but|although|though|while|whereas|unless)\s+|,\s+(?=(?:so|which|who|where|when|because|cause|since)\b)|"
     rf",?\s+(?:and|so|cause|'cause|cuz|because)\s+(?={PRONOUN}\b)|,\s+(?={PRONOUN}(?:['’]\w+)?\s)",
     re.IGNORECASE,

@@ -26,6 +26,8 @@ DOER = re.compile(
 )
 OFFERED = re.compile(rf"{NAME}(?:,\s+{NAME})*,?\s+or\s+{NAME}\W*$", re.IGNORECASE)
 """Names that a query offers to choose from."""
+ROLES = ("user", "assistant")
+"""Speakers without a name."""
 LEAST = 2
 """Letters of a name, at least."""
 
@@ -53,7 +55,8 @@ def read_doer(query: str, one: Utterance, text: str, asked: Set[str]) -> str:
     before = [match for match in DOER.finditer(text) if match.end() <= deed and _may_be(match)]
     if not before and text[:deed].strip(" ,.!–—-"):
         return ""
-    doer = _named(before[-1], one.speaker) if before else one.speaker
+    speaker = f"the {one.speaker}" if one.speaker in ROLES else one.speaker
+    doer = _named(before[-1], speaker) if before else speaker
     return doer if is_new(doer, asked) else ""
 
 

@@ -10,6 +10,7 @@ from langgraph_engram.language.answer_types import AnswerType
 from langgraph_engram.language.denials import affirmed, asks_for_denied
 from langgraph_engram.language.endings import asks_for_present, still_so
 from langgraph_engram.language.times import find_times
+from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.rules.read_age import read_age
 from langgraph_engram.rules.read_amount import read_duration, read_number
 from langgraph_engram.rules.read_clauses import ASKS_FEELING, read_feeling, read_reason
@@ -39,7 +40,7 @@ def read_type(query: str, kind: AnswerType, one: Utterance, asked: Set[str]) -> 
         The answer; empty where the sentence holds none, or the type is open.
     """
     if kind == "time":
-        return read_time(one, asked)
+        return "" if _is_denied(query, one.text, asked) else read_time(one, asked)
     if kind == "clock_time":
         return read_clock_time(read_part(query, one.text), asked) or _named_time(query, one, asked)
     if kind == "yes_no":
@@ -68,6 +69,12 @@ def read_part(query: str, text: str) -> str:
     if asks_for_denied(query):
         return text
     return still_so(affirmed(text)) if asks_for_present(query) else affirmed(text)
+
+
+def _is_denied(query: str, text: str, asked: Set[str]) -> bool:
+    """Say whether a sentence denies all that it says of what is asked: what did not happen has no time."""
+    said = asked & set(content_stems(text))
+    return bool(said) and said.isdisjoint(content_stems(read_part(query, text)))
 
 
 def _part(query: str, kind: AnswerType, one: Utterance, asked: Set[str]) -> str:

@@ -27,7 +27,7 @@ AnswerType = Literal[
 
 AMOUNTS: frozenset[AnswerType] = frozenset({"number", "duration"})
 """Types that add up: every part of what is counted must be known."""
-EXACT: frozenset[AnswerType] = AMOUNTS | {"age", "clock_time", "weekday"}
+EXACT: frozenset[AnswerType] = AMOUNTS | {"age", "time", "clock_time", "weekday"}
 """Types for which nothing else will do: a sentence that holds none does not answer."""
 PERIOD = "year|month|day|date|time|week|weekend|season|century|decade"
 PLACE = (

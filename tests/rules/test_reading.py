@@ -32,6 +32,7 @@ from langgraph_engram.schema import Evidence, Intent
         ("How many prizes has Ana won?", ["Ana: I won a few prizes."], "A few [1]"),
         ("What is Ana's cat called?", ["Ana: I live in Lisbon with my cat Miso."], "Miso [1]"),
         ("Where does Ana live?", ["Ana: I moved to Porto.", "Ana: I love the sea."], "Porto [1]"),
+        ("Which hospital is Ana in?", ["Ana: I'm in hospital at St. Mary's, it's fine."], "St. Mary's [1]"),
         ("Would Ana like the sea?", ["Ana: I love the sea in winter."], "Winter [1]"),
     ],
 )
