@@ -100,7 +100,8 @@ class Reading:
 
         Yields:
             An update for each step that is done, one for each piece of an answer's text while it is written, and as
-            the last one the whole recollection. Text after another step takes the place of what was written before.
+            the last one the whole recollection. Text after another step takes the place of what was written before. An
+            answer that no model streams comes whole, just before the last update.
         """
         request = recall_request(query, self._scope(user_id, tenant, agent_id), "recall", budget, now, as_of)
         parts = self._reading.stream(

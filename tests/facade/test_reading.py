@@ -76,6 +76,16 @@ def test_each_step_is_told_of_and_the_result_comes_last(memory):
     assert [one.recollection for one in updates[:-1]] == [None] * (len(updates) - 1)
 
 
+@pytest.mark.parametrize("query", ["Where does Ana live?", "Which university did Tomas study at?"])
+def test_an_answer_that_nobody_streams_comes_whole(memory, query):
+    """Rules write at once: the whole answer is one text, before the result, be it that nothing is known."""
+    updates = list(memory.stream(query, user_id="ana"))
+
+    texts = [one.text for one in updates if one.text]
+    assert texts == [updates[-1].recollection.answer]
+    assert updates[-2].text == texts[0]
+
+
 def test_the_answer_streams_word_by_word(tmp_path):
     """A chat model's answer comes in pieces, and no JSON of another question among them."""
     chat = GenericFakeChatModel(messages=iter([AIMessage("She lives in Oslo [1].")]))
