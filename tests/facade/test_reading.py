@@ -136,3 +136,16 @@ def test_a_recall_keeps_within_its_budget(tmp_path, name, query):
         told = opened.recall(query, user_id="ana", budget=60)
 
     assert sum(count_tokens(piece.text) for piece in told.evidence) <= 60
+
+
+@pytest.mark.parametrize("ask", ["search", "recall"])
+def test_a_budget_below_every_piece_is_told(memory, ask):
+    """What was found and does not fit is not absent: a note says what the smallest piece takes."""
+    told = getattr(memory, ask)("Where does Ana live?", user_id="ana", budget=1)
+
+    assert (told.verdict, told.evidence) == ("absent", [])
+    (note,) = [one for one in told.notes if "budget" in one]
+    least = int(note.split()[-2])
+    assert note == f"no piece found fits the budget of 1: the smallest takes {least} tokens"
+    assert getattr(memory, ask)("Where does Ana live?", user_id="ana", budget=least).evidence
+    assert not getattr(memory, ask)("Where does Ana live?", user_id="ana", budget=least - 1).evidence
