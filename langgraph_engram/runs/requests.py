@@ -14,8 +14,6 @@ from langgraph_engram.formats.fields import EARLIEST_YEAR, LATEST_YEAR, shown
 from langgraph_engram.schema import Scope
 from langgraph_engram.state import Message, RecallRequest, RememberRequest
 
-MOST_QUERY_CHARACTERS = 20_000
-
 
 def make_scope(user_id: str, tenant: str, agent_id: str | None) -> Scope:
     """Say whose memory it is.
@@ -110,7 +108,7 @@ def recall_request(
     now: datetime | None = None,
     as_of: datetime | None = None,
 ) -> RecallRequest:
-    """Ask the read graph; a query beyond 20,000 characters is cut.
+    """Ask the read graph.
 
     Raises:
         InvalidMessages: The query is empty, no string, or not valid Unicode.
@@ -121,7 +119,7 @@ def recall_request(
     if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 1):
         raise InvalidInput(f"the budget is {shown(budget)}: give a whole number of tokens, at least 1, or leave it out")
     return RecallRequest(
-        query=check_text("query", query.strip())[:MOST_QUERY_CHARACTERS],
+        query=check_text("query", query.strip()),
         **scope.model_dump(),
         mode=mode,
         budget=budget,

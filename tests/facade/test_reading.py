@@ -149,3 +149,13 @@ def test_a_budget_below_every_piece_is_told(memory, ask):
     assert note == f"no piece found fits the budget of 1: the smallest takes {least} tokens"
     assert getattr(memory, ask)("Where does Ana live?", user_id="ana", budget=least).evidence
     assert not getattr(memory, ask)("Where does Ana live?", user_id="ana", budget=least - 1).evidence
+
+
+@pytest.mark.parametrize("ask", ["search", "recall"])
+def test_a_question_too_long_to_be_read_is_told(memory, ask):
+    """Of 900 times the same question the beginning is read, to the end of a word, and a note says how much that is."""
+    told = getattr(memory, ask)("Where does Jonas live? " * 900, user_id="ana")
+
+    assert told.query.endswith("Where does")
+    assert told.notes[0] == "only the first 19,997 of the question's 20,699 characters were read"
+    assert told.missing in ([], ["jonas"])
