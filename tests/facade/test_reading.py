@@ -60,10 +60,29 @@ def test_relative_times_count_from_the_moment(memory):
     assert "Oslo" in then.evidence[0].text
 
 
-def test_a_moment_must_be_a_moment(memory):
-    """A text is no moment from Python."""
-    with pytest.raises(InvalidInput, match="as_of is 'June'"):
-        memory.search("Where?", user_id="ana", as_of="June")
+@pytest.mark.parametrize("moment", ["2023-06-08T12:00:00Z", "2023-06-08T14:00+02:00", "2023-05-08"])
+def test_a_moment_may_be_text(memory, moment):
+    """ISO 8601 does as well as a datetime; a day alone is meant to its end."""
+    told = memory.recall("Where does Ana live?", user_id="ana", as_of=moment)
+
+    assert told.answer.startswith("Oslo")
+
+
+def test_now_may_be_text(memory):
+    """What "last month" is, is counted from it."""
+    asked = "What did Ana say last month?"
+
+    found = memory.search(asked, user_id="ana", now="2023-06-08T12:00:00Z").evidence
+
+    assert found == memory.search(asked, user_id="ana", now=JUNE).evidence
+    assert found != memory.search(asked, user_id="ana", now="2023-08-08").evidence
+
+
+@pytest.mark.parametrize("moment", ["June", "2023-13-01", "0001-01-01", ""])
+def test_a_moment_must_be_a_moment(memory, moment):
+    """A text that is none is refused by name."""
+    with pytest.raises(InvalidInput, match=f"as_of is '{moment}'"):
+        memory.search("Where?", user_id="ana", as_of=moment)
 
 
 def test_each_step_is_told_of_and_the_result_comes_last(memory):
