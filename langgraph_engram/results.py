@@ -149,7 +149,8 @@ class Recollection(Frozen):
     evidence: list[Evidence] = []
     missing: list[str] = []
     notes: list[str] = []
-    """What the reader of this result ought to know: routes without data, a spent budget."""
+    """What the reader of this result ought to know: routes without data, a spent or too small a budget,
+    a question of which only the beginning was read."""
     rounds: int = 0
     went_deep: bool = False
     run_id: str | None = None

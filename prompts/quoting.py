@@ -7,15 +7,17 @@ and every system message says that what stands between them is data.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from math import inf
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from langgraph_engram.language.day_names import name_day
 from langgraph_engram.language.times import resolve_times
+from langgraph_engram.moments import epoch_seconds
 from langgraph_engram.schema import Evidence, Record, Turn
 
 TAG = re.compile(r"<[\s/]*(?:conversation|context|memories|pool)\b[^<>]*>", re.IGNORECASE)
-Place = tuple[str, str, int, str]
+Place = tuple[float, str, int, str]
 """Where something was said: the moment, the session, the place in it, and what tells it from others there."""
 MOST_TURNS = 3
 MOST_CHARACTERS = 600
@@ -95,7 +97,7 @@ def _stands_for_turns(piece: Evidence) -> bool:
 
 def _place(moment: datetime | None, session_id: str, seq: int, own_id: str) -> Place:
     """Give where something stands in time; what has no time comes first."""
-    return (moment.isoformat() if moment else "", session_id, seq, own_id)
+    return (epoch_seconds(moment, -inf), session_id, seq, own_id)
 
 
 def list_records(records: Sequence[Record]) -> str:

@@ -2,23 +2,16 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Generic, TypeAlias, TypeVar
 
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.long_texts import texts_of_narrative, texts_of_turn
+from langgraph_engram.moments import epoch_seconds
 from langgraph_engram.schema import Boundary, Decision, Event, Frozen, Pending, Record, Synthesis, Turn
 
 T = TypeVar("T", bound=Frozen)
 Place: TypeAlias = tuple[float, tuple[str | int, ...], str]
 """Seconds since 1970 (-inf where the time is unknown), place within that moment, id."""
-
-
-def epoch_seconds(moment: datetime | None, unknown: float) -> float:
-    """Turn a moment into seconds since 1970; a naive one is UTC, and none at all is `unknown`."""
-    if moment is None:
-        return unknown
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_engram.encoder import Vectors
+from langgraph_engram.moments import epoch_seconds, on_clock
 from langgraph_engram.schema import Event, Pending, Record, Turn
 from langgraph_engram.stores.growing import GrowingArray
-from langgraph_engram.stores.kinds import BOUNDARIES, EVENTS, RECORDS, SYNTHESES, TURNS, Kind, Place, T, epoch_seconds
+from langgraph_engram.stores.kinds import BOUNDARIES, EVENTS, RECORDS, SYNTHESES, TURNS, Kind, Place, T
 from langgraph_engram.stores.lexical import LexicalIndex
 from langgraph_engram.stores.ordering import grouped, neighbours
 
@@ -155,8 +156,7 @@ class TurnShelf(Shelf[Turn]):
     @cached_property
     def newest(self) -> datetime | None:
         """Give the latest time at which something was said."""
-        times = [turn.said_at for turn in self.items if turn.said_at]
-        return max(times, key=lambda time: epoch_seconds(time, 0.0), default=None)
+        return self.items[self.order()[-1]].said_at if self.items else None
 
 
 class RecordShelf(Shelf[Record]):
@@ -189,6 +189,11 @@ class RecordShelf(Shelf[Record]):
     def mentioned_at(self) -> NDArray[np.float64]:
         """Give when each record was told: seconds since 1970, nan for unknown."""
         return self._seconds("mentioned_at")
+
+    @cached_property
+    def told_on_clock(self) -> NDArray[np.float64]:
+        """Give what the clock of whoever told each record showed, for days to be compared with; nan for unknown."""
+        return np.array([epoch_seconds(on_clock(one.mentioned_at), float("nan")) for one in self.items])
 
     def _seconds(self, field: str) -> NDArray[np.float64]:
         return np.array([epoch_seconds(getattr(one, field), float("nan")) for one in self.items], dtype=np.float64)

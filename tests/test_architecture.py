@@ -10,7 +10,7 @@ import langgraph_engram
 PACKAGE = Path(langgraph_engram.__file__).parent
 ROOT = PACKAGE.parent
 LAYERS: dict[str, int] = {
-    "schema": 0, "errors": 0,
+    "schema": 0, "errors": 0, "moments": 0,
     "settings": 1, "language": 1, "results": 1, "encoder": 1, "compressor": 1, "reranker": 1,
     "state": 2, "usage": 2, "model": 2, "long_texts": 2, "narrative": 2,
     "models": 3, "encoders": 3,

@@ -57,6 +57,24 @@ def test_turns_known_and_new_are_both_told():
     assert told == "1 turn stored, 7 known before, 1 event, 1 record, 0 decisions, 0 syntheses"
 
 
+@pytest.mark.parametrize(
+    ("said_at", "shown"),
+    [("2024-06-12T08:00:00+00:00", "2024-06-12 08:00"), ("2024-06-12T08:00:00+10:00", "2024-06-12 08:00+10:00")],
+)
+def test_a_moment_is_shown_with_an_offset_that_is_not_utc(said_at, shown):
+    """Moments on several clocks can be told apart in one table."""
+    assert cell("said_at", datetime.fromisoformat(said_at)) == shown
+
+
+def test_a_line_of_what_is_missing_fits_on_a_screen(capsys):
+    """Nobody reads a word of twenty thousand letters."""
+    say_recollection(Recollection(query="q", answer="?", verdict="absent", missing=["x" * 20_000, "boats"]))
+
+    first, second = (line for line in capsys.readouterr().out.splitlines() if line.startswith("missing: "))
+    assert first == f"missing: {'x' * 200}..."
+    assert second == "missing: boats"
+
+
 def test_only_cited_evidence_is_shown_with_an_answer(capsys):
     """What an answer rests on is shown under its own number."""
     pieces = [Evidence(evidence_id=str(number), text=f"piece {number}") for number in range(1, 4)]

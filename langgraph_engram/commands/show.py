@@ -78,11 +78,12 @@ def row(kind: ShownKind, thing: BaseModel) -> list[str]:
 
 
 def cell(field: str, value: object) -> str:
-    """Word the value of a field: moments in UTC, rates to two digits, nothing for what is unknown."""
+    """Word the value of a field: moments with an offset that is not UTC's, rates to two digits; nothing for unknown."""
     if value is None:
         return ""
     if isinstance(value, datetime):
-        return f"{value:%Y-%m-%d}" if field in DAYS else f"{value:%Y-%m-%d %H:%M}"
+        moment = value.isoformat(" ", "minutes").removesuffix("+00:00")
+        return f"{value:%Y-%m-%d}" if field in DAYS else moment
     if isinstance(value, float):
         return f"{value:.2f}"
     if isinstance(value, list):

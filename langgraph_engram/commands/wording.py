@@ -7,6 +7,8 @@ from langgraph_engram.schema import Evidence
 VERDICT_STYLES = {"sufficient": "green", "partial": "yellow", "absent": "red"}
 SHOWN_EVIDENCE = 5
 """Pieces shown of an answer that cites none."""
+MOST_MISSING = 200
+"""Characters shown of what is missing."""
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
@@ -52,10 +54,15 @@ def say_recollection(told: Recollection, indent: int = 0) -> None:
     for number, piece in _shown(told):
         say(f"[{number}] {one_line(piece.text)}", indent=indent + 2, hang=4)
     for missing in told.missing:
-        say(f"missing: {one_line(missing)}", "yellow", indent)
+        say(f"missing: {shortened(one_line(missing))}", "yellow", indent)
     for note in told.notes:
         say(f"note: {one_line(note)}", "yellow", indent)
     say(f"cost: {word_cost(told.usage)}", "dim", indent)
+
+
+def shortened(text: str) -> str:
+    """Cut a text that would fill the screen; `--json` has it whole."""
+    return text if len(text) <= MOST_MISSING else f"{text[:MOST_MISSING].rstrip()}..."
 
 
 def cites(answer: str, number: int) -> bool:

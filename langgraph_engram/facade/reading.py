@@ -37,8 +37,8 @@ class Reading:
         *,
         user_id: str,
         budget: int | None = None,
-        now: datetime | None = None,
-        as_of: datetime | None = None,
+        now: datetime | str | None = None,
+        as_of: datetime | str | None = None,
         tenant: str = "default",
         agent_id: str | None = None,
     ) -> Recollection:
@@ -47,9 +47,10 @@ class Reading:
         Args:
             query: What is looked for.
             budget: Tokens of evidence in the result.
-            now: The moment from which "last week" counts; `as_of`, or the newest turn's time, unless told otherwise.
-            as_of: The moment as of which memory is read: what was said later, or superseded only later, does not
-                count.
+            now: The moment from which "last week" counts, a datetime or ISO 8601 text; `as_of`, or the newest turn's
+                time, unless told otherwise. Without an offset it is UTC.
+            as_of: The moment as of which memory is read, in the same forms; of a day alone, its end. What was said
+                later, or superseded only later, does not count.
 
         Returns:
             Evidence, best first, within the budget; no answer.
@@ -65,8 +66,8 @@ class Reading:
         *,
         user_id: str,
         budget: int | None = None,
-        now: datetime | None = None,
-        as_of: datetime | None = None,
+        now: datetime | str | None = None,
+        as_of: datetime | str | None = None,
         tenant: str = "default",
         agent_id: str | None = None,
     ) -> Recollection:
@@ -91,8 +92,8 @@ class Reading:
         *,
         user_id: str,
         budget: int | None = None,
-        now: datetime | None = None,
-        as_of: datetime | None = None,
+        now: datetime | str | None = None,
+        as_of: datetime | str | None = None,
         tenant: str = "default",
         agent_id: str | None = None,
     ) -> Iterator[RecallUpdate]:
@@ -100,7 +101,8 @@ class Reading:
 
         Yields:
             An update for each step that is done, one for each piece of an answer's text while it is written, and as
-            the last one the whole recollection. Text after another step takes the place of what was written before.
+            the last one the whole recollection. Text after another step takes the place of what was written before. An
+            answer that no model streams comes whole, just before the last update.
         """
         request = recall_request(query, self._scope(user_id, tenant, agent_id), "recall", budget, now, as_of)
         parts = self._reading.stream(

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from langgraph_engram.errors import InvalidMessages
+from langgraph_engram.moments import with_offset
 
 MAX_CHARACTERS = 1_000_000
 """Text and captions of one message together; more than this is a document, not something that was said."""
@@ -66,7 +67,7 @@ def read_moment(value: object) -> datetime | None:
         value: ISO 8601 text, a `datetime`, or seconds since 1970. A moment without an offset is UTC; None is unknown.
 
     Returns:
-        The moment in UTC.
+        The moment, with its offset.
 
     Raises:
         InvalidMessages: It is no date, or lies outside the years 1000 to 2999.
@@ -74,8 +75,7 @@ def read_moment(value: object) -> datetime | None:
     if value is None:
         return None
     try:
-        moment = _parse_moment(value)
-        moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+        moment = with_offset(_parse_moment(value))
     except (ValueError, OverflowError) as error:
         raise InvalidMessages(_date_advice(value)) from error
     if not EARLIEST_YEAR <= moment.year <= LATEST_YEAR:

@@ -18,6 +18,7 @@ from langgraph_engram.language.period_names import name_before, name_interval, n
 from langgraph_engram.language.periods import Granularity, Period
 from langgraph_engram.language.time_rule import DIGITS, Found, Rule, Saying, needs_clock
 from langgraph_engram.language.time_words import WEEKDAY
+from langgraph_engram.moments import on_clock
 from langgraph_engram.schema import Interval, TimeConstraint
 
 __all__ = [
@@ -81,14 +82,14 @@ def find_times(text: str, clock: datetime | None) -> list[TimeMention]:
         clock: When it was said; without it only complete dates are found.
     """
     find = _find if len(text) <= LONGEST_KEPT else _find.__wrapped__
-    return list(find(text, clock))
+    return list(find(text, on_clock(clock)))
 
 
 @lru_cache(maxsize=TEXTS_KEPT)
 def _find(text: str, clock: datetime | None) -> tuple[TimeMention, ...]:
     """Read a text once: its type, its dates and what it says in brackets are asked for one after the other."""
     known = clock is not None and clock.year in PLAUSIBLE_YEARS
-    saying = Saying(text, clock.replace(tzinfo=UTC) if clock and known else NO_CLOCK)
+    saying = Saying(text, clock if clock and known else NO_CLOCK)
     found = [one for one in _claim(saying) if known or not one.relative]
     return tuple(_mention(text, one) for one in join_times(text, found))
 

@@ -1,4 +1,4 @@
-"""Tell of a recall as it happens: what each step did, and the words of an answer while a model writes them."""
+"""Tell of a recall as it happens: what each step did, and the words of an answer as a model writes them, or at once."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
@@ -16,15 +16,23 @@ ANSWERING = "write_answer"
 
 
 def tell(parts: Iterable[Any]) -> Iterator[RecallUpdate]:
-    """Tell of the updates and messages that a read graph streams, in order."""
-    words = AnswerWords()
+    """Tell of the updates and messages that a read graph streams, in order.
+
+    An answer that no model wrote word by word is told whole, just before the result.
+    """
+    words, written = AnswerWords(), False
     for part in parts:
         mode, update = cast(tuple[str, Any], part)
         if mode == "messages":
-            yield from words.tell(*update)
-        else:
-            words = AnswerWords()
-            yield from _steps(update)
+            for piece in words.tell(*update):
+                written = True
+                yield piece
+            continue
+        words = AnswerWords()
+        for done in _steps(update):
+            if done.recollection and done.recollection.answer and not written:
+                yield RecallUpdate(step=done.step, text=done.recollection.answer)
+            yield done
 
 
 class AnswerWords:

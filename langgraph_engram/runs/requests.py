@@ -3,18 +3,17 @@
 Every message names the argument, what was given, and what to give instead.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Literal
 from uuid import uuid4
 
 from langgraph_engram.errors import InvalidInput, InvalidMessages, MissingUser
 from langgraph_engram.formats.conversation import Session
-from langgraph_engram.formats.fields import EARLIEST_YEAR, LATEST_YEAR, shown
+from langgraph_engram.formats.fields import EARLIEST_YEAR, LATEST_YEAR, read_moment, read_until, shown
 from langgraph_engram.schema import Scope
 from langgraph_engram.state import Message, RecallRequest, RememberRequest
-
-MOST_QUERY_CHARACTERS = 20_000
 
 
 def make_scope(user_id: str, tenant: str, agent_id: str | None) -> Scope:
@@ -107,10 +106,10 @@ def recall_request(
     scope: Scope,
     mode: Literal["search", "recall"],
     budget: int | None = None,
-    now: datetime | None = None,
-    as_of: datetime | None = None,
+    now: datetime | str | None = None,
+    as_of: datetime | str | None = None,
 ) -> RecallRequest:
-    """Ask the read graph; a query beyond 20,000 characters is cut.
+    """Ask the read graph.
 
     Raises:
         InvalidMessages: The query is empty, no string, or not valid Unicode.
@@ -121,24 +120,26 @@ def recall_request(
     if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 1):
         raise InvalidInput(f"the budget is {shown(budget)}: give a whole number of tokens, at least 1, or leave it out")
     return RecallRequest(
-        query=check_text("query", query.strip())[:MOST_QUERY_CHARACTERS],
+        query=check_text("query", query.strip()),
         **scope.model_dump(),
         mode=mode,
         budget=budget,
-        now=check_moment("now", now),
-        as_of=check_moment("as_of", as_of),
+        now=check_moment("now", now, read_moment),
+        as_of=check_moment("as_of", as_of, read_until),
         run_id=str(uuid4()),
     )
 
 
-def check_moment(name: str, moment: datetime | None) -> datetime | None:
-    """Give the moment that a question is about.
+def check_moment(name: str, moment: object, read: Callable[[object], datetime | None]) -> datetime | None:
+    """Give the moment that a question is about: a datetime, or ISO 8601 text.
 
     Raises:
-        InvalidInput: It is no datetime, or lies outside the years that can be reckoned with.
+        InvalidInput: It is neither, or lies outside the years that can be reckoned with.
     """
-    if moment is None or (isinstance(moment, datetime) and EARLIEST_YEAR <= moment.year <= LATEST_YEAR):
-        return moment
+    if moment is None or isinstance(moment, datetime | str):
+        with suppress(InvalidMessages):
+            return read(moment)
     raise InvalidInput(
-        f"{name} is {shown(moment)}: pass a datetime of the years {EARLIEST_YEAR} to {LATEST_YEAR}, or leave it out"
+        f"{name} is {shown(moment)}: pass a datetime or ISO 8601 text of the years {EARLIEST_YEAR} to {LATEST_YEAR}, "
+        f"or leave it out"
     )

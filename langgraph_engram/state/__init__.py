@@ -12,7 +12,6 @@ from langgraph_engram.state.requests import (
     RecallRequest,
     RememberRequest,
     SpeakerName,
-    in_utc,
     plain_name,
 )
 from langgraph_engram.state.writing import FilterCounts, Pair, Proposal, WriteInput, WriteState
@@ -33,6 +32,5 @@ __all__ = [
     "SpeakerName",
     "WriteInput",
     "WriteState",
-    "in_utc",
     "plain_name",
 ]

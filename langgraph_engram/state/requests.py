@@ -1,21 +1,16 @@
 """Define what callers send to the graphs: JSON from outside becomes these, and nothing else gets in."""
 
 import re
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from langgraph_engram.moments import with_offset
 from langgraph_engram.schema import Frozen, Role, Scope
 
-
-def in_utc(moment: datetime) -> datetime:
-    """Give a moment in UTC; one without a time zone is taken to be in it."""
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-
-
-Moment = Annotated[datetime, AfterValidator(in_utc)]
-"""A moment as callers send it, in UTC from the door on."""
+Moment = Annotated[datetime, AfterValidator(with_offset)]
+"""A moment as callers send it, with the offset of its clock from the door on."""
 MOST_NAME_CHARACTERS = 100
 """Characters of a speaker's name that are kept; what is longer is no name."""
 UNSEEN = re.compile(r"[\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
+from langgraph_engram.moments import epoch_seconds
 from langgraph_engram.nodes.answering.evidence_pool import joined
 from langgraph_engram.nodes.retrieving.show_evidence import turn_piece, within
 from langgraph_engram.nodes.retrieving.standing_index import standing_index
@@ -56,7 +58,7 @@ class Backtrack:
             else:
                 near = [turn for turn in session if abs(turn.seq - source.seq) <= self.settings.level2_window]
             wanted |= {turn.turn_id: turn for turn in near}
-        return sorted(wanted.values(), key=lambda turn: (str(turn.said_at), turn.session_id, turn.seq))
+        return sorted(wanted.values(), key=lambda turn: (epoch_seconds(turn.said_at, inf), turn.session_id, turn.seq))
 
 
 def _stands_for_itself(piece: Evidence) -> bool:

@@ -8,6 +8,7 @@ from langgraph_engram.language.numbers import numbers_in, spelled_numbers
 from langgraph_engram.language.sentences import question_at_end
 from langgraph_engram.language.times import find_times, resolve_times
 from langgraph_engram.language.tokens import content_stems, stem, words
+from langgraph_engram.moments import on_clock
 from langgraph_engram.schema import Interval, Turn
 
 TURNS_KEPT = 2048
@@ -37,7 +38,7 @@ class Grounds:
 def grounds_of(turn: Turn) -> Grounds:
     """Give what a turn gives grounds for. It is read once, however many records cite it."""
     read = _read if len(turn.text) <= LONGEST_KEPT else _read_long
-    return read(turn.speaker, turn.text, tuple(turn.captions), turn.said_at)
+    return read(turn.speaker, turn.text, tuple(turn.captions), on_clock(turn.said_at))
 
 
 @lru_cache(maxsize=TURNS_KEPT)

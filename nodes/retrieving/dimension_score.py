@@ -50,7 +50,7 @@ def time_scores(shelf: RecordShelf, constraint: TimeConstraint, unknown: float) 
     Without an event time: 1 where the record was mentioned within the constraint, else the credit for unknown.
     """
     happened = _overlap(shelf.event_start, shelf.event_end, constraint)
-    mentioned = _overlap(shelf.mentioned_at, shelf.mentioned_at, constraint)
+    mentioned = _overlap(shelf.told_on_clock, shelf.told_on_clock, constraint)
     known = ~np.isnan(shelf.event_start)
     return np.where(known, happened.astype(np.float64), np.where(mentioned, 1.0, unknown))
 

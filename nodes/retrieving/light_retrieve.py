@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import tee
 from typing import Literal
 
 from langgraph_engram.language.answer_types import asks_across
@@ -10,7 +11,7 @@ from langgraph_engram.nodes.retrieving.query_parts import interleaved, part_inte
 from langgraph_engram.nodes.retrieving.rerank import reranked
 from langgraph_engram.nodes.retrieving.routes import Routes, RouteScores
 from langgraph_engram.nodes.retrieving.session_spread import spread
-from langgraph_engram.nodes.retrieving.show_evidence import show, within
+from langgraph_engram.nodes.retrieving.show_evidence import show, smallest, within
 from langgraph_engram.nodes.retrieving.standing_index import standing_index
 from langgraph_engram.reranker import Reranker
 from langgraph_engram.schema import Evidence, Intent
@@ -29,7 +30,7 @@ class LightRetrieve:
     reranker: Reranker | None = None
 
     def __call__(self, state: ReadState) -> ReadState:
-        """Return the pieces found, best first, and a note for each route that had nothing to search."""
+        """Return the pieces found, best first; a note for each route without data, and one for too small a budget."""
         request = state["request"]
         index = standing_index(self.store, request)
         if not len(index.turns) and not len(index.records):
@@ -41,8 +42,12 @@ class LightRetrieve:
         ranked: Iterator[Evidence] = (show(index, one) for one in interleaved(rankings))
         if self.reranker:
             ranked = reranked(self.reranker, state["query"], ranked, self.settings.rerank_n)
-        evidence = within(ranked, request.budget or self.settings.budget)
+        ranked, found = tee(ranked)
+        budget = request.budget or self.settings.budget
+        evidence = within(ranked, budget)
         notes = [f"the route {name!r} has no data here" for name in scores[0].empty]
+        if not evidence and (least := smallest(found)):
+            notes.append(f"no piece found fits the budget of {budget:,}: the smallest takes {least:,} tokens")
         return {"evidence": evidence, "notes": list(dict.fromkeys([*state.get("notes", []), *notes]))}
 
     def _rank(

@@ -10,6 +10,7 @@ from langgraph.types import Overwrite
 
 from langgraph_engram.language.times import parse_constraint
 from langgraph_engram.model import Model, entry_of
+from langgraph_engram.nodes.retrieving.query_beginning import beginning, cut_note
 from langgraph_engram.nodes.retrieving.standing_index import standing_index
 from langgraph_engram.prompts.parse_intent import ParsedIntent, ParseIntent
 from langgraph_engram.results import UsageEntry
@@ -33,7 +34,8 @@ class ParseIntentStep:
 
     def __call__(self, state: ReadState) -> ReadState:
         """Return the intent of the query that this round looks for."""
-        request = RecallRequest.model_validate(state["request"])
+        whole = RecallRequest.model_validate(state["request"])
+        request = whole.model_copy(update={"query": beginning(whole.query)})
         goes_on = state.get("begun_for") == request
         query = state["query"] if goes_on else request.query
         index = standing_index(self.store, request)
@@ -41,7 +43,8 @@ class ParseIntentStep:
         quick = request.mode == "search" or self.settings.intent == "rules"
         model = self.quick_model if quick else self.model
         asked = model.ask(ParseIntent(query, now, tuple(index.speakers)))
-        notes = [*(state.get("notes", []) if goes_on else []), *([] if asked.answer else [UNREAD])]
+        before = state.get("notes", []) if goes_on else cut_note(whole.query)
+        notes = [*before, *([] if asked.answer else [UNREAD])]
         if not goes_on:
             return {
                 **begin(request, entry_of("parse_intent", [asked])),

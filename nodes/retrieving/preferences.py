@@ -43,6 +43,6 @@ def told_then(shelf: RecordShelf, intent: Intent) -> Scores:
     if not intent.time or not intent.time.start or not intent.time.end:
         return np.zeros(len(shelf))
     with np.errstate(invalid="ignore"):
-        after = shelf.mentioned_at >= intent.time.start.timestamp()
-        before = shelf.mentioned_at <= intent.time.end.timestamp()
+        after = shelf.told_on_clock >= intent.time.start.timestamp()
+        before = shelf.told_on_clock <= intent.time.end.timestamp()
     return (after & before).astype(np.float64)

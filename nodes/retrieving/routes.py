@@ -1,4 +1,4 @@
-"""Score a scope's memories by each route. A route without data scores nothing, and says so.
+"""Score a scope's memories by each route. A route without data scores nothing, and says so (`empty_routes`).
 
 Lexical and dense scores of records spread to neighbours; the turn, boundary and synthesis routes find turns, events
 and narratives, and lend their scores to the records that come from them.
@@ -15,6 +15,7 @@ from langgraph_engram.encoder import Encoder, Vectors
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.nodes.retrieving.boundary_route import event_scores
 from langgraph_engram.nodes.retrieving.dimension_score import dimension_scores
+from langgraph_engram.nodes.retrieving.empty_routes import empty_routes
 from langgraph_engram.nodes.retrieving.scoring import Scores, min_max, with_neighbours
 from langgraph_engram.schema import Intent
 from langgraph_engram.settings import RetrieveSettings
@@ -30,7 +31,7 @@ class RouteScores:
     events: Scores = field(default_factory=lambda: np.zeros(0))
     syntheses: Scores = field(default_factory=lambda: np.zeros(0))
     empty: tuple[str, ...] = ()
-    """Routes that had nothing to search."""
+    """Routes whose data is missing."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Routes:
         turns = self._turns(index, query, stems) if "turn" in names else np.zeros(len(index.turns))
         events = event_scores(index, query, self.settings) if "boundary" in names else np.zeros(len(index.events))
         syntheses = self._syntheses(index, query) if "synthesis" in names else np.zeros(len(index.syntheses))
-        return RouteScores(records, turns, events, syntheses, self._empty(index))
+        return RouteScores(records, turns, events, syntheses, empty_routes(index, names))
 
     def _stems(self, intent: Intent) -> list[str]:
         """Give the stems to search for. Whose words they are is weighed by the fusion, not by the name in them."""
@@ -87,17 +88,6 @@ class Routes:
         live = np.array([synthesis.status == "active" for synthesis in index.syntheses.items], dtype=bool)
         scores = np.clip(index.syntheses.cosine(query).astype(np.float64), 0, 1)
         return np.where(live, scores, 0.0) if live.size else np.zeros(0)
-
-    def _empty(self, index: ScopeIndex) -> tuple[str, ...]:
-        held = {
-            "lexical": len(index.records),
-            "dense": len(index.records),
-            "dimension": len(index.records),
-            "boundary": len(index.boundaries),
-            "synthesis": len(index.syntheses),
-            "turn": len(index.turns),
-        }
-        return tuple(name for name in self.settings.routes if not held[name])
 
 
 def in_own_voice(intent: Intent) -> str:

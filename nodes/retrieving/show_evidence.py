@@ -37,6 +37,11 @@ def within(pieces: Iterable[Evidence], budget: int, most: int | None = None) -> 
     return kept
 
 
+def smallest(pieces: Iterable[Evidence]) -> int:
+    """Give the tokens of the smallest piece; 0 for no piece."""
+    return min((count_tokens(piece.text) for piece in pieces), default=0)
+
+
 def show(index: ScopeIndex, candidate: Candidate) -> Evidence:
     """Show one candidate."""
     match candidate.kind:

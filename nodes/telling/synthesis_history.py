@@ -1,12 +1,13 @@
 """Find what a buffer goes back to: seed records from history, each with its whole event (StructMem section 3.3)."""
 
 from collections.abc import Sequence
+from math import inf
 
 import numpy as np
 
+from langgraph_engram.moments import epoch_seconds
 from langgraph_engram.schema import Record
 from langgraph_engram.settings import SynthesisSettings
-from langgraph_engram.stores.kinds import epoch_seconds
 from langgraph_engram.stores.scope_index import ScopeIndex
 from langgraph_engram.usage import count_tokens
 
@@ -48,4 +49,4 @@ def _expand(earlier: Sequence[Record], seeds: Sequence[Record], room: int) -> li
         if size <= room:
             chosen.extend(whole)
             room -= size
-    return sorted(chosen, key=lambda one: (str(one.mentioned_at), one.session_id, one.seq, one.part))
+    return sorted(chosen, key=lambda one: (epoch_seconds(one.mentioned_at, inf), one.session_id, one.seq, one.part))

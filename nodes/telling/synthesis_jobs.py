@@ -7,7 +7,9 @@ told in parts that a model can take in, and every record of it is told. A stale 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from math import inf
 
+from langgraph_engram.moments import epoch_seconds
 from langgraph_engram.schema import Event, Record, Synthesis
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.stores.scope_index import ScopeIndex
@@ -109,7 +111,9 @@ def covered(standing: Standing, synthesis: Synthesis) -> list[Record]:
             for part in parts
             if part.status == "active" and (part.record_id == one or part.record_id not in elsewhere)
         }
-    return sorted(found.values(), key=lambda one: (str(one.mentioned_at), one.session_id, one.seq, one.part))
+    return sorted(
+        found.values(), key=lambda one: (epoch_seconds(one.mentioned_at, inf), one.session_id, one.seq, one.part)
+    )
 
 
 def restored(standing: Standing, record: Record | None) -> list[Record]:

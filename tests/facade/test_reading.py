@@ -60,10 +60,29 @@ def test_relative_times_count_from_the_moment(memory):
     assert "Oslo" in then.evidence[0].text
 
 
-def test_a_moment_must_be_a_moment(memory):
-    """A text is no moment from Python."""
-    with pytest.raises(InvalidInput, match="as_of is 'June'"):
-        memory.search("Where?", user_id="ana", as_of="June")
+@pytest.mark.parametrize("moment", ["2023-06-08T12:00:00Z", "2023-06-08T14:00+02:00", "2023-05-08"])
+def test_a_moment_may_be_text(memory, moment):
+    """ISO 8601 does as well as a datetime; a day alone is meant to its end."""
+    told = memory.recall("Where does Ana live?", user_id="ana", as_of=moment)
+
+    assert told.answer.startswith("Oslo")
+
+
+def test_now_may_be_text(memory):
+    """What "last month" is, is counted from it."""
+    asked = "What did Ana say last month?"
+
+    found = memory.search(asked, user_id="ana", now="2023-06-08T12:00:00Z").evidence
+
+    assert found == memory.search(asked, user_id="ana", now=JUNE).evidence
+    assert found != memory.search(asked, user_id="ana", now="2023-08-08").evidence
+
+
+@pytest.mark.parametrize("moment", ["June", "2023-13-01", "0001-01-01", ""])
+def test_a_moment_must_be_a_moment(memory, moment):
+    """A text that is none is refused by name."""
+    with pytest.raises(InvalidInput, match=f"as_of is '{moment}'"):
+        memory.search("Where?", user_id="ana", as_of=moment)
 
 
 def test_each_step_is_told_of_and_the_result_comes_last(memory):
@@ -74,6 +93,16 @@ def test_each_step_is_told_of_and_the_result_comes_last(memory):
     assert updates[-1].step == "conclude"
     assert updates[-1].recollection.answer == memory.recall("Where does Ana live?", user_id="ana").answer
     assert [one.recollection for one in updates[:-1]] == [None] * (len(updates) - 1)
+
+
+@pytest.mark.parametrize("query", ["Where does Ana live?", "Which university did Tomas study at?"])
+def test_an_answer_that_nobody_streams_comes_whole(memory, query):
+    """Rules write at once: the whole answer is one text, before the result, be it that nothing is known."""
+    updates = list(memory.stream(query, user_id="ana"))
+
+    texts = [one.text for one in updates if one.text]
+    assert texts == [updates[-1].recollection.answer]
+    assert updates[-2].text == texts[0]
 
 
 def test_the_answer_streams_word_by_word(tmp_path):
@@ -126,3 +155,26 @@ def test_a_recall_keeps_within_its_budget(tmp_path, name, query):
         told = opened.recall(query, user_id="ana", budget=60)
 
     assert sum(count_tokens(piece.text) for piece in told.evidence) <= 60
+
+
+@pytest.mark.parametrize("ask", ["search", "recall"])
+def test_a_budget_below_every_piece_is_told(memory, ask):
+    """What was found and does not fit is not absent: a note says what the smallest piece takes."""
+    told = getattr(memory, ask)("Where does Ana live?", user_id="ana", budget=1)
+
+    assert (told.verdict, told.evidence) == ("absent", [])
+    (note,) = [one for one in told.notes if "budget" in one]
+    least = int(note.split()[-2])
+    assert note == f"no piece found fits the budget of 1: the smallest takes {least} tokens"
+    assert getattr(memory, ask)("Where does Ana live?", user_id="ana", budget=least).evidence
+    assert not getattr(memory, ask)("Where does Ana live?", user_id="ana", budget=least - 1).evidence
+
+
+@pytest.mark.parametrize("ask", ["search", "recall"])
+def test_a_question_too_long_to_be_read_is_told(memory, ask):
+    """Of 900 times the same question the beginning is read, to the end of a word, and a note says how much that is."""
+    told = getattr(memory, ask)("Where does Jonas live? " * 900, user_id="ana")
+
+    assert told.query.endswith("Where does")
+    assert told.notes[0] == "only the first 19,997 of the question's 20,699 characters were read"
+    assert told.missing in ([], ["jonas"])

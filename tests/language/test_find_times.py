@@ -272,5 +272,7 @@ def test_days_are_those_of_the_speakers_own_clock():
     clock = datetime.fromisoformat("2023-05-08T00:30:00+09:00")
 
     [found] = find_times("I ran yesterday.", clock)
+    [elsewhere] = find_times("I ran yesterday.", clock.astimezone(UTC))
 
     assert found.interval.start == datetime(2023, 5, 7, tzinfo=UTC)
+    assert elsewhere.interval.start == datetime(2023, 5, 6, tzinfo=UTC)

@@ -1,0 +1,26 @@
+"""Say what a moment is: an instant, told by a clock of some offset.
+
+Instants are what orders, gaps and "as of" go by. What the clock showed names a day, and is what "yesterday" counts
+from: it is compared with days and intervals, which are all given in UTC as if that clock showed it
+(docs/decisions/0029). This module does not know whose clock it is.
+"""
+
+from datetime import UTC, datetime, timezone
+
+
+def with_offset(moment: datetime) -> datetime:
+    """Give a moment with the offset that its clock had then; one without is taken to be in UTC."""
+    offset = moment.utcoffset()
+    return moment.replace(tzinfo=timezone(offset) if offset else UTC)
+
+
+def on_clock(moment: datetime | None) -> datetime | None:
+    """Give what the clock showed at a moment, as if it were UTC: 08:00 for 08:00+10:00; none for none."""
+    return moment.replace(tzinfo=UTC) if moment else None
+
+
+def epoch_seconds(moment: datetime | None, unknown: float) -> float:
+    """Turn a moment into seconds since 1970; a naive one is UTC, and none at all is `unknown`."""
+    if moment is None:
+        return unknown
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
