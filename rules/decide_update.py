@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from langgraph_engram.language.attributes import Attribute, attribute_of
 from langgraph_engram.language.statements import own_words, signals_change
 from langgraph_engram.language.tokens import content_stems
+from langgraph_engram.moments import on_clock
 from langgraph_engram.prompts.decide_update import DecideUpdate, UpdateVerdict, UpdateVerdicts
 from langgraph_engram.schema import Record
 
@@ -73,7 +74,8 @@ def _changes(older: Record, newest: Record) -> bool:
 
 def _tells_of_earlier(newest: Record, older: Record) -> bool:
     """Say whether the newest tells of a time that was over when the older was said."""
-    return bool(newest.event_end and older.mentioned_at and newest.event_end < older.mentioned_at)
+    told = on_clock(older.mentioned_at)
+    return bool(newest.event_end and told and newest.event_end < told)
 
 
 def _attribute(record: Record) -> Attribute | None:

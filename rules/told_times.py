@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from langgraph_engram.language.times import find_times
 from langgraph_engram.language.tokens import content_stems
+from langgraph_engram.moments import on_clock
 from langgraph_engram.rules.utterances import Utterance
 from langgraph_engram.schema import Interval, TimeConstraint
 
@@ -32,9 +33,10 @@ def may_tell_of(said: Utterance, asked: TimeConstraint, now: datetime | None = N
     own = _own_times(said)
     if any(_overlap(one, whole) for one in own):
         return True
-    if said.said_at is None or any(one.start <= said.said_at for one in own):
+    clock = on_clock(said.said_at)
+    if clock is None or any(one.start <= clock for one in own):
         return not own
-    lately = Interval(start=said.said_at - SOON, end=said.said_at)
+    lately = Interval(start=clock - SOON, end=clock)
     beside = find_times(f"{said.before} {said.around}", said.said_at)
     return any(_overlap(one, whole) for one in (lately, *(mention.interval for mention in beside)))
 
