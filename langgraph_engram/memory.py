@@ -185,6 +185,8 @@ class Memory(Reading, Revising, Forgetting):
     aremember = in_thread(remember)
     aremember_sessions = in_thread(remember_sessions)
     aretry = in_thread(retry)
+    astatus = in_thread(status)
+    ashow = in_thread(show)
 
     def close(self) -> None:
         """Let go of the store and the checkpoints. Closing twice is harmless."""

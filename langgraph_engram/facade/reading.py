@@ -16,7 +16,7 @@ from langgraph_engram.runs.apart import apart
 from langgraph_engram.runs.recall_updates import tell
 from langgraph_engram.runs.requests import recall_request
 from langgraph_engram.runs.run_threads import thread_of
-from langgraph_engram.runs.twins import in_thread
+from langgraph_engram.runs.twins import in_thread, iterated_in_thread
 from langgraph_engram.schema import Scope
 
 
@@ -130,3 +130,4 @@ class Reading:
 
     asearch = in_thread(search)
     arecall = in_thread(recall)
+    astream = iterated_in_thread(stream)

@@ -1,8 +1,11 @@
 """Make the asynchronous twin of a method: the same call, in a thread, so that no event loop waits for it."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import wraps
+from itertools import islice
 from typing import Any, ParamSpec, TypeVar
 
 Arguments = ParamSpec("Arguments")
@@ -17,3 +20,25 @@ def in_thread(method: Callable[Arguments, Result]) -> Callable[Arguments, Corout
         return await asyncio.to_thread(method, *given, **named)
 
     return twin
+
+
+def iterated_in_thread(method: Callable[Arguments, Iterator[Result]]) -> Callable[Arguments, AsyncIterator[Result]]:
+    """Give the twin of a method that yields: all of it runs in one thread, and ends there when nobody listens."""
+
+    @wraps(method)
+    async def twin(*given: Arguments.args, **named: Arguments.kwargs) -> AsyncIterator[Result]:
+        loop, context, results = asyncio.get_running_loop(), copy_context(), method(*given, **named)
+        with ThreadPoolExecutor(max_workers=1) as thread:
+            try:
+                while found := await loop.run_in_executor(thread, context.run, _next, results):
+                    yield found[0]
+            finally:
+                if isinstance(results, Generator):
+                    await loop.run_in_executor(thread, context.run, results.close)
+
+    return twin
+
+
+def _next(results: Iterator[Result]) -> list[Result]:
+    """Give the next result alone in a list; an empty one at the end, for StopIteration cannot leave a coroutine."""
+    return list(islice(results, 1))

@@ -1,5 +1,6 @@
 """Memory can be read as it stood at an earlier moment, and told of while it is being read."""
 
+import asyncio
 from datetime import UTC, datetime
 
 import pytest
@@ -103,6 +104,29 @@ def test_an_answer_that_nobody_streams_comes_whole(memory, query):
     texts = [one.text for one in updates if one.text]
     assert texts == [updates[-1].recollection.answer]
     assert updates[-2].text == texts[0]
+
+
+def test_a_stream_has_a_twin(memory):
+    """It tells the same, and one that nobody listens to any more ends."""
+
+    async def listen(most):
+        told = []
+        updates = memory.astream("Where does Ana live?", user_id="ana")
+        async for update in updates:
+            told.append(update)
+            if len(told) == most:
+                break
+        await updates.aclose()
+        return told
+
+    whole, begun = asyncio.run(listen(100)), asyncio.run(listen(2))
+
+    steps = [one.step for one in memory.stream("Where does Ana live?", user_id="ana")]
+    assert [one.step for one in whole] == steps
+    assert [one.step for one in begun] == steps[:2]
+    assert whole[-1].recollection.answer == memory.recall("Where does Ana live?", user_id="ana").answer
+    assert asyncio.run(memory.astatus("ana")) == memory.status("ana")
+    assert asyncio.run(memory.ashow("turns", "ana")) == memory.show("turns", "ana")
 
 
 def test_the_answer_streams_word_by_word(tmp_path):
