@@ -62,7 +62,9 @@ def test_each_text_is_scored_with_the_query(tiny):
 
 def test_a_memory_shows_evidence_in_the_new_order(tmp_path, tiny):
     """Only the first pieces are read; each that was says what it was given."""
-    retrieve = preset("engram").retrieve.model_copy(update={"rerank_model": str(tiny), "rerank_n": 3})
+    retrieve = preset("engram").retrieve.model_copy(
+        update={"rerank_model": str(tiny), "rerank_n": 3, "exchange_reach": 0}
+    )
     settings = preset("engram").model_copy(update={"retrieve": retrieve})
     with Memory(tmp_path / "store", "rules", encoder="hashing", settings=settings) as memory:
         memory.remember(TOLD, user_id="ana", session_id="s1")
