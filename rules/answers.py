@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 from langgraph_engram.language.answer_types import EXACT, asks_for_several
-from langgraph_engram.language.endings import asks_for_present, says_over
+from langgraph_engram.language.endings import asks_for_present, stems_over
 from langgraph_engram.language.times import find_times
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.rules.answer_phrases import says_new
@@ -25,6 +25,8 @@ from langgraph_engram.rules.utterances import Utterance
 
 PLANNED = re.compile(r"^\W*(?:when|what\s+\w+)\s+(?:is|are|will)\b|\bnow\b", re.IGNORECASE)
 """Queries for the time of what is still to come."""
+SETTLED = re.compile(r"\b(?:lives?|living|works?|working|stud(?:y|ies|ying)|from)\b", re.IGNORECASE)
+"""Queries for where somebody belongs, which no other place will do for."""
 MOST = 5
 """Answers of a list, at most."""
 MOST_BEARING = 3
@@ -84,7 +86,7 @@ def is_exact(wanted: Wanted) -> bool:
     if wanted.kind == "person":
         return asks_for_doer(wanted.query)
     if wanted.kind == "place":
-        return asks_for_present(wanted.query)
+        return asks_for_present(wanted.query) and SETTLED.search(wanted.query) is not None
     return wanted.kind in EXACT or (wanted.kind == "name" and asks_for_personal_name(wanted.query))
 
 
@@ -92,8 +94,7 @@ def _over(wanted: Wanted, first: Told, ranked: Sequence[Ranked]) -> Utterance | 
     """Give what its speaker says later: that what an answer tells is over; none where they do not."""
     about = wanted.asked & set(content_stems(first.said.text)) if wanted.kind == "yes_no" else content_stems(first.text)
     later = (one.said for one in ranked if one.said.speaker == first.said.speaker and _is_later(one.said, first.said))
-    over = (one for one in later if says_over(wanted.query, one.text))
-    return next((one for one in over if not set(about).isdisjoint(content_stems(one.text))), None)
+    return next((one for one in later if not stems_over(wanted.query, one.text).isdisjoint(about)), None)
 
 
 def _is_later(one: Utterance, other: Utterance) -> bool:

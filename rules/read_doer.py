@@ -6,25 +6,25 @@ This module does not know which sentence is right.
 import re
 from collections.abc import Set
 
+from langgraph_engram.language.statements import speaks_of_self
 from langgraph_engram.language.tokens import WORD, content_stems
 from langgraph_engram.language.topic_words import VAGUE_WORDS
-from langgraph_engram.rules.read_names import KIN, is_new
+from langgraph_engram.rules.read_names import KIN, NAME, is_new
 from langgraph_engram.rules.utterances import Utterance
 
 ASKS_FOR_DOER = re.compile(
     r"^\W*who(?:['’](?:s|ll)|\s+(?:is|are|was|were|will|has|have|had|would|can|could|wants?|got)(?:\s+(?:to|be|been))?)?\s+"
     r"(?!(?:is|are|was|were|did|does|do|the|an?|my|our|your|his|her|their|this|that|I|we|you|he|she|they)\b)"
-    r"(?-i:[a-z])[\w-]*(?!['’]s)",
+    r"(?P<deed>(?-i:[a-z])[\w-]*)(?!['’]s)",
     re.IGNORECASE,
 )
 """Queries for whoever does something: "Who went to Paris?", but not "Who is Runa?" or "Who did I meet?"."""
-NAME = r"(?-i:[A-Z][\w’-]*(?:\s+[A-Z][\w’-]*)*)"
 DOER = re.compile(
     rf"(?P<together>{NAME}\s+and\s+(?:I|me)\b)|(?P<own>\b(?:I|we)\b)|(?P<relative>\b(?:my|our)\s+(?:\w+\s+)?{KIN}\b)|"
-    rf"(?P<name>\b{NAME})",
+    rf"(?P<name>{NAME})",
     re.IGNORECASE,
 )
-OFFERED = re.compile(rf"{NAME}(?:,\s+{NAME})*,?\s+or\s+{NAME}\W*$", re.IGNORECASE)
+OFFERED = re.compile(rf"{NAME}(?:,\s+{NAME}){{0,4}},?\s+or\s+{NAME}\W{{0,5}}$", re.IGNORECASE)
 """Names that a query offers to choose from."""
 ROLES = ("user", "assistant")
 """Speakers without a name."""
@@ -41,23 +41,24 @@ def read_doer(query: str, one: Utterance, text: str, asked: Set[str]) -> str:
     """Give who does what is asked; empty where the sentence does not say.
 
     Args:
-        query: The question.
+        query: A question for whoever does something.
         one: The sentence, whose speaker "I" stands for.
         text: What of it is read.
         asked: Stems of the query.
     """
     offered = OFFERED.search(query)
     asked = asked - set(content_stems(offered.group())) if offered else asked
-    words = (match for match in WORD.finditer(text) if not asked.isdisjoint(content_stems(match.group())))
-    deed = next((match.start() for match in words), -1)
-    if deed < 0:
-        return ""
-    before = [match for match in DOER.finditer(text) if match.end() <= deed and _may_be(match)]
-    if not before and text[:deed].strip(" ,.!–—-"):
+    verb = ASKS_FOR_DOER.search(query)
+    deed = set(content_stems(verb["deed"])) if verb else set()
+    words = (match for match in WORD.finditer(text) if not (deed or asked).isdisjoint(content_stems(match.group())))
+    place = next((match.start() for match in words), -1)
+    before = [match for match in DOER.finditer(text, 0, max(place, 0)) if _may_be(match)]
+    if place < 0 or (not before and text[:place].strip(" ,.!–—-")):
         return ""
     speaker = f"the {one.speaker}" if one.speaker in ROLES else one.speaker
-    doer = _named(before[-1], speaker) if before else speaker
-    return doer if is_new(doer, asked) else ""
+    doers = [_named(match, speaker) for match in reversed(before)] or [speaker]
+    others = (doer for doer in doers if doer != speaker or not speaks_of_self(query))
+    return next((doer for doer in others if is_new(doer, asked)), "")
 
 
 def _may_be(match: re.Match[str]) -> bool:

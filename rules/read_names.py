@@ -21,6 +21,8 @@ BELONGING = re.compile(
     r"\b(?P<what>(?:my|our|his|her|their)\s+(?:\w+\s+)?[a-z]+),?\s+(?-i:(?P<name>[A-Z][\w’-]*))", re.IGNORECASE
 )
 """Who somebody is to whom, animals too: "my sister Runa"."""
+NAME = r"(?-i:\b(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s+)?[A-Z][\w’-]{0,40}(?:\s+(?!I\b)[A-Z][\w’-]{0,40}){0,4})"
+"""A run of up to five capitalised words, with a title before them."""
 AT_PLACE = re.compile(
     r"\b(?:in|on|at|near|around|through|into|towards?|"
     r"(?:mov(?:e|ed|ing)|go(?:ing)?|went|gone|been|back|trips?|travel(?:l?ed|l?ing)?|fl(?:y|ew|own|ying)|"

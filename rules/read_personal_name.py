@@ -7,18 +7,24 @@ right.
 import re
 from collections.abc import Iterator, Set
 
-from langgraph_engram.language.names import proper_names
-from langgraph_engram.rules.read_names import KIN, is_new
+from langgraph_engram.language.names import NOT_NAMES, proper_names
+from langgraph_engram.rules.read_names import KIN, NAME, is_new
 from langgraph_engram.rules.utterances import Utterance
 
-ASKS_NAME = re.compile(r"\bnames?\b|\b(?:called|named)\s*\?", re.IGNORECASE)
-PERSONAL = re.compile(
-    rf"\b(?:{KIN}|cats?|dogs?|pupp(?:y|ies)|kittens?|pets?|horses?|rabbits?|bab(?:y|ies)|tutors?|doctors?|dentists?|"
-    r"therapists?|managers?|landlords?|roommates?|flatmates?|trainers?|instructors?|supervisors?|clients?|students?)\b",
-    re.IGNORECASE,
+PERSONAL = (
+    rf"(?:{KIN}|cats?|dogs?|pupp(?:y|ies)|kittens?|pets?|horses?|rabbits?|bab(?:y|ies)|tutors?|doctors?|dentists?|"
+    r"therapists?|managers?|landlords?|roommates?|flatmates?|trainers?|instructors?|supervisors?|clients?|students?)"
 )
 """Who or what has a name of its own, told beside what they are."""
-NAME = r"(?-i:[A-Z][\w’-]*(?:\s+[A-Z][\w’-]*)*)"
+ENDS = r"(?=\W*$|\s+(?:is|was|are|called|named|that|which|who|I|we|he|she|they|it|(?-i:[A-Z]\w*))\b)"
+ASKS = re.compile(
+    rf"\b(?:(?P<owned>{PERSONAL})(?:['’]s\s+names?\b|\s+(?:called|named)\b)|"
+    rf"names?\s+of\s+(?:[\w'’]+\s+){{0,3}}?(?P<named>{PERSONAL}){ENDS})",
+    re.IGNORECASE,
+)
+"""Queries for such a name: "my wife's name", "the name of Ana's cat", "What is Ana's cat called?"."""
+ASKS_NAME = re.compile(r"\b(?:names?|called|named)\b", re.IGNORECASE)
+NAMES = rf"{NAME}(?:(?:,\s+|\s+and\s+){NAME}){{0,3}}"
 ONE_NAME = re.compile(rf"^\W*({NAME})\W*$")
 """A reply that is a name and nothing else."""
 WHOSE = r"(?:my|our|the|his|her|their|an?)\s+(?:\w+\s+)?"
@@ -26,7 +32,7 @@ WHOSE = r"(?:my|our|the|his|her|their|an?)\s+(?:\w+\s+)?"
 
 def asks_for_personal_name(query: str) -> bool:
     """Say whether a query asks what a relative, a pet or the like is called."""
-    return ASKS_NAME.search(query) is not None and PERSONAL.search(query) is not None
+    return ASKS.search(query) is not None
 
 
 def read_personal_name(query: str, one: Utterance, text: str, asked: Set[str]) -> str:
@@ -38,13 +44,14 @@ def read_personal_name(query: str, one: Utterance, text: str, asked: Set[str]) -
         text: What of it is read.
         asked: Stems of the query.
     """
-    return next((name for name in _names(query, one, text) if is_new(name, asked)), "")
+    names = (name for name in _names(query, one, text) if name.split()[0].casefold() not in NOT_NAMES)
+    return next((name for name in names if is_new(name, asked)), "")
 
 
 def _names(query: str, one: Utterance, text: str) -> Iterator[str]:
-    what = PERSONAL.search(query)
+    what = ASKS.search(query)
     if what:
-        patterns = _beside(re.escape(what.group().rstrip("sy")))
+        patterns = _beside(re.escape((what["owned"] or what["named"]).rstrip("sy")))
         yield from (match.group(1) for pattern in patterns for match in pattern.finditer(text))
     if ASKS_NAME.search(one.answers):
         yield from proper_names(text) or ONE_NAME.findall(text)
@@ -53,8 +60,8 @@ def _names(query: str, one: Utterance, text: str) -> Iterator[str]:
 def _beside(stem: str) -> list[re.Pattern[str]]:
     """Give how a name stands with what is called by it, the surest first: "cat Miso", "called Miso", "Miso, my cat"."""
     patterns = (
-        rf"\b{stem}\w*(?:['’]s\s+name)?(?:\s+(?:is|was|are))?(?:\s+(?:called|named))?,?\s+({NAME})",
-        rf"\b(?:called|named|name(?:\s+is|['’]s))\s+(?:(?:him|her|it|them)\s+)?({NAME})",
+        rf"\b{stem}\w*(?:['’]s\s+name)?(?:\s+(?:is|was|are))?(?:\s+(?:called|named))?,?\s+({NAMES})(?!['’]s\s+(?!name))",
+        rf"\b(?:called|named|name(?:\s+is|['’]s))\s+(?:(?:him|her|it|them)\s+)?({NAMES})",
         rf"({NAME})(?:,|\s+is|\s+was)\s+{WHOSE}{stem}",
     )
     return [re.compile(pattern, re.IGNORECASE) for pattern in patterns]

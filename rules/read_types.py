@@ -24,6 +24,8 @@ from langgraph_engram.rules.read_yes_no import read_yes_no
 from langgraph_engram.rules.retell import retold
 from langgraph_engram.rules.utterances import Utterance
 
+LIMITS = re.compile(r"\b(?:until|till|before|since)\b", re.IGNORECASE)
+"""Behind a denial these tell the time from or up to which it holds: "not until June"."""
 HAPPENED = re.compile(r"\b(?:did|was|were|has|have|had)\b", re.IGNORECASE)
 
 
@@ -73,6 +75,8 @@ def read_part(query: str, text: str) -> str:
 
 def _is_denied(query: str, text: str, asked: Set[str]) -> bool:
     """Say whether a sentence denies all that it says of what is asked: what did not happen has no time."""
+    if LIMITS.search(text):
+        return False
     said = asked & set(content_stems(text))
     return bool(said) and said.isdisjoint(content_stems(read_part(query, text)))
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Set
 
 from langgraph_engram.language.denials import affirmed
-from langgraph_engram.language.endings import says_over
+from langgraph_engram.language.endings import stems_over
 from langgraph_engram.language.tokens import content_stems
 from langgraph_engram.rules.coverage import ASKING_WORDS
 from langgraph_engram.rules.nearest import nearest_first
@@ -18,17 +18,25 @@ SUPPOSES = re.compile(r"^\W*(?:would|could|might|may|should)\b|\blikely\b", re.I
 """Queries that ask for a judgement, which no sentence can be read for."""
 UNREAL = re.compile(
     r"\b(?:if|wish(?:es|ed)?|almost|nearly|might|(?-i:may)|could|would|should|hop(?:e|es|ing)|thinking\s+(?:of|about)|"
-    r"consider(?:s|ing)?|dream(?:s|ing)?\s+of|applied|(?:plan(?:s|ning)?|wants?|wanted|going)\s+to|too\s+\w+\s+(?:for|to))\b|"
+    r"consider(?:s|ing)?|dream(?:s|ing)?\s+of|maybe|perhaps|probably|hopefully|possibly|(?:plan(?:s|ning)?|wants?|wanted|going)\s+to|too\s+\w+\s+(?:for|to))\b|"
     r"['’](?:ll|d)\b",
     re.IGNORECASE,
 )
 """What a sentence says that need not have come about."""
 JOINED = re.compile(r"\b([A-Z]\w+)\s+and\s+([A-Z]\w+)")
 """Two people of whom something is asked: who is one of them tells of it."""
+PLAINLY = re.compile(
+    r"^\W*(?:oh\W+)?(?:yes|yeah|yep|yup|sure|of course|absolutely|definitely|totally|indeed|exactly|no|nope|nah|"
+    r"never)\b",
+    re.IGNORECASE,
+)
+"""How a reply says so that says nothing else of what is asked."""
 STRESSING = frozenset(content_stems("still ever already yet really actually both"))
 """Stems of a query that say nothing of what is asked for."""
+CHOOSES = re.compile(r"\b(?:prefer\w*|rather|cho(?:o|se)\w*|pick\w*|more|better|older|younger)\b", re.IGNORECASE)
 CHOICE = re.compile(
-    r"\b(?P<one>[\w'’-]+)(?:,?\s+or\s+)(?:an?\s+|the\s+|in\s+|at\s+)?(?P<other>[\w'’-]+)(?:\s+\w+)?\W*$", re.IGNORECASE
+    r"(?<![\w'’-])(?P<one>[\w'’-]{1,40})(?:,?\s+or\s+)(?:an?\s+|the\s+|in\s+|at\s+)?(?P<other>[\w'’-]{1,40})(?:\s+\w+)?\W*$",
+    re.IGNORECASE,
 )
 """Queries that offer two answers."""
 
@@ -43,13 +51,15 @@ def read_yes_no(query: str, one: Utterance, asked: Set[str]) -> str:
     """
     if SUPPOSES.search(query):
         return ""
-    choice = CHOICE.search(query)
+    choice = CHOICE.search(query) if CHOOSES.search(query) else None
     if choice:
         return _chosen(choice, one.text, asked)
     if not says_all(query, one) or (UNREAL.search(one.text) and not UNREAL.search(query)):
         return ""
-    if says_over(query, one.text):
+    if not stems_over(query, one.text).isdisjoint(asked):
         return "No"
+    if asked.isdisjoint(content_stems(one.text)) and not PLAINLY.search(one.text):
+        return ""
     return "No" if DENIES.search(_asked_part(one.text, asked)) else "Yes"
 
 

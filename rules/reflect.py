@@ -19,7 +19,7 @@ NOT_ADVISED = "what to advise"
 """What is missing where advice is asked for: without a model what is known of the matter is told."""
 NOT_DECIDED = "whether it is so"
 """What is missing where yes or no is asked for, and what was said bears on it alone."""
-PLAIN = re.compile(r"(?:Yes|No)\b|[\w'’-]+ \[")
+PLAIN = re.compile(r"[\w'’-]+ \[")
 """Answers that say whether it is so, or which of two things is."""
 
 

@@ -11,6 +11,7 @@ from langgraph_engram.language.denials import DID
 from langgraph_engram.language.names import NOT_NAMES
 from langgraph_engram.language.statements import speaks_of_self, speaks_of_self_alone
 from langgraph_engram.language.tokens import content_stems
+from langgraph_engram.rules.read_personal_name import PERSONAL
 from langgraph_engram.rules.retell import without_lead_in
 from langgraph_engram.rules.utterances import Utterance
 
@@ -18,11 +19,12 @@ OF_ONE: frozenset[AnswerType] = frozenset({"yes_no", "age"})
 """Types that are so of one person, and may not be of those around."""
 VERB = rf"(?={DID}\b|(?:is|are|has|have|can|will|does|just|also|still|now)\b)"
 SUBJECT = re.compile(
-    rf"(?:(?P<pronoun>he|she|it|they)\b|(?:my|our)\s+(?P<relative>(?:\w+\s+)?\w+)\s+{VERB}|"
+    rf"(?:(?P<pronoun>he|she|it|they)\b|(?:my|our)\s+(?P<relative>(?:\w+\s+)?{PERSONAL})\s+{VERB}|"
     rf"(?-i:(?P<name>[A-Z][\w’-]*))\s+{VERB})",
     re.IGNORECASE,
 )
 """Whom a sentence begins with, in the third person."""
+FIRST_PERSON_SUBJECT = re.compile(r"\bI\b")
 THIRD_PERSON = re.compile(r"\b(?:he|she|it|they)\b", re.IGNORECASE)
 
 
@@ -62,6 +64,8 @@ def _begins_with_another(one: Utterance, query: str) -> bool:
     match = SUBJECT.match(text)
     if match is None:
         return THIRD_PERSON.search(text) is not None and not speaks_of_self(text)
+    if FIRST_PERSON_SUBJECT.search(text, match.end()):
+        return False
     named = match["relative"] or match["name"] or ""
     if named.casefold() in NOT_NAMES:
         return False

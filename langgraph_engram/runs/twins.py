@@ -1,7 +1,7 @@
 """Make the asynchronous twin of a method: the same call, in a thread, so that no event loop waits for it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import wraps
@@ -22,19 +22,22 @@ def in_thread(method: Callable[Arguments, Result]) -> Callable[Arguments, Corout
     return twin
 
 
-def iterated_in_thread(method: Callable[Arguments, Iterator[Result]]) -> Callable[Arguments, AsyncIterator[Result]]:
+def iterated_in_thread(
+    method: Callable[Arguments, Iterator[Result]],
+) -> Callable[Arguments, AsyncGenerator[Result, None]]:
     """Give the twin of a method that yields: all of it runs in one thread, and ends there when nobody listens."""
 
     @wraps(method)
-    async def twin(*given: Arguments.args, **named: Arguments.kwargs) -> AsyncIterator[Result]:
+    async def twin(*given: Arguments.args, **named: Arguments.kwargs) -> AsyncGenerator[Result, None]:
         loop, context, results = asyncio.get_running_loop(), copy_context(), method(*given, **named)
-        with ThreadPoolExecutor(max_workers=1) as thread:
-            try:
-                while found := await loop.run_in_executor(thread, context.run, _next, results):
-                    yield found[0]
-            finally:
-                if isinstance(results, Generator):
-                    await loop.run_in_executor(thread, context.run, results.close)
+        thread = ThreadPoolExecutor(max_workers=1)
+        try:
+            while found := await loop.run_in_executor(thread, context.run, _next, results):
+                yield found[0]
+        finally:
+            if isinstance(results, Generator):
+                thread.submit(context.run, results.close)  # behind the step that runs: no loop waits for that
+            thread.shutdown(wait=False)
 
     return twin
 

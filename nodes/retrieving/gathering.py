@@ -1,4 +1,4 @@
-"""Gather ranked records into pieces: sentences of one turn, or of one exchange of up to three turns.
+"""Gather ranked records into pieces: sentences of one turn, or of one exchange that cites up to three turns of a day.
 
 A piece names its day and its speakers once, so that what was said together is shown in fewer tokens than what was not.
 This module does not know how records are scored.
@@ -7,7 +7,9 @@ This module does not know how records are scored.
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 
+from langgraph_engram.moments import on_clock
 from langgraph_engram.nodes.retrieving.record_links import MOST_CITED, RecordLinks
 from langgraph_engram.nodes.retrieving.scoring import Scores
 from langgraph_engram.settings import RetrieveSettings
@@ -26,6 +28,8 @@ class Group:
     """The turns that the records come from, by their places: where each stands in its session."""
     cited: set[str]
     """The ids of all turns that they cite."""
+    day: date | None
+    """That on which all of them were told."""
 
 
 def gathered(
@@ -42,7 +46,7 @@ def gathered(
         total: The score of each.
         links: The turn of each.
         settings: What joins, and how much a repeated turn falls.
-        reach: How many turns apart two records of a session may stand that are one exchange; 0 for those of one turn.
+        reach: How many turns from one of the others a record of an exchange may stand; 0 for pieces of one turn.
     """
     repeated: Counter[int] = Counter()
     open_groups: defaultdict[str, list[Group]] = defaultdict(list)
@@ -51,19 +55,21 @@ def gathered(
         turn = int(links.turn[place])
         score = float(total[place]) * (1 - settings.repeat_factor) ** repeated[turn]
         repeated[turn] += 1
-        cited = set(index.records.items[place].source_turn_ids)
+        record = index.records.items[place]
+        cited, told = set(record.source_turn_ids), on_clock(record.mentioned_at)
+        day = told.date() if told else None
         if links.successor[place] >= 0 or turn < 0:
-            groups.append(Group([place], score, {}, cited))
+            groups.append(Group([place], score, {}, cited, day))
             continue
         said = index.turns.items[turn]
         for group in open_groups[said.session_id]:
-            if _joins(group, turn, said.seq, score, cited, settings, reach):
+            if day == group.day and _joins(group, turn, said.seq, score, cited, settings, reach):
                 group.places.append(place)
                 group.turns[turn] = said.seq
                 group.cited |= cited
                 break
         else:
-            groups.append(Group([place], score, {turn: said.seq}, cited))
+            groups.append(Group([place], score, {turn: said.seq}, cited, day))
             open_groups[said.session_id].append(groups[-1])
     return groups
 

@@ -119,6 +119,7 @@ from langgraph_engram.rules.read_types import holds_type, read_type
         ("Did Ana go?", "Yes, I went there.", "Yes"),
         ("Did Ana go?", "I never went there.", "No"),
         ("When did Ana go to the fair?", "I didn't go to the fair because I was ill.", ""),
+        ("When does Ana start her new job?", "I don't start my new job until 10 June.", "10 June 2023"),
         ("When did Ana not go to the fair?", "Last week I didn't go to the fair.", "The week before 8 May 2023"),
         # A judgement is in no sentence; what is open has no type.
         ("Would Ana like to go?", "I love the sea.", ""),

@@ -26,6 +26,7 @@ from langgraph_engram.schema import Evidence
         ("Is Biscuit a poodle?", ["Ana: Biscuit is a beagle."], None),
         ("Does Ana have a motorbike?", ["Ana: I sold my motorbike last week."], "No [1]"),
         ("Did Ana sell her motorbike?", ["Ana: I sold my motorbike last week."], "Yes [1]"),
+        ("Has Ana been to France or Spain?", ["Ana: I've been to France and to Spain."], "Yes [1]"),
         ("Does Ana prefer dogs or cats?", ["Ana: I'm allergic to cats, so I prefer dogs."], "Dogs [1]"),
         ("Does Ana prefer tea or coffee?", ["Ana: I prefer juice."], None),
     ],
@@ -44,6 +45,19 @@ def test_yes_and_no_are_said(query, lines, told, heard, intent):
         assert len(answer.split()) > 3
         reflection = reflect(Reflect(query, asked, answer, pool, (query,)))
         assert (reflection.complete, reflection.missing) == (False, NOT_DECIDED)
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"), [("Yes!", "Yes [1]"), ("No way.", "No [1]"), ("Maybe.", None), ("I wish.", None)]
+)
+def test_a_reply_decides_where_it_says_so(reply, told, turns, intent):
+    """The question before it names what is asked, and only the reply says whether it is so."""
+    said = turns("Ben: Are you going to Rome?", f"Ana: {reply}")
+    piece = Evidence(evidence_id="e", text=f"Ben: {said[0].text} Ana: {reply}", turns=list(said), score=1.0)
+
+    answer = read("Is Ana going to Rome?", intent("Is Ana going to Rome?", speakers=["Ana"]), (piece,)).answer
+
+    assert answer == told or (told is None and not answer.startswith(("Yes", "No")))
 
 
 @pytest.fixture
@@ -70,6 +84,13 @@ def later(turns):
         ("Does Ana work at the bank?", ["Ana: I work at the bank.", "Ana: I quit the bank in June."], "No [2]"),
         ("Does Ana still work at the bank?", ["Ana: I work at the bank.", "Ana: I quit the bank in June."], "No [2]"),
         ("Does Ana work at the bank?", ["Ana: I quit the bank in May.", "Ana: I work at the bank again."], "Yes [2]"),
+        ("Does Ana play tennis?", ["Ana: I play tennis.", "Ana: I lost at tennis on Sunday."], "Yes [1]"),
+        ("Does Ana play the piano?", ["Ana: I play the piano.", "Ana: I left my piano book at school."], "Yes [1]"),
+        ("Does Ana have a car?", ["Ana: I sold my old car and bought a new car."], "Yes [1]"),
+        ("Is Ana a teacher?", ["Ana: I'm a teacher. I quit smoking when I became a teacher."], "Yes [1]"),
+        ("Where does Ana work?", ["Ana: I work at Siemens.", "Ana: I left Siemens early today."], "Siemens [1]"),
+        ("Where does Ana live?", ["Ana: I live left of the church in Delft."], "Delft [1]"),
+        ("Where is Ana's key?", ["Ana: I left my key at the office."], "The office [1]"),
         ("Is Ana dating Tom?", ["Ana: I'm dating Tom.", "Ana: Tom and I broke up."], "No [2]"),
         ("Where does Ana work?", ["Ana: I work at the bank.", "Ana: I quit the bank in June."], ""),
         ("Where did Ana work?", ["Ana: I work at the bank.", "Ana: I quit the bank in June."], "The bank [1]"),

@@ -1,5 +1,7 @@
 """What was said together is shown together, as long as it stands for each of its turns."""
 
+from datetime import timedelta
+
 import numpy as np
 import pytest
 
@@ -36,6 +38,20 @@ def test_sentences_of_one_exchange_are_one_piece(places_of):
     assert places_of([1, 0, 0, 0.9, 0, 0], reach=2) == [[0], [3]]
     assert places_of([1, 0, 0.5, 0, 0, 0], reach=2) == [[0], [2]]
     assert places_of([1, 0, 0.9, 0, 0, 0], reach=0) == [[0], [2]]
+
+
+def test_a_piece_is_of_one_day(store, scope, keep, turn, record):
+    """It is told under its day; a session may go on for years."""
+    later = turn(0).said_at + timedelta(days=1)
+    keep(
+        turns=[turn(0), turn(1, said_at=later)],
+        records=[record(0, "Ana: I broke my arm."), record(1, "Ana: It is fine again.", mentioned_at=later)],
+    )
+    index = store.index(scope)
+
+    groups = gathered(index, [0, 1], np.array([1, 0.9]), record_links(index), RetrieveSettings(), 2)
+
+    assert [group.places for group in groups] == [[0], [1]]
 
 
 def test_a_piece_cites_three_turns_at_most(places_of):
