@@ -19,6 +19,16 @@ def on_clock(moment: datetime | None) -> datetime | None:
     return moment.replace(tzinfo=UTC) if moment else None
 
 
+def instant_of(shown: datetime, clock: datetime | None) -> datetime:
+    """Give the instant at which a clock showed what stands in UTC as if it did: the reverse of `on_clock`.
+
+    Args:
+        shown: What it showed.
+        clock: A moment told by that clock; none for one in UTC.
+    """
+    return shown.replace(tzinfo=clock.tzinfo) if clock and clock.tzinfo else shown
+
+
 def epoch_seconds(moment: datetime | None, unknown: float) -> float:
     """Turn a moment into seconds since 1970; a naive one is UTC, and none at all is `unknown`."""
     if moment is None:

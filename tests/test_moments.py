@@ -143,3 +143,21 @@ def test_a_checkpoint_keeps_the_offset():
     assert reloaded == request
     assert reloaded.messages[0].said_at.isoformat() == SYDNEY
     assert request.messages[0].said_at.tzinfo == timezone(timedelta(hours=10))
+
+
+def test_a_state_is_over_when_the_day_began_where_the_next_was_told(tmp_path):
+    """Ana moves on 12 June in Sydney: at 22:30 of the 11th in UTC she has moved, at 13:30 she has not."""
+    said = [
+        ("I live in Oslo.", "2024-05-01T08:00:00+10:00"),
+        ("I moved to Bergen today, I live in Bergen now.", SYDNEY),
+    ]
+    with Memory(tmp_path / "store", "rules", encoder="hashing") as memory:
+        for text, at in said:
+            memory.remember([{"speaker": "Ana", "text": text, "said_at": at}], user_id="ana", close_session=True)
+
+        then, before = (
+            memory.recall("Where does Ana live?", user_id="ana", as_of=moment).answer
+            for moment in ("2024-06-11T22:30:00Z", "2024-06-11T13:30:00Z")
+        )
+
+    assert (then, before) == ("Bergen [1]", "Oslo [1]")

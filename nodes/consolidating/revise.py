@@ -9,6 +9,7 @@ from datetime import datetime
 from langgraph_engram.language.names import proper_names
 from langgraph_engram.language.numbers import numbers_in
 from langgraph_engram.language.tokens import content_stems
+from langgraph_engram.moments import instant_of
 from langgraph_engram.nodes.consolidating.tell_apart import are_apart_in_time
 from langgraph_engram.schema import Record, make_id
 
@@ -86,7 +87,8 @@ def as_active(record: Record) -> Record:
 
 
 def _true_from(record: Record) -> datetime | None:
-    return record.event_start or record.valid_from or record.mentioned_at
+    begun = instant_of(record.event_start, record.mentioned_at) if record.event_start else None
+    return begun or record.valid_from or record.mentioned_at
 
 
 def _no_earlier(end: datetime | None, record: Record) -> datetime | None:
