@@ -56,7 +56,7 @@ def answers_of(wanted: Wanted, ranked: Sequence[Ranked]) -> list[Told]:
     first = _first_typed(wanted, same)
     if first and (over := _over(wanted, first, ranked)):
         return [Told("No", over)] if wanted.kind == "yes_no" else []
-    if first or is_exact(wanted):
+    if first or _is_exact(wanted):
         return [first] if first else []
     if wanted.kind == "yes_no" and not SUPPOSES.search(wanted.query):
         return [Told(retold(one.said.text), one.said) for one in near if one.own][:1]
@@ -67,7 +67,7 @@ def _several(wanted: Wanted, near: Sequence[Ranked]) -> list[Told]:
     """Give the answers of a list: those of the type that is asked for, else what the sentences say that is new."""
     near = _of_kind(wanted, near)
     of_type = [Told(text, one.said) for one in near if (text := typed(wanted, one.said))]
-    if is_exact(wanted):
+    if _is_exact(wanted):
         return distinct(of_type)[:MOST]
     joined = [Told(opened(wanted, one.said), one.said) for one in near if (one.own or one is near[0])]
     joined = [one for one in joined if says_new(one.text, wanted.asked)] or joined[:1]
@@ -81,7 +81,7 @@ def _first_typed(wanted: Wanted, same: Sequence[Ranked]) -> Told | None:
     return next((Told(text, one.said) for one in ordered if (text := typed(wanted, one.said))), None)
 
 
-def is_exact(wanted: Wanted) -> bool:
+def _is_exact(wanted: Wanted) -> bool:
     """Say whether nothing will do but what is of the type that is asked for."""
     if wanted.kind == "person":
         return asks_for_doer(wanted.query)

@@ -77,10 +77,13 @@ def covering_order(query: str, intent: Intent, evidence: Sequence[Evidence]) -> 
 
 def is_about(piece: Evidence, intent: Intent) -> bool:
     """Say whether a piece comes from, or mentions, one of the people a query names; true when it names none."""
-    if not intent.speakers:
-        return True
-    said = set(content_stems(piece_text(piece)))
-    return any(set(content_stems(name)) & said for name in intent.speakers)
+    return not intent.speakers or mentions(piece_text(piece), intent.speakers)
+
+
+def mentions(text: str, people: Sequence[str]) -> bool:
+    """Say whether a text holds a part of one of these names."""
+    said = set(content_stems(text))
+    return any(not said.isdisjoint(content_stems(name)) for name in people)
 
 
 def piece_text(piece: Evidence) -> str:

@@ -34,9 +34,10 @@ def reflect(question: Reflect) -> Reflection:
     answered = bool(question.answer) and question.answer != UNKNOWN
     if answered and sums_up(question.query) and not _is_summed(question):
         return Reflection(complete=False, missing=NOT_SUMMED)
-    if answered and answer_type(question.query) == "advice":
+    kind = answer_type(question.query)
+    if answered and kind == "advice":
         return Reflection(complete=False, missing=NOT_ADVISED)
-    if answered and answer_type(question.query) == "yes_no" and not PLAIN.match(question.answer):
+    if answered and kind == "yes_no" and not PLAIN.match(question.answer):
         return Reflection(complete=False, missing=NOT_DECIDED)
     if answered and coverage(needed, _cited(question)) >= SUFFICIENT:
         return Reflection(complete=True)

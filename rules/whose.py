@@ -11,6 +11,7 @@ from langgraph_engram.language.denials import DID
 from langgraph_engram.language.names import NOT_NAMES
 from langgraph_engram.language.statements import speaks_of_self, speaks_of_self_alone
 from langgraph_engram.language.tokens import content_stems
+from langgraph_engram.rules.coverage import mentions
 from langgraph_engram.rules.read_personal_name import PERSONAL
 from langgraph_engram.rules.retell import without_lead_in
 from langgraph_engram.rules.utterances import Utterance
@@ -39,17 +40,12 @@ def is_of_another(one: Utterance, query: str, kind: AnswerType, people: Sequence
     """
     told_by_another = bool(people) and bool(one.speaker) and one.speaker not in people
     if told_by_another and speaks_of_self_alone(one.text):
-        return not _names(one.text, people)
+        return not mentions(one.text, people)
     if kind not in OF_ONE or not _asks_of_one(query, people):
         return False
     if told_by_another:
-        return not _names(f"{one.around} {one.answers}", people) and THIRD_PERSON.search(one.text) is not None
+        return not mentions(f"{one.around} {one.answers}", people) and THIRD_PERSON.search(one.text) is not None
     return _begins_with_another(one, query)
-
-
-def _names(text: str, people: Sequence[str]) -> bool:
-    said = set(content_stems(text))
-    return any(not said.isdisjoint(content_stems(name)) for name in people)
 
 
 def _asks_of_one(query: str, people: Sequence[str]) -> bool:
