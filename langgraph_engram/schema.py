@@ -258,3 +258,5 @@ class Evidence(Frozen):
     routes: dict[str, float] = {}
     """The score that each route gave it, in [0, 1]."""
     score: float = 0.0
+    relevance: float = Field(0.0, ge=0, le=1)
+    """Calibrated probability that it holds what the query asks for."""
