@@ -7,7 +7,8 @@ from langchain.agents import create_agent
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
 
-from langgraph_engram import EngramMiddleware, Memory
+from langgraph_engram.integrations.middleware import EngramMiddleware
+from langgraph_engram.memory import Memory
 
 
 class Context(BaseModel):

@@ -7,7 +7,8 @@ from langchain.agents import create_agent
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
 
-from langgraph_engram import Memory, create_memory_tools
+from langgraph_engram.integrations.tools import create_memory_tools
+from langgraph_engram.memory import Memory
 
 PROMPT = "Search your memory before you say that you do not know. Save what will matter in later conversations."
 

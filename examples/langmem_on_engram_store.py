@@ -14,7 +14,7 @@ from langchain_core.language_models import BaseChatModel
 from langgraph.store.base import BaseStore
 from langmem import create_manage_memory_tool, create_search_memory_tool
 
-from langgraph_engram import EngramStore
+from langgraph_engram.integrations.store import EngramStore
 
 MEMORIES = ("memories", "{user_id}")
 """Each user's memories stand in a namespace of their own; langmem fills in who it is from the configuration."""

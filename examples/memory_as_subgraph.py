@@ -11,7 +11,10 @@ from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
-from langgraph_engram import Memory, RecallRequest, Receipt, Recollection, RememberRequest, to_messages
+from langgraph_engram.formats.messages import to_messages
+from langgraph_engram.memory import Memory
+from langgraph_engram.results import Receipt, Recollection
+from langgraph_engram.state import RecallRequest, RememberRequest
 
 
 class State(TypedDict, total=False):

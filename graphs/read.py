@@ -8,21 +8,20 @@ from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
 
-from langgraph_engram.graphs.door import Door, begin_with
-from langgraph_engram.graphs.steps import WatchedGraph
-from langgraph_engram.model import Model
-from langgraph_engram.nodes.answering.backtrack import Backtrack
-from langgraph_engram.nodes.answering.conclude import conclude
-from langgraph_engram.nodes.answering.deep_select import DeepSelect, GatherSelection, batches
-from langgraph_engram.nodes.answering.judge_sufficiency import JudgeSufficiency
-from langgraph_engram.nodes.answering.reflect import ReflectStep
-from langgraph_engram.nodes.answering.write_answer import WriteAnswerStep
-from langgraph_engram.nodes.retrieving.light_retrieve import LightRetrieve
-from langgraph_engram.nodes.retrieving.parse_intent import ParseIntentStep
-from langgraph_engram.reranker import Reranker
+from langgraph_engram.graphs.instrumentation import EntryNode, WatchedGraph, add_entry
+from langgraph_engram.llm.base import Model
+from langgraph_engram.nodes.backtrack import Backtrack
+from langgraph_engram.nodes.conclude import conclude
+from langgraph_engram.nodes.deep_select import DeepSelect, GatherSelection, batches
+from langgraph_engram.nodes.judge_sufficiency import JudgeSufficiency
+from langgraph_engram.nodes.light_retrieve import LightRetrieve
+from langgraph_engram.nodes.parse_intent import ParseIntentStep
+from langgraph_engram.nodes.reflect import ReflectStep
+from langgraph_engram.nodes.write_answer import WriteAnswerStep
+from langgraph_engram.rerank import Reranker
 from langgraph_engram.settings import DeepSettings, Settings
 from langgraph_engram.state import ReadInput, ReadState, SelectInput
-from langgraph_engram.stores.store import Store
+from langgraph_engram.stores.base import Store
 
 ReadGraph = CompiledStateGraph[ReadState, None, ReadInput, ReadState]
 
@@ -30,18 +29,18 @@ ReadGraph = CompiledStateGraph[ReadState, None, ReadInput, ReadState]
 def build_read_graph(
     store: Store,
     model: Model,
-    quick_model: Model,
+    rule_model: Model,
     settings: Settings,
     checkpointer: BaseCheckpointSaver[str] | None = None,
     reranker: Reranker | None = None,
-    door: Door | None = None,
+    door: EntryNode | None = None,
 ) -> ReadGraph:
     """Build the graph that recalls.
 
     Args:
         store: Where memories are kept.
         model: Who answers the graph's questions.
-        quick_model: Who answers where no call may be made: in `search`, and for intents that rules read.
+        rule_model: Who answers where no call may be made: in `search`, and for intents that rules read.
         settings: A preset, or one changed in places.
         checkpointer: Where each step is saved; none for `search`, and for a graph that another one embeds.
         reranker: What puts the evidence in a new order; none to leave it as the routes did.
@@ -54,16 +53,16 @@ def build_read_graph(
         door.context_schema if door else None,
         input_schema=door.input_schema if door else ReadInput,
     )
-    graph.add_node("parse_intent", ParseIntentStep(store, model, quick_model, settings.retrieve))
+    graph.add_node("parse_intent", ParseIntentStep(store, model, rule_model, settings.retrieve))
     graph.add_node("light_retrieve", LightRetrieve(store, settings.retrieve, reranker))
-    graph.add_node("judge_sufficiency", JudgeSufficiency(model, quick_model, settings.deep))
+    graph.add_node("judge_sufficiency", JudgeSufficiency(model, rule_model, settings.deep))
     graph.add_node("deep_select", DeepSelect(model), input_schema=SelectInput)
     graph.add_node("gather_selection", GatherSelection(settings.deep))
     graph.add_node("backtrack", Backtrack(store, settings.deep))
     graph.add_node("write_answer", WriteAnswerStep(model, settings.deep))
-    graph.add_node("reflect", ReflectStep(model, quick_model, settings.deep))
+    graph.add_node("reflect", ReflectStep(model, rule_model, settings.deep))
     graph.add_node("conclude", conclude)
-    begin_with(graph, door, "parse_intent")
+    add_entry(graph, door, "parse_intent")
     graph.add_edge("parse_intent", "light_retrieve")
     graph.add_conditional_edges("light_retrieve", routing.after_light, ways_after_light(settings.deep))
     graph.add_conditional_edges("judge_sufficiency", routing.after_judge, ["deep_select", "reflect", "conclude"])

@@ -11,29 +11,28 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 
-from langgraph_engram.compressor import Compressor
-from langgraph_engram.graphs.door import Door, begin_with
-from langgraph_engram.graphs.steps import WatchedGraph
-from langgraph_engram.model import Model
-from langgraph_engram.nodes.consolidating.apply_updates import ApplyUpdates
-from langgraph_engram.nodes.consolidating.approve_updates import ApproveUpdates
-from langgraph_engram.nodes.consolidating.consolidate import Consolidate
-from langgraph_engram.nodes.consolidating.filter_candidates import FilterCandidates
-from langgraph_engram.nodes.consolidating.take_up_records import TakeUpRecords
-from langgraph_engram.nodes.extracting.draft_records import Drafter
-from langgraph_engram.nodes.extracting.extract import Extract
-from langgraph_engram.nodes.extracting.ground import Ground
-from langgraph_engram.nodes.extracting.load_compressor import LoadCompressor
-from langgraph_engram.nodes.keeping.pending_steps import turns_to_describe
-from langgraph_engram.nodes.keeping.persist import Persist
-from langgraph_engram.nodes.keeping.receive import Receive
-from langgraph_engram.nodes.keeping.report_run import report_run
-from langgraph_engram.nodes.segmenting.describe_events import DescribeEvents
-from langgraph_engram.nodes.segmenting.segment import Segment
-from langgraph_engram.nodes.telling.synthesize import Synthesize
+from langgraph_engram.compression.base import Compressor
+from langgraph_engram.extraction.drafting import Extractor
+from langgraph_engram.graphs.instrumentation import EntryNode, WatchedGraph, add_entry
+from langgraph_engram.llm.base import Model
+from langgraph_engram.nodes.apply_updates import ApplyUpdates
+from langgraph_engram.nodes.approve_updates import ApproveUpdates
+from langgraph_engram.nodes.consolidate import Consolidate
+from langgraph_engram.nodes.describe_events import DescribeEvents
+from langgraph_engram.nodes.extract import Extract
+from langgraph_engram.nodes.filter_candidates import FilterCandidates
+from langgraph_engram.nodes.load_compressor import LoadCompressor
+from langgraph_engram.nodes.persist import Persist
+from langgraph_engram.nodes.receive import Receive
+from langgraph_engram.nodes.reload_records import ReloadRecords
+from langgraph_engram.nodes.report_run import report_run
+from langgraph_engram.nodes.segment import Segment
+from langgraph_engram.nodes.synthesize import Synthesize
+from langgraph_engram.nodes.verify import Verify
+from langgraph_engram.pending import turns_to_describe
 from langgraph_engram.settings import Settings
 from langgraph_engram.state import WriteInput, WriteState
-from langgraph_engram.stores.store import Store
+from langgraph_engram.stores.base import Store
 
 WriteGraph = CompiledStateGraph[WriteState, None, WriteInput, WriteState]
 
@@ -44,7 +43,7 @@ def build_write_graph(
     settings: Settings,
     checkpointer: BaseCheckpointSaver[str] | None = None,
     compressor: Compressor | None = None,
-    door: Door | None = None,
+    door: EntryNode | None = None,
 ) -> WriteGraph:
     """Build the graph that remembers.
 
@@ -56,7 +55,7 @@ def build_write_graph(
         compressor: What shortens the sentences that `extract` asks about; none to ask about what was said.
         door: What stands before the first step, where the graph is served.
     """
-    drafter = Drafter(model, settings.extract, compressor=compressor)
+    drafter = Extractor(model, settings.extract, compressor=compressor)
     look = FilterCandidates(store, settings.update)
     graph = WatchedGraph(
         "remember",
@@ -68,16 +67,16 @@ def build_write_graph(
     graph.add_node("segment", Segment(store, model, settings.segment))
     graph.add_node("describe_events", DescribeEvents(store, model, settings.segment))
     graph.add_node("extract", Extract(store, drafter, settings.extract, settings.segment))
-    graph.add_node("ground", Ground(store, settings.ground))
-    graph.add_node("take_up_records", TakeUpRecords(store))
+    graph.add_node("verify", Verify(store, settings.verify))
+    graph.add_node("reload_records", ReloadRecords(store))
     graph.add_node("filter_candidates", look)
-    graph.add_node("consolidate", Consolidate(store, model, settings.update, settings.ground))
+    graph.add_node("consolidate", Consolidate(store, model, settings.update, settings.verify))
     graph.add_node("approve_updates", ApproveUpdates(store))
     graph.add_node("apply_updates", ApplyUpdates(store))
     graph.add_node("persist", Persist(store, settings.segment, settings.synthesis, look))
-    graph.add_node("synthesize", Synthesize(store, model, settings.synthesis, drafter.trust, settings.ground.enabled))
+    graph.add_node("synthesize", Synthesize(store, model, settings.synthesis, drafter.trust, settings.verify.enabled))
     graph.add_node("report_run", report_run)
-    begin_with(graph, door, "receive")
+    add_entry(graph, door, "receive")
     if compressor:
         graph.add_node("load_compressor", LoadCompressor(compressor))
         graph.add_edge("load_compressor", "segment")
@@ -85,9 +84,9 @@ def build_write_graph(
     graph.add_conditional_edges("receive", after_receive, {"segment": first, "report_run": "report_run"})
     graph.add_conditional_edges("segment", after_segment)
     graph.add_edge("describe_events", "extract")
-    graph.add_edge("extract", "ground")
-    graph.add_conditional_edges("ground", after_ground)
-    graph.add_edge("take_up_records", "filter_candidates")
+    graph.add_edge("extract", "verify")
+    graph.add_conditional_edges("verify", after_verify)
+    graph.add_edge("reload_records", "filter_candidates")
     graph.add_conditional_edges("filter_candidates", after_filter)
     graph.add_conditional_edges("consolidate", after_consolidate)
     graph.add_edge("approve_updates", "apply_updates")
@@ -108,10 +107,10 @@ def after_segment(state: WriteState) -> Literal["describe_events", "extract"]:
     return "describe_events" if turns_to_describe(state) else "extract"
 
 
-def after_ground(state: WriteState) -> Literal["take_up_records", "filter_candidates"]:
+def after_verify(state: WriteState) -> Literal["reload_records", "filter_candidates"]:
     """Take up stored records where a retry is to decide on them."""
     return (
-        "take_up_records" if any(one.step == "consolidate" for one in state.get("retried", [])) else "filter_candidates"
+        "reload_records" if any(one.step == "consolidate" for one in state.get("retried", [])) else "filter_candidates"
     )
 
 
@@ -127,4 +126,4 @@ def after_consolidate(state: WriteState) -> Literal["approve_updates", "apply_up
 
 def after_persist(state: WriteState) -> Literal["filter_candidates", "synthesize"]:
     """Look for look-alikes again where another run changed or stored some meanwhile."""
-    return "filter_candidates" if state.get("looks_again") else "synthesize"
+    return "filter_candidates" if state.get("recheck") else "synthesize"

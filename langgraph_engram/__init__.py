@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from langgraph_engram.errors import EngramError
     from langgraph_engram.formats.messages import to_messages
+    from langgraph_engram.integrations.middleware import EngramMiddleware
+    from langgraph_engram.integrations.retriever import EngramRetriever
+    from langgraph_engram.integrations.store import EngramStore
+    from langgraph_engram.integrations.tools import create_memory_tools
     from langgraph_engram.memory import Memory
-    from langgraph_engram.middleware import EngramMiddleware
+    from langgraph_engram.presets import preset
     from langgraph_engram.results import Receipt, Recollection
-    from langgraph_engram.retriever import EngramRetriever
     from langgraph_engram.settings import Settings
-    from langgraph_engram.settings.presets import preset
     from langgraph_engram.state import RecallRequest, RememberRequest
-    from langgraph_engram.store import EngramStore
-    from langgraph_engram.tools import create_memory_tools
+
 
 __all__ = [
     "EngramError",
@@ -39,17 +40,17 @@ __all__ = [
 
 HOMES = {
     "EngramError": "langgraph_engram.errors",
-    "EngramMiddleware": "langgraph_engram.middleware",
-    "EngramRetriever": "langgraph_engram.retriever",
-    "EngramStore": "langgraph_engram.store",
+    "EngramMiddleware": "langgraph_engram.integrations.middleware",
+    "EngramRetriever": "langgraph_engram.integrations.retriever",
+    "EngramStore": "langgraph_engram.integrations.store",
     "Memory": "langgraph_engram.memory",
     "RecallRequest": "langgraph_engram.state",
     "Receipt": "langgraph_engram.results",
     "Recollection": "langgraph_engram.results",
     "RememberRequest": "langgraph_engram.state",
     "Settings": "langgraph_engram.settings",
-    "create_memory_tools": "langgraph_engram.tools",
-    "preset": "langgraph_engram.settings.presets",
+    "create_memory_tools": "langgraph_engram.integrations.tools",
+    "preset": "langgraph_engram.presets",
     "to_messages": "langgraph_engram.formats.messages",
 }
 

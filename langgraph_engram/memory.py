@@ -5,10 +5,13 @@ memory.remember(messages, user_id="ana", session_id="s1")
 memory.recall("Where did I camp?", user_id="ana").answer
 """
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self, get_args
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
@@ -16,36 +19,328 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from pydantic import BaseModel
 
-from langgraph_engram.configuration import (
-    choose,
-    choose_chat,
-    choose_compressor,
-    choose_model,
-    choose_reranker,
+from langgraph_engram.approvals import approvals, approve, waiting_decisions
+from langgraph_engram.config import (
     open_checkpointer,
+    resolve,
+    resolve_chat,
+    resolve_compressor,
+    resolve_model,
+    resolve_reranker,
 )
-from langgraph_engram.encoder import Encoder
-from langgraph_engram.encoders.opening import open_encoder
-from langgraph_engram.errors import StoreError
-from langgraph_engram.facade.forgetting import Forgetting
-from langgraph_engram.facade.inspection import Kind, show, status
-from langgraph_engram.facade.reading import Reading
-from langgraph_engram.facade.revising import Revising
-from langgraph_engram.formats.conversation import Session
-from langgraph_engram.formats.messages import to_messages
+from langgraph_engram.embeddings.base import Encoder
+from langgraph_engram.embeddings.factory import open_encoder
+from langgraph_engram.erasure.checkpoints import delete_threads
+from langgraph_engram.erasure.erase import Eraser
+from langgraph_engram.erasure.selection import make_target
+from langgraph_engram.errors import InvalidInput, StoreError
+from langgraph_engram.formats.messages import Session, to_messages
+from langgraph_engram.formats.requests import make_scope, recall_request, remember_request, to_sessions
 from langgraph_engram.graphs.read import ReadGraph, build_read_graph
 from langgraph_engram.graphs.write import WriteGraph, build_write_graph
-from langgraph_engram.model import Model
-from langgraph_engram.results import Receipt, Status
+from langgraph_engram.history import history, undo
+from langgraph_engram.llm.base import Model
+from langgraph_engram.results import (
+    Approval,
+    ErasureReceipt,
+    RecallUpdate,
+    Receipt,
+    Recollection,
+    RecordHistory,
+    Status,
+    UndoReceipt,
+)
 from langgraph_engram.rules.model import RuleModel
-from langgraph_engram.runs.encoding_ahead import encoded_ahead
-from langgraph_engram.runs.receipts import add_receipts
-from langgraph_engram.runs.requests import make_scope, remember_request, to_sessions
-from langgraph_engram.runs.twins import in_thread
-from langgraph_engram.runs.write_runs import WriteRuns
+from langgraph_engram.runner import (
+    WriteRuns,
+    add_receipts,
+    detached,
+    in_thread,
+    iterated_in_thread,
+    prefetch_vectors,
+    stream_updates,
+    thread_of,
+)
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import ChatSettings, Settings
-from langgraph_engram.stores.opening import open_store
+from langgraph_engram.stores.base import Store
+from langgraph_engram.stores.folders import open_store
+
+
+class Forgetting:
+    """What a memory does when it is to forget."""
+
+    store: Store
+    settings: Settings
+    _checkpointer: BaseCheckpointSaver[str] | None
+    _forgettings = 0
+    """How often something was forgotten: recalls that were under way then let go of what they saved."""
+
+    def forget(
+        self,
+        *,
+        user_id: str,
+        session_id: str | None = None,
+        turn_id: str | None = None,
+        record_id: str | None = None,
+        tenant: str = "default",
+        agent_id: str | None = None,
+    ) -> ErasureReceipt:
+        """Forget a session, a turn or a record; all of the user's memory where none is named. There is no way back.
+
+        With turns go the vectors, events, boundaries, records, decisions and syntheses that rest on them or name them,
+        what is pending of them, and the checkpoints of every run of this memory that holds them. The other turns of a
+        record that goes are drawn from anew by `retry`, and a synthesis that goes is written anew by it. A record that
+        is forgotten by itself leaves the turns that say it, and is not drawn from them again.
+
+        What is forgotten is not barred: said again, it is remembered again. Memories of the user that another
+        `agent_id` or `tenant` keeps are another scope's.
+
+        Args:
+            session_id: The session to forget; with `turn_id`, the one that holds the turn.
+            turn_id: The turn to forget, by our id or by the one that it has in its source.
+            record_id: The record to forget, with what it was merged of and what was merged of it.
+
+        Returns:
+            What is gone, by kind; what is left to do; and where anything is still to be found. A user of whom nothing
+            is kept gives zeros.
+
+        Raises:
+            InvalidInput: The session, turn or record that is named is not kept here.
+            StoreError: It could not be done, or only in part; asking again does the rest.
+        """
+        scope = self._scope(user_id, tenant, agent_id)
+        target = make_target(session_id, turn_id, record_id)
+        self._forgettings += 1
+        return Eraser(self.store, self._checkpointer, self.settings.segment).forget(scope, target)
+
+    def _scope(self, user_id: str, tenant: str, agent_id: str | None) -> Scope:
+        """Say whose memory it is; the way into every method."""
+        raise NotImplementedError
+
+    aforget = in_thread(forget)
+
+
+ItemKind = Literal["records", "events", "boundaries", "syntheses", "decisions", "turns"]
+
+
+def scope_status(store: Store, scope: Scope, location: str, preset: str, model: str) -> Status:
+    """Count what is kept for a scope."""
+    index = store.index(scope)
+    return Status(
+        store=location,
+        encoder=store.encoder.name,
+        preset=preset,
+        model=model,
+        turns=len(index.turns),
+        events=len(index.events),
+        records=dict(Counter(str(record.status) for record in index.records.items)),
+        boundaries=len(index.boundaries),
+        syntheses=len(index.syntheses),
+        decisions=len(store.decisions(scope)),
+        pending=store.pending_tasks(scope),
+    )
+
+
+def scope_items(store: Store, scope: Scope, kind: ItemKind) -> Sequence[BaseModel]:
+    """Give everything of one kind, in order of time.
+
+    Raises:
+        InvalidInput: No such kind.
+    """
+    index = store.index(scope)
+    match kind:
+        case "decisions":
+            return store.decisions(scope)
+        case "records":
+            return [index.records.items[place] for place in index.records.order()]
+        case "events":
+            return [index.events.items[place] for place in index.events.order()]
+        case "boundaries":
+            return [index.boundaries.items[place] for place in index.boundaries.order()]
+        case "syntheses":
+            return [index.syntheses.items[place] for place in index.syntheses.order()]
+        case "turns":
+            return [index.turns.items[place] for place in index.turns.order()]
+    raise InvalidInput(f"unknown kind {kind!r}: choose one of {', '.join(get_args(ItemKind))}")
+
+
+class Reading:
+    """What a memory does with questions."""
+
+    read_graph: ReadGraph
+    _reading: ReadGraph
+    """The same with a checkpointer."""
+    _checkpointer: BaseCheckpointSaver[str] | None
+    _forgettings: int
+    """How often something was forgotten."""
+
+    @detached
+    def search(
+        self,
+        query: str,
+        *,
+        user_id: str,
+        budget: int | None = None,
+        now: datetime | str | None = None,
+        as_of: datetime | str | None = None,
+        tenant: str = "default",
+        agent_id: str | None = None,
+    ) -> Recollection:
+        """Find evidence without asking a model.
+
+        Args:
+            query: What is looked for.
+            budget: Tokens of evidence in the result.
+            now: The moment from which "last week" counts, a datetime or ISO 8601 text; `as_of`, or the newest turn's
+                time, unless told otherwise. Without an offset it is UTC.
+            as_of: The moment as of which memory is read, in the same forms; of a day alone, its end. What was said
+                later, or superseded only later, does not count.
+
+        Returns:
+            Evidence, best first, within the budget; no answer.
+        """
+        request = recall_request(query, self._scope(user_id, tenant, agent_id), "search", budget, now, as_of)
+        found: Recollection = self.read_graph.invoke({"request": request})["recollection"]
+        return found
+
+    @detached
+    def recall(
+        self,
+        query: str,
+        *,
+        user_id: str,
+        budget: int | None = None,
+        now: datetime | str | None = None,
+        as_of: datetime | str | None = None,
+        tenant: str = "default",
+        agent_id: str | None = None,
+    ) -> Recollection:
+        """Answer from memory, as deep as it takes. Arguments as for `search`.
+
+        Returns:
+            An answer with [n] citing the n-th piece of evidence, a verdict, and what it cost.
+
+        Raises:
+            ModelUnavailable: The model gave no answer; nothing was found to be absent.
+        """
+        request = recall_request(query, self._scope(user_id, tenant, agent_id), "recall", budget, now, as_of)
+        thread = thread_of(request.run_id, request.scope)
+        with self._unless_forgotten(request.run_id):
+            state = self._reading.invoke({"request": request}, thread, durability="async")
+        told: Recollection = state["recollection"]
+        return told
+
+    def stream(
+        self,
+        query: str,
+        *,
+        user_id: str,
+        budget: int | None = None,
+        now: datetime | str | None = None,
+        as_of: datetime | str | None = None,
+        tenant: str = "default",
+        agent_id: str | None = None,
+    ) -> Iterator[RecallUpdate]:
+        """Answer from memory and tell of it as it happens. Arguments and errors as for `recall`.
+
+        Yields:
+            An update for each step that is done, one for each piece of an answer's text while it is written, and as
+            the last one the whole recollection. Text after another step takes the place of what was written before. An
+            answer that no model streams comes whole, just before the last update.
+        """
+        request = recall_request(query, self._scope(user_id, tenant, agent_id), "recall", budget, now, as_of)
+        parts = self._reading.stream(
+            {"request": request},
+            thread_of(request.run_id, request.scope),
+            stream_mode=["updates", "messages"],
+            durability="async",
+        )
+        with self._unless_forgotten(request.run_id):
+            yield from stream_updates(parts)
+
+    @contextmanager
+    def _unless_forgotten(self, run_id: str) -> Iterator[None]:
+        """Let go of a run's checkpoints if something was forgotten meanwhile: it may have read that before."""
+        before = self._forgettings
+        try:
+            yield
+        finally:
+            if self._checkpointer and self._forgettings != before:
+                delete_threads(self._checkpointer, [run_id])
+
+    def _scope(self, user_id: str, tenant: str, agent_id: str | None) -> Scope:
+        """Say whose memory it is; the way into every method."""
+        raise NotImplementedError
+
+    asearch = in_thread(search)
+    arecall = in_thread(recall)
+    astream = iterated_in_thread(stream)
+
+
+class Revising:
+    """What a memory does with decisions that are made."""
+
+    store: Store
+    _runs: WriteRuns
+
+    def undo(self, run_id: str, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> UndoReceipt:
+        """Take back what a run merged and superseded. Nothing is deleted, and undoing twice changes nothing.
+
+        Syntheses of what is taken back are pending until `retry` writes them anew.
+
+        Args:
+            run_id: The run, as its receipt or a decision names it.
+
+        Raises:
+            InvalidInput: No such run changed anything here, or a later run builds on what this one did, or waits for
+                approval to.
+        """
+        scope = self._scope(user_id, tenant, agent_id)
+        with self.store.writing(scope):
+            return undo(self.store, scope, run_id, waiting_decisions(self.store, self._runs.graph, scope))
+
+    def history(
+        self, record_id: str, *, user_id: str, tenant: str = "default", agent_id: str | None = None
+    ) -> RecordHistory:
+        """Give what a record was made of, itself, and what took its place, with the decisions between them.
+
+        Raises:
+            InvalidInput: No such record is kept here.
+        """
+        return history(self.store, self._scope(user_id, tenant, agent_id), record_id)
+
+    def approvals(self, user_id: str, *, tenant: str = "default", agent_id: str | None = None) -> list[Approval]:
+        """Give the runs that wait for a person's approval, with what they would do."""
+        return approvals(self.store, self._runs.graph, self._scope(user_id, tenant, agent_id))
+
+    def approve(
+        self,
+        run_id: str,
+        answer: str | Mapping[str, str],
+        *,
+        user_id: str,
+        tenant: str = "default",
+        agent_id: str | None = None,
+    ) -> Receipt:
+        """Let a run that waits go on: "approve" or "reject" for all of it, or for each decision by its id.
+
+        Raises:
+            InvalidInput: No such run waits here, or the answer does not fit what it waits for.
+        """
+        scope = self._scope(user_id, tenant, agent_id)
+        with self.store.writing(scope):
+            return approve(self.store, self._runs.graph, scope, run_id, answer)
+
+    def _scope(self, user_id: str, tenant: str, agent_id: str | None) -> Scope:
+        """Say whose memory it is; the way into every method."""
+        raise NotImplementedError
+
+    aundo = in_thread(undo)
+    ahistory = in_thread(history)
+    aapprovals = in_thread(approvals)
+    aapprove = in_thread(approve)
+
 
 Progress = Callable[[str, int, int], None]
 
@@ -84,15 +379,15 @@ class Memory(Reading, Revising, Forgetting):
             StoreError: The store cannot be opened.
             ModelUnavailable: The model needs a key that is not there.
         """
-        choice = choose(store, model, preset, encoder)
+        choice = resolve(store, model, preset, encoder)
         self.settings = settings or choice.settings
-        self.model = choose_model(choice.model, choose_chat(chat))
+        self.model = resolve_model(choice.model, resolve_chat(chat))
         self.location = choice.store
         self.store = open_store(choice.store, open_encoder(choice.encoder))
         self._owned = None if checkpointer else open_checkpointer(choice.store)
         self._checkpointer = checkpointer or self._owned
-        quick, compressor = RuleModel(), choose_compressor(self.settings.extract)
-        reranker = choose_reranker(self.settings.retrieve)
+        quick, compressor = RuleModel(), resolve_compressor(self.settings.extract)
+        reranker = resolve_reranker(self.settings.retrieve)
         self.write_graph: WriteGraph = build_write_graph(self.store, self.model, self.settings, compressor=compressor)
         self.read_graph: ReadGraph = build_read_graph(self.store, self.model, quick, self.settings, reranker=reranker)
         writing = build_write_graph(self.store, self.model, self.settings, self._checkpointer, compressor)
@@ -159,7 +454,7 @@ class Memory(Reading, Revising, Forgetting):
             for session in to_sessions(sessions)
         ]
         receipts: list[Receipt] = []
-        for place, request in enumerate(encoded_ahead(self.store, requests)):
+        for place, request in enumerate(prefetch_vectors(self.store, requests)):
             if progress:
                 progress(f"remembering {request.session_id or place + 1}", place, len(sessions))
             receipts.append(self._runs.remember(request))
@@ -174,19 +469,19 @@ class Memory(Reading, Revising, Forgetting):
     def status(self, user_id: str, *, tenant: str = "default", agent_id: str | None = None) -> Status:
         """Count what is kept for a user, and list what is left to do."""
         scope = self._scope(user_id, tenant, agent_id)
-        return status(self.store, scope, self.location, self.settings.preset, self.model.name)
+        return scope_status(self.store, scope, self.location, self.settings.preset, self.model.name)
 
     def show(
-        self, kind: Kind, user_id: str, *, tenant: str = "default", agent_id: str | None = None
+        self, kind: ItemKind, user_id: str, *, tenant: str = "default", agent_id: str | None = None
     ) -> Sequence[BaseModel]:
         """Give everything of one kind that is kept for a user, in order of time."""
-        return show(self.store, self._scope(user_id, tenant, agent_id), kind)
+        return scope_items(self.store, self._scope(user_id, tenant, agent_id), kind)
 
     aremember = in_thread(remember)
     aremember_sessions = in_thread(remember_sessions)
     aretry = in_thread(retry)
-    astatus = in_thread(status)
-    ashow = in_thread(show)
+    astatus = in_thread(scope_status)
+    ashow = in_thread(scope_items)
 
     def close(self) -> None:
         """Let go of the store and the checkpoints. Closing twice is harmless."""

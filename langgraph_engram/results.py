@@ -3,11 +3,12 @@
 An empty result has a verdict or a count of zero; a failure is an error. They never look alike.
 """
 
+from collections.abc import Iterable
 from typing import Literal
 
 from pydantic import Field
 
-from langgraph_engram.schema import Action, Decision, Evidence, Frozen, Pending, Record, Scope
+from langgraph_engram.schema import Action, Decision, Evidence, Frozen, PendingTask, Record, Scope
 
 
 class UsageEntry(Frozen):
@@ -57,7 +58,7 @@ class Receipt(Frozen):
     """Pairs of records that comparing everything with everything would compare."""
     pairs_compared: int = 0
     """Pairs of records whose vectors were compared."""
-    pairs_told_apart: int = 0
+    pairs_ruled_out: int = 0
     """Pairs that resemble one another and were kept apart without asking."""
     usage: Usage = Usage()
 
@@ -100,7 +101,7 @@ class ErasureReceipt(Frozen):
     records: int = 0
     syntheses: int = 0
     decisions: int = 0
-    pendings: int = 0
+    pending_tasks: int = 0
     """Notes of steps that were not done."""
     runs: int = 0
     """Runs whose checkpoints held it."""
@@ -182,4 +183,48 @@ class Status(Frozen):
     boundaries: int
     syntheses: int
     decisions: int
-    pending: list[Pending]
+    pending: list[PendingTask]
+
+
+CHARACTERS_PER_TOKEN = 4
+
+
+def count_tokens(text: str) -> int:
+    """Estimate the tokens of `text`: its characters by four, rounded up. Zero for an empty text."""
+    return -(-len(text) // CHARACTERS_PER_TOKEN)
+
+
+def add_entries(entries: Iterable[UsageEntry]) -> list[UsageEntry]:
+    """Add up entries of the same node and model, in the order in which nodes first appear."""
+    sums: dict[tuple[str, str], UsageEntry] = {}
+    for entry in entries:
+        key = (entry.node, entry.model)
+        sums[key] = _plus(sums[key], entry) if key in sums else entry
+    return list(sums.values())
+
+
+def total(entries: Iterable[UsageEntry]) -> Usage:
+    """Add up a run's entries.
+
+    Args:
+        entries: The ledger, one entry a step and model; order does not matter to the sums.
+
+    Returns:
+        Calls, tokens and seconds in all, and the entries summed by node.
+    """
+    by_node = add_entries(entries)
+    prompt = sum(entry.prompt_tokens for entry in by_node)
+    completion = sum(entry.completion_tokens for entry in by_node)
+    return Usage(
+        calls=sum(entry.calls for entry in by_node),
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        tokens=prompt + completion,
+        seconds=sum(entry.seconds for entry in by_node),
+        by_node=by_node,
+    )
+
+
+def _plus(one: UsageEntry, other: UsageEntry) -> UsageEntry:
+    counts = UsageEntry.model_fields.keys() - {"node", "model"}
+    return one.model_copy(update={name: getattr(one, name) + getattr(other, name) for name in counts})

@@ -196,7 +196,7 @@ class Decision(Frozen):
     """When it was taken back; it stays in the trail."""
 
 
-class Pending(Frozen):
+class PendingTask(Frozen):
     """Turns that are stored and searchable, but whose later steps have not been done."""
 
     pending_id: str
@@ -208,7 +208,7 @@ class Pending(Frozen):
     since: datetime
 
     @property
-    def waits_for_a_person(self) -> bool:
+    def awaits_approval(self) -> bool:
         """Say whether what is to be done next is a person's."""
         return self.step == APPROVAL
 
@@ -260,3 +260,35 @@ class Evidence(Frozen):
     score: float = 0.0
     relevance: float = Field(0.0, ge=0, le=1)
     """Calibrated probability that it holds what the query asks for."""
+
+
+class Pair(Frozen):
+    """Two records that resemble one another."""
+
+    older_id: str
+    newer_id: str
+    jaccard: float
+    cosine: float
+
+
+class FilterCounts(Frozen):
+    """What the filter of look-alikes did: pairs that hold a new record, all the way down to those to decide on."""
+
+    possible: int = 0
+    """Pairs that comparing everything with everything would compare."""
+    compared: int = 0
+    """Pairs whose vectors were compared."""
+    alike: int = 0
+    """Pairs that passed every threshold."""
+    ruled_out: dict[str, int] = {}
+    """Pairs kept apart without asking, by reason."""
+
+
+class Proposal(Frozen):
+    """A decision that is made and not carried out."""
+
+    decision: Decision
+    content: str = ""
+    """The text of the record that a merge makes."""
+    waits: bool = False
+    """Whether a person is to approve it first."""

@@ -15,9 +15,8 @@ from typing import Any, Literal, Self, cast
 
 from pydantic import BaseModel
 
-from langgraph_engram.model import Answer, Asked, Failure, Question
-from langgraph_engram.results import UsageEntry
-from langgraph_engram.usage import count_tokens
+from langgraph_engram.llm.base import Answer, Failure, LLMResult, Question
+from langgraph_engram.results import UsageEntry, count_tokens
 
 Request = dict[str, Any]
 Refusal = Literal["json_schema", "json_object", "tools"]
@@ -38,7 +37,7 @@ class FakeModel:
         self.asked: list[Question[Any]] = []
         self._lock = Lock()
 
-    def ask(self, question: Question[Answer]) -> Asked[Answer]:
+    def ask(self, question: Question[Answer]) -> LLMResult[Answer]:
         """Answer with the next of the queue; an empty queue is a failure of this question.
 
         Raises:
@@ -49,13 +48,13 @@ class FakeModel:
             item = self.answers.pop(0) if self.answers else Failure("refused", "this FakeModel has no answer left")
         outcome = item(question) if callable(item) else item
         if isinstance(outcome, Failure):
-            return Asked(answer=None, usage=self._usage(question, ""), failure=outcome)
+            return LLMResult(answer=None, usage=self._usage(question, ""), failure=outcome)
         if not isinstance(outcome, question.answer_type()):
             raise TypeError(f"{question.name} takes a {question.answer_type().__name__}, not {outcome!r}")
         text = outcome.model_dump_json() if isinstance(outcome, BaseModel) else str(outcome)
-        return Asked(answer=outcome, usage=self._usage(question, text))
+        return LLMResult(answer=outcome, usage=self._usage(question, text))
 
-    def ask_all(self, questions: Sequence[Question[Answer]]) -> list[Asked[Answer]]:
+    def ask_all(self, questions: Sequence[Question[Answer]]) -> list[LLMResult[Answer]]:
         """Answer questions one after the other, in order."""
         return [self.ask(question) for question in questions]
 

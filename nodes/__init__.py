@@ -1,7 +1,7 @@
 """One step of a paper in each file, and the arithmetic that steps share; a folder for each part of the two paths.
 
 Write: `keeping` (receive, persist, report_run), `segmenting` (segment, describe_events), `extracting` (extract,
-ground), `consolidating` (filter_candidates, consolidate, approve_updates, apply_updates, take_up_records), `telling`
+ground), `consolidating` (filter_candidates, consolidate, approve_updates, apply_updates, reload_records), `telling`
 (synthesize). Read: `retrieving` (parse_intent, light_retrieve), `answering` (judge_sufficiency, deep_select,
 gather_selection, backtrack, write_answer, reflect, conclude).
 """

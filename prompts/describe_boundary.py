@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from langgraph_engram.model import Question
-from langgraph_engram.prompts.quoting import DATA_ONLY, inside, quote_turn
+from langgraph_engram.llm.base import Question
+from langgraph_engram.prompts.rendering import DATA_ONLY, inside, quote_turn
 from langgraph_engram.schema import BoundaryKind, Turn
 
 SYSTEM = f"""You describe, in one or two sentences in the third person, how a conversation passes from one event to \
@@ -40,7 +40,7 @@ class DescribeBoundary(Question[str]):
         ]
 
 
-def tell_plainly(question: DescribeBoundary) -> str:
+def plain_text(question: DescribeBoundary) -> str:
     """Describe a boundary without a model: who speaks first, on what, and after what."""
     who = question.first_turns[0].speaker if question.first_turns else "Somebody"
     later = question.later_summary or "something that words do not tell"

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from langchain_core.messages import BaseMessage
 from pydantic import BaseModel, Field
 
-from langgraph_engram.model import Question
+from langgraph_engram.llm.base import Question
 from langgraph_engram.prompts.extract_records import RULES, RecordDraft
-from langgraph_engram.prompts.quoting import DATA_ONLY
-from langgraph_engram.prompts.sentences import render_sentences
+from langgraph_engram.prompts.rendering import DATA_ONLY, render_sentences
 from langgraph_engram.schema import Turn
 
 

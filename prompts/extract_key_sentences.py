@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 from langchain_core.messages import BaseMessage
 
-from langgraph_engram.model import Question
+from langgraph_engram.llm.base import Question
 from langgraph_engram.prompts.extract_facts import SourcedSentences
-from langgraph_engram.prompts.quoting import DATA_ONLY
-from langgraph_engram.prompts.sentences import render_sentences
+from langgraph_engram.prompts.rendering import DATA_ONLY, render_sentences
 from langgraph_engram.schema import Turn
 
 SYSTEM = f"""You note the key information of a conversation, for somebody who must later find it again.

@@ -10,9 +10,8 @@ from typing import Literal
 from langchain_core.messages import BaseMessage
 from pydantic import BaseModel, Field
 
-from langgraph_engram.model import Question
-from langgraph_engram.prompts.quoting import DATA_ONLY
-from langgraph_engram.prompts.sentences import render_sentences
+from langgraph_engram.llm.base import Question
+from langgraph_engram.prompts.rendering import DATA_ONLY, render_sentences
 from langgraph_engram.schema import Turn
 
 Label = Literal["fact", "episodic", "profile", "skip"]

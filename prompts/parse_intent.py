@@ -6,10 +6,10 @@ from datetime import datetime
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
-from langgraph_engram.language.day_names import name_day
-from langgraph_engram.model import Question
-from langgraph_engram.prompts.quoting import DATA_ONLY, inside, plain
+from langgraph_engram.llm.base import Question
+from langgraph_engram.prompts.rendering import DATA_ONLY, inside, plain
 from langgraph_engram.schema import Dimension, MemoryType
+from langgraph_engram.text.keywords import name_day
 
 
 class ParsedIntent(BaseModel):

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
-from langgraph_engram.model import Question
-from langgraph_engram.prompts.quoting import DATA_ONLY, inside, number_evidence
+from langgraph_engram.llm.base import Question
+from langgraph_engram.prompts.rendering import DATA_ONLY, inside, number_evidence
 from langgraph_engram.schema import Evidence, Intent
 
 
@@ -45,6 +45,6 @@ class Reflect(Question[Reflection]):
             SystemMessage(SYSTEM),
             HumanMessage(
                 f"Found:\n{inside('pool', number_evidence(self.pool) or 'nothing')}\n\n"
-                f"Asked so far: {'; '.join(self.asked)}\nQuestion: {self.query}\nAnswer: {self.answer or 'none'}"
+                f"LLMResult so far: {'; '.join(self.asked)}\nQuestion: {self.query}\nAnswer: {self.answer or 'none'}"
             ),
         ]

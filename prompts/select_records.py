@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
-from langgraph_engram.model import Question
-from langgraph_engram.prompts.quoting import DATA_ONLY, inside, number_evidence
+from langgraph_engram.llm.base import Question
+from langgraph_engram.prompts.rendering import DATA_ONLY, inside, number_evidence
 from langgraph_engram.schema import Evidence, Intent
 
 

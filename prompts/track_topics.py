@@ -12,8 +12,8 @@ from typing import Literal
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
-from langgraph_engram.model import Question
-from langgraph_engram.prompts.quoting import DATA_ONLY, inside, number_turns, plain, quote_turn
+from langgraph_engram.llm.base import Question
+from langgraph_engram.prompts.rendering import DATA_ONLY, inside, number_turns, plain, quote_turn
 from langgraph_engram.schema import Turn
 
 Label = Literal["topic_intro", "topic_shift", "detail_elaborate", "direct_resp"]

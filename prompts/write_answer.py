@@ -5,8 +5,8 @@ from datetime import datetime
 
 from langchain_core.messages import BaseMessage
 
-from langgraph_engram.model import Question
-from langgraph_engram.prompts.quoting import DATA_ONLY, WORDING, ask_about
+from langgraph_engram.llm.base import Question
+from langgraph_engram.prompts.rendering import DATA_ONLY, WORDING, ask_about
 from langgraph_engram.schema import Evidence, Intent
 
 UNKNOWN = "I don't know."

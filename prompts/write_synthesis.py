@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from langgraph_engram.model import Question
-from langgraph_engram.prompts.quoting import DATA_ONLY, inside, list_records
+from langgraph_engram.llm.base import Question
+from langgraph_engram.prompts.rendering import DATA_ONLY, inside, list_records
 from langgraph_engram.schema import Record
 
 MOST_WORDS = 350

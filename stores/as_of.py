@@ -10,8 +10,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from langgraph_engram.schema import Event, Record
-from langgraph_engram.stores.kinds import BOUNDARIES, EVENTS, RECORDS, SYNTHESES, TURNS, Kind, T
-from langgraph_engram.stores.scope_index import ScopeIndex
+from langgraph_engram.state import RecallRequest
+from langgraph_engram.stores.base import Store
+from langgraph_engram.stores.index import BOUNDARIES, EVENTS, RECORDS, SYNTHESES, TURNS, Kind, ScopeIndex, T
 
 LAST: WeakKeyDictionary[ScopeIndex, tuple[str, datetime, ScopeIndex]] = WeakKeyDictionary()
 """The view last made of each index, with the revision and the moment it was made for."""
@@ -74,3 +75,9 @@ def _record(record: Record, known: Collection[str], moment: datetime) -> Record 
     if record.status in ("merged", "superseded") and (replaced or still_true):
         return record.model_copy(update={"status": "active", "superseded_by": None, "valid_to": None})
     return record
+
+
+def index_as_of(store: Store, request: RecallRequest) -> ScopeIndex:
+    """Give everything that a request may be answered from."""
+    index = store.index(request.scope)
+    return index if request.as_of is None else as_of(index, request.as_of)

@@ -1,48 +1,110 @@
 """Keep memories in Chroma, and serve reads from scope indexes in the process.
 
 A commit writes what is new, then what it changes, takes away what is removed, writes a fresh revision, and takes away
-what is settled: cut off anywhere, it can be done again. The index of a scope is filled when first asked for and grows
+what is completed: cut off anywhere, it can be done again. The index of a scope is filled when first asked for and grows
 with this store's own commits, but for those that take away. On a server the scope's revision is compared on each read,
 so that another process's commits are seen; an embedded store has one process. This module does not know how Chroma is
 reached.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from threading import RLock
-from typing import TYPE_CHECKING, Any
+from threading import Lock, RLock
+from typing import TYPE_CHECKING, Any, Generic
 from uuid import uuid4
 
 import numpy as np
 
-from langgraph_engram.encoder import Encoder, Vectors
+from langgraph_engram.embeddings.base import Encoder, Vectors, mean_of
 from langgraph_engram.errors import StoreError
-from langgraph_engram.long_texts import mean_of
-from langgraph_engram.schema import Decision, Pending, Scope
-from langgraph_engram.stores.batches import Batch, grown, known_vectors
-from langgraph_engram.stores.chroma_collections import REVISIONS, open_collections
-from langgraph_engram.stores.failures import translated
-from langgraph_engram.stores.index_cache import IndexCache
-from langgraph_engram.stores.kinds import (
+from langgraph_engram.schema import Decision, PendingTask, Scope
+from langgraph_engram.stores.base import Changes, Row
+from langgraph_engram.stores.clients import translated
+from langgraph_engram.stores.collections import REVISIONS, OwnRevisions, Revisions, open_collections, scope_hash
+from langgraph_engram.stores.index import (
     BOUNDARIES,
     DECISIONS,
     EVENTS,
-    PENDINGS,
+    PENDING_TASKS,
     RECORDS,
     SYNTHESES,
     TURNS,
     Kind,
+    ScopeIndex,
     T,
 )
-from langgraph_engram.stores.revisions import OwnRevisions, Revisions, scope_hash
-from langgraph_engram.stores.scope_index import ScopeIndex
-from langgraph_engram.stores.scope_locks import ScopeLocks
-from langgraph_engram.stores.scrubbing import scrub
-from langgraph_engram.stores.store import Changes, Row
+from langgraph_engram.stores.locks import ScopeLocks
+from langgraph_engram.stores.secure_delete import secure_delete
 
 if TYPE_CHECKING:
     from chromadb.api.client import Client
+
+
+@dataclass(frozen=True)
+class Batch(Generic[T]):
+    """Things of one kind that are written together, and their vectors."""
+
+    kind: Kind[T]
+    items: Sequence[T]
+    vectors: Vectors | None
+    """None for what is never searched."""
+
+
+def known_vectors(index: ScopeIndex, parts: Sequence[tuple[Kind[Any], Sequence[Any]]]) -> dict[str, Vectors]:
+    """Give the vectors of texts that stand in the index already, such as those of records whose status changes."""
+    vectors: dict[str, Vectors] = {}
+    for kind, items in parts:
+        shelf = index.shelf(kind)
+        for item in items:
+            held = shelf.get(kind.id_of(item))
+            if held is not None and kind.text_of(held) == kind.text_of(item):
+                vectors[kind.text_of(item)] = shelf.vectors[shelf.position(kind.id_of(item))]
+    return vectors
+
+
+def grown(index: ScopeIndex, batches: Sequence[Batch[Any]], completed: Sequence[str], revision: str) -> ScopeIndex:
+    """Give an index as it is after a commit, `settled` being the ids of pending_tasks that it took away."""
+    noted = [one for batch in batches if batch.kind == PENDING_TASKS for one in batch.items]
+    after = index.at(revision).pending(noted, completed)
+    for batch in batches:
+        if batch.vectors is not None:
+            after = after.put(batch.kind, batch.items, batch.vectors)
+    return after
+
+
+class IndexCache:
+    """Scope indexes by scope. Many threads may use it at once."""
+
+    def __init__(self, size: int) -> None:
+        """Start empty, with room for `size` indexes; at least 1."""
+        self._size = size
+        self._indexes: OrderedDict[str, ScopeIndex] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, scope: Scope) -> ScopeIndex | None:
+        """Give the index of a scope, if it is kept."""
+        with self._lock:
+            index = self._indexes.get(scope.key)
+            if index is not None:
+                self._indexes.move_to_end(scope.key)
+            return index
+
+    def keep(self, scope: Scope, index: ScopeIndex) -> None:
+        """Keep the index of a scope, in place of an earlier one."""
+        with self._lock:
+            self._indexes[scope.key] = index
+            self._indexes.move_to_end(scope.key)
+            while len(self._indexes) > self._size:
+                self._indexes.popitem(last=False)
+
+    def drop(self, scope: Scope) -> None:
+        """Forget the index of a scope."""
+        with self._lock:
+            self._indexes.pop(scope.key, None)
+
 
 SEARCHABLE: tuple[Kind[Any], ...] = (TURNS, EVENTS, BOUNDARIES, RECORDS, SYNTHESES)
 SCOPES_KEPT = 64
@@ -121,7 +183,7 @@ class ChromaStore:
             revision = self._write(scope, batches, changes)
             index = None if changes.removed else self._cache.get(scope)  # positions stay: an index cannot shrink
             if index and self._revisions.only_mine_since(index.revision, revision):
-                self._cache.keep(scope, grown(index, batches, changes.settled, revision))
+                self._cache.keep(scope, grown(index, batches, changes.completed, revision))
                 failed.pop_all()
 
     def index(self, scope: Scope) -> ScopeIndex:
@@ -146,14 +208,14 @@ class ChromaStore:
         """Give the audit trail of a scope, oldest first."""
         return self._read_sorted(scope, DECISIONS)
 
-    def pendings(self, scope: Scope) -> list[Pending]:
+    def pending_tasks(self, scope: Scope) -> list[PendingTask]:
         """Give the turns whose later steps are not done, oldest first.
 
         On a server they are read anew: another process takes them away after it has written its revision.
         """
         if self._shared:
-            return self._read_sorted(scope, PENDINGS)
-        return sorted(self.index(scope).pendings.values(), key=PENDINGS.place_of)
+            return self._read_sorted(scope, PENDING_TASKS)
+        return sorted(self.index(scope).pending_tasks.values(), key=PENDING_TASKS.place_of)
 
     def rows(self, scope: Scope) -> Iterator[Row]:
         """Give all that lies in the store under a scope, of every kind."""
@@ -161,19 +223,19 @@ class ChromaStore:
         with translated(self.location):
             yield from self._collections.rows(scope)
 
-    def says(self, text: str) -> bool:
+    def contains_text(self, text: str) -> bool:
         """Say whether anything that is kept, of whatever scope, holds a text word for word."""
         self._require_open()
         with translated(self.location):
             return self._collections.say(text)
 
-    def scrub(self, scope: Scope) -> list[Path]:
+    def secure_delete(self, scope: Scope) -> list[Path]:
         """Overwrite what the files of an embedded store hold of a scope's rows that are gone, as far as can be."""
         with self._lock:
             self._require_open()
             if self._folder is None:
                 return []
-            scrub(self._folder, f"{scope_hash(scope)}:")
+            secure_delete(self._folder, f"{scope_hash(scope)}:")
             return sorted(one for one in self._folder.rglob("*") if one.is_file())
 
     def close(self) -> None:
@@ -195,7 +257,7 @@ class ChromaStore:
 
         What is to be done is noted before what it is to be done to: cut off in between, nothing is taken for done.
         """
-        parts = [(kind, kind.distinct(getattr(changes, kind.name))) for kind in (PENDINGS, *SEARCHABLE, DECISIONS)]
+        parts = [(kind, kind.distinct(getattr(changes, kind.name))) for kind in (PENDING_TASKS, *SEARCHABLE, DECISIONS)]
         parts = [(kind, items) for kind, items in [*parts, (RECORDS, RECORDS.distinct(changes.changed))] if items]
         vectors = self._vectors(scope, [(kind, items) for kind, items in parts if kind in SEARCHABLE])
         return [
@@ -219,7 +281,7 @@ class ChromaStore:
         for name, ids in changes.removed.items():
             self._collections.remove(scope, name, ids)
         revision = self._revisions.renew(scope)
-        self._collections.remove(scope, PENDINGS.name, changes.settled)
+        self._collections.remove(scope, PENDING_TASKS.name, changes.completed)
         return revision
 
     def _filled(self, scope: Scope) -> ScopeIndex:
@@ -227,7 +289,7 @@ class ChromaStore:
         for kind in SEARCHABLE:
             for items, vectors in self._collections.read_with_vectors(scope, kind):
                 index.shelf(kind).put(items, vectors)
-        return index.pending(self._collections.read(scope, PENDINGS), settled=())
+        return index.pending(self._collections.read(scope, PENDING_TASKS), completed=())
 
     def _read_sorted(self, scope: Scope, kind: Kind[T]) -> list[T]:
         with translated(self.location):

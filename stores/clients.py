@@ -1,20 +1,119 @@
 """Reach Chroma: in a folder, in memory only, or on a server. Chroma is imported when the first client is opened."""
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import httpx
+from pydantic import ValidationError
 
-from langgraph_engram.errors import InvalidSetting, StoreError
-from langgraph_engram.stores.failures import translated, unreachable
-from langgraph_engram.stores.memory_databases import MEMORY_DATABASES
+from langgraph_engram.errors import InvalidMessages, InvalidSetting, StoreError, StoreFailed, StoreUnreachable
 
 if TYPE_CHECKING:
-    from chromadb.api.client import Client
+    from chromadb.api.client import AdminClient, Client
     from chromadb.config import Settings
+
+
+def unreachable(url: str, reason: object) -> StoreUnreachable:
+    """Say that no server answers at `url`, and how to start one."""
+    return StoreUnreachable(
+        f"no Chroma server answers at {url!r} ({reason}): start one with `chroma run --path DIR`, or name a folder "
+        f"instead of a URL"
+    )
+
+
+@contextmanager
+def translated(location: str) -> Iterator[None]:
+    """Raise our errors for Chroma's while a store at `location` is used.
+
+    Raises:
+        StoreUnreachable: The connection to a server broke.
+        StoreFailed: Chroma could not do it this time: its database is busy, or it has too much to do.
+        StoreError: Chroma could not do it, or holds what this version cannot read.
+        InvalidMessages: A text cannot be written in UTF-8.
+    """
+    from chromadb.errors import ChromaError, InternalError, RateLimitError
+
+    try:
+        yield
+    except httpx.TransportError as error:
+        raise unreachable(location, error) from error
+    except ChromaError as error:
+        reason = " ".join(str(error).split())
+        kind = StoreFailed if isinstance(error, InternalError | RateLimitError) else StoreError
+        raise kind(f"the store {location!r} failed: {reason}; try again, or look at its disk") from error
+    except UnicodeEncodeError as error:
+        raise InvalidMessages(
+            f"half a character in {error.object[max(0, error.start - 20) : error.end]!r}: send text "
+            f"that is valid Unicode"
+        ) from error
+    except ValidationError as error:
+        raise StoreError(
+            f"the store {location!r} holds a {error.title!r} that this version cannot read: install the one it is of"
+        ) from error
+
+
+MOST_ROWS = 2_000
+"""Rows of a collection that are taken away one by one. A database with a larger one is dropped: that is faster."""
+
+
+class MemoryDatabases:
+    """The databases in memory of one process. Safe in many threads."""
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self._emptied: defaultdict[str, list[str]] = defaultdict(list)
+        self._lock = Lock()
+
+    def take(self, kind: str | None, settings: "Settings") -> "tuple[Client, str]":
+        """Give a client of an empty database, and the database's name.
+
+        Args:
+            kind: What its collections are made for. An emptied database serves only stores of the same kind; none for
+                collections that only show later what they are made for.
+            settings: Those of the client.
+        """
+        import chromadb
+
+        with self._lock:
+            database = self._emptied[kind].pop() if kind and self._emptied[kind] else ""
+        if not database:
+            database = f"engram-{uuid4().hex}"
+            _admin(settings).create_database(database)
+        return cast("Client", chromadb.EphemeralClient(settings=settings, database=database)), database
+
+    def give_back(self, kind: str | None, database: str, settings: "Settings") -> None:
+        """Empty a database that no store uses any more, for the next store of its kind; drop it where it is large."""
+        import chromadb
+
+        client = chromadb.EphemeralClient(settings=settings, database=database)
+        found = [] if kind is None else client.list_collections()
+        rows = [(one, one.get(include=[], limit=MOST_ROWS + 1)["ids"]) for one in found]
+        if kind is None or any(len(ids) > MOST_ROWS for _, ids in rows):
+            _admin(settings).delete_database(database)
+            return
+        for one, ids in rows:
+            if ids:
+                one.delete(ids=ids)
+        with self._lock:
+            self._emptied[kind].append(database)
+
+
+def _admin(settings: "Settings") -> "AdminClient":
+    import chromadb
+
+    of_admin = settings.model_copy(update={"is_persistent": False})
+    return cast("AdminClient", chromadb.AdminClient(of_admin))
+
+
+MEMORY_DATABASES = MemoryDatabases()
+"""Those of this process."""
 
 ANSWER_SECONDS = 10.0
 """How long a server may take to say that it is there."""

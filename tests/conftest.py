@@ -1,6 +1,122 @@
 """What holds for all tests: no example of a property is judged by its time, which is the machine's and not ours."""
 
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from uuid import uuid4
+
+import pytest
 from hypothesis import settings
+
+from langgraph_engram.embeddings.factory import HashingEncoder
+from langgraph_engram.schema import Event, Evidence, Intent, Record, Scope, Turn
+from langgraph_engram.state import Message, RecallRequest, RememberRequest
+from langgraph_engram.stores.base import Changes, Store
+from langgraph_engram.stores.folders import open_store
 
 settings.register_profile("engram", deadline=None)
 settings.load_profile("engram")
+
+NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    opened = open_store("memory:", HashingEncoder())
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def scope() -> Scope:
+    return Scope(user_id=uuid4().hex)
+
+
+@pytest.fixture
+def turn() -> Callable[..., Turn]:
+    """Make a turn of session s1, a minute a turn from noon on 8 May 2023."""
+
+    def make(seq: int, text: str = "I went camping by the lake.", **fields: object) -> Turn:
+        known = {"turn_id": f"t{seq}", "session_id": "s1", "role": "user", "speaker": "Ana"}
+        return Turn.model_validate(
+            {**known, "seq": seq, "text": text, "said_at": NOON + timedelta(minutes=seq), **fields}
+        )
+
+    return make
+
+
+@pytest.fixture
+def record() -> Callable[..., Record]:
+    """Make a record of session s1 and event e0, drawn from the turn of its number."""
+
+    def make(seq: int, content: str = "Ana went camping by the lake.", **fields: object) -> Record:
+        known = {"record_id": f"r{seq}", "session_id": "s1", "event_id": "e0", "source_turn_ids": [f"t{seq}"]}
+        told = {"memory_type": "fact", "speaker": "Ana", "mentioned_at": NOON + timedelta(minutes=seq)}
+        return Record.model_validate({**known, **told, "seq": seq, "content": content, **fields})
+
+    return make
+
+
+@pytest.fixture
+def event() -> Callable[..., Event]:
+    """Make an event of session s1 that holds the turns of these numbers."""
+
+    def make(seq: int, *turns: int, **fields: object) -> Event:
+        ids = [f"t{one}" for one in turns]
+        known = {"event_id": f"e{seq}", "session_id": "s1", "seq": seq, "kind": "event", "turn_ids": ids}
+        return Event.model_validate({**known, **fields})
+
+    return make
+
+
+@pytest.fixture
+def keep(store: Store, scope: Scope) -> Callable[..., None]:
+    """Commit things to the scope."""
+
+    def commit(**things: object) -> None:
+        store.commit(scope, Changes(**things))
+
+    return commit
+
+
+@pytest.fixture
+def to_remember(scope: Scope) -> Callable[..., RememberRequest]:
+    """Ask to remember texts or messages in session s1, each time under a run id of its own."""
+    numbers = count()
+
+    def make(*said: str | Message, **fields: object) -> RememberRequest:
+        messages = [Message(speaker="Ana", text=one, said_at=NOON) if isinstance(one, str) else one for one in said]
+        known = {"user_id": scope.user_id, "session_id": "s1", "run_id": f"run{next(numbers)}", "messages": messages}
+        return RememberRequest.model_validate({**known, **fields})
+
+    return make
+
+
+@pytest.fixture
+def to_recall(scope: Scope) -> Callable[..., RecallRequest]:
+    """Ask a question of the scope's memory."""
+
+    def make(query: str = "Where did Ana camp?", **fields: object) -> RecallRequest:
+        return RecallRequest.model_validate({"query": query, "user_id": scope.user_id, "run_id": "run", **fields})
+
+    return make
+
+
+@pytest.fixture
+def intent() -> Callable[..., Intent]:
+    """Make an intent whose anchor is its query."""
+
+    def make(query: str = "Where did Ana camp?", **fields: object) -> Intent:
+        return Intent.model_validate({"query": query, "anchor": query, **fields})
+
+    return make
+
+
+@pytest.fixture
+def piece() -> Callable[..., Evidence]:
+    """Make a piece of evidence."""
+
+    def make(name: str, text: str = "Ana camped by the lake.", **fields: object) -> Evidence:
+        return Evidence.model_validate({"evidence_id": name, "text": text, **fields})
+
+    return make

@@ -11,8 +11,8 @@ import pytest
 from langchain_openai import ChatOpenAI
 from pydantic import BaseModel
 
+from langgraph_engram.llm.chat import ChatModel
 from langgraph_engram.memory import Memory
-from langgraph_engram.models.chat import ChatModel
 from langgraph_engram.rules.model import RULES
 from langgraph_engram.settings import ChatSettings
 from langgraph_engram.testing import FakeServer, Reply

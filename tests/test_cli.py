@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from langgraph_engram.cli import run
-from langgraph_engram.commands.failures import BugReport
+from langgraph_engram.cli.main import run
+from langgraph_engram.cli.output import BugReport
 
 HEAVY = "torch", "chromadb", "sentence_transformers", "openai", "langgraph", "langchain_core", "numpy", "onnxruntime"
-CALL_MAIN = "from langgraph_engram.cli import main; main()"
+CALL_MAIN = "from langgraph_engram.cli.main import main; main()"
 INTERRUPTS = 20
 MISUSES = [
     ["recall"],
@@ -38,7 +38,7 @@ def test_help_imports_nothing_heavy():
     """Looking a command up loads no library of vectors, stores or models."""
     code = f"""
 import sys
-from langgraph_engram.cli import run
+from langgraph_engram.cli.main import run
 code = run(["--help"])
 print(code, [name for name in {HEAVY!r} if name in sys.modules])
 """
@@ -114,7 +114,7 @@ def test_an_error_nobody_foresaw_is_called_a_bug(as_json, capsys):
 @pytest.mark.parametrize(("debug", "traced"), [("", False), ("1", True)])
 def test_a_bug_is_traced_when_asked(debug, traced):
     """The process ends with code 1, and shows a traceback only under ENGRAM_DEBUG."""
-    code = f"import langgraph_engram.cli as cli; cli.run = lambda arguments: 1 // 0; {CALL_MAIN}"
+    code = f"import langgraph_engram.cli.main as cli; cli.run = lambda arguments: 1 // 0; {CALL_MAIN}"
 
     done = subprocess.run(
         [sys.executable, "-c", code, "demo"], capture_output=True, text=True, env={**os.environ, "ENGRAM_DEBUG": debug}

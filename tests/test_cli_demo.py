@@ -3,8 +3,8 @@
 import json
 import re
 
-from langgraph_engram.cli import run
-from langgraph_engram.demo import load_questions
+from langgraph_engram.cli.demo import load_questions
+from langgraph_engram.cli.main import run
 
 
 def words_of(text):

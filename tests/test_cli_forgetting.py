@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from langgraph_engram.cli import run
+from langgraph_engram.cli.main import run
 
 MESSAGES = [
     {"speaker": "Ana", "text": "I live in Quillhaven.", "said_at": "2024-03-01T09:00:00Z", "id": "D1:1"},

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from langgraph_engram.cli import run
-from langgraph_engram.commands.show import COLUMNS, ShownKind
-from langgraph_engram.facade.inspection import Kind
+from langgraph_engram.cli.inspect import COLUMNS, ShownKind
+from langgraph_engram.cli.main import run
+from langgraph_engram.memory import ItemKind
 
 CONVERSATION = {
     "sessions": [
@@ -191,7 +191,7 @@ def test_every_kind_is_listed(kept, kind):
 
 def test_the_kinds_are_those_of_memory():
     """The command line lists what the facade can show, no more and no less."""
-    assert set(ShownKind) == set(Kind.__args__)
+    assert set(ShownKind) == set(ItemKind.__args__)
 
 
 def test_what_is_kept_is_counted(kept):

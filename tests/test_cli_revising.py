@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from langgraph_engram.cli import run
+from langgraph_engram.cli.main import run
 from langgraph_engram.memory import Memory
 from langgraph_engram.settings import Settings, UpdateSettings
 

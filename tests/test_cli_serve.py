@@ -2,8 +2,9 @@
 
 import pytest
 
-from langgraph_engram.cli import run
-from langgraph_engram.commands import mcp, serve
+from langgraph_engram.cli import serve
+from langgraph_engram.cli import serve as mcp
+from langgraph_engram.cli.main import run
 
 
 @pytest.fixture(autouse=True)

@@ -8,14 +8,14 @@ import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.commands.output import one_line
-from langgraph_engram.commands.remember import report
-from langgraph_engram.commands.show import cell
-from langgraph_engram.commands.wording import cites, counted, say_recollection, word_receipt
+from langgraph_engram.cli.format import cites, counted, format_receipt, print_recollection
+from langgraph_engram.cli.inspect import cell
+from langgraph_engram.cli.output import one_line
+from langgraph_engram.cli.remember import report
 from langgraph_engram.results import Receipt, Recollection
-from langgraph_engram.schema import Evidence, Pending
+from langgraph_engram.schema import Evidence, PendingTask
 
-PENDING = Pending(
+PENDING = PendingTask(
     pending_id="p",
     run_id="r",
     session_id="one",
@@ -52,7 +52,7 @@ def test_a_write_that_is_done_in_part_says_what_is_left(capsys):
 
 def test_turns_known_and_new_are_both_told():
     """A longer version of a known file says how much of it was known."""
-    told = word_receipt(Receipt(run_id="r", stored_turns=1, known_turns=7, events=1, records=1))
+    told = format_receipt(Receipt(run_id="r", stored_turns=1, known_turns=7, events=1, records=1))
 
     assert told == "1 turn stored, 7 known before, 1 event, 1 record, 0 decisions, 0 syntheses"
 
@@ -68,7 +68,7 @@ def test_a_moment_is_shown_with_an_offset_that_is_not_utc(said_at, shown):
 
 def test_a_line_of_what_is_missing_fits_on_a_screen(capsys):
     """Nobody reads a word of twenty thousand letters."""
-    say_recollection(Recollection(query="q", answer="?", verdict="absent", missing=["x" * 20_000, "boats"]))
+    print_recollection(Recollection(query="q", answer="?", verdict="absent", missing=["x" * 20_000, "boats"]))
 
     first, second = (line for line in capsys.readouterr().out.splitlines() if line.startswith("missing: "))
     assert first == f"missing: {'x' * 200}..."
@@ -79,7 +79,7 @@ def test_only_cited_evidence_is_shown_with_an_answer(capsys):
     """What an answer rests on is shown under its own number."""
     pieces = [Evidence(evidence_id=str(number), text=f"piece {number}") for number in range(1, 4)]
 
-    say_recollection(Recollection(query="?", answer="At sea [2].", verdict="sufficient", evidence=pieces))
+    print_recollection(Recollection(query="?", answer="At sea [2].", verdict="sufficient", evidence=pieces))
 
     shown = capsys.readouterr().out
     assert "[2] piece 2" in shown
@@ -90,7 +90,7 @@ def test_what_is_absent_shows_no_evidence(capsys):
     """Pieces that do not answer are not put forward as if they did."""
     pieces = [Evidence(evidence_id="1", text="piece 1")]
 
-    say_recollection(Recollection(query="?", answer="I don't know.", verdict="absent", evidence=pieces))
+    print_recollection(Recollection(query="?", answer="I don't know.", verdict="absent", evidence=pieces))
 
     assert "piece" not in capsys.readouterr().out
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from langgraph_engram.configuration import choose, choose_model, open_checkpointer, travelling_types
+from langgraph_engram.config import open_checkpointer, resolve, resolve_model, travelling_types
 from langgraph_engram.errors import ModelUnavailable, UnknownModel, UnknownPreset
 from langgraph_engram.rules.model import RuleModel
 from langgraph_engram.settings import ChatSettings
@@ -27,27 +27,27 @@ def test_arguments_win_over_the_environment_and_that_over_defaults(monkeypatch):
     monkeypatch.setenv("ENGRAM_PRESET", "hymem")
     monkeypatch.setenv("ENGRAM_STORE", "elsewhere")
 
-    choice = choose(None, None, "esmem", None)
+    choice = resolve(None, None, "esmem", None)
 
     assert (choice.store, choice.model, choice.settings.preset) == ("elsewhere", "rules", "esmem")
-    assert choose(None, None, None, None).settings.preset == "hymem"
+    assert resolve(None, None, None, None).settings.preset == "hymem"
 
 
 def test_a_key_alone_switches_no_paid_model_on(monkeypatch):
     """A key in the environment is not a choice."""
     monkeypatch.setenv("OPENAI_API_KEY", "a key")
 
-    assert isinstance(choose_model(choose(None, None, None, None).model, ChatSettings()), RuleModel)
+    assert isinstance(resolve_model(resolve(None, None, None, None).model, ChatSettings()), RuleModel)
 
 
 def test_what_means_nothing_is_told_at_once():
     """An unknown preset or model and an absent key fail before anything is opened."""
     with pytest.raises(UnknownPreset, match="engram, dimmem"):
-        choose(None, None, "best", None)
+        resolve(None, None, "best", None)
     with pytest.raises(UnknownModel, match="rules"):
-        choose_model("magic", ChatSettings())
+        resolve_model("magic", ChatSettings())
     with pytest.raises(ModelUnavailable, match="OPENAI_API_KEY"):
-        choose_model("openai:gpt-4.1-mini", ChatSettings())
+        resolve_model("openai:gpt-4.1-mini", ChatSettings())
 
 
 def test_checkpoints_name_what_they_may_hold(tmp_path):

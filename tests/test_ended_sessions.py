@@ -2,10 +2,10 @@
 
 import pytest
 
+from langgraph_engram.llm.base import Failure
 from langgraph_engram.memory import Memory
-from langgraph_engram.model import Failure
+from langgraph_engram.presets import preset
 from langgraph_engram.rules.model import RULES
-from langgraph_engram.settings.presets import preset
 from langgraph_engram.testing import FakeModel
 
 

@@ -12,11 +12,11 @@ from langgraph_engram.errors import (
     UnknownModel,
     UnknownPreset,
 )
-from langgraph_engram.formats.conversation import Session
+from langgraph_engram.formats.messages import Session
+from langgraph_engram.llm.base import Failure
 from langgraph_engram.memory import Memory
-from langgraph_engram.model import Failure
+from langgraph_engram.presets import PRESETS
 from langgraph_engram.results import Receipt
-from langgraph_engram.settings.presets import PRESETS
 from langgraph_engram.state import Message
 from langgraph_engram.testing import FakeModel
 

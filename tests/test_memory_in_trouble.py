@@ -5,15 +5,15 @@ from threading import Event
 
 import pytest
 
+from langgraph_engram.llm.base import Failure
 from langgraph_engram.memory import Memory
-from langgraph_engram.model import Failure
-from langgraph_engram.nodes.keeping.receive import pend
+from langgraph_engram.pending import pending_task
+from langgraph_engram.presets import preset
 from langgraph_engram.prompts.extract_facts import ExtractFacts
 from langgraph_engram.rules.model import RULES
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import SegmentSettings, Settings, UpdateSettings
-from langgraph_engram.settings.presets import preset
-from langgraph_engram.stores.store import Changes
+from langgraph_engram.stores.base import Changes
 from langgraph_engram.testing import FakeModel
 
 TOLD = [
@@ -98,7 +98,7 @@ def test_a_retry_that_fails_again_stays_pending(memory, moody):
 
 
 def test_nothing_to_retry_is_nothing_done(memory, moody):
-    """Without pendings no question is asked."""
+    """Without pending_tasks no question is asked."""
     memory.remember(TOLD, user_id="ana", session_id="s1")
     moody.model.asked.clear()
 
@@ -175,7 +175,7 @@ def test_a_synthesis_that_fails_as_a_session_is_closed_is_pending(memory, moody)
 
 @pytest.mark.parametrize("with_checkpoints", [True, False])
 def test_a_run_that_dies_over_its_synthesis_leaves_that_pending(tmp_path, moody, with_checkpoints):
-    """What is written is settled, and the synthesis is not forgotten, with the run's checkpoints or without."""
+    """What is written is completed, and the synthesis is not forgotten, with the run's checkpoints or without."""
 
     def die(question):
         raise KeyboardInterrupt
@@ -222,7 +222,7 @@ def test_a_run_that_died_without_checkpoints_is_done_from_its_turns(tmp_path, mo
 def pending_at(memory, step, run_id="earlier"):
     """Note all turns of ana's as pending at a step, as a run does whose question failed there."""
     turns = memory.show("turns", "ana")
-    memory.store.commit(Scope(user_id="ana"), Changes(pendings=[pend(run_id, turns, step, "late")]))
+    memory.store.commit(Scope(user_id="ana"), Changes(pending_tasks=[pending_task(run_id, turns, step, "late")]))
 
 
 def test_events_that_could_not_be_described_are_described_by_a_retry(moody):

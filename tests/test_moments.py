@@ -6,10 +6,10 @@ from zoneinfo import ZoneInfo
 import pytest
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from langgraph_engram.extraction.evidence import support_of
 from langgraph_engram.memory import Memory
 from langgraph_engram.moments import on_clock, with_offset
-from langgraph_engram.nodes.extracting.grounds import grounds_of
-from langgraph_engram.prompts.quoting import tell_evidence
+from langgraph_engram.prompts.rendering import format_evidence
 from langgraph_engram.schema import Evidence, Turn
 from langgraph_engram.state import RememberRequest
 
@@ -70,7 +70,7 @@ def test_one_instant_on_two_clocks_is_read_twice():
     """What is kept of a text that was read is kept for its clock, not for the instant."""
     sydney, utc = turn_at(SYDNEY, CAMPED), turn_at("2024-06-11T22:00:00+00:00", CAMPED)
 
-    assert [one.spans[0].start.day for one in map(grounds_of, (sydney, utc, sydney))] == [11, 10, 11]
+    assert [one.spans[0].start.day for one in map(support_of, (sydney, utc, sydney))] == [11, 10, 11]
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_what_was_told_on_a_day_was_told_on_the_speakers(memory, day, expected):
 
 
 def test_now_has_a_clock_of_its_own(memory):
-    """Asked on 12 June in Sydney, "today" is 12 June."""
+    """LLMResult on 12 June in Sydney, "today" is 12 June."""
     asked = "What did Ana say today?"
 
     here = memory.search(asked, user_id="ana", now="2024-06-12T09:30:00+10:00").evidence
@@ -124,7 +124,7 @@ def test_pieces_are_told_in_the_order_of_their_instants():
     early, late = turn_at(SYDNEY, "Good morning."), turn_at("2024-06-11T16:00:00-07:00", "Good afternoon.", seq=1)
     pieces = [Evidence(evidence_id=turn.turn_id, text=turn.text, turns=[turn]) for turn in (late, early)]
 
-    assert tell_evidence(pieces).splitlines() == [
+    assert format_evidence(pieces).splitlines() == [
         "-- Wed 12 June 2024",
         "[2] Ana: Good morning.",
         "-- Tue 11 June 2024",

@@ -75,7 +75,9 @@ def test_every_public_name_is_there():
         langgraph_engram.Memori  # noqa: B018 - looking it up is the test
 
 
-@pytest.mark.parametrize("line", ["from langgraph_engram import EngramMiddleware", "import langgraph_engram.agent"])
+@pytest.mark.parametrize(
+    "line", ["from langgraph_engram import EngramMiddleware", "import langgraph_engram.integrations.agent"]
+)
 def test_a_missing_extra_is_named(line):
     """Without langchain, middleware and agent say what to install; tools and retriever do not need it."""
     code = f"""

@@ -14,7 +14,9 @@ from langgraph.graph import START, StateGraph
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
-from langgraph_engram import Memory, RecallRequest, Recollection
+from langgraph_engram.memory import Memory
+from langgraph_engram.results import Recollection
+from langgraph_engram.state import RecallRequest
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -106,7 +108,7 @@ def test_the_drawings_are_fresh(name):
 
 def test_every_command_in_the_readme_exists():
     """A reader can type what stands there."""
-    from langgraph_engram.cli import run
+    from langgraph_engram.cli.main import run
 
     for command in sorted(set(re.findall(r"^engram (\w+)", README, re.MULTILINE))):
         with contextlib.redirect_stdout(io.StringIO()) as shown:

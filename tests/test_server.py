@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from langgraph_engram import server
-from langgraph_engram.server import opening
+from langgraph_engram.server import factory as opening
 
 ROOT = Path(__file__).parent.parent
 CONFIGURATION = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))

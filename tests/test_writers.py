@@ -7,15 +7,15 @@ from itertools import count
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_engram.encoders.hashing import HashingEncoder
+from langgraph_engram.consolidation.conflicts import MAX_RECHECKS
+from langgraph_engram.embeddings.factory import HashingEncoder
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.memory import Memory
-from langgraph_engram.nodes.keeping.second_look import MOST_LOOKS
+from langgraph_engram.presets import preset
 from langgraph_engram.prompts.extract_events import ExtractEvents
 from langgraph_engram.rules.model import RULES, RuleModel
 from langgraph_engram.schema import Scope
-from langgraph_engram.settings.presets import preset
-from langgraph_engram.stores.opening import open_store
+from langgraph_engram.stores.folders import open_store
 from langgraph_engram.testing import FakeModel
 
 ANA = Scope(user_id="ana")
@@ -60,7 +60,7 @@ def test_many_writers_of_one_session_lose_nothing(tmp_path):
 
         check(one.store.index(ANA), [text for each in texts.values() for text in each])
         one.retry(user_id="ana")  # of look-alikes that kept coming while they were decided on
-        assert one.store.pendings(ANA) == []
+        assert one.store.pending_tasks(ANA) == []
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_a_run_that_was_overtaken_keeps_both_runs_turns(store, graph, node, begu
     assert receipt.stored_turns == 2
     texts = [*begun, "The bees gave honey.", "By the way, I ski.", "The bees in the garden hum."]
     check(store.index(ANA), texts)
-    assert store.pendings(ANA) == []
+    assert store.pending_tasks(ANA) == []
 
 
 HOMES = ("I live in Lisbon.", "I live in Porto.", "I live in Faro.")
@@ -104,7 +104,7 @@ def overtaken(store, graph, node, first, slow, quick, looks=1):
     """Stop a run after a step, let another run whole, and let the first go on; gives the receipt and the turn."""
     graph.invoke(request("first", first), thread("first"))
     graph.invoke(request("slow", slow), thread("slow"), interrupt_after=[node])
-    graph.update_state(thread("slow"), {"looks": looks})
+    graph.update_state(thread("slow"), {"rechecks": looks})
     turn_id = store.index(ANA).session_turns("s1")[-1].turn_id
     graph.invoke(request("quick", quick), thread("quick"))
     return graph.invoke(None, thread("slow"))["receipt"], turn_id
@@ -122,14 +122,14 @@ def test_a_decision_about_a_record_that_another_run_changed_is_made_again(store,
 
     assert (receipt.pending, receipt.decisions) == (0, 1)
     assert [one.status for one in store.index(ANA).records.items].count("active") == 1
-    assert store.pendings(ANA) == []
+    assert store.pending_tasks(ANA) == []
 
 
 @pytest.mark.parametrize("node", ["consolidate", "apply_updates"])
 def test_a_decision_that_was_overtaken_too_often_is_pending(store, graph, node):
     """Lisbon, then Porto and Faro at once: the later decision is dropped and pending, and a retry leaves one home."""
-    receipt, turn_id = overtaken(store, graph, node, *HOMES, looks=MOST_LOOKS)
-    before, (pending,) = statuses(store), store.pendings(ANA)
+    receipt, turn_id = overtaken(store, graph, node, *HOMES, looks=MAX_RECHECKS)
+    before, (pending,) = statuses(store), store.pending_tasks(ANA)
     (decision,) = store.decisions(ANA)
 
     graph.invoke({"request": {"user_id": "ana", "session_id": "s1", "retry_turn_ids": [turn_id]}}, thread("retry"))
@@ -138,12 +138,12 @@ def test_a_decision_that_was_overtaken_too_often_is_pending(store, graph, node):
     assert (pending.run_id, pending.step, pending.turn_ids) == ("slow", "consolidate", [turn_id])
     assert (receipt.decisions, receipt.records, receipt.pending, decision.run_id) == (0, 1, 1, "quick")
     assert [content for content, status in statuses(store) if status == "active"] == ["Ana: I live in Faro."]
-    assert store.pendings(ANA) == []
+    assert store.pending_tasks(ANA) == []
 
 
 def test_a_merge_with_a_record_that_another_run_merged_makes_nothing(store, graph):
     """What it would have made is not written; its own record stands, pending, until a retry merges it too."""
-    receipt, turn_id = overtaken(store, graph, "apply_updates", *BEES, f"{BEES[0]}..", looks=MOST_LOOKS)
+    receipt, turn_id = overtaken(store, graph, "apply_updates", *BEES, f"{BEES[0]}..", looks=MAX_RECHECKS)
     before = store.index(ANA).records.items
 
     graph.invoke({"request": {"user_id": "ana", "session_id": "s1", "retry_turn_ids": [turn_id]}}, thread("retry"))
@@ -151,7 +151,7 @@ def test_a_merge_with_a_record_that_another_run_merged_makes_nothing(store, grap
     assert sorted(one.status for one in before) == ["active", "active", "merged", "merged"]
     assert (receipt.decisions, receipt.pending) == (0, 1)
     assert [one.status for one in store.index(ANA).records.items].count("active") == 1
-    assert store.pendings(ANA) == []
+    assert store.pending_tasks(ANA) == []
 
 
 @pytest.mark.parametrize("node", ["filter_candidates", "persist"])
@@ -167,25 +167,25 @@ def test_look_alikes_that_two_runs_brought_at_once_are_decided_on(store, graph, 
 
     assert (receipt.pending, receipt.decisions, receipt.records) == (0, 1, 1)
     assert [status for _, status in statuses(store)].count("active") == 1
-    assert store.pendings(ANA) == []
+    assert store.pending_tasks(ANA) == []
 
 
 def test_a_run_that_is_overtaken_again_and_again_ends(store, graph):
     """It looks so often; what it did not see then is pending, and a retry leaves one home."""
     graph.invoke(request("slow", HOMES[0]), thread("slow"), interrupt_before=["persist"])
     (turn,) = store.index(ANA).session_turns("s1")
-    for look in range(MOST_LOOKS):
+    for look in range(MAX_RECHECKS):
         graph.invoke(request(f"quick {look}", f"I live in Faro{'!' * look}."), thread(f"quick {look}"))
         graph.invoke(None, thread("slow"), interrupt_before=["persist"])
     receipt = graph.get_state(thread("slow")).values["receipt"]
-    left = [(one.step, one.turn_ids) for one in store.pendings(ANA)]
+    left = [(one.step, one.turn_ids) for one in store.pending_tasks(ANA)]
 
     graph.invoke({"request": {"user_id": "ana", "session_id": "s1", "retry_turn_ids": [turn.turn_id]}}, thread("retry"))
 
     assert receipt.pending == 1
     assert left == [("consolidate", [turn.turn_id])]
     assert [status for _, status in statuses(store)].count("active") == 1
-    assert store.pendings(ANA) == []
+    assert store.pending_tasks(ANA) == []
 
 
 TIMES = count(1)
@@ -216,7 +216,7 @@ def test_a_run_that_was_taken_for_dead_doubles_nothing(store):
 
     assert len(kept) == 1
     assert store.index(ANA).records.items == kept
-    assert store.pendings(ANA) == []
+    assert store.pending_tasks(ANA) == []
 
 
 def test_a_run_that_stops_for_good_holds_nobody_up(store, graph):

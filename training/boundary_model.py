@@ -14,13 +14,19 @@ from random import Random
 
 import numpy as np
 
-from langgraph_engram.benchmarks.segmentation_data import read_dialogues
-from langgraph_engram.encoder import Encoder
-from langgraph_engram.encoders.opening import open_encoder
-from langgraph_engram.language.speech_cues import read_cues
-from langgraph_engram.nodes.segmenting.boundary_features import FEATURES, Numbers, boundary_features
-from langgraph_engram.nodes.segmenting.boundary_model import WEIGHTS_FILE, BoundaryModel, sigmoid
-from langgraph_engram.training.varied_dialogues import Lesson, lessons_of
+from langgraph_engram.benchmarks.segmentation import read_dialogues
+from langgraph_engram.embeddings.base import Encoder
+from langgraph_engram.embeddings.factory import open_encoder
+from langgraph_engram.segmentation.boundary_model import (
+    FEATURES,
+    WEIGHTS_FILE,
+    BoundaryModel,
+    Numbers,
+    boundary_features,
+    sigmoid,
+)
+from langgraph_engram.text.dialogue_acts import read_cues
+from training.varied_dialogues import Lesson, lessons_of
 
 SEEDS = (3, 4, 5)
 """Each gives lessons of its own; what is learned is an average over chance."""

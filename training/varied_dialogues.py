@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
-from langgraph_engram.benchmarks.segmentation_data import Dialogue
+from langgraph_engram.benchmarks.segmentation import Dialogue
 
 SEGMENTS = (3, 4, 5, 6)
 """How many segments may be strung together."""

@@ -9,28 +9,89 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from langgraph_engram.erasure.target import WHERE, Target, turns_meant
 from langgraph_engram.errors import InvalidInput
-from langgraph_engram.language.tokens import content_stems
-from langgraph_engram.schema import Boundary, Decision, Event, Pending, Record, Synthesis, Turn
-from langgraph_engram.stores.kinds import BOUNDARIES, DECISIONS, EVENTS, PENDINGS, RECORDS, SYNTHESES, TURNS, Kind
-from langgraph_engram.stores.scope_index import ScopeIndex
+from langgraph_engram.formats.requests import check_name
+from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Synthesis, Turn
+from langgraph_engram.stores.index import (
+    BOUNDARIES,
+    DECISIONS,
+    EVENTS,
+    PENDING_TASKS,
+    RECORDS,
+    SYNTHESES,
+    TURNS,
+    Kind,
+    ScopeIndex,
+)
+from langgraph_engram.text.tokens import content_stems
 
-ORDER: tuple[Kind[Any], ...] = (SYNTHESES, DECISIONS, RECORDS, BOUNDARIES, EVENTS, PENDINGS, TURNS)
+WHERE = "`engram show --user USER --kind {} --json` lists the ids"
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is asked for, as it was named; nothing named is all of the scope."""
+
+    session_id: str | None = None
+    turn_id: str | None = None
+    """Our id of a turn, or the one it has in its source."""
+    record_id: str | None = None
+
+    @property
+    def is_everything(self) -> bool:
+        """Say whether all of the scope is asked for."""
+        return self.session_id is None and self.turn_id is None and self.record_id is None
+
+
+def make_target(session_id: object, turn_id: object, record_id: object) -> Target:
+    """Check what a caller names.
+
+    Raises:
+        InvalidInput: A name is none, or a record is named beside a session or a turn.
+    """
+    given = {"session_id": session_id, "turn_id": turn_id, "record_id": record_id}
+    named = {name: check_name(name, value) for name, value in given.items() if value is not None}
+    if "record_id" in named and len(named) > 1:
+        raise InvalidInput("a record is named beside a session or a turn: forget one of them, then the other")
+    return Target(**named)
+
+
+def turns_meant(target: Target, index: ScopeIndex) -> list[Turn]:
+    """Give the turns that a session or a turn is named for; none for a record.
+
+    Raises:
+        InvalidInput: No such turn is kept here, or several sessions have one of that name in their source.
+    """
+    if target.record_id is not None:
+        return []
+    turns = index.turns.items if target.session_id is None else index.turns.in_session(target.session_id)
+    if target.turn_id is None:
+        return list(turns)
+    found = [one for one in turns if target.turn_id in (one.turn_id, one.external_id)]
+    if not found:
+        where = "" if target.session_id is None else f" in session {target.session_id!r}"
+        raise InvalidInput(f"unknown turn {target.turn_id!r}{where}: {WHERE.format('turns')}")
+    if len(found) > 1:
+        sessions = ", ".join(repr(one.session_id) for one in found)
+        raise InvalidInput(f"several turns are called {target.turn_id!r}: name the session too, one of {sessions}")
+    return found
+
+
+ORDER: tuple[Kind[Any], ...] = (SYNTHESES, DECISIONS, RECORDS, BOUNDARIES, EVENTS, PENDING_TASKS, TURNS)
 """The order in which things go: what the choice rests on goes last, so that one that is cut off can be made again."""
 
 
 @dataclass(frozen=True)
-class Held:
+class StoredScope:
     """What is kept of a scope."""
 
     index: ScopeIndex
     decisions: Sequence[Decision]
-    pendings: Sequence[Pending]
+    pending_tasks: Sequence[PendingTask]
 
 
 @dataclass(frozen=True)
-class Gone:
+class Erased:
     """What goes, whole."""
 
     turns: Sequence[Turn] = ()
@@ -39,7 +100,7 @@ class Gone:
     records: Sequence[Record] = ()
     syntheses: Sequence[Synthesis] = ()
     decisions: Sequence[Decision] = ()
-    pendings: Sequence[Pending] = ()
+    pending_tasks: Sequence[PendingTask] = ()
     words: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """By session, the stems that only forgotten turns of it hold."""
 
@@ -58,7 +119,7 @@ class Gone:
         return bool(only) and not only.isdisjoint(stem for text in texts for stem in content_stems(text))
 
 
-def what_goes(held: Held, target: Target) -> Gone:
+def select_erased(held: StoredScope, target: Target) -> Erased:
     """Choose what goes.
 
     Raises:
@@ -75,48 +136,48 @@ def what_goes(held: Held, target: Target) -> Gone:
     return _without_turns(held, turns, None)
 
 
-def _everything(held: Held) -> Gone:
+def _everything(held: StoredScope) -> Erased:
     index = held.index
-    return Gone(
+    return Erased(
         turns=index.turns.items,
         events=index.events.items,
         boundaries=index.boundaries.items,
         records=index.records.items,
         syntheses=index.syntheses.items,
         decisions=held.decisions,
-        pendings=held.pendings,
+        pending_tasks=held.pending_tasks,
     )
 
 
-def _require_known(held: Held, session_id: str) -> None:
+def _require_known(held: StoredScope, session_id: str) -> None:
     shelves = (held.index.turns, held.index.events, held.index.boundaries, held.index.records)
     known = any(shelf.in_session(session_id) for shelf in shelves)
-    if not known and all(one.session_id != session_id for one in held.pendings):
+    if not known and all(one.session_id != session_id for one in held.pending_tasks):
         raise InvalidInput(f"unknown session {session_id!r}: {WHERE.format('turns')}")
 
 
-def _without_record(held: Held, record_id: str) -> Gone:
+def _without_record(held: StoredScope, record_id: str) -> Erased:
     records = {one.record_id: one for one in held.index.records.items}
     if record_id not in records:
         raise InvalidInput(f"unknown record {record_id!r}: {WHERE.format('records')}")
     gone = made_from(with_parts(record_id, records), records)
     drawn = {turn_id for one in gone for turn_id in records[one].source_turn_ids}
     events = {records[one].event_id for one in gone}
-    undrawn = [one for one in held.pendings if one.step == "extract" and not drawn.isdisjoint(one.turn_ids)]
+    undrawn = [one for one in held.pending_tasks if one.step == "extract" and not drawn.isdisjoint(one.turn_ids)]
     last = [one for one in gone if one != record_id] + [record_id]
-    return Gone(
+    return Erased(
         records=[records[one] for one in last],
         syntheses=_syntheses(held.index, set(gone), events),
         decisions=_decisions(held.decisions, set(gone)),
-        pendings=undrawn,
+        pending_tasks=undrawn,
     )
 
 
-def _without_turns(held: Held, turns: Sequence[Turn], session_id: str | None) -> Gone:
+def _without_turns(held: StoredScope, turns: Sequence[Turn], session_id: str | None) -> Erased:
     """Choose what goes with turns, and with a session that goes whole."""
     index = held.index
     ids = {turn.turn_id for turn in turns}
-    words = Gone(words=words_lost(index, turns))
+    words = Erased(words=words_lost(index, turns))
     records = {one.record_id: one for one in index.records.items}
     first = {
         one.record_id
@@ -130,7 +191,7 @@ def _without_turns(held: Held, turns: Sequence[Turn], session_id: str | None) ->
     touched = {one.event_id for one in index.events.items if not ids.isdisjoint((*one.turn_ids, *one.context_turn_ids))}
     touched |= {records[one].event_id for one in gone}
     without = {one.event_id for one in events}
-    return Gone(
+    return Erased(
         turns=turns,
         events=events,
         boundaries=[
@@ -139,7 +200,9 @@ def _without_turns(held: Held, turns: Sequence[Turn], session_id: str | None) ->
         records=[records[one] for one in gone],
         syntheses=_syntheses(index, set(gone), touched),
         decisions=_decisions(held.decisions, set(gone)),
-        pendings=[one for one in held.pendings if one.session_id == session_id or not ids.isdisjoint(one.turn_ids)],
+        pending_tasks=[
+            one for one in held.pending_tasks if one.session_id == session_id or not ids.isdisjoint(one.turn_ids)
+        ],
         words=words.words,
     )
 

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from langgraph_engram.errors import UnreadableFile
-from langgraph_engram.formats.conversation import Session
-from langgraph_engram.formats.fields import read_captions, read_text, shown
-from langgraph_engram.formats.samples import choose, listed
+from langgraph_engram.formats.fields import choose, listed, read_captions, read_text, shown
+from langgraph_engram.formats.messages import Session
 from langgraph_engram.state import Message
 
 SESSION_KEY = re.compile(r"session_(\d+)")

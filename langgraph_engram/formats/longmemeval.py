@@ -8,10 +8,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from langgraph_engram.errors import UnreadableFile
-from langgraph_engram.formats.conversation import Session
-from langgraph_engram.formats.fields import read_text, shown
-from langgraph_engram.formats.messages import ROLES
-from langgraph_engram.formats.samples import choose, listed
+from langgraph_engram.formats.fields import choose, listed, read_text, shown
+from langgraph_engram.formats.messages import ROLES, Session
 from langgraph_engram.state import Message
 
 WEEKDAY = re.compile(r"\s*\(\w+\)")

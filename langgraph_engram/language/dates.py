@@ -9,15 +9,7 @@ import re
 from datetime import UTC, date, datetime, time, timedelta
 
 from langgraph_engram.language import time_words as words
-from langgraph_engram.language.periods import (
-    Period,
-    day_of,
-    moment,
-    month_of,
-    season_of,
-    unit_of,
-    year_of,
-)
+from langgraph_engram.language.periods import Period, day_of, moment, month_of, season_of, unit_of, year_of
 from langgraph_engram.language.time_rule import DIGITS, Rule, Saying, in_year, led_by, rule
 from langgraph_engram.language.time_words import DAY_NUMBER, FULL_YEAR, MONTH, ORDINAL, SEASON, WEEKDAY, YEAR
 

@@ -5,7 +5,7 @@ English, by a list of verbs with what they put an end to. This module does not k
 
 import re
 
-from langgraph_engram.language.tokens import content_stems
+from langgraph_engram.text.tokens import content_stems
 
 PRESENT = re.compile(r"^\W*(?:(?:what|where|who|which)\b.{0,30}?\b)?(?:is|are|am|does|do)\b|\bstill\b", re.IGNORECASE)
 ENDS = (

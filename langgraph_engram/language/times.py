@@ -14,7 +14,7 @@ from functools import lru_cache
 from langgraph_engram.language import date_ranges, dates, holidays, relative_times, weekdays
 from langgraph_engram.language.joined_times import join_times
 from langgraph_engram.language.limits import Limit, combine, limit_of
-from langgraph_engram.language.period_names import name_before, name_interval, name_span
+from langgraph_engram.language.period_names import name_before, name_interval
 from langgraph_engram.language.periods import Granularity, Period
 from langgraph_engram.language.time_rule import DIGITS, Found, Rule, Saying, needs_clock
 from langgraph_engram.language.time_words import WEEKDAY

@@ -8,12 +8,12 @@ server brings its own. Opening a store blocks, so it happens in a thread, never 
 import asyncio
 from typing import TYPE_CHECKING
 
-from langgraph_engram.server import opening
+from langgraph_engram.server import factory as opening
 
 if TYPE_CHECKING:
-    from langgraph_engram.agent import Agent
     from langgraph_engram.graphs.read import ReadGraph
     from langgraph_engram.graphs.write import WriteGraph
+    from langgraph_engram.integrations.agent import Agent
 
 
 async def remember() -> "WriteGraph":

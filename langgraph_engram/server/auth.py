@@ -11,9 +11,8 @@ from urllib.parse import quote
 
 from langgraph_sdk import Auth
 
-from langgraph_engram.server.credentials import read_credentials
-from langgraph_engram.server.loopback import comes_from_here, headers_of
-from langgraph_engram.server.owner import Owner, owner_of
+from langgraph_engram.server.credentials import comes_from_here, headers_of, read_credentials
+from langgraph_engram.server.identity import Principal, principal_of
 
 OWNER = "owner"
 """The key of metadata that names an owner."""
@@ -54,7 +53,7 @@ def token_of(scope: Mapping[str, Any]) -> str:
     return token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "").strip()
 
 
-def identity_of(owner: Owner) -> str:
+def identity_of(owner: Principal) -> str:
     """Name an owner: by the user id, after the tenant where it is not the default one. No two owners share a name.
 
     A server may know no more of somebody than this name, as when it starts a scheduled run.
@@ -104,7 +103,7 @@ async def own_assistants(ctx: Auth.types.AuthContext, value: Any) -> Any:
 @auth.on.store
 async def own_items(ctx: Auth.types.AuthContext, value: Any) -> bool:
     """Put every namespace under the owner's."""
-    owner = owner_of(ctx.user)
+    owner = principal_of(ctx.user)
     if owner is None:
         return not CREDENTIALS.configured
     label = store_label(owner)
@@ -116,14 +115,14 @@ async def own_items(ctx: Auth.types.AuthContext, value: Any) -> bool:
     return True
 
 
-def store_label(owner: Owner) -> str:
+def store_label(owner: Principal) -> str:
     """Name an owner in a namespace, whose labels hold no full stops; no two owners share a name."""
     return quote(owner.key, safe="").replace(".", "%2E")
 
 
 def _own(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.HandlerResult:
     """Stamp what is written with its owner, and give the filter that finds the owner's own."""
-    owner = owner_of(ctx.user)
+    owner = principal_of(ctx.user)
     if owner is None:
         return not CREDENTIALS.configured
     if ctx.action in WRITING:

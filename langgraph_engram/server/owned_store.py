@@ -10,16 +10,16 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from langgraph_engram.encoder import Encoder
+from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.errors import NotAllowed
-from langgraph_engram.schema import Decision, Pending, Scope
-from langgraph_engram.server.owner import running_owner
-from langgraph_engram.stores.scope_index import ScopeIndex
-from langgraph_engram.stores.store import Changes, Row, Store
+from langgraph_engram.schema import Decision, PendingTask, Scope
+from langgraph_engram.server.identity import running_principal
+from langgraph_engram.stores.base import Changes, Row, Store
+from langgraph_engram.stores.index import ScopeIndex
 
 
 @dataclass(frozen=True, eq=False)
-class OwnedStore:
+class ScopedStore:
     """A store as the steps of a served graph see it: each run reaches its owner's memories alone.
 
     Every method raises `NotAllowed` for a scope that is not the owner's. Where the server vouches for nobody, every
@@ -35,52 +35,52 @@ class OwnedStore:
 
     def writing(self, scope: Scope) -> AbstractContextManager[None]:
         """Hold off other runs of a scope in this process."""
-        return self.inner.writing(owned(scope))
+        return self.inner.writing(require_own_scope(scope))
 
     def committing(self, scope: Scope) -> AbstractContextManager[None]:
         """Hold off other commits to a scope in this process."""
-        return self.inner.committing(owned(scope))
+        return self.inner.committing(require_own_scope(scope))
 
     def commit(self, scope: Scope, changes: Changes) -> None:
         """Write one run's changes."""
-        self.inner.commit(owned(scope), changes)
+        self.inner.commit(require_own_scope(scope), changes)
 
     def index(self, scope: Scope) -> ScopeIndex:
         """Give everything of a scope, ready for search."""
-        return self.inner.index(owned(scope))
+        return self.inner.index(require_own_scope(scope))
 
     def decisions(self, scope: Scope) -> list[Decision]:
         """Give the audit trail of a scope."""
-        return self.inner.decisions(owned(scope))
+        return self.inner.decisions(require_own_scope(scope))
 
-    def pendings(self, scope: Scope) -> list[Pending]:
+    def pending_tasks(self, scope: Scope) -> list[PendingTask]:
         """Give the turns whose later steps are not done."""
-        return self.inner.pendings(owned(scope))
+        return self.inner.pending_tasks(require_own_scope(scope))
 
     def rows(self, scope: Scope) -> Iterator[Row]:
         """Give all that lies in the store under a scope."""
-        return self.inner.rows(owned(scope))
+        return self.inner.rows(require_own_scope(scope))
 
-    def says(self, text: str) -> bool:  # noqa: ARG002 - the port names it
+    def contains_text(self, text: str) -> bool:  # noqa: ARG002 - the port names it
         """Refuse: it would look into every memory, and no step asks for it."""
         raise NotAllowed("a served graph looks into its owner's memory alone")
 
-    def scrub(self, scope: Scope) -> list[Path]:
+    def secure_delete(self, scope: Scope) -> list[Path]:
         """Overwrite what files hold of a scope's rows that are gone."""
-        return self.inner.scrub(owned(scope))
+        return self.inner.secure_delete(require_own_scope(scope))
 
     def close(self) -> None:
         """Let go of the store."""
         self.inner.close()
 
 
-def owned(scope: Scope) -> Scope:
+def require_own_scope(scope: Scope) -> Scope:
     """Give the scope back where the run under way may reach it.
 
     Raises:
         NotAllowed: It belongs to somebody else.
     """
-    owner = running_owner()
+    owner = running_principal()
     if owner is not None and not owner.owns(scope):
         raise NotAllowed("this memory belongs to somebody else: leave user_id and tenant out, the server knows yours")
     return scope

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.benchmarks.answer_scores import f1_amem, f1_locomo
-from langgraph_engram.benchmarks.bleu import bleu1_amem, treebank_words
+from langgraph_engram.benchmarks.scores import bleu1_amem, f1_amem, f1_locomo, treebank_words
 
 ANY, MULTI_HOP, OPEN_DOMAIN = 4, 1, 3
 

@@ -4,14 +4,13 @@ from functools import partial
 
 import pytest
 
-from langgraph_engram.benchmarks.cost import run_cost
-from langgraph_engram.benchmarks.counting_model import CountingModel
-from langgraph_engram.encoders.hashing import HashingEncoder
+from langgraph_engram.benchmarks.cost import CountingModel, run_cost
+from langgraph_engram.embeddings.factory import HashingEncoder
 from langgraph_engram.memory import Memory
+from langgraph_engram.presets import PRESETS
 from langgraph_engram.prompts.extract_facts import ExtractFacts, SourcedSentences
+from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import Turn
-from langgraph_engram.settings.presets import PRESETS
-from langgraph_engram.usage import count_tokens
 
 
 @pytest.fixture

@@ -4,23 +4,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.benchmarks.content import content_stems, statements_of
-from langgraph_engram.benchmarks.evidence_recall import (
+from langgraph_engram.benchmarks.scores import (
+    Passage,
     all_evidence_recall,
     answer_token_recall,
+    content_stems,
     evidence_recall,
+    fit_budget,
+    fit_budgets,
     holds,
+    statements_of,
+    to_passage,
 )
-from langgraph_engram.benchmarks.pieces import Piece, fit, fit_budgets, to_piece
+from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import Evidence, Record, Turn
-from langgraph_engram.usage import count_tokens
 
 STATED = ["I planted three apple trees yesterday.", "The soil is heavy clay!"]
 
 
 def piece(text, *turn_ids, synthesis=False):
     """Make a piece."""
-    return Piece(text=text, turn_ids=list(turn_ids), synthesis=synthesis)
+    return Passage(text=text, turn_ids=list(turn_ids), synthesis=synthesis)
 
 
 def test_content_stems_are_distinct_stemmed_and_without_stop_words():
@@ -89,7 +93,7 @@ def test_the_prefix_that_fits_stops_at_the_first_that_does_not():
     """A token is four characters, rounded up; a later, shorter piece is not drawn forward."""
     pieces = [piece("x" * 9), piece("x" * 4), piece("x" * 5), piece("x")]
 
-    assert [len(fit(pieces, budget)) for budget in (2, 3, 4, 5, 6, 7)] == [0, 1, 2, 2, 3, 4]
+    assert [len(fit_budget(pieces, budget)) for budget in (2, 3, 4, 5, 6, 7)] == [0, 1, 2, 2, 3, 4]
     assert fit_budgets(pieces)["500"] == pieces
 
 
@@ -98,7 +102,7 @@ def test_what_fits_is_the_longest_prefix_within_the_budget(texts, budget):
     """It fits, and with the next piece it would not."""
     pieces = [piece(text) for text in texts]
 
-    fitting = fit(pieces, budget)
+    fitting = fit_budget(pieces, budget)
 
     cost = sum(count_tokens(one.text) for one in fitting)
     following = pieces[len(fitting) : len(fitting) + 1]
@@ -114,5 +118,5 @@ def test_a_piece_cites_its_turns_by_the_data_sets_ids():
     record = Record(record_id="r", content="x", session_id="s", event_id="e", seq=0, source_turn_ids=["t1", "t3"])
     evidence = Evidence(evidence_id="e", text="Ilse: x", record=record, turns=[turn, bare])
 
-    assert to_piece(evidence) == piece("Ilse: x", "D1:1", "t2", "t3")
-    assert to_piece(Evidence(evidence_id="e", text="x", synthesis_id="y")).synthesis
+    assert to_passage(evidence) == piece("Ilse: x", "D1:1", "t2", "t3")
+    assert to_passage(Evidence(evidence_id="e", text="x", synthesis_id="y")).synthesis

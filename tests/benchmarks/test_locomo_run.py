@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from langgraph_engram.benchmarks.data import normalise_ids, read_samples
-from langgraph_engram.benchmarks.figures import recompute
-from langgraph_engram.benchmarks.locomo import run_locomo
+from langgraph_engram.benchmarks.locomo import recompute, run_locomo
+from langgraph_engram.benchmarks.questions import normalise_ids, read_samples
 from langgraph_engram.errors import InvalidInput, UnreadableFile
 
 FIGURES = ("evidence_recall", "all_evidence_recall", "answer_token_recall", "f1_locomo", "f1_amem", "bleu1_amem")

@@ -7,9 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from langgraph_engram.benchmarks.longmemeval import run_longmemeval
-from langgraph_engram.benchmarks.longmemeval_data import read_questions
-from langgraph_engram.benchmarks.longmemeval_figures import recompute, trigger
-from langgraph_engram.benchmarks.longmemeval_lines import QuestionIntent
+from langgraph_engram.benchmarks.longmemeval_figures import QuestionIntent, read_questions, recompute, trigger
 from langgraph_engram.errors import InvalidInput, UnreadableFile
 
 BUDGETS = ("500", "1000", "2000", "4000")

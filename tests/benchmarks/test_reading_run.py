@@ -4,12 +4,10 @@ import json
 
 import pytest
 
-from langgraph_engram.benchmarks.data import read_samples
-from langgraph_engram.benchmarks.lines import continued
-from langgraph_engram.benchmarks.reading import drawn, run_reading
+from langgraph_engram.benchmarks.questions import continued, read_samples
+from langgraph_engram.benchmarks.reading import ShownTurns, drawn, run_reading
 from langgraph_engram.benchmarks.reading_figures import ReadingLine, compare
-from langgraph_engram.benchmarks.shown_turns import ShownTurns
-from langgraph_engram.encoders.hashing import HashingEncoder
+from langgraph_engram.embeddings.factory import HashingEncoder
 from langgraph_engram.errors import InvalidInput, UnreadableFile
 from langgraph_engram.memory import Memory
 from langgraph_engram.schema import Scope

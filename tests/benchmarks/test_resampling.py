@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from langgraph_engram.benchmarks.resampling import paired_difference
+from langgraph_engram.benchmarks.statistics import paired_difference
 
 
 def test_a_steady_gain_has_a_narrow_interval_above_zero():

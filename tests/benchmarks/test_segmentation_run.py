@@ -4,13 +4,12 @@ import json
 
 import pytest
 
-from langgraph_engram.benchmarks.segmentation import run_segmentation
-from langgraph_engram.benchmarks.segmentation_data import read_dialogues
-from langgraph_engram.encoders.hashing import HashingEncoder
+from langgraph_engram.benchmarks.segmentation import read_dialogues, run_segmentation
+from langgraph_engram.embeddings.factory import HashingEncoder
 from langgraph_engram.errors import InvalidInput, UnreadableFile
 from langgraph_engram.rules.model import RuleModel
 from langgraph_engram.settings import SegmentSettings
-from langgraph_engram.stores.opening import open_store
+from langgraph_engram.stores.folders import open_store
 
 KEYS = {
     "strategy", "model", "pk", "wd", "f1", "score", "dialogues", "boundaries", "failures", "usage", "seconds",

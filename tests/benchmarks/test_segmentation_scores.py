@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.benchmarks.segmentation_scores import average, score_dialogue, window_width
+from langgraph_engram.benchmarks.segmentation import average, score_dialogue, window_width
 
 LABELS = st.integers(2, 30).flatmap(
     lambda size: st.tuples(*[st.lists(st.integers(0, 1), min_size=size, max_size=size)] * 2)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from langgraph_engram.benchmarks.temporal import temporal_interval
+from langgraph_engram.benchmarks.scores import temporal_interval
 
 
 @pytest.mark.parametrize(

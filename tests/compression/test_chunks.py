@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.compression.chunks import cut_at_word_ends
+from langgraph_engram.compression.llmlingua2 import cut_at_word_ends
 
 
 @given(st.lists(st.integers(0, 30), max_size=60), st.integers(1, 20))

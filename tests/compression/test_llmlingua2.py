@@ -8,8 +8,7 @@ import torch
 from huggingface_hub import constants
 
 from langgraph_engram.compression import llmlingua2
-from langgraph_engram.compression.llmlingua2 import LLMLingua2
-from langgraph_engram.compression.token_classifier import load_classifier
+from langgraph_engram.compression.llmlingua2 import LLMLingua2, load_classifier
 from langgraph_engram.errors import CompressorUnavailable, EngramError, InvalidSetting
 
 SAID = "we camped by the small lake with our dog and it was really very nice"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from langgraph_engram.configuration import choose_compressor
+from langgraph_engram.config import resolve_compressor
 from langgraph_engram.errors import CompressorUnavailable
 from langgraph_engram.memory import Memory
 from langgraph_engram.rules.model import RULES
@@ -63,4 +63,4 @@ def test_without_a_model_nothing_is_asked_and_nothing_lost(remembering, model, t
 @pytest.mark.parametrize("extract", [ExtractSettings(), ExtractSettings(strategy="none", compress_rate=0.8)])
 def test_where_nothing_is_to_be_compressed_nothing_is_opened(extract):
     """Without a rate, or without a question, there is no compressor."""
-    assert choose_compressor(extract) is None
+    assert resolve_compressor(extract) is None

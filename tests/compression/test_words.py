@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.compression.words import kept_places, must_stay, shorten
+from langgraph_engram.compression.llmlingua2 import kept_places, must_stay, shorten
 
 FILLERS = st.sampled_from("really the lake and quite we camped by our tent i think it was nice".split())
 TELLING = st.sampled_from("Oslo 7 [12] 2023-05-08 June friday not don't seven NASA Runa's cold?".split())

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from langgraph_engram.demo import load_questions, load_sessions
+from langgraph_engram.cli.demo import load_questions, load_sessions
 
 DATES = re.compile(r"^\d{1,2} \w+ \d{4}$")
 

@@ -5,14 +5,12 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from langgraph_engram.erasure.left_behind import LeftBehind
-from langgraph_engram.erasure.selection import Held, what_goes
-from langgraph_engram.erasure.target import Target
-from langgraph_engram.nodes.keeping.receive import UNFINISHED
-from langgraph_engram.schema import Boundary, Decision, Event, Pending, Record, Synthesis, Turn
+from langgraph_engram.erasure.erase import Cleanup
+from langgraph_engram.erasure.selection import StoredScope, Target, select_erased
+from langgraph_engram.pending import UNFINISHED
+from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Synthesis, Turn
 from langgraph_engram.settings import SegmentSettings
-from langgraph_engram.stores.kinds import BOUNDARIES, EVENTS, RECORDS, SYNTHESES, TURNS
-from langgraph_engram.stores.scope_index import ScopeIndex
+from langgraph_engram.stores.index import BOUNDARIES, EVENTS, RECORDS, SYNTHESES, TURNS, ScopeIndex
 
 NOON = datetime(2024, 5, 7, 12, tzinfo=UTC)
 SAID = ("We flew to Tarvesund.", "It was lovely there.", "My brother plays the cello.")
@@ -40,12 +38,12 @@ def event(seq, *turns, **more):
 
 
 def pending(name, step, *turns, reason="it took too long", run_id="run"):
-    return Pending(
+    return PendingTask(
         pending_id=name, run_id=run_id, session_id="s", turn_ids=list(turns), step=step, reason=reason, since=NOON
     )
 
 
-def held(*, records=(), events=(), boundaries=(), syntheses=(), decisions=(), pendings=()):
+def held(*, records=(), events=(), boundaries=(), syntheses=(), decisions=(), pending_tasks=()):
     """Three turns of one session, and what was made of them."""
     index = ScopeIndex()
     shelves = (
@@ -58,13 +56,13 @@ def held(*, records=(), events=(), boundaries=(), syntheses=(), decisions=(), pe
     for kind, items in shelves:
         if items:
             index = index.put(kind, items, np.ones((len(items), 1), dtype=np.float32))
-    return Held(index, decisions, pendings)
+    return StoredScope(index, decisions, pending_tasks)
 
 
 def forget(kept, **named):
     """Choose what goes and what is left of the rest."""
-    gone = what_goes(kept, Target(**named))
-    return gone, LeftBehind(kept, gone, "forgetting", SegmentSettings())
+    gone = select_erased(kept, Target(**named))
+    return gone, Cleanup(kept, gone, "forgetting", SegmentSettings())
 
 
 def ids(things, kind=RECORDS):
@@ -78,7 +76,7 @@ def test_a_record_that_echoes_a_forgotten_turn_goes_though_it_cites_another():
     gone, left = forget(kept, turn_id="t0")
 
     assert ids(gone.records) == {"r1"}
-    assert [(one.step, one.turn_ids) for one in left.pendings([])] == [("extract", ["t1"])]
+    assert [(one.step, one.turn_ids) for one in left.pending_tasks([])] == [("extract", ["t1"])]
 
 
 def test_a_word_that_another_turn_says_is_no_echo():
@@ -97,7 +95,7 @@ def test_a_record_of_several_turns_goes_and_the_others_are_drawn_from_anew():
     gone, left = forget(kept, turn_id="t0")
 
     assert ids(gone.records) == {"r0"}
-    assert [(one.step, one.turn_ids) for one in left.pendings([])] == [("extract", ["t1"])]
+    assert [(one.step, one.turn_ids) for one in left.pending_tasks([])] == [("extract", ["t1"])]
 
 
 @pytest.mark.parametrize(("named", "expected"), [("r0", {"r0", "m", "n"}), ("m", {"r0", "r1", "m", "n"})])
@@ -137,7 +135,7 @@ def test_what_stands_apart_again_is_pending_to_be_decided_on():
 
     _, left = forget(kept, turn_id="t0")
 
-    assert [(one.step, one.turn_ids) for one in left.pendings(left.records())] == [("consolidate", ["t1", "t2"])]
+    assert [(one.step, one.turn_ids) for one in left.pending_tasks(left.records())] == [("consolidate", ["t1", "t2"])]
 
 
 def test_a_synthesis_goes_by_what_it_tells_and_by_what_it_goes_back_to():
@@ -156,7 +154,7 @@ def test_a_synthesis_goes_by_what_it_tells_and_by_what_it_goes_back_to():
     gone, left = forget(kept, turn_id="t0")
 
     assert ids(gone.syntheses, SYNTHESES) == {"told", "back"}
-    assert [(one.step, one.turn_ids) for one in left.pendings([])] == [("synthesize", ["t2"])]
+    assert [(one.step, one.turn_ids) for one in left.pending_tasks([])] == [("synthesize", ["t2"])]
 
 
 def test_names_of_events_and_words_of_boundaries_are_made_anew():
@@ -198,7 +196,7 @@ def test_names_of_events_and_words_of_boundaries_are_made_anew():
 def test_what_was_pending_of_the_rest_stays_pending():
     """Under a run of its own, so that a run that is cut off and comes back finds itself overtaken."""
     kept = held(
-        pendings=[
+        pending_tasks=[
             pending("a", "segment", "t0", "t1", reason=UNFINISHED),
             pending("b", "approve_updates", "t0", "t1"),
             pending("c", "extract", "t2"),
@@ -207,17 +205,17 @@ def test_what_was_pending_of_the_rest_stays_pending():
 
     gone, left = forget(kept, turn_id="t0")
 
-    assert {one.pending_id for one in gone.pendings} == {"a", "b"}
-    assert [(one.run_id, one.step, one.turn_ids, one.reason) for one in left.pendings([])] == [
+    assert {one.pending_id for one in gone.pending_tasks} == {"a", "b"}
+    assert [(one.run_id, one.step, one.turn_ids, one.reason) for one in left.pending_tasks([])] == [
         ("forgetting", "segment", ["t1"], UNFINISHED)
     ]
 
 
 def test_a_forgotten_record_is_not_drawn_again_from_what_was_pending():
     """A question that failed about the same turn is not asked again; of other turns it is."""
-    kept = held(records=[record("r0", "Ana flew.", "t0")], pendings=[pending("a", "extract", "t0", "t1")])
+    kept = held(records=[record("r0", "Ana flew.", "t0")], pending_tasks=[pending("a", "extract", "t0", "t1")])
 
     gone, left = forget(kept, record_id="r0")
 
-    assert [one.pending_id for one in gone.pendings] == ["a"]
-    assert [(one.step, one.turn_ids) for one in left.pendings([])] == [("extract", ["t1"])]
+    assert [one.pending_id for one in gone.pending_tasks] == ["a"]
+    assert [(one.step, one.turn_ids) for one in left.pending_tasks([])] == [("extract", ["t1"])]

@@ -9,7 +9,7 @@ import pytest
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
-from langgraph_engram.store import EngramStore
+from langgraph_engram.integrations.store import EngramStore
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "langmem_on_engram_store.py"
 ANA, BEN = ({"configurable": {"user_id": name}} for name in ("ana", "ben"))

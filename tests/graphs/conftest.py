@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from langgraph_engram.configuration import open_checkpointer
-from langgraph_engram.encoders.hashing import HashingEncoder
+from langgraph_engram.config import open_checkpointer
+from langgraph_engram.embeddings.factory import HashingEncoder
 from langgraph_engram.graphs.read import build_read_graph
 from langgraph_engram.graphs.write import build_write_graph
-from langgraph_engram.model import Model, Question
+from langgraph_engram.llm.base import Model, Question
+from langgraph_engram.presets import preset
 from langgraph_engram.rules.model import RULES, RuleModel
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import Settings
-from langgraph_engram.settings.presets import preset
 from langgraph_engram.state import Message, RecallRequest, RememberRequest
-from langgraph_engram.stores.opening import open_store
-from langgraph_engram.stores.store import Store
+from langgraph_engram.stores.base import Store
+from langgraph_engram.stores.folders import open_store
 from langgraph_engram.testing import FakeModel
 
 NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
@@ -105,7 +105,7 @@ class Place:
         """Give everything that is kept, but the moments at which it was written."""
         index = self.store.index(WHOSE)
         kept = {name: getattr(index, name).items for name in ("turns", "events", "boundaries", "records", "syntheses")}
-        kept |= {"decisions": self.store.decisions(WHOSE), "pendings": self.store.pendings(WHOSE)}
+        kept |= {"decisions": self.store.decisions(WHOSE), "pending_tasks": self.store.pending_tasks(WHOSE)}
         return {
             name: sorted((one.model_dump(exclude={"decided_at", "since"}) for one in things), key=str)
             for name, things in kept.items()

@@ -4,13 +4,13 @@ import pytest
 
 from langgraph_engram.errors import CompressorUnavailable
 from langgraph_engram.graphs.write import build_write_graph
-from langgraph_engram.nodes.extracting.load_compressor import LoadCompressor
-from langgraph_engram.nodes.keeping.receive import pend
+from langgraph_engram.nodes.load_compressor import LoadCompressor
+from langgraph_engram.pending import pending_task
+from langgraph_engram.presets import PRESETS, preset
 from langgraph_engram.prompts.extract_records import Extraction, RecordDraft
+from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import Turn
 from langgraph_engram.settings import ExtractSettings, Settings
-from langgraph_engram.settings.presets import PRESETS, preset
-from langgraph_engram.usage import count_tokens
 
 
 class EveryOtherWord:
@@ -99,9 +99,9 @@ def test_a_compressor_that_fails_costs_nothing(empty, first, thread, answering, 
     compressor.fails = False
     state = run(empty, model, None, thread, compressor)
 
-    assert (len(stored["turns"]), len(stored["records"]), len(stored["pendings"])) == (3, 0, 1)
+    assert (len(stored["turns"]), len(stored["records"]), len(stored["pending_tasks"])) == (3, 0, 1)
     assert state["receipt"].records == len(empty.contents()["records"]) > 0
-    assert empty.contents()["pendings"] == []
+    assert empty.contents()["pending_tasks"] == []
 
 
 def test_a_retry_that_draws_nothing_needs_no_compressor(empty, first, thread, compressor):
@@ -109,7 +109,11 @@ def test_a_retry_that_draws_nothing_needs_no_compressor(empty, first, thread, co
     compressor.fails = True
     turn = Turn(turn_id="t", session_id="one", seq=0, role="user", speaker="Ana", text="Hello.")
     request = first.model_copy(update={"retry_turn_ids": ["t"]})
-    state = {"request": request, "turns": [turn], "retried": [pend("run", [turn], "consolidate", "it took too long")]}
+    state = {
+        "request": request,
+        "turns": [turn],
+        "retried": [pending_task("run", [turn], "consolidate", "it took too long")],
+    }
 
     assert LoadCompressor(compressor)(state) == {}
 

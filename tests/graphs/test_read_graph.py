@@ -5,7 +5,8 @@ from typing import get_args, get_type_hints
 import pytest
 
 from langgraph_engram.graphs.read import Routing, after_reflect, build_read_graph
-from langgraph_engram.model import Failure
+from langgraph_engram.llm.base import Failure
+from langgraph_engram.presets import PRESETS, preset
 from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.prompts.reflect import Reflect, Reflection
 from langgraph_engram.prompts.select_records import Selection, SelectRecords
@@ -13,7 +14,6 @@ from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
 from langgraph_engram.rules.model import RuleModel
 from langgraph_engram.schema import Evidence, Intent
 from langgraph_engram.settings import DeepSettings
-from langgraph_engram.settings.presets import PRESETS, preset
 from langgraph_engram.testing import FakeModel
 
 NODES = [

@@ -2,14 +2,14 @@
 
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_engram.configuration import travelling_types
-from langgraph_engram.encoders.hashing import HashingEncoder
+from langgraph_engram.config import travelling_types
+from langgraph_engram.embeddings.factory import HashingEncoder
 from langgraph_engram.graphs.read import build_read_graph
 from langgraph_engram.graphs.write import build_write_graph
+from langgraph_engram.presets import preset
 from langgraph_engram.rules.model import RuleModel
 from langgraph_engram.schema import Scope
-from langgraph_engram.settings.presets import preset
-from langgraph_engram.stores.opening import open_store
+from langgraph_engram.stores.folders import open_store
 
 THREAD = {"configurable": {"thread_id": "one"}}
 SECRET = "My passport number is 44117703."

@@ -7,11 +7,11 @@ import pytest
 from langgraph.graph import END, START, StateGraph
 
 from langgraph_engram.errors import StoreError, StoreFailed, StoreUnreachable
+from langgraph_engram.graphs.instrumentation import Watched
 from langgraph_engram.graphs.read import build_read_graph
-from langgraph_engram.graphs.steps import Watched
+from langgraph_engram.presets import preset
 from langgraph_engram.rules.model import RuleModel
 from langgraph_engram.schema import Scope
-from langgraph_engram.settings.presets import preset
 from langgraph_engram.state import WriteInput, WriteState
 
 WHOSE = Scope(user_id="ana")
@@ -206,6 +206,6 @@ def test_turns_are_pending_before_they_are_stored(empty, first, thread, monkeypa
     monkeypatch.setattr(kind, "write", write)
     state = empty.writing(RuleModel()).invoke({"request": first}, thread)
 
-    assert written[:3] == ["pendings", "pendings", "turns"]
+    assert written[:3] == ["pending_tasks", "pending_tasks", "turns"]
     assert (state["receipt"].stored_turns, state["receipt"].known_turns) == (3, 0)
-    assert empty.store.pendings(WHOSE) == []
+    assert empty.store.pending_tasks(WHOSE) == []

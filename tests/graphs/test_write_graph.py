@@ -8,23 +8,24 @@ import pytest
 from langgraph_engram.graphs.write import (
     after_consolidate,
     after_filter,
-    after_ground,
     after_persist,
     after_receive,
     after_segment,
+    after_verify,
     build_write_graph,
 )
+from langgraph_engram.presets import PRESETS, preset
 from langgraph_engram.prompts.extract_events import ExtractEvents
 from langgraph_engram.rules.model import RuleModel
-from langgraph_engram.settings.presets import PRESETS, preset
-from langgraph_engram.state import Pair, RememberRequest
+from langgraph_engram.schema import Pair
+from langgraph_engram.state import RememberRequest
 from langgraph_engram.testing import FakeModel
 
 NODES = [
-    "receive", "segment", "describe_events", "extract", "ground", "take_up_records", "filter_candidates",
+    "receive", "segment", "describe_events", "extract", "verify", "reload_records", "filter_candidates",
     "consolidate", "approve_updates", "apply_updates", "persist", "synthesize", "report_run",
 ]  # fmt: skip
-SELDOM = {"describe_events", "take_up_records", "approve_updates"}
+SELDOM = {"describe_events", "reload_records", "approve_updates"}
 """Steps of a retry alone, or where a person is asked."""
 ASKING = ["ExtractEvents", "DecideUpdate", "WriteSynthesis"]
 WRITERS = ["receive", "persist", "synthesize"]
@@ -53,7 +54,7 @@ def test_every_step_is_a_named_node(empty):
 
 
 @pytest.mark.parametrize(
-    "router", [after_receive, after_segment, after_ground, after_filter, after_consolidate, after_persist]
+    "router", [after_receive, after_segment, after_verify, after_filter, after_consolidate, after_persist]
 )
 def test_a_router_names_nodes_alone(router):
     """What a router may return is a set of node names, and all of them are nodes."""
@@ -84,7 +85,7 @@ def test_a_run_passes_every_step(whole, counts):
     assert told["records"] > 0
     assert (told["decisions"], told["syntheses"]) == (1, 2)
     assert [one["status"] for one in kept["records"]].count("superseded") == 1
-    assert kept["pendings"] == []
+    assert kept["pending_tasks"] == []
 
 
 @pytest.mark.parametrize("node", [name for name in NODES if name not in SELDOM])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from langgraph_engram.model import Question
+from langgraph_engram.llm.base import Question
 from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.prompts.decide_update import DecideUpdate
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from langgraph_engram.prompts.quoting import TAG, inside, without_tags
+from langgraph_engram.prompts.rendering import TAG, inside, without_tags
 from langgraph_engram.rules.model import RULES
 
 NAMES = sorted(question.__name__ for question in RULES)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.prompts.sentences import number_sentences, render_sentences
+from langgraph_engram.prompts.rendering import number_sentences, render_sentences
 from langgraph_engram.schema import Turn
 
 NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.prompts.quoting import tell_evidence
+from langgraph_engram.prompts.rendering import format_evidence
 from langgraph_engram.schema import Evidence, Record, Turn
 
 NOON = datetime(2024, 5, 6, 12, tzinfo=UTC)
@@ -42,7 +42,7 @@ def test_turns_stand_in_order_under_their_days():
     """The best piece may have been said last; a turn that two pieces cite is told once, with both numbers."""
     early, late = said(0, "I bought skis. They are red."), said(5, "I sold the skis yesterday.", days=2)
 
-    told = tell_evidence([piece(1, late), piece(2, early), piece(3, early)])
+    told = format_evidence([piece(1, late), piece(2, early), piece(3, early)])
 
     assert told.splitlines() == [
         "-- Mon 6 May 2024",
@@ -56,7 +56,7 @@ def test_what_was_reworded_is_told_in_its_own_words():
     """A merged record says what its turns say together; so it stands for itself, and so does one of many turns."""
     turns = [said(seq, f"Line {seq}.") for seq in range(5)]
 
-    told = tell_evidence([piece(1, *turns[:2], derived_from=["a", "b"]), piece(2, *turns)])
+    told = format_evidence([piece(1, *turns[:2], derived_from=["a", "b"]), piece(2, *turns)])
 
     assert "Line" not in told
     assert "[1] Ana: piece 1" in told
@@ -68,21 +68,21 @@ def test_what_is_superseded_is_told_with_what_took_its_place():
     turns = [said(seq, f"Line {seq}.") for seq in range(5)]
     one = piece(1, *turns, status="superseded", superseded_by="r2")
 
-    told = tell_evidence([one.model_copy(update={"text": f"{one.text}\nChanged since: Ana: Line 9."})])
+    told = format_evidence([one.model_copy(update={"text": f"{one.text}\nChanged since: Ana: Line 9."})])
 
     assert told.splitlines()[-1] == "[1] Ana: piece 1 Changed since: Ana: Line 9."
 
 
 def test_a_long_turn_is_told_by_its_piece():
     """A page of text behind one sentence is not shown for it."""
-    told = tell_evidence([piece(1, said(0, "word " * 1000))])
+    told = format_evidence([piece(1, said(0, "word " * 1000))])
 
     assert told.splitlines()[1:] == ["[1] Ana: piece 1"]
 
 
 def test_a_narrative_is_told_as_it_is():
     """A synthesis cites no turns and has no day."""
-    told = tell_evidence([Evidence(evidence_id="y", text="They met in May.", synthesis_id="y")])
+    told = format_evidence([Evidence(evidence_id="y", text="They met in May.", synthesis_id="y")])
 
     assert told.splitlines() == ["-- undated", "[1] They met in May."]
 
@@ -90,12 +90,12 @@ def test_a_narrative_is_told_as_it_is():
 @pytest.mark.parametrize("evidence", [[], ()])
 def test_nothing_is_told_of_nothing(evidence):
     """No piece, no line."""
-    assert tell_evidence(evidence) == ""
+    assert format_evidence(evidence) == ""
 
 
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=9))
 def test_each_number_is_told(places):
     """Whatever pieces cite, each can be cited in turn by its number."""
-    told = tell_evidence([piece(number, said(place, "Hm.", days=place % 3)) for number, place in enumerate(places)])
+    told = format_evidence([piece(number, said(place, "Hm.", days=place % 3)) for number, place in enumerate(places)])
 
     assert all(f"[{number}]" in told for number in range(1, len(places) + 1))

@@ -7,10 +7,9 @@ import pytest
 
 from langgraph_engram.errors import RerankerUnavailable
 from langgraph_engram.memory import Memory
-from langgraph_engram.nodes.retrieving.rerank import reranked
-from langgraph_engram.reranking.cross_encoder import CrossEncoder
+from langgraph_engram.presets import preset
+from langgraph_engram.rerank import CrossEncoder, reranked
 from langgraph_engram.schema import Evidence
-from langgraph_engram.settings.presets import preset
 
 TOLD = [
     {"speaker": "Ana", "text": text}

@@ -4,13 +4,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from langgraph_engram.encoders.cached import CachedEncoder
-from langgraph_engram.encoders.hashing import HashingEncoder
+from langgraph_engram.embeddings.caching import CachedEncoder
+from langgraph_engram.embeddings.factory import HashingEncoder
 from langgraph_engram.errors import EncoderUnavailable
-from langgraph_engram.nodes.keeping.receive import Receive
-from langgraph_engram.runs.encoding_ahead import encoded_ahead
+from langgraph_engram.nodes.receive import Receive
+from langgraph_engram.runner import prefetch_vectors
 from langgraph_engram.state import Message, RememberRequest
-from langgraph_engram.stores.opening import open_store
+from langgraph_engram.stores.folders import open_store
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
@@ -54,7 +54,7 @@ def test_requests_come_in_order_and_nothing_is_encoded_twice(store, inner):
     """The store finds every vector ready when it writes."""
     requests = [request("s1", "I swim."), request("s2", "I ski.", "I sew."), request("s3", "I sing.")]
 
-    for one in encoded_ahead(store, requests):
+    for one in prefetch_vectors(store, requests):
         Receive(store)({"request": one})
 
     assert sorted(inner.asked) == ["Ana: I sew.", "Ana: I sing.", "Ana: I ski.", "Ana: I swim."]
@@ -68,7 +68,7 @@ def test_what_is_stored_already_is_not_encoded(store, inner):
         Receive(store)({"request": one})
     inner.asked.clear()
 
-    again = list(encoded_ahead(store, requests))
+    again = list(prefetch_vectors(store, requests))
 
     assert again == requests
     assert inner.asked == []
@@ -79,7 +79,7 @@ def test_what_stands_before_a_failure_is_kept(store, inner):
     inner.fails_at = "ski"
     requests = [request("s1", "I swim."), request("s2", "I ski.")]
 
-    given = encoded_ahead(store, requests)
+    given = prefetch_vectors(store, requests)
     Receive(store)({"request": next(given)})
 
     with pytest.raises(EncoderUnavailable, match="no weights"):

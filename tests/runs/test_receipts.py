@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_engram.results import Receipt
-from langgraph_engram.runs.receipts import add_receipts, comparisons_of
+from langgraph_engram.runner import add_receipts, comparisons_of
 
 COUNTS = st.tuples(st.integers(0, 1000), st.integers(0, 1000)).map(lambda one: (max(one), min(one)))
 

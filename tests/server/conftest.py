@@ -138,7 +138,7 @@ def guarded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("guarded")
     tokens = folder / "tokens.json"
     tokens.write_text(json.dumps(TOKENS))
-    command = ["langgraph_engram.cli", "serve"]
+    command = ["langgraph_engram.cli.main", "serve"]
     yield from serve(folder, command, ENGRAM_TOKENS_FILE=str(tokens), ENGRAM_JWT_SECRET=JWT_SECRET)
 
 

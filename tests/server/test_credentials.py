@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 
 from langgraph_engram.errors import InvalidSetting
 from langgraph_engram.server.auth import identity_of, store_label
-from langgraph_engram.server.credentials import read_credentials
-from langgraph_engram.server.loopback import comes_from_here, is_loopback
-from langgraph_engram.server.owner import Owner, owner_of
+from langgraph_engram.server.credentials import comes_from_here, is_loopback, read_credentials
+from langgraph_engram.server.identity import Principal, principal_of
 
 NAMES = st.text(min_size=1, max_size=12)
 SECRET = "a secret that is long enough for HS256"
-ANA = Owner(user_id="ana")
+ANA = Principal(user_id="ana")
 
 
 def signed(key=SECRET, algorithm="HS256", **claims):
@@ -34,7 +33,7 @@ def test_a_table_names_users_and_their_tenants(tmp_path):
 
     assert known.configured
     assert known.owner("one") == ANA
-    assert known.owner("two") == Owner(user_id="ben", tenant="acme")
+    assert known.owner("two") == Principal(user_id="ben", tenant="acme")
     assert [known.owner(one) for one in ("three", "", "on", "one ", "\udcff")] == [None] * 5
 
 
@@ -72,7 +71,7 @@ def test_json_web_tokens_are_held_to_what_is_configured():
     """The audience and the issuer have to be the ones that are named."""
     known = read_credentials({"ENGRAM_JWT_SECRET": SECRET, "ENGRAM_JWT_AUDIENCE": "engram", "ENGRAM_JWT_ISSUER": "us"})
 
-    assert known.owner(signed(aud="engram", iss="us", tenant="acme")) == Owner(user_id="ana", tenant="acme")
+    assert known.owner(signed(aud="engram", iss="us", tenant="acme")) == Principal(user_id="ana", tenant="acme")
     assert known.owner(signed(aud="other", iss="us")) is None
     assert known.owner(signed(aud="engram", iss="them")) is None
     assert known.owner(signed()) is None
@@ -94,7 +93,7 @@ def test_a_public_key_is_no_secret(tmp_path):
     assert read_credentials({**environment, "ENGRAM_JWT_PUBLIC_KEY": public.decode()}).owner(signed(private, "ES256"))
 
 
-@given(one=st.builds(Owner, tenant=NAMES, user_id=NAMES), other=st.builds(Owner, tenant=NAMES, user_id=NAMES))
+@given(one=st.builds(Principal, tenant=NAMES, user_id=NAMES), other=st.builds(Principal, tenant=NAMES, user_id=NAMES))
 def test_no_two_owners_share_anything(one, other):
     """Keys and labels are one owner's alone, and a label is one that stores take."""
     same = one == other
@@ -115,9 +114,9 @@ class Somebody:
 
 def test_a_user_of_another_handler_is_known_by_identity():
     """Whoever brings a handler of their own needs no fields of ours."""
-    assert owner_of(Somebody()) == ANA
-    assert owner_of(None) is None
-    assert identity_of(Owner(user_id="ana", tenant="acme")) == "acme/ana"
+    assert principal_of(Somebody()) == ANA
+    assert principal_of(None) is None
+    assert identity_of(Principal(user_id="ana", tenant="acme")) == "acme/ana"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.1", "::1", "[::1]", "localhost", "LOCALHOST"])

@@ -155,7 +155,7 @@ ANA_SAYS = {**ANA, "run_id": "x"}
 
 def label(user):
     from langgraph_engram.server.auth import store_label
-    from langgraph_engram.server.owner import Owner
+    from langgraph_engram.server.identity import Principal as Owner
 
     return store_label(Owner(user_id=user))
 

@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 import httpx
 import mcp
 import pytest
-from anyio import open_process  # noqa: F401 - loaded here, for pytest rewrites it, and cannot where it is loaded late
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
@@ -34,7 +33,7 @@ async def over_http(server, user=None):
 def over_stdio(folder, user):
     """Start `engram mcp` and give a connection to it."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "ENGRAM_ENCODER": "hashing"}
-    arguments = ["-m", "langgraph_engram.cli", "mcp", "--user", user, "--store", str(folder)]
+    arguments = ["-m", "langgraph_engram.cli.main", "mcp", "--user", user, "--store", str(folder)]
     return stdio_client(StdioServerParameters(command=sys.executable, args=arguments, env=environment))
 
 

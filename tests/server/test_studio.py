@@ -49,7 +49,7 @@ def test_runs_stream_what_each_step_did(opened, user):
     steps = {step: update for part in written if part.event == "updates" for step, update in part.data.items()}
     assert next(iter(steps)) == FIRST
     assert next(reversed(steps)) == LAST["remember"]
-    assert all(steps[step] for step in ("receive", "segment", "extract", "ground", "filter_candidates", "report_run"))
+    assert all(steps[step] for step in ("receive", "segment", "extract", "verify", "filter_candidates", "report_run"))
     assert told == [(step, status) for step in steps for status in ("started", "done")]
     assert {part.data["graph"] for part in written if part.event == "custom"} == {"remember"}
     assert steps["receive"]["turns"][0]["text"] == "I camped at Lake Bled."
@@ -224,7 +224,7 @@ def test_the_repository_and_the_package_serve_the_same():
 
     An image needs what extras bring; without bounds, for the shell that builds it would take ">" for its own.
     """
-    from langgraph_engram.server.served import ENVIRONMENT, configuration
+    from langgraph_engram.cli.serve import ENVIRONMENT, configuration
 
     told = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))
     own, *needed = told.pop("dependencies")

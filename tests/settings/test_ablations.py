@@ -4,8 +4,7 @@ import pytest
 
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.memory import Memory
-from langgraph_engram.settings.ablations import ABLATIONS, without
-from langgraph_engram.settings.presets import PRESETS, preset
+from langgraph_engram.presets import ABLATIONS, PRESETS, preset, without
 
 TOLD = [
     {

@@ -4,10 +4,9 @@ import json
 
 import pytest
 
-from langgraph_engram.configuration import choose, choose_chat
+from langgraph_engram.config import chat_settings, overridden, resolve, resolve_chat
 from langgraph_engram.errors import InvalidSetting
 from langgraph_engram.settings import ChatSettings, Settings
-from langgraph_engram.settings.overrides import chat_settings, overridden
 
 
 def test_settings_are_changed_in_places(monkeypatch, tmp_path):
@@ -16,11 +15,11 @@ def test_settings_are_changed_in_places(monkeypatch, tmp_path):
     (tmp_path / "settings.json").write_text(json.dumps(changes))
 
     monkeypatch.setenv("ENGRAM_SETTINGS", json.dumps(changes))
-    told = choose("memory:", None, "dimmem", None).settings
+    told = resolve("memory:", None, "dimmem", None).settings
     monkeypatch.setenv("ENGRAM_SETTINGS", str(tmp_path / "settings.json"))
-    read = choose("memory:", None, "dimmem", None).settings
+    read = resolve("memory:", None, "dimmem", None).settings
     monkeypatch.delenv("ENGRAM_SETTINGS")
-    plain = choose("memory:", None, "dimmem", None).settings
+    plain = resolve("memory:", None, "dimmem", None).settings
 
     assert told == read
     assert (told.update.approve, told.retrieve.top_k) == (["MERGE"], 7)
@@ -39,13 +38,13 @@ def test_how_a_chat_model_is_talked_to_is_said_by_the_environment(monkeypatch):
     """What is given goes first; what is named nowhere stays as by default."""
     monkeypatch.setenv("ENGRAM_CHAT", '{"timeout_seconds": 300, "structured_methods": ["json_prompt"]}')
 
-    told = choose_chat()
+    told = resolve_chat()
 
     assert (told.timeout_seconds, told.structured_methods) == (300, ["json_prompt"])
     assert told.retries == ChatSettings().retries
-    assert choose_chat(ChatSettings(retries=1)) == ChatSettings(retries=1)
+    assert resolve_chat(ChatSettings(retries=1)) == ChatSettings(retries=1)
     monkeypatch.delenv("ENGRAM_CHAT")
-    assert choose_chat() == ChatSettings()
+    assert resolve_chat() == ChatSettings()
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "/nowhere/chat.json", '{"no": 1}', '{"timeout_seconds": 0}'])

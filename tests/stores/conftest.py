@@ -12,10 +12,10 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from langgraph_engram.encoders.hashing import HashingEncoder
-from langgraph_engram.schema import Boundary, Decision, Event, Pending, Record, Scope, Synthesis, Turn
-from langgraph_engram.stores.opening import open_store
-from langgraph_engram.stores.store import Changes, Store
+from langgraph_engram.embeddings.factory import HashingEncoder
+from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Scope, Synthesis, Turn
+from langgraph_engram.stores.base import Changes, Store
+from langgraph_engram.stores.folders import open_store
 
 StartServer = Callable[[], tuple[str, "subprocess.Popen[bytes]"]]
 NOON = datetime(2024, 5, 7, 12, tzinfo=UTC)
@@ -127,8 +127,8 @@ def everything(turn: Callable[..., Turn], record: Callable[..., Record]) -> Chan
         records=[record(0, **full), record(1, "Ana swims.", valid_from=datetime(2024, 1, 1))],
         syntheses=[Synthesis(synthesis_id="y0", text="Ana likes lakes.", covered_record_ids=["r0", "r1"])],
         decisions=[Decision(decision_id="d0", run_id="x", pair=["r0", "r1"], jaccard=0.5, cosine=1, action="MERGE")],
-        pendings=[
-            Pending(
+        pending_tasks=[
+            PendingTask(
                 pending_id="p0", run_id="x", session_id="s1", turn_ids=["t2"], step="extract", reason="", since=NOON
             )
         ],

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.schema import Decision, Pending, Record, Turn
-from langgraph_engram.stores.codec import decode, encode
+from langgraph_engram.schema import Decision, PendingTask, Record, Turn
+from langgraph_engram.stores.collections import decode, encode
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 ZONES = st.sampled_from([None, UTC, timezone(timedelta(hours=-3, minutes=-30))])
@@ -68,7 +68,7 @@ def test_required_fields_are_kept_when_they_are_empty():
     "item",
     [
         Decision(decision_id="d", run_id="x", pair=["a", "b"], jaccard=0, cosine=1, action="KEEP_BOTH"),
-        Pending(
+        PendingTask(
             pending_id="p", run_id="x", session_id="s", turn_ids=[], step="e", reason="",
             since=datetime(2024, 1, 1, tzinfo=UTC),
         ),

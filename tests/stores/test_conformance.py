@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from langgraph_engram.encoders.hashing import HashingEncoder
+from langgraph_engram.embeddings.factory import HashingEncoder
 from langgraph_engram.errors import EncoderMismatch, InvalidMessages, StoreError
 from langgraph_engram.schema import Scope
-from langgraph_engram.stores.opening import open_store
-from langgraph_engram.stores.store import Changes
+from langgraph_engram.stores.base import Changes
+from langgraph_engram.stores.folders import open_store
 
 SHELVES = ("turns", "events", "boundaries", "records", "syntheses")
 
@@ -16,11 +16,11 @@ def held(store, scope):
     """Everything a store has of a scope, as plain values."""
     index = store.index(scope)
     shelves = {name: getattr(index, name).items for name in SHELVES}
-    return shelves | {"decisions": store.decisions(scope), "pendings": store.pendings(scope)}
+    return shelves | {"decisions": store.decisions(scope), "pending_tasks": store.pending_tasks(scope)}
 
 
 def given(changes):
-    return {name: list(getattr(changes, name)) for name in (*SHELVES, "decisions", "pendings")}
+    return {name: list(getattr(changes, name)) for name in (*SHELVES, "decisions", "pending_tasks")}
 
 
 def test_what_is_written_is_read_field_for_field(store, scope, everything):
@@ -112,9 +112,9 @@ def test_what_is_settled_is_no_longer_pending(store, scope, everything):
     """Settling removes, and settling what is not there is harmless."""
     store.commit(scope, everything)
 
-    store.commit(scope, Changes(settled=["p0", "p9"]))
+    store.commit(scope, Changes(completed=["p0", "p9"]))
 
-    assert store.pendings(scope) == []
+    assert store.pending_tasks(scope) == []
 
 
 def test_what_is_removed_is_gone(store, scope, everything, turn):
@@ -139,12 +139,12 @@ def test_what_is_removed_is_gone(store, scope, everything, turn):
 def test_a_text_that_anybody_says_is_known(store, scope, turn):
     """Whoever's it is; what is gone is said by nobody."""
     store.commit(scope, Changes(turns=[turn(0, f"The word is {scope.user_id}.")]))
-    says = store.says(f"The word is {scope.user_id}.")
+    says = store.contains_text(f"The word is {scope.user_id}.")
 
     store.commit(scope, Changes(removed={"turns": ["t0"]}))
 
     assert says
-    assert not store.says(f"The word is {scope.user_id}.")
+    assert not store.contains_text(f"The word is {scope.user_id}.")
 
 
 def test_files_keep_nothing_of_what_is_removed(durable, encoder, scope, turn):
@@ -154,7 +154,7 @@ def test_files_keep_nothing_of_what_is_removed(durable, encoder, scope, turn):
     store.commit(scope, Changes(turns=[turn(0, f"I live in {word}."), turn(1, "I keep bees.")]))
     store.commit(scope, Changes(removed={"turns": ["t0"]}))
 
-    files = store.scrub(scope)
+    files = store.secure_delete(scope)
 
     store.commit(scope, Changes(turns=[turn(2, "I swim.")]))
     store.close()

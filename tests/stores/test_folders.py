@@ -8,23 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_engram.encoders.hashing import HashingEncoder
+from langgraph_engram.embeddings.factory import HashingEncoder
 from langgraph_engram.errors import EncoderMismatch, EncoderUnavailable, StoreError, StoreLocked, StoreUnwritable
 from langgraph_engram.schema import Scope
+from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.clients import open_memory
-from langgraph_engram.stores.opening import open_store
-from langgraph_engram.stores.store import Changes
+from langgraph_engram.stores.folders import open_store
 
 PREAMBLE = """
 import sys
-from langgraph_engram.encoders.hashing import HashingEncoder
+from langgraph_engram.embeddings.factory import HashingEncoder
 from langgraph_engram.errors import StoreLocked
 from langgraph_engram.schema import Scope, Turn
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.clients import open_memory
-from langgraph_engram.stores.opening import open_store
-from langgraph_engram.stores.store import Changes
+from langgraph_engram.stores.folders import open_store
+from langgraph_engram.stores.base import Changes
 """
 
 

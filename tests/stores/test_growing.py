@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.stores.growing import GrowingArray
+from langgraph_engram.stores.arrays import AppendOnlyArray
 
 
 def rows(*numbers):
@@ -14,7 +14,7 @@ def rows(*numbers):
 @given(parts=st.lists(st.lists(st.integers(0, 99), max_size=5), max_size=20))
 def test_every_version_keeps_its_rows(parts):
     """A version made long ago reads as it did, whatever was added since."""
-    versions, wanted = [GrowingArray(rows())], [[]]
+    versions, wanted = [AppendOnlyArray(rows())], [[]]
 
     for part in parts:
         versions.append(versions[-1].extended(rows(*part)))
@@ -25,7 +25,7 @@ def test_every_version_keeps_its_rows(parts):
 
 def test_two_versions_of_one_grow_apart():
     """The second to grow does not write over the first."""
-    root = GrowingArray(rows(1)).extended(rows(2))
+    root = AppendOnlyArray(rows(1)).extended(rows(2))
 
     one, other = root.extended(rows(3)), root.extended(rows(4))
 
@@ -34,7 +34,7 @@ def test_two_versions_of_one_grow_apart():
 
 def test_a_replaced_row_stands_in_the_new_version_only():
     """The version before keeps what it had."""
-    old = GrowingArray(rows(1, 2, 3))
+    old = AppendOnlyArray(rows(1, 2, 3))
 
     new = old.replaced([1], rows(9))
 
@@ -43,7 +43,7 @@ def test_a_replaced_row_stands_in_the_new_version_only():
 
 def test_growing_rarely_moves_rows():
     """Adding a thousand rows one by one moves them as often as memory doubles."""
-    version, places = GrowingArray(rows(0)), set()
+    version, places = AppendOnlyArray(rows(0)), set()
 
     for number in range(1000):
         version = version.extended(rows(number))
@@ -56,6 +56,6 @@ def test_it_does_not_write_into_what_it_was_given():
     """Rows are copied: a caller may use its array again."""
     given_rows = rows(1, 2)
 
-    GrowingArray(given_rows).replaced([0], rows(7))
+    AppendOnlyArray(given_rows).replaced([0], rows(7))
 
     assert given_rows.tolist() == [1, 2]

@@ -3,7 +3,7 @@
 import pytest
 
 from langgraph_engram.errors import StoreUnreachable
-from langgraph_engram.store import EngramStore
+from langgraph_engram.integrations.store import EngramStore
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
-from langgraph_engram.stores.lexical import K1, B, LexicalIndex
+from langgraph_engram.stores.bm25 import K1, B, BM25Index
 
 TERMS = st.sampled_from("abcdefgh")
 DOCUMENTS = st.lists(st.lists(TERMS, max_size=8), max_size=12)
@@ -31,7 +31,7 @@ def expected(documents, query):
 @given(documents=DOCUMENTS, query=st.lists(TERMS, max_size=5))
 def test_scores_are_the_library_s_own(documents, query):
     """Whatever the documents, empty ones among them, and the query, repeats in it."""
-    index = LexicalIndex(documents)
+    index = BM25Index(documents)
 
     scores = index.get_scores(query)
 
@@ -42,7 +42,7 @@ def test_scores_are_the_library_s_own(documents, query):
 @given(documents=DOCUMENTS, terms=st.sets(TERMS))
 def test_terms_held_are_counted(documents, terms):
     """Each term counts once, however often a document repeats it."""
-    held = LexicalIndex(documents).count_held(terms)
+    held = BM25Index(documents).count_held(terms)
 
     assert held.tolist() == [len(terms.intersection(document)) for document in documents]
 
@@ -56,7 +56,7 @@ def test_terms_held_are_counted(documents, terms):
 def test_documents_may_be_added_and_replaced(batches, changes, query):
     """However the documents came to be what they are, the scores are those of an index built at once."""
     documents = [document for batch in batches for document in batch]
-    index = LexicalIndex()
+    index = BM25Index()
 
     for batch in batches:
         index.extend(batch)
@@ -70,7 +70,7 @@ def test_documents_may_be_added_and_replaced(batches, changes, query):
 @given(first=DOCUMENTS, second=DOCUMENTS, third=DOCUMENTS, query=st.lists(TERMS, max_size=5))
 def test_forks_go_their_own_ways(first, second, third, query):
     """What is added to an index or to a fork of it is not seen by the other."""
-    index = LexicalIndex(first)
+    index = BM25Index(first)
 
     one, other = index.fork(), index.fork()
     one.extend(second)
@@ -86,20 +86,20 @@ def test_forks_go_their_own_ways(first, second, third, query):
 @pytest.mark.parametrize("documents", [[], [[]], [["a"]], [["a"], []], [["a"], ["b"]]])
 def test_small_corpora_are_scored(documents):
     """No documents, one or two: a score each, above 0 where the term is."""
-    scores = LexicalIndex(documents).get_scores(["a"])
+    scores = BM25Index(documents).get_scores(["a"])
 
     assert [score > 0 for score in scores] == ["a" in document for document in documents]
 
 
 def test_a_term_of_every_document_still_counts():
     """The library's own idf would be negative here."""
-    index = LexicalIndex([["a", "b"], ["a"], ["a"]])
+    index = BM25Index([["a", "b"], ["a"], ["a"]])
 
     assert (index.get_scores(["a"]) > 0).all()
 
 
 def test_chosen_documents_are_scored_in_the_order_asked_for():
     """The library's other way of asking gives the same scores."""
-    index = LexicalIndex([["a"], ["b"], ["a", "b"]])
+    index = BM25Index([["a"], ["b"], ["a", "b"]])
 
     assert index.get_batch_scores(["a"], [2, 1, 0]) == index.get_scores(["a"])[[2, 1, 0]].tolist()

@@ -3,11 +3,10 @@
 import pytest
 
 from langgraph_engram.schema import Scope
-from langgraph_engram.stores import memory_databases
-from langgraph_engram.stores.clients import open_memory
-from langgraph_engram.stores.memory_databases import MemoryDatabases
-from langgraph_engram.stores.opening import open_store
-from langgraph_engram.stores.store import Changes
+from langgraph_engram.stores import clients as memory_databases
+from langgraph_engram.stores.base import Changes
+from langgraph_engram.stores.clients import MemoryDatabases, open_memory
+from langgraph_engram.stores.folders import open_store
 
 ANA = Scope(user_id="ana")
 
@@ -37,7 +36,7 @@ def test_what_one_store_held_the_next_does_not(lend, encoder, turn):
 
     assert lend[0] == lend[1]
     assert not len(second.index(ANA).turns)
-    assert not second.says("bees")
+    assert not second.contains_text("bees")
     assert list(second.rows(ANA)) == []
     second.commit(ANA, Changes(turns=[turn(0, "Ana skis.")]))
     assert [one.text for one in second.index(ANA).turns.items] == ["Ana skis."]

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.stores.namespaces import Namespaces
+from langgraph_engram.stores.langgraph_store.items import Namespaces
 
 NAMES = st.lists(st.sampled_from(["a", "b", "ab"]), max_size=4).map(tuple)
 

@@ -5,10 +5,9 @@ from datetime import datetime, timedelta, timezone
 import numpy as np
 import pytest
 
-from langgraph_engram.encoders.hashing import HashingEncoder
+from langgraph_engram.embeddings.factory import HashingEncoder
 from langgraph_engram.schema import Synthesis
-from langgraph_engram.stores.kinds import RECORDS, SYNTHESES, TURNS
-from langgraph_engram.stores.scope_index import RecordShelf, ScopeIndex, Shelf, TurnShelf
+from langgraph_engram.stores.index import RECORDS, SYNTHESES, TURNS, KindIndex, RecordIndex, ScopeIndex, TurnIndex
 
 ENCODER = HashingEncoder(512)
 
@@ -20,7 +19,7 @@ def shelved(shelf, *items):
 
 def test_things_are_found_by_id_and_position(turn):
     """A thing stands where it was first put."""
-    shelf = shelved(shelved(TurnShelf(TURNS), turn(0), turn(1)), turn(2))
+    shelf = shelved(shelved(TurnIndex(TURNS), turn(0), turn(1)), turn(2))
 
     assert len(shelf) == 3
     assert "t1" in shelf
@@ -32,7 +31,7 @@ def test_things_are_found_by_id_and_position(turn):
 
 def test_vectors_stay_one_contiguous_block(turn):
     """One float32 row a thing, however it was put."""
-    shelf = TurnShelf(TURNS)
+    shelf = TurnIndex(TURNS)
 
     for seq in range(9):
         shelved(shelf, turn(seq, f"text {seq}"))
@@ -43,7 +42,7 @@ def test_vectors_stay_one_contiguous_block(turn):
 
 def test_an_empty_shelf_scores_nothing():
     """No vectors, no documents, no order: empty arrays and no error."""
-    shelf = RecordShelf(RECORDS)
+    shelf = RecordIndex(RECORDS)
 
     assert shelf.cosine(ENCODER.encode(["camp"])[0]).shape == (0,)
     assert shelf.bm25(["camp"]).shape == shelf.order().shape == shelf.neighbours()[0].shape == (0,)
@@ -52,7 +51,7 @@ def test_an_empty_shelf_scores_nothing():
 
 def test_scores_are_in_the_order_of_items(turn):
     """Cosine and BM25 are highest for the thing that says what is asked."""
-    shelf = shelved(TurnShelf(TURNS), turn(0, "piano"), turn(1, "camping"), turn(2, "soup"))
+    shelf = shelved(TurnIndex(TURNS), turn(0, "piano"), turn(1, "camping"), turn(2, "soup"))
 
     assert shelf.bm25(["camp"]).argmax() == 1
     assert shelf.cosine(ENCODER.encode(["camping"])).argmax() == 1
@@ -61,7 +60,7 @@ def test_scores_are_in_the_order_of_items(turn):
 
 def test_replacing_changes_text_and_vector_in_place(turn):
     """The old text is no longer found."""
-    shelf = shelved(TurnShelf(TURNS), turn(0, "piano"), turn(1, "camping"))
+    shelf = shelved(TurnIndex(TURNS), turn(0, "piano"), turn(1, "camping"))
 
     shelved(shelf, turn(0, "soup"))
 
@@ -73,7 +72,7 @@ def test_replacing_changes_text_and_vector_in_place(turn):
 
 def test_records_are_found_by_their_keywords(record):
     """Keywords count beside the text."""
-    shelf = shelved(RecordShelf(RECORDS), record(0, keywords=["tent"]), record(1))
+    shelf = shelved(RecordIndex(RECORDS), record(0, keywords=["tent"]), record(1))
 
     assert shelf.bm25(["tent"])[0] > 0
     assert shelf.bm25(["tent"])[1] == 0
@@ -83,7 +82,7 @@ def test_order_is_time_then_place_then_id(turn):
     """Unknown times come first; a naive time is UTC; equal moments go by session, place and id."""
     zone = timezone(timedelta(hours=2))
     shelf = shelved(
-        TurnShelf(TURNS),
+        TurnIndex(TURNS),
         turn(0, turn_id="late", said_at=datetime(2024, 1, 2, 1, tzinfo=zone)),
         turn(0, turn_id="early", said_at=datetime(2024, 1, 1, 22, 30)),
         turn(5, turn_id="unknown", said_at=None),
@@ -98,7 +97,7 @@ def test_order_is_time_then_place_then_id(turn):
 def test_neighbours_stay_within_a_session(turn):
     """Sessions that interleave in time do not become neighbours."""
     shelf = shelved(
-        TurnShelf(TURNS), turn(2), turn(0), turn(1, turn_id="x", session_id="s2"), turn(3, turn_id="y", session_id="s2")
+        TurnIndex(TURNS), turn(2), turn(0), turn(1, turn_id="x", session_id="s2"), turn(3, turn_id="y", session_id="s2")
     )
 
     before, after = shelf.neighbours()
@@ -109,7 +108,7 @@ def test_neighbours_stay_within_a_session(turn):
 
 def test_order_follows_changes(turn):
     """What was derived before a change is not given after it."""
-    shelf = shelved(TurnShelf(TURNS), turn(1), turn(2))
+    shelf = shelved(TurnIndex(TURNS), turn(1), turn(2))
     assert shelf.order().tolist() == [0, 1]
 
     shelved(shelf, turn(0))
@@ -121,7 +120,7 @@ def test_order_follows_changes(turn):
 def test_syntheses_have_no_neighbours():
     """They span sessions."""
     syntheses = [Synthesis(synthesis_id=name, text="Ana swims.", covered_record_ids=[]) for name in "ab"]
-    shelf = shelved(Shelf(SYNTHESES), *syntheses)
+    shelf = shelved(KindIndex(SYNTHESES), *syntheses)
 
     assert [side.tolist() for side in shelf.neighbours()] == [[-1, -1], [-1, -1]]
 
@@ -130,7 +129,7 @@ def test_columns_of_records(record):
     """Status and seconds in the order of items; nan for what is unknown."""
     start = datetime(1970, 1, 1, 0, 1)
     shelf = shelved(
-        RecordShelf(RECORDS),
+        RecordIndex(RECORDS),
         record(0, event_start=start, status="merged"),
         record(1, mentioned_at=None),
     )

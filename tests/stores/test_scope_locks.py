@@ -6,8 +6,8 @@ from threading import Event
 import pytest
 
 from langgraph_engram.schema import Scope
-from langgraph_engram.stores.opening import open_store
-from langgraph_engram.stores.scope_locks import ScopeLocks, ServerLocks
+from langgraph_engram.stores.folders import open_store
+from langgraph_engram.stores.locks import ScopeLocks, ServerLocks
 
 ANA, BEN = Scope(user_id="ana"), Scope(user_id="ben")
 

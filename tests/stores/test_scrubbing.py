@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from langgraph_engram.stores.scrubbing import HEADER, blank_room, scrub
+from langgraph_engram.stores.secure_delete import HEADER, blank_room, secure_delete
 
 SECRET = b"I live in Quillhaven."
 
@@ -53,4 +53,4 @@ def test_a_database_of_another_kind_is_no_reason_to_fail(tmp_path):
         database.execute("CREATE TABLE other (text)")
     database.close()
 
-    assert not scrub(tmp_path, "prefix:")
+    assert not secure_delete(tmp_path, "prefix:")

@@ -7,18 +7,18 @@ import time
 import pytest
 
 from langgraph_engram.errors import InvalidSetting, StoreError, StoreFailed, StoreUnreachable
-from langgraph_engram.stores import revisions
-from langgraph_engram.stores.failures import translated
-from langgraph_engram.stores.opening import open_store
-from langgraph_engram.stores.store import Changes
+from langgraph_engram.stores import collections as revisions
+from langgraph_engram.stores.base import Changes
+from langgraph_engram.stores.clients import translated
+from langgraph_engram.stores.folders import open_store
 
 OTHER_PROCESS = """
 import sys
-from langgraph_engram.encoders.hashing import HashingEncoder
+from langgraph_engram.embeddings.factory import HashingEncoder
 from langgraph_engram.schema import Scope, Turn
-from langgraph_engram.stores.failures import translated
-from langgraph_engram.stores.opening import open_store
-from langgraph_engram.stores.store import Changes
+from langgraph_engram.stores.clients import translated
+from langgraph_engram.stores.folders import open_store
+from langgraph_engram.stores.base import Changes
 store = open_store(sys.argv[1], HashingEncoder(64))
 turn = Turn(turn_id="theirs", session_id="s1", seq=0, role="user", speaker="Ben", text="Hello")
 store.commit(Scope(user_id=sys.argv[2]), Changes(turns=[turn]))
@@ -128,7 +128,7 @@ def test_a_server_that_dies_is_told(encoder, scope, turn, start_server):
     process.kill()
     process.wait()
 
-    for use in (store.index, store.pendings, lambda scope: store.commit(scope, Changes(turns=[turn(1)]))):
+    for use in (store.index, store.pending_tasks, lambda scope: store.commit(scope, Changes(turns=[turn(1)]))):
         with pytest.raises(StoreUnreachable, match="chroma run --path"):
             use(scope)
 

@@ -6,11 +6,11 @@ from random import Random
 import numpy as np
 import pytest
 
-from langgraph_engram.benchmarks.segmentation_data import read_dialogues
-from langgraph_engram.encoders.hashing import HashingEncoder
-from langgraph_engram.nodes.segmenting.boundary_features import FEATURES
-from langgraph_engram.training.boundary_model import fit, main, train
-from langgraph_engram.training.varied_dialogues import lessons_of
+from langgraph_engram.benchmarks.segmentation import read_dialogues
+from langgraph_engram.embeddings.factory import HashingEncoder
+from langgraph_engram.segmentation.boundary_model import FEATURES
+from training.boundary_model import fit, main, train
+from training.varied_dialogues import lessons_of
 
 SUBJECTS = {
     "bees": [

@@ -1,0 +1,53 @@
+"""Tell which runs wait for a person, and let them go on with what the person says."""
+
+from collections.abc import Mapping
+
+from langgraph.types import Command, StateSnapshot
+
+from langgraph_engram.errors import InvalidInput
+from langgraph_engram.graphs.write import WriteGraph
+from langgraph_engram.nodes.approve_updates import unanswered
+from langgraph_engram.results import Approval, Receipt
+from langgraph_engram.runner import receipt_of, thread_of
+from langgraph_engram.schema import Decision, Proposal, Scope
+from langgraph_engram.stores.base import Store
+
+
+def approvals(store: Store, graph: WriteGraph, scope: Scope) -> list[Approval]:
+    """Give the runs of a scope that wait for a person's approval, oldest first."""
+    return [Approval.model_validate(one.interrupts[0].value) for one in _stopped(store, graph, scope)]
+
+
+def waiting_decisions(store: Store, graph: WriteGraph, scope: Scope) -> list[Decision]:
+    """Give what the runs that wait would decide."""
+    proposals: list[Proposal] = [one for run in _stopped(store, graph, scope) for one in run.values["proposals"]]
+    return [one.decision for one in proposals]
+
+
+def approve(store: Store, graph: WriteGraph, scope: Scope, run_id: str, answer: str | Mapping[str, str]) -> Receipt:
+    """Let a run go on with a person's answer. No model is asked again what it was asked before.
+
+    Args:
+        answer: "approve" or "reject" for all, or one of them for each decision id.
+
+    Raises:
+        InvalidInput: No such run waits here, or the answer leaves a decision open or names one that is not there.
+    """
+    waiting = {one.run_id: one for one in approvals(store, graph, scope)}
+    if run_id not in waiting:
+        raise InvalidInput(
+            f"run {run_id!r} waits for no approval here: approvals(), or engram approve, lists those that do"
+        )
+    ids = [one.decision_id for one in waiting[run_id].decisions]
+    if missing := unanswered(answer, ids):
+        raise InvalidInput(f'say "approve" or "reject" of each decision: {", ".join(missing)} has neither')
+    if isinstance(answer, Mapping) and (unknown := answer.keys() - set(ids)):
+        raise InvalidInput(f"unknown decisions {sorted(unknown)}: this run waits for {', '.join(ids)}")
+    resumed: Command[str] = Command(resume=answer if isinstance(answer, str) else dict(answer))
+    return receipt_of(graph.invoke(resumed, thread_of(run_id, scope), durability="sync"))
+
+
+def _stopped(store: Store, graph: WriteGraph, scope: Scope) -> list[StateSnapshot]:
+    """Give where the runs that wait for a person stand, oldest first."""
+    runs = dict.fromkeys(one.run_id for one in store.pending_tasks(scope) if one.awaits_approval)
+    return [state for run_id in runs if (state := graph.get_state(thread_of(run_id, scope))).interrupts]

@@ -1,0 +1,126 @@
+"""Compute what `engram bench reading` tells from its lines: how well each reader answers, and against plain turns.
+
+A comparison is made on the questions that both readers were asked. This module does not know a memory.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from langgraph_engram.benchmarks.questions import Spent
+from langgraph_engram.benchmarks.scores import CATEGORIES, bleu1_amem, f1_amem, f1_locomo
+from langgraph_engram.benchmarks.statistics import MEDIAN, Difference, mean, paired_difference, percentile
+from langgraph_engram.schema import Frozen
+
+TURNS = "turns"
+"""The reader who is shown plain turns."""
+GOLD = "gold"
+"""The reader who is shown the turns that hold the answer."""
+LIGHT_CALLS = 2
+"""Calls within which a question is to be answered that light memory answers (HyMem: light answer and reflection)."""
+
+
+Place = tuple[str, str, str, int]
+"""What tells one line from another: model, reader, conversation, question."""
+
+
+class ReadingLine(Frozen):
+    """One question, put to one reader."""
+
+    model: str
+    reader: str
+    """A preset's name, or `turns` or `gold`."""
+    sample: str
+    index: int
+    category: int
+    question: str
+    gold: str
+    answer: str = ""
+    read: Spent = Spent()
+    went_deep: bool = False
+    verdict: str = ""
+    """Empty where plain turns are read."""
+
+    @property
+    def place(self) -> Place:
+        """Give what tells one line from another."""
+        return self.model, self.reader, self.sample, self.index
+
+
+class ReaderFigures(Frozen):
+    """How well one reader answers; rates in [0, 1], medians of a question."""
+
+    questions: int
+    f1_locomo: float | None
+    f1_amem: float | None
+    bleu1_amem: float | None
+    f1_by_category: dict[str, float | None]
+    calls_mean: float | None
+    calls_p50: float | None
+    prompt_tokens_p50: float | None
+    completion_tokens_p50: float | None
+    deep_ratio: float | None
+    light_within_two_calls: float | None
+    """Share of the questions that did not go deep which took two calls at most."""
+    over_turns: Difference | None
+    """f1_locomo above that of plain turns."""
+    over_gold: Difference | None
+    """f1_locomo above that of the turns that hold the answer."""
+    over_half_way: Difference | None
+    """f1_locomo above the middle between the two."""
+
+
+class Comparison(Frozen):
+    """All readers."""
+
+    readers: dict[str, ReaderFigures]
+
+
+def compare(lines: Sequence[ReadingLine]) -> Comparison:
+    """Compute every figure of a run's lines."""
+    readers = dict.fromkeys(line.reader for line in lines)
+    scores = {reader: _scores(lines, reader) for reader in readers}
+    return Comparison(readers={reader: _figures(lines, reader, scores) for reader in readers})
+
+
+def _scores(lines: Sequence[ReadingLine], reader: str) -> dict[int, float]:
+    return {line.index: _score(line) for line in lines if line.reader == reader}
+
+
+def _score(line: ReadingLine) -> float:
+    return f1_locomo(line.answer, line.gold, line.category)
+
+
+def _figures(lines: Sequence[ReadingLine], reader: str, scores: dict[str, dict[int, float]]) -> ReaderFigures:
+    own = [line for line in lines if line.reader == reader]
+    light = [line for line in own if not line.went_deep]
+    turns, gold = scores.get(TURNS, {}), scores.get(GOLD, {})
+    half_way = {index: (turns[index] + gold[index]) / 2 for index in turns.keys() & gold.keys()}
+    over = partial(_over, scores[reader])
+    return ReaderFigures(
+        questions=len(own),
+        f1_locomo=mean(map(_score, own)),
+        f1_amem=mean(f1_amem(line.answer, line.gold) for line in own),
+        bleu1_amem=mean(bleu1_amem(line.answer, line.gold) for line in own),
+        f1_by_category={
+            str(category): mean(_score(line) for line in own if line.category == category) for category in CATEGORIES
+        },
+        calls_mean=mean(line.read.calls for line in own),
+        calls_p50=_median(own, lambda line: line.read.calls),
+        prompt_tokens_p50=_median(own, lambda line: line.read.prompt_tokens),
+        completion_tokens_p50=_median(own, lambda line: line.read.completion_tokens),
+        deep_ratio=mean(line.went_deep for line in own),
+        light_within_two_calls=mean(line.read.calls <= LIGHT_CALLS for line in light),
+        over_turns=over(turns) if reader != TURNS else None,
+        over_gold=over(gold) if reader != GOLD else None,
+        over_half_way=over(half_way) if reader not in (TURNS, GOLD) else None,
+    )
+
+
+def _median(lines: Sequence[ReadingLine], value: Callable[[ReadingLine], float]) -> float | None:
+    return percentile([value(line) for line in lines], MEDIAN)
+
+
+def _over(own: dict[int, float], other: dict[int, float]) -> Difference | None:
+    """Compare two readers on the questions that both were asked; None where there are none."""
+    both = sorted(own.keys() & other.keys())
+    return paired_difference([other[one] for one in both], [own[one] for one in both]) if both else None

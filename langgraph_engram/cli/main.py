@@ -1,0 +1,109 @@
+"""The command line, `engram`: which commands there are, and what becomes of their errors.
+
+Nothing heavy is imported before a command runs. What a command does stands in `commands/`.
+"""
+
+import logging
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib.metadata import version
+from io import TextIOWrapper
+from typing import Annotated, NoReturn
+
+import typer
+from typer.main import get_command
+
+from langgraph_engram.cli.bench import BENCH
+from langgraph_engram.cli.demo import demo
+from langgraph_engram.cli.inspect import history, show, status
+from langgraph_engram.cli.output import DEBUG_VARIABLE, FAILED, INTERRUPTED, MISUSED, BugReport, fail, wants_json
+from langgraph_engram.cli.recall import recall
+from langgraph_engram.cli.remember import remember, retry
+from langgraph_engram.cli.revise import approve, forget, undo
+from langgraph_engram.cli.serve import mcp, serve
+from langgraph_engram.errors import EngramError, InvalidInput
+
+USAGE_ERROR: type[typer.BadParameter] = typer.BadParameter.__mro__[2]
+"""The root of typer's usage errors, `ClickException`: typer brings its own click and exports no name for it."""
+
+APP = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"engram {version('langgraph-engram')}")
+        raise typer.Exit
+
+
+@APP.callback()
+def engram(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Tell the version.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help=f"Show tracebacks and logs, as {DEBUG_VARIABLE}=1 does.")
+    ] = False,
+) -> None:
+    """Long-term memory for LangGraph agents. Exit codes: 0 done, 1 it failed, 2 bad usage or bad input."""
+
+
+APP.command()(demo)
+APP.command()(remember)
+APP.command()(recall)
+APP.command()(show)
+APP.command()(status)
+APP.command()(retry)
+APP.command()(approve)
+APP.command()(undo)
+APP.command()(history)
+APP.command()(serve)
+APP.command()(mcp)
+APP.command()(forget)
+APP.add_typer(BENCH, name="bench")
+
+
+def main() -> NoReturn:
+    """Run the command line of this process, and exit."""
+    arguments = sys.argv[1:]
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    debugging = _debugging(arguments)
+    logging.basicConfig(level=logging.INFO if debugging else logging.ERROR)
+    if not debugging:
+        sys.excepthook = BugReport(wants_json(arguments))
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command; without one, show the help.
+
+    Returns:
+        The exit code: 0 done, 1 the operation failed, 2 bad usage or bad input, 130 interrupted.
+    """
+    as_json = wants_json(arguments)
+    try:
+        code = get_command(APP).main(list(arguments) or ["--help"], prog_name="engram", standalone_mode=False) or 0
+    except USAGE_ERROR as error:
+        return fail(_usage(error), MISUSED, as_json)
+    except (EngramError, OSError) as error:
+        if _debugging(arguments):
+            traceback.print_exception(error)
+        return fail(str(error), MISUSED if isinstance(error, InvalidInput) else FAILED, as_json)
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    return fail("interrupted", code, as_json) if code == INTERRUPTED else int(code)
+
+
+def _usage(error: typer.BadParameter) -> str:
+    command = error.ctx.command_path if error.ctx else "engram"
+    return f"{error.format_message()} (see {command} --help)"
+
+
+def _debugging(arguments: Sequence[str]) -> bool:
+    return "--debug" in arguments or bool(os.environ.get(DEBUG_VARIABLE))
+
+
+if __name__ == "__main__":
+    main()

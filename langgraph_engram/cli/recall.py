@@ -1,0 +1,66 @@
+"""`engram recall`: answer a question from memory, or show the evidence for one."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from langgraph_engram.cli.format import print_recollection
+from langgraph_engram.cli.opening import open_existing
+from langgraph_engram.cli.options import Agent, AsJson, Model, Preset, Store, Tenant, User
+from langgraph_engram.cli.output import print_json, spinner
+
+if TYPE_CHECKING:
+    from langgraph_engram.memory import Memory
+    from langgraph_engram.results import Recollection
+
+
+def recall(
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What is asked.", show_default=False)],
+    user: User,
+    search: Annotated[bool, typer.Option("--search", help="Find evidence only; no model is asked.")] = False,
+    budget: Annotated[
+        int | None, typer.Option("--budget", min=1, help="Tokens of evidence.", show_default=False)
+    ] = None,
+    now: Annotated[
+        str | None,
+        typer.Option(
+            "--now",
+            help='The date that "last week" counts from, ISO 8601. [default: the newest turn\'s]',
+            show_default=False,
+        ),
+    ] = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option("--as-of", help="Answer as memory stood then: a day or a moment, ISO 8601.", show_default=False),
+    ] = None,
+    store: Store = None,
+    model: Model = None,
+    preset: Preset = None,
+    tenant: Tenant = "default",
+    agent: Agent = None,
+    as_json: AsJson = False,
+) -> None:
+    """Answer a question from memory, with the evidence that the answer rests on."""
+    from langgraph_engram.formats.fields import read_moment, read_until
+
+    moment, until = read_moment(now), read_until(as_of)
+    with spinner("remembering") as say, open_existing(store, model, preset) as memory:
+        ask = memory.search if search else partial(recall_with_progress, memory, say)
+        told = ask(question, user_id=user, budget=budget, now=moment, as_of=until, tenant=tenant, agent_id=agent)
+    if as_json:
+        print_json(told)
+    else:
+        print_recollection(told)
+
+
+def recall_with_progress(memory: "Memory", say: Callable[[str], None], question: str, **asked: Any) -> "Recollection":
+    """Recall as `Memory.recall` does, and say each step, and the answer as it is written."""
+    told, written = None, ""
+    for update in memory.stream(question, **asked):
+        written = written + update.text if update.text else ""
+        say(written or update.step.replace("_", " "))
+        told = update.recollection or told
+    assert told is not None  # the last update holds it
+    return told

@@ -1,0 +1,97 @@
+"""`engram serve`: serve both graphs, and the tools of the Model Context Protocol, with LangGraph's own server."""
+
+import os
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from langgraph_engram.cli.opening import open_memory
+from langgraph_engram.cli.options import Agent, Model, Preset, Store, Tenant, User
+from langgraph_engram.errors import InvalidInput, MissingExtra
+
+if TYPE_CHECKING:
+    from langgraph_engram.schema import Scope
+
+
+def serve(
+    host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="The port to listen on.")] = 2024,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Runs that are done at once.")] = 10,
+    store: Store = None,
+    model: Model = None,
+    preset: Preset = None,
+) -> None:
+    """Serve the graphs to LangGraph's SDK and Studio, and tools at /mcp. See the README for tokens."""
+    from langgraph_engram.server.credentials import is_loopback, read_credentials
+
+    if not read_credentials(os.environ).configured and not is_loopback(host):
+        raise InvalidInput(
+            f"no tokens are configured, so everybody who reaches {host!r} could read every memory: set ENGRAM_TOKENS, "
+            "ENGRAM_TOKENS_FILE, ENGRAM_JWT_SECRET or ENGRAM_JWT_PUBLIC_KEY, or listen on 127.0.0.1"
+        )
+    if find_spec("langgraph_api") is None:
+        raise MissingExtra("the server is not installed: pip install 'langgraph-engram[server]'")
+    named = {"ENGRAM_STORE": store, "ENGRAM_MODEL": model, "ENGRAM_PRESET": preset}
+    quiet = {name: value for name, value in ENVIRONMENT.items() if name not in os.environ}
+    _run(host, port, jobs, {**configuration(), "env": quiet | {name: value for name, value in named.items() if value}})
+
+
+def _run(host: str, port: int, jobs: int, served: dict[str, object]) -> None:
+    from langgraph_api.cli import run_server
+
+    run_server(host, port, reload=False, n_jobs_per_worker=jobs, open_browser=False, **served)
+
+
+def mcp(
+    user: User,
+    tenant: Tenant = "default",
+    agent: Agent = None,
+    store: Store = None,
+    model: Model = None,
+    preset: Preset = None,
+) -> None:
+    """Serve the tools remember, recall and search over standard input and output, for one user."""
+    if find_spec("mcp") is None:
+        raise MissingExtra("the Model Context Protocol is not installed: pip install 'langgraph-engram[mcp]'")
+    from langgraph_engram.formats.requests import make_scope
+    from langgraph_engram.integrations.mcp import build_mcp_server
+
+    scope = make_scope(user, tenant, agent)
+
+    def whose(context: Any) -> "Scope":  # noqa: ARG001 - one user has the whole server
+        return scope
+
+    with open_memory(store, model, preset) as memory:
+        build_mcp_server(lambda: memory, whose).run("stdio")
+
+
+GRAPHS: dict[str, Any] = {
+    "remember": {
+        "path": "langgraph_engram.server:remember",
+        "description": "Keep what was said: events, records, boundaries and syntheses, for one user.",
+    },
+    "recall": {
+        "path": "langgraph_engram.server:recall",
+        "description": "Answer a question from what one user's memory holds, with evidence.",
+    },
+    "agent": {
+        "path": "langgraph_engram.server:agent",
+        "description": "Chat with an agent that remembers one user from conversation to conversation.",
+    },
+}
+STORE: dict[str, Any] = {"path": "langgraph_engram.integrations.store.open_store_for_server"}
+AUTH: dict[str, Any] = {"path": "langgraph_engram.server.auth:auth", "disable_studio_auth": True}
+HTTP: dict[str, Any] = {
+    "app": "langgraph_engram.server.app:app",
+    "enable_custom_route_auth": True,
+    "disable_mcp": True,
+    "disable_a2a": True,
+}
+ENVIRONMENT = {"LANGSMITH_TRACING": "false", "LANGGRAPH_NO_VERSION_CHECK": "true"}
+"""What keeps the server from telling or asking anybody on the internet anything, unless it is told to."""
+
+
+def configuration() -> dict[str, Any]:
+    """Give what a server is configured with, as `langgraph.json` holds it."""
+    return {"graphs": GRAPHS, "store": STORE, "auth": AUTH, "http": HTTP}

@@ -1,0 +1,189 @@
+"""Turn what a user names into the parts a memory is made of: arguments first, then `ENGRAM_*`, then defaults.
+
+A key in the environment never switches a paid model on by itself.
+"""
+
+import json
+import os
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar, get_args, get_type_hints
+
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.sqlite import SqliteSaver
+from platformdirs import user_data_path
+from pydantic import BaseModel, ValidationError
+
+from langgraph_engram.compression.base import Compressor
+from langgraph_engram.compression.llmlingua2 import LLMLingua2
+from langgraph_engram.embeddings.base import Encoder
+from langgraph_engram.errors import InvalidSetting
+from langgraph_engram.llm.base import Model
+from langgraph_engram.llm.factory import open_model
+from langgraph_engram.presets import preset
+from langgraph_engram.rerank import CrossEncoder, Reranker
+from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.settings import ChatSettings, ExtractSettings, RetrieveSettings, Settings
+from langgraph_engram.state import ReadState, WriteState
+
+VARIABLE = "ENGRAM_SETTINGS"
+EXAMPLE = '{"update": {"approve": ["MERGE"]}}'
+CHAT_VARIABLE = "ENGRAM_CHAT"
+CHAT_EXAMPLE = '{"timeout_seconds": 300, "concurrency": 1}'
+M = TypeVar("M", bound=BaseModel)
+
+
+def overridden(settings: Settings, text: str) -> Settings:
+    """Give settings with some of them changed.
+
+    Args:
+        settings: A preset's.
+        text: A JSON object that holds the changes, group by group, or the path of a file that does; empty for none.
+
+    Raises:
+        InvalidSetting: It is no such object or file, or names a setting or a value that does not exist.
+    """
+    if not text.strip():
+        return settings
+    whole = settings.model_dump()
+    for group, change in _read(text, VARIABLE, EXAMPLE).items():
+        held = whole.get(group)
+        whole[group] = {**held, **change} if isinstance(held, dict) and isinstance(change, dict) else change
+    return _validated(Settings, whole, VARIABLE)
+
+
+def chat_settings(text: str) -> ChatSettings:
+    """Say how a chat model is talked to.
+
+    Args:
+        text: A JSON object that holds what is not as by default, or the path of a file that does; empty for nothing.
+
+    Raises:
+        InvalidSetting: It is no such object or file, or names a setting or a value that does not exist.
+    """
+    return _validated(ChatSettings, _read(text, CHAT_VARIABLE, CHAT_EXAMPLE) if text.strip() else {}, CHAT_VARIABLE)
+
+
+def _validated(kind: type[M], values: dict[str, object], variable: str) -> M:
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+        raise InvalidSetting(
+            f"{variable} does not fit the settings ({wrong}): see langgraph_engram.settings.{kind.__name__}"
+        ) from error
+
+
+def _read(text: str, variable: str, example: str) -> dict[str, object]:
+    try:
+        told = text if text.lstrip().startswith("{") else Path(text).expanduser().read_text(encoding="utf-8")
+        changes = json.loads(told)
+    except (OSError, ValueError) as error:
+        raise InvalidSetting(
+            f"{variable} is neither JSON nor a file that holds some ({error}): give such as {example}"
+        ) from error
+    if not isinstance(changes, dict):
+        raise InvalidSetting(f"{variable} holds {type(changes).__name__}, not an object: give such as {example}")
+    return changes
+
+
+DEFAULT_STORE = "./engram-data"
+IN_MEMORY = "memory:"
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What a user chose, defaults filled in."""
+
+    store: str
+    model: str | BaseChatModel | Model
+    settings: Settings
+    encoder: str | Path | Encoder | Embeddings | None
+
+
+def resolve(
+    store: str | Path | None,
+    model: str | BaseChatModel | Model | None,
+    preset_name: str | None,
+    encoder: str | Path | Encoder | Embeddings | None,
+) -> Configuration:
+    """Fill in what was not given from the environment, then from defaults. `ENGRAM_SETTINGS` changes the preset.
+
+    Raises:
+        UnknownPreset: No preset of that name.
+        InvalidSetting: `ENGRAM_SETTINGS` does not fit.
+    """
+    named = preset(preset_name or os.environ.get("ENGRAM_PRESET") or "engram")
+    return Configuration(
+        store=str(store or os.environ.get("ENGRAM_STORE") or DEFAULT_STORE),
+        model=model or os.environ.get("ENGRAM_MODEL") or "rules",
+        settings=overridden(named, os.environ.get(VARIABLE, "")),
+        encoder=encoder or os.environ.get("ENGRAM_ENCODER") or None,
+    )
+
+
+def resolve_chat(chat: ChatSettings | None = None) -> ChatSettings:
+    """Say how a chat model is talked to: as given, else as `ENGRAM_CHAT` says, else as by default.
+
+    Raises:
+        InvalidSetting: `ENGRAM_CHAT` does not fit.
+    """
+    return chat or chat_settings(os.environ.get(CHAT_VARIABLE, ""))
+
+
+def resolve_model(model: str | BaseChatModel | Model, chat: ChatSettings) -> Model:
+    """Open a model by name: "rules", "openai:NAME", a chat model, or anything that answers questions.
+
+    Raises:
+        UnknownModel: Nothing of that name.
+        ModelUnavailable: It cannot be used as things are, for want of a key.
+    """
+    return RuleModel() if model == "rules" else open_model(model, chat)
+
+
+def resolve_compressor(extract: ExtractSettings) -> Compressor | None:
+    """Give what shortens the sentences that are asked about, if any are. It loads at its first use."""
+    if extract.compress_rate is None or extract.strategy == "none":
+        return None
+    return LLMLingua2(extract.compress_rate, extract.compress_model)
+
+
+def resolve_reranker(retrieve: RetrieveSettings) -> Reranker | None:
+    """Give what puts evidence in a new order, if anything does. It loads at its first use."""
+    return CrossEncoder(retrieve.rerank_model) if retrieve.rerank_model else None
+
+
+def open_checkpointer(store: str) -> BaseCheckpointSaver[str]:
+    """Open the checkpointer that goes with a store: a SQLite file beside it, or one of the user's for a server."""
+    serializer = JsonPlusSerializer(allowed_msgpack_modules=travelling_types())
+    if store == IN_MEMORY:
+        return InMemorySaver(serde=serializer)
+    folder = user_data_path("langgraph-engram", ensure_exists=True) if "://" in store else Path(store).expanduser()
+    connection = sqlite3.connect(folder / "checkpoints.sqlite", check_same_thread=False)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=NORMAL")
+    connection.execute("PRAGMA secure_delete=ON")  # what is forgotten is overwritten, not only let go of
+    return SqliteSaver(connection, serde=serializer)
+
+
+def travelling_types() -> list[tuple[str, str]]:
+    """Name the types that a checkpoint of ours may hold, and no others: what the two states are made of."""
+    found: dict[type[BaseModel], None] = {}
+    for state in (WriteState, ReadState):
+        for annotation in get_type_hints(state).values():
+            _collect(annotation, found)
+    return [(model.__module__, model.__name__) for model in found]
+
+
+def _collect(annotation: object, found: dict[type[BaseModel], None]) -> None:
+    for inner in get_args(annotation):
+        _collect(inner, found)
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel) and annotation not in found:
+        found[annotation] = None
+        for field in annotation.model_fields.values():
+            _collect(field.annotation, found)

@@ -1,0 +1,109 @@
+"""Tell apart, without asking, records whose keywords and vectors resemble one another.
+
+What is no statement cannot be updated: a question, praise of the listener, an image. Two sentences of one turn, two
+people speaking of themselves, and two episodes at times that do not meet (DimMem section 3.4) are two things. What
+remains must share words that say something in its scope, or say that something has changed. This module does not know
+how records are found.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from langgraph_engram.schema import Record
+from langgraph_engram.settings import UpdateSettings
+from langgraph_engram.stores.bm25 import BM25Index
+from langgraph_engram.text.slots import Slot, slot_of
+from langgraph_engram.text.statements import (
+    is_question,
+    own_words,
+    shows_image,
+    signals_change,
+    speaks_of_self,
+    speaks_to_listener,
+)
+from langgraph_engram.text.tokens import content_stems
+
+ONE_TURN = "said in one turn"
+TWO_TIMES = "two times"
+TWO_SPEAKERS = "two speakers of themselves"
+LITTLE_SHARED = "little shared that says something"
+
+
+@dataclass(frozen=True)
+class InformativeStems:
+    """Which words say something in a scope: those that few of its records hold, names of who speaks aside."""
+
+    held: BM25Index
+    fresh: Counter[str]
+    """How many of the new records hold a stem."""
+    most: float
+    """Records that may hold a stem."""
+    names: frozenset[str]
+
+    @classmethod
+    def among(
+        cls, held: BM25Index, new: Sequence[Record], names: Collection[str], settings: UpdateSettings
+    ) -> "InformativeStems":
+        """Count the stems of a scope's records and of new ones."""
+        fresh = Counter(stem for record in new for stem in set(content_stems(record.content)))
+        most = common_from(len(held) + len(new), settings)
+        return cls(held, fresh, most, frozenset(content_stems(" ".join(names))))
+
+    def of(self, record: Record) -> frozenset[str]:
+        """Give the stems of a record's own words that say something."""
+        stems = frozenset(content_stems(own_words(record.content, record.speaker))) - self.names
+        return frozenset(one for one in stems if len(self.held.holders(one)) + self.fresh[one] <= self.most)
+
+
+def common_from(records: int, settings: UpdateSettings) -> float:
+    """Give how many of a scope's records may hold a word that says something about each of them."""
+    return max(float(settings.common_floor), settings.common_share * records)
+
+
+def may_change(record: Record) -> bool:
+    """Say whether a record states something: it is no question, no image, and more than praise of the listener."""
+    said = own_words(record.content, record.speaker)
+    return not (is_question(said) or shows_image(record.content) or speaks_to_listener(said))
+
+
+def ruled_out_reason(older: Record, newer: Record, telling: InformativeStems, settings: UpdateSettings) -> str:
+    """Give the reason why two records are two things; empty where somebody has to decide.
+
+    Args:
+        older: A record.
+        newer: One that came later, or with it.
+        telling: Which words say something here.
+        settings: How many of them both must hold.
+    """
+    if not set(older.source_turn_ids).isdisjoint(newer.source_turn_ids):
+        return ONE_TURN
+    if are_apart_in_time(older, newer):
+        return TWO_TIMES
+    if (before := slot_in(older)) and (after := slot_in(newer)) and before.key == after.key:
+        return ""
+    first, second = (own_words(one.content, one.speaker) for one in (older, newer))
+    if older.speaker != newer.speaker and (speaks_of_self(first) or speaks_of_self(second)):
+        return TWO_SPEAKERS
+    if states_change(newer) or len(telling.of(older) & telling.of(newer)) >= settings.least_shared:
+        return ""
+    return LITTLE_SHARED
+
+
+def states_change(record: Record) -> bool:
+    """Say whether a record says that something is no longer as it was."""
+    return signals_change(own_words(record.content, record.speaker))
+
+
+def slot_in(record: Record) -> Slot | None:
+    """Give the attribute that a record sets; none if it sets none."""
+    return slot_of(own_words(record.content, record.speaker), record.speaker)
+
+
+def are_apart_in_time(one: Record, other: Record) -> bool:
+    """Say whether two records are episodes at known times that do not meet: two events, however alike."""
+    if not (one.memory_type == other.memory_type == "episodic"):
+        return False
+    if not (one.event_start and one.event_end and other.event_start and other.event_end):
+        return False
+    return one.event_end < other.event_start or other.event_end < one.event_start

@@ -1,0 +1,123 @@
+"""Pack the new turns of events for extraction: several short events share a call, up to a size.
+
+Only what somebody said is packed: the output of a tool or the orders of a system are nobody's words.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+
+from langgraph_engram.compression.base import Compressor
+from langgraph_engram.prompts.rendering import Sentence, number_sentences
+from langgraph_engram.results import count_tokens
+from langgraph_engram.schema import Event, Turn
+from langgraph_engram.segmentation.events import buffers
+from langgraph_engram.settings import ExtractSettings
+from langgraph_engram.stores.index import ScopeIndex
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The turns that share one call, and those that are read beside them."""
+
+    turns: tuple[Turn, ...]
+    context: tuple[Turn, ...]
+    event_of: dict[str, str]
+    """The event of each turn, by turn id."""
+    shown: tuple[str, ...] = ()
+    """What a model reads in place of each of `sentences`; none where it reads what was said."""
+
+    @cached_property
+    def sentences(self) -> list[Sentence]:
+        """Give the sentences of the turns, numbered as a model sees them."""
+        return number_sentences(self.turns, self.context)
+
+    @property
+    def says_something(self) -> bool:
+        """Say whether there is anything but small talk in it."""
+        return any(sentence.number for sentence in self.sentences)
+
+    @property
+    def event_ids(self) -> list[str]:
+        """Give the events, in the order in which their turns come."""
+        return list(dict.fromkeys(self.event_of[turn.turn_id] for turn in self.turns))
+
+    @property
+    def event_starts(self) -> tuple[int, ...]:
+        """Give the places of the turns at which another event begins or goes on."""
+        owners = [self.event_of[turn.turn_id] for turn in self.turns]
+        return tuple(place for place, owner in enumerate(owners) if place == 0 or owner != owners[place - 1])
+
+    def parts(self, most: int) -> "list[Batch]":
+        """Give the pack in parts of at most so many numbered sentences, or one turn; small talk alone is no part."""
+        sizes = Counter(sentence.turn.turn_id for sentence in self.sentences if sentence.number)
+        starts = [start for start, _ in buffers([sizes[turn.turn_id] for turn in self.turns], most)]
+        spans = [(start, end) for start, end in pairwise([*starts, len(self.turns)])]
+        return [part for start, end in spans if (part := self._part(start, end)).says_something]
+
+    def _part(self, start: int, end: int) -> "Batch":
+        turns = self.turns[start:end]
+        ids = {turn.turn_id for turn in turns}
+        shown = (text for text, one in zip(self.shown, self.sentences, strict=False) if one.turn.turn_id in ids)
+        context = (*self.context, *self.turns[:start])[-max(1, len(self.context)) :]
+        return Batch(turns, context, self.event_of, tuple(shown))
+
+
+def batch_events(
+    index: ScopeIndex, events: Sequence[Event], turns: Sequence[Turn], settings: ExtractSettings, context_turns: int
+) -> list[Batch]:
+    """Pack the turns of events that are to be drawn from.
+
+    Args:
+        index: What is stored of the scope.
+        events: The run's events, in order.
+        turns: The turns to draw from; those that nobody spoke are left out.
+        settings: How much shares a call.
+        context_turns: Turns of the session just before a pack that are read beside it.
+    """
+    new = {turn.turn_id: turn for turn in turns if turn.is_spoken}
+    groups: list[list[tuple[Event, list[Turn]]]] = []
+    held = 0
+    for event in events:
+        core = [new[one] for one in event.turn_ids if one in new]
+        size = sum(count_tokens(turn.indexed_text) for turn in core)
+        if not core:
+            continue
+        if not groups or not settings.shared_calls or held + size > settings.call_tokens:
+            groups.append([])
+            held = 0
+        groups[-1].append((event, core))
+        held += size
+    return [_batch(group, _before(index, turns, group[0][1][0], context_turns)) for group in groups]
+
+
+def compressed(pack: Batch, compressor: Compressor) -> Batch:
+    """Let a model read shorter sentences, compressed in one batch. What images show is short, and stays as it is.
+
+    Args:
+        pack: What is asked about; its turns and the numbers of its sentences stay as they are.
+        compressor: What leaves words out (DimMem compresses each message; numbers here stand at sentences).
+    """
+    said = [sentence.resolved for sentence in pack.sentences]
+    places = [place for place, sentence in enumerate(pack.sentences) if not sentence.image]
+    short = dict(zip(places, compressor.compress([said[place] for place in places]), strict=True))
+    return replace(pack, shown=tuple(short.get(place, text) for place, text in enumerate(said)))
+
+
+def _batch(group: Sequence[tuple[Event, list[Turn]]], context: Sequence[Turn]) -> Batch:
+    return Batch(
+        turns=tuple(turn for _, core in group for turn in core),
+        context=tuple(context),
+        event_of={turn.turn_id: event.event_id for event, core in group for turn in core},
+    )
+
+
+def _before(index: ScopeIndex, turns: Sequence[Turn], first: Turn, size: int) -> list[Turn]:
+    """Give what was said in a session just before one of its turns, those of this run included."""
+    if not size:
+        return []
+    said = (turn for turn in (*index.session_turns(first.session_id), *turns) if turn.is_spoken)
+    known = {turn.seq: turn for turn in said if turn.seq < first.seq}
+    return [known[seq] for seq in sorted(known)[-size:]]

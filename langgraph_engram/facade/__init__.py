@@ -1,1 +1,0 @@
-"""Hold the parts of `Memory`: what reads, what looks back, what forgets."""

@@ -1,0 +1,181 @@
+"""Build the chat agent that is served: it recalls, answers, and keeps what was said.
+
+agent = build_agent(memory)
+agent.invoke({"messages": [("user", "Where did I camp?")]}, context={"user_id": "ana"})
+
+Needs the extra `agents`. The chat model is built at the first call, so that a server starts without a key; without a
+model the agent answers from memory by rules. It is compiled without a checkpointer: a server brings its own.
+"""
+
+import asyncio
+import os
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langgraph.graph.state import CompiledStateGraph
+from pydantic import BaseModel, Field, PrivateAttr
+
+from langgraph_engram.config import resolve_chat
+from langgraph_engram.formats.requests import recall_request
+from langgraph_engram.graphs.read import ReadGraph, build_read_graph
+from langgraph_engram.integrations.identity import resolve_scope
+from langgraph_engram.integrations.langchain_agents import (
+    AgentMiddleware,
+    AgentState,
+    ModelRequest,
+    ModelResponse,
+    create_agent,
+)
+from langgraph_engram.integrations.middleware import AsyncHandler, EngramMiddleware, Handler
+from langgraph_engram.integrations.transcripts import FROM_MEMORY, question_of, quoted, start_of_newest_turn
+from langgraph_engram.llm.factory import open_chat
+from langgraph_engram.memory import Memory
+from langgraph_engram.prompts.rendering import cited_numbers
+from langgraph_engram.results import Recollection
+from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.runner import detached
+from langgraph_engram.text.dialogue_acts import read_cues
+
+NOTED = "Noted. Ask me about it at any time."
+
+
+class AnswerFromMemory(BaseChatModel):
+    """Answer the user's newest turn from memory, by rules. Whose memory it is, the run says (see `identity`)."""
+
+    memory: Memory
+    """Where things are kept."""
+    _graph: ReadGraph = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Build the graph that reads by rules."""
+        super().model_post_init(context)
+        quick = RuleModel()
+        self._graph = build_read_graph(self.memory.store, quick, quick, self.memory.settings)
+
+    @property
+    def _llm_type(self) -> str:
+        return "answer-from-memory"
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,  # noqa: ARG002 - LangChain hands it over
+        run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002 - LangChain hands it over
+        **kwargs: Any,  # noqa: ARG002 - LangChain hands it over
+    ) -> ChatResult:
+        question = question_of(messages[start_of_newest_turn(messages) :])
+        reply = self._reply(question) if question else AIMessage(NOTED)
+        reply.response_metadata |= {"model_name": "rules", FROM_MEMORY: True}
+        return ChatResult(generations=[ChatGeneration(message=reply)])
+
+    def _reply(self, question: str) -> AIMessage:
+        cues = read_cues(question)
+        if not (cues.asks or cues.asks_inside):
+            return AIMessage(NOTED)
+        request = recall_request(question, resolve_scope(), "recall", now=datetime.now(UTC))
+        told: Recollection = detached(self._graph.invoke)({"request": request})["recollection"]
+        return AIMessage(with_sources(told), response_metadata={"engram_verdict": told.verdict})
+
+
+def with_sources(told: Recollection) -> str:
+    """Give an answer with the pieces that it cites, each on a line under its number."""
+    cited = sorted(set(cited_numbers(told.answer or "")))
+    lines = [f"[{number}] {quoted(told.evidence[number - 1].text)}" for number in cited]
+    return "\n".join([told.answer or "", *lines])
+
+
+RULES = "rules"
+MOST_MODELS = 8
+"""Chat models that are kept open at once."""
+PROMPT = (
+    "You are a helpful assistant who remembers earlier conversations with this user. Use what was recalled where it "
+    "helps, say so where you are not sure, and never make up memories."
+)
+
+
+class Context(BaseModel):
+    """What a caller says of a run, and what LangGraph Studio offers to choose."""
+
+    user_id: str | None = Field(default=None, description="Whose memory it is, unless the server knows.")
+    tenant: str | None = Field(default=None, description="The organisation of the user.")
+    agent_id: str | None = Field(default=None, description="The agent, where memories are kept apart by agent.")
+    model: str = Field(
+        default="",
+        description='The chat model: "openai:NAME", "PROVIDER:NAME", or "rules" for none. Empty for ENGRAM_MODEL.',
+        json_schema_extra={"langgraph_nodes": ["model"], "langgraph_type": "model"},
+    )
+    system_prompt: str = Field(
+        default=PROMPT,
+        description="What the chat model is told to be.",
+        json_schema_extra={"langgraph_nodes": ["model"], "langgraph_type": "prompt"},
+    )
+
+
+Agent = CompiledStateGraph[Any, Context, Any, Any]
+
+
+class ChooseModel(AgentMiddleware[AgentState[Any], Context, Any]):
+    """Put the chat model and the prompt of the run in place of those that the agent was built with."""
+
+    def __init__(self, model: str | BaseChatModel | None) -> None:
+        """Make the middleware.
+
+        Args:
+            model: The chat model where the context of a run names none; else `ENGRAM_MODEL`; else none.
+        """
+        super().__init__()
+        self._model = model
+
+    def wrap_model_call(self, request: ModelRequest[Context], handler: Handler) -> ModelResponse[Any]:
+        """Call the model of the run.
+
+        Raises:
+            UnknownModel: Nothing of that name.
+            ModelUnavailable: A key or a package is missing.
+        """
+        return handler(self._with_model(request))
+
+    async def awrap_model_call(self, request: ModelRequest[Context], handler: AsyncHandler) -> ModelResponse[Any]:
+        """Call the model of the run; it is built in a thread, for that reads files. Errors as for the other."""
+        return await handler(await asyncio.to_thread(self._with_model, request))
+
+    def _with_model(self, request: ModelRequest[Context]) -> ModelRequest[Context]:
+        context = request.runtime.context or Context()
+        chosen = context.model or self._model or os.environ.get("ENGRAM_MODEL") or RULES
+        if chosen == RULES:
+            return request
+        model = chosen if isinstance(chosen, BaseChatModel) else opened(chosen)
+        return request.override(model=model, system_message=SystemMessage(context.system_prompt))
+
+
+def build_agent(memory: Memory, model: str | BaseChatModel | None = None) -> Agent:
+    """Build a chat agent with a memory.
+
+    Args:
+        memory: Where things are kept.
+        model: The chat model where the context of a run names none: a name, a chat model, or "rules" for none at all.
+            Else `ENGRAM_MODEL`, read at each call.
+
+    Returns:
+        A graph over `messages`, called with `Context`, named "agent". Whose memory it is, see `identity`.
+    """
+    middleware: list[AgentMiddleware[Any, Any, Any]] = [ChooseModel(model), EngramMiddleware(memory)]
+    return create_agent(AnswerFromMemory(memory=memory), middleware=middleware, context_schema=Context, name="agent")
+
+
+@lru_cache(maxsize=MOST_MODELS)
+def opened(name: str) -> BaseChatModel:
+    """Open a chat model by name, once.
+
+    Raises:
+        UnknownModel: Nothing of that name.
+        ModelUnavailable: A key or a package is missing.
+        InvalidSetting: `ENGRAM_CHAT` does not fit.
+    """
+    settings = resolve_chat()
+    return open_chat(name, settings, retries=settings.retries)

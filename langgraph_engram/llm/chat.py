@@ -1,0 +1,219 @@
+"""Answer any question with any LangChain chat model: structured answers, one repair, retries, and a true count.
+
+A question never raises for what a server or a model does wrong: it ends in a typed failure of that one question.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from threading import Lock
+from typing import cast
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from pydantic import BaseModel
+
+from langgraph_engram.errors import ModelUnavailable
+from langgraph_engram.llm.base import Answer, Failure, LLMResult, Question
+from langgraph_engram.llm.sending import METHOD_STATUSES, RequestFailure, Sender, Tally
+from langgraph_engram.llm.structured_output import (
+    Method,
+    Methods,
+    Mistake,
+    Reply,
+    plain_schema,
+    prepare,
+    read_answer,
+    read_reply,
+    repair,
+    word,
+)
+from langgraph_engram.results import UsageEntry
+from langgraph_engram.settings import ChatSettings
+
+
+class ChatModel:
+    """Answer questions with a chat model. Safe to share between threads; builds the chat model when first asked."""
+
+    def __init__(
+        self,
+        chat: BaseChatModel | Callable[[], BaseChatModel],
+        name: str,
+        settings: ChatSettings,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Make the adapter.
+
+        Args:
+            chat: A chat model, or what builds one and raises `ModelUnavailable` if it cannot. A chat model's own
+                retries are not seen, so not counted: set its `max_retries` to 0.
+            name: The name for ledgers and receipts.
+            settings: Methods, retries and questions in flight. Time-outs and temperature are the chat model's own.
+            sleep: What waits between attempts, in seconds.
+        """
+        self.name = name
+        self._source = chat
+        self._chat = chat if isinstance(chat, BaseChatModel) else None
+        self._lock = Lock()
+        self._concurrency = settings.concurrency
+        self._sender = Sender(settings.retries, settings.concurrency, sleep)
+        self._methods = Methods(settings.structured_methods)
+        self._answered = False
+
+    def check(self) -> None:
+        """Build the chat model, without a call.
+
+        Raises:
+            ModelUnavailable: A key or a package is missing.
+        """
+        self._open()
+
+    def ask(self, question: Question[Answer]) -> LLMResult[Answer]:
+        """Answer one question; what goes wrong is a typed failure of it."""
+        tally = Tally()
+        outcome = self._ask(question, tally)
+        if isinstance(outcome, Failure):
+            return LLMResult(answer=None, usage=tally.entry(self.name), failure=outcome)
+        self._answered = True
+        return LLMResult(answer=outcome, usage=tally.entry(self.name))
+
+    def ask_all(self, questions: Sequence[Question[Answer]]) -> list[LLMResult[Answer]]:
+        """Answer questions side by side, in order, with the caller's callbacks and stream writers in each thread.
+
+        The first goes alone until this model has given an answer. Trouble that every question would meet (no server,
+        no access) is met once: those not yet sent get the same failure and cost nothing.
+        """
+        met: list[RequestFailure] = []
+
+        def ask(question: Question[Answer]) -> LLMResult[Answer]:
+            if met:
+                return LLMResult(answer=None, usage=UsageEntry(node="", model=self.name, asked=1), failure=met[0])
+            asked = self.ask(question)
+            if isinstance(asked.failure, RequestFailure) and asked.failure.everyone:
+                met.append(asked.failure)
+            return asked
+
+        alone = 0 if self._is_known(questions) else 1
+        return [ask(question) for question in questions[:alone]] + self._side_by_side(ask, questions[alone:])
+
+    def _is_known(self, questions: Sequence[Question[Answer]]) -> bool:
+        if any(question.answer_type() is not str for question in questions):
+            return not self._methods.hunting
+        return self._answered
+
+    def _side_by_side(
+        self, ask: Callable[[Question[Answer]], LLMResult[Answer]], questions: Sequence[Question[Answer]]
+    ) -> list[LLMResult[Answer]]:
+        if len(questions) < 2:
+            return [ask(question) for question in questions]
+        with ThreadPoolExecutor(min(self._concurrency, len(questions)), "engram-ask") as pool:
+            futures = [pool.submit(copy_context().run, ask, question) for question in questions]
+            try:
+                return [future.result() for future in futures]
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+
+    def _ask(self, question: Question[Answer], tally: Tally) -> Answer | Failure:
+        try:
+            outcome = self._answer(question, tally)
+            if self._drops_temperature(outcome):
+                outcome = self._answer(question, tally)
+        except ModelUnavailable as error:
+            return RequestFailure("refused", str(error), everyone=True)
+        return outcome
+
+    def _answer(self, question: Question[Answer], tally: Tally) -> Answer | Failure:
+        if question.answer_type() is str:
+            return cast(Answer | Failure, self._write(question.render(), tally))
+        shape = cast(type[BaseModel], question.answer_type())
+        return cast(Answer | Failure, self._fill(question.render(), shape, tally))
+
+    def _write(self, messages: list[BaseMessage], tally: Tally) -> str | Failure:
+        """Answer a text question, so that LangGraph can stream its tokens."""
+        message = self._sender.send(self._open().invoke, messages, tally)
+        if isinstance(message, RequestFailure):
+            return message
+        reply = read_reply(message)
+        return reply.text or _bad(reply, Mistake("it is empty"), tally)
+
+    def _fill(self, messages: list[BaseMessage], shape: type[BaseModel], tally: Tally) -> BaseModel | Failure:
+        """Answer a schema question by the method that works, looking for one if none is known to."""
+        for _ in self._methods.names:
+            method = self._methods.current
+            outcome = self._fill_by(method, messages, shape, tally)
+            if not isinstance(outcome, Failure) or not self._moves_on(method, outcome):
+                break
+        tally.invalid = int(isinstance(outcome, Failure) and not isinstance(outcome, RequestFailure))
+        tally.repaired = int(tally.repaired and not isinstance(outcome, Failure))
+        return outcome
+
+    def _fill_by(
+        self, method: Method, messages: list[BaseMessage], shape: type[BaseModel], tally: Tally
+    ) -> BaseModel | Failure:
+        schema = plain_schema(shape)
+        try:
+            send = prepare(self._open(), method, schema)
+        except (NotImplementedError, TypeError, ValueError) as error:
+            return RequestFailure("refused", f"{method}: {error}", of_method=True)
+        worded = word(messages, method, schema)
+        first = self._sender.send(send, worded, tally, unsure=self._methods.hunting)
+        if isinstance(first, RequestFailure):
+            return first
+        reply = read_reply(first)
+        answer = read_answer(reply, shape)
+        if not isinstance(answer, Mistake):
+            self._methods.prove(method)
+            return answer
+        if reply.cut_off or reply.declined:
+            return _bad(reply, answer, tally)
+        second = self._sender.send(send, [*worded, *repair(reply, answer, schema)], tally)
+        return self._repaired(method, second, shape, tally)
+
+    def _repaired(
+        self, method: Method, message: AIMessage | RequestFailure, shape: type[BaseModel], tally: Tally
+    ) -> BaseModel | Failure:
+        if isinstance(message, RequestFailure):
+            return message
+        reply = read_reply(message)
+        answer = read_answer(reply, shape)
+        tally.repaired = 1
+        if isinstance(answer, Mistake):
+            return _bad(reply, answer, tally)
+        self._methods.doubt(method)
+        return answer
+
+    def _moves_on(self, method: Method, failure: Failure) -> bool:
+        """Say whether another method may do better, and make it the current one."""
+        if not isinstance(failure, RequestFailure):
+            hopeful = self._methods.hunting and failure.kind == "invalid"
+            return hopeful and self._methods.drop(method, refused=False, answered=True)
+        if failure.of_method:
+            return self._methods.drop(method, refused=True, answered=False)
+        vague = failure.status in METHOD_STATUSES - {404} and failure.kind != "too_long"
+        return self._methods.hunting and vague and self._methods.drop(method, refused=False, answered=False)
+
+    def _drops_temperature(self, outcome: object) -> bool:
+        """Leave the temperature to models that refuse one (OpenAI's reasoning models do), from now on."""
+        chat = self._open()
+        refused = isinstance(outcome, RequestFailure) and outcome.status == 400 and "temperature" in outcome.reason
+        if not refused or getattr(chat, "temperature", None) is None:
+            return False
+        self._chat = chat.model_copy(update={"temperature": None})
+        return True
+
+    def _open(self) -> BaseChatModel:
+        with self._lock:
+            if self._chat is None:
+                self._chat = cast(Callable[[], BaseChatModel], self._source)()
+            return self._chat
+
+
+def _bad(reply: Reply, mistake: Mistake, tally: Tally) -> Failure:
+    tally.invalid = 1
+    if reply.cut_off:
+        return Failure("too_long", f"the answer was cut off at the limit of tokens: {mistake.reason}")
+    if reply.declined:
+        return Failure("refused", "the model declined to answer")
+    return Failure("invalid", f"the answer cannot be used: {mistake.reason}")

@@ -1,0 +1,129 @@
+"""Open a model by name, or wrap one: what users write in settings, on the command line or in `ENGRAM_MODEL`.
+
+Rules answer without a model and stand in a layer above; the doors open "rules" themselves.
+"""
+
+import os
+from importlib import import_module
+from importlib.util import find_spec
+from typing import cast
+from urllib.parse import urlsplit
+
+from langchain_core.language_models import BaseChatModel
+
+from langgraph_engram.errors import ModelUnavailable, UnknownModel
+from langgraph_engram.llm.base import Model
+from langgraph_engram.llm.chat import ChatModel
+from langgraph_engram.settings import ChatSettings
+
+CHOICES = '"rules", "openai:NAME" (OpenAI, or any server at OPENAI_BASE_URL), a LangChain chat model, or a Model'
+OPENAI_HOST = "api.openai.com"
+NO_KEY = "not-needed"
+"""Sent to servers of one's own, which take any key."""
+LONGEST_CONNECT = 10.0
+"""Seconds to wait for a connection; the answer itself may take `timeout_seconds`."""
+
+
+def open_model(model: str | BaseChatModel | Model, settings: ChatSettings) -> Model:
+    """Open a model, without a call.
+
+    Args:
+        model: "openai:NAME"; "PROVIDER:NAME" where `langchain` is installed; a chat model; or a model of ours, which
+            is given back.
+        settings: How a chat model is talked to.
+
+    Raises:
+        UnknownModel: Nothing of that name.
+        ModelUnavailable: A key or a package is missing.
+    """
+    if isinstance(model, str):
+        opened = _named(model, settings)
+        opened.check()
+        return opened
+    if isinstance(model, BaseChatModel):
+        return ChatModel(model, _name_of(model), settings)
+    if callable(getattr(model, "ask", None)) and callable(getattr(model, "ask_all", None)):
+        return model
+    raise UnknownModel(f"unknown model {model!r}: choose {CHOICES}")
+
+
+def open_chat(model: str, settings: ChatSettings, retries: int = 0) -> BaseChatModel:
+    """Build a chat model by name, without a call.
+
+    Args:
+        model: "openai:NAME", or "PROVIDER:NAME" where `langchain` is installed.
+        settings: How it is talked to; its `retries` are those of our own adapter, and do not count here.
+        retries: Further attempts of the chat model's own.
+
+    Raises:
+        UnknownModel: Nothing of that name.
+        ModelUnavailable: A key or a package is missing.
+    """
+    provider, _, name = model.partition(":")
+    if not (provider and name):
+        raise UnknownModel(f"unknown model {model!r}: choose {CHOICES}")
+    if provider == "openai":
+        return openai_chat(name, settings, retries)
+    if find_spec("langchain") is None:
+        raise UnknownModel(f"unknown model {model!r}: install langchain and its package, or choose {CHOICES}")
+    return _by_langchain(model, settings, retries)
+
+
+def openai_chat(name: str, settings: ChatSettings, retries: int = 0) -> BaseChatModel:
+    """Build a chat model of OpenAI, or of the OpenAI-compatible server at `OPENAI_BASE_URL`.
+
+    Raises:
+        ModelUnavailable: There is neither a key nor a server of one's own.
+    """
+    base_url = os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE") or ""
+    own_server = bool(base_url) and urlsplit(base_url).hostname != OPENAI_HOST
+    key = os.environ.get("OPENAI_API_KEY") or (NO_KEY if own_server else "")
+    if not key:
+        raise ModelUnavailable(
+            f"no key for the model 'openai:{name}': set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, "
+            "or use the model 'rules', which needs neither"
+        )
+    from langchain_openai import ChatOpenAI
+    from openai import Timeout
+    from pydantic import SecretStr
+
+    seconds = settings.timeout_seconds
+    return ChatOpenAI(
+        model=name,
+        api_key=SecretStr(key),
+        base_url=base_url or None,
+        temperature=settings.temperature,
+        timeout=Timeout(seconds, connect=min(seconds, LONGEST_CONNECT)),
+        max_retries=retries,
+        # OpenAI wants the newer name of this limit; servers of one's own often know the older one alone.
+        max_completion_tokens=None if own_server else settings.max_completion_tokens,
+        extra_body={"max_tokens": settings.max_completion_tokens} if own_server else None,
+    )
+
+
+def _named(model: str, settings: ChatSettings) -> ChatModel:
+    return ChatModel(lambda: open_chat(model, settings), model, settings)
+
+
+def _by_langchain(model: str, settings: ChatSettings, retries: int) -> BaseChatModel:
+    init_chat_model = import_module("langchain.chat_models").init_chat_model
+    try:
+        chat = init_chat_model(
+            model,
+            temperature=settings.temperature,
+            timeout=settings.timeout_seconds,
+            max_tokens=settings.max_completion_tokens,
+            max_retries=retries,
+        )
+    except ImportError as error:
+        raise ModelUnavailable(f"cannot open the model {model!r}: {error}") from error
+    except ValueError as error:
+        reason = str(error).partition("\n")[0]
+        raise UnknownModel(f"unknown model {model!r}: choose {CHOICES} ({reason})") from error
+    return cast(BaseChatModel, chat)
+
+
+def _name_of(chat: BaseChatModel) -> str:
+    provider = chat.get_name().removeprefix("Chat").lower()
+    name = getattr(chat, "model_name", None) or getattr(chat, "model", None)
+    return f"{provider}:{name}" if isinstance(name, str) and name else provider

@@ -1,0 +1,182 @@
+"""Read which attribute of a person a sentence sets, where people have one at a time: home, work, phone number, age.
+
+"I moved to Porto" and "I live in Lisbon" set the same attribute to two values, though they share no word. The patterns
+are English and careful: a wish, a plan, a condition, a question or a past that is over sets nothing. This module does
+not know which sentence came first.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from langgraph_engram.text.statements import is_question
+from langgraph_engram.text.tokens import content_stems
+
+KEPT = 4096
+"""Texts whose reading is kept in the process."""
+RELATION = (
+    r"(?:mother|mom|mum|father|dad|sister|brother|son|daughter|wife|husband|partner|girlfriend|boyfriend|friend|"
+    r"cousin|aunt|uncle|niece|nephew|grandmother|grandma|grandfather|grandpa|boss|roommate|flatmate)"
+)
+NAME = r"[A-Z][\w&.'’-]*(?:\s+(?:of\s+|and\s+|&\s+)?[A-Z][\w&.'’-]*)*"
+SUBJECT = (
+    rf"(?P<subject>(?:[Mm]y|[Oo]ur)\s+(?:(?:older|younger|elder|little|big|best)\s+)?{RELATION}(?:\s+[A-Z][\w-]+)?|"
+    rf"[A-Z][\w-]+(?:['’]s\s+{RELATION})?|\bi\b)"
+)
+LATELY = r"(?:\s+(?:now|currently|just|recently|finally|actually|still|officially))*"
+HAVE = r"(?:['’]ve|\s+have|\s+has)?"
+BEING = r"(?:['’]m|['’]s|\s+am|\s+is)"
+THING = r"(?:an?|the)\s+[\w’'-]+(?:\s+[\w’'-]+){0,4}|[A-Z][\w&.’'-]*(?:\s+[\w&.’'-]+){0,4}"
+NUMBER = r"(?:about\s+|around\s+)?[£$€]?\+?\d[\d.,: ()/-]*\d|\d"
+ANYTHING = r"[^.;!?,]{2,60}"
+POSSESSED: tuple[tuple[str, str, str], ...] = (
+    ("phone number", r"(?:(?:mobile|cell|tele)?\s?phone|mobile|cell)(?:\s+number)?|number", NUMBER),
+    ("address", r"(?:home\s+|postal\s+)?address", r"[\dA-Z][^.;!?]{4,60}"),
+    ("e-mail", r"e-?mail(?:\s+address)?", r"[\w.+-]+@[\w.-]+\w"),
+    ("age", r"age", r"\d{1,3}"),
+    ("birthday", r"birthday", r"(?:on\s+)?(?:the\s+)?[\dA-Z][\w ]{3,20}"),
+    ("work", r"employer", NAME),
+    ("car", r"car", THING),
+    *((head, head, NAME) for head in ("boss", "manager", "landlord", "doctor", "dentist", "therapist")),
+    *((head, head, NUMBER) for head in ("salary", "rent", "weight", "height", "budget", "personal best")),
+)
+"""Attributes by what follows "my": name, wording, and what a value looks like."""
+STATES: tuple[tuple[str, str], ...] = (
+    (
+        "home",
+        rf"{SUBJECT}{HAVE}{LATELY}(?:\s+(?:live|lives|reside|resides|moved|relocated|settled)|"
+        rf"{BEING}{LATELY}\s+(?:living|based))(?:\s+(?:back|over|down|up|here|from\s+{NAME}))*{LATELY}"
+        rf"\s+(?:in|to|near)\s+(?:the\s+)?(?P<value>{NAME})",
+    ),
+    (
+        "work",
+        rf"{SUBJECT}{HAVE}{LATELY}(?:\s+(?:work|works|started|got\s+(?:an?|the|my)\s+(?:new\s+)?(?:job|position|role))|"
+        rf"{BEING}{LATELY}\s+(?:working|employed))(?:\s+(?:working|an?\s+new\s+job|a\s+job|my\s+new\s+job))?{LATELY}"
+        rf"\s+(?:at|for|with)\s+(?:the\s+)?(?P<value>{NAME})",
+    ),
+    ("car", rf"{SUBJECT}{LATELY}\s+drives?{LATELY}\s+(?:an?|the|my)\s+(?:\w+\s+)?(?P<value>[A-Z]{ANYTHING})"),
+    ("age", rf"{SUBJECT}(?:{BEING}|(?:\s+just)?\s+turned)\s+(?P<value>\d{{1,3}})(?=\s+years?\s+old|\s*[.!,]|\s*$)"),
+    (
+        "relationship",
+        rf"{SUBJECT}{BEING}{LATELY}\s+(?P<value>single|married|engaged|divorced|separated|widowed)\b(?!-)",
+    ),
+)
+"""Attributes by a whole clause."""
+FAVOURITE = r"favou?rite\s+(?P<kind>\w+(?:\s+\w+)?)"
+CHANGED = r"(?:is|are|has\s+changed\s+to|changed\s+to|was\s+changed\s+to)(?:\s+now)?"
+OWNER = r"(?P<subject>\b[Mm]y|[A-Z][\w-]+['’]s)"
+PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    *((name, re.compile(pattern.replace(r"\bi\b", r"\b[Ii]\b"))) for name, pattern in STATES),
+    *(
+        (name, re.compile(rf"{OWNER}\s+(?:(?:new|current)\s+)?(?:{head})\s+{CHANGED}\s+(?P<value>{value})"))
+        for name, head, value in POSSESSED
+    ),
+    ("favourite", re.compile(rf"{OWNER}\s+(?:new\s+|current\s+)?{FAVOURITE}\s+{CHANGED}\s+(?P<value>{ANYTHING})")),
+)
+IMPLIED = {
+    "home": "live home reside",
+    "work": "work job employer company",
+    "car": "drive car",
+    "age": "old age",
+    "relationship": "relationship status",
+}
+"""What a question about an attribute says, and a sentence that sets it may not: who moved to Porto lives there."""
+CHANGING = {"home": "move relocate settle", "work": "start join", "relationship": "marry divorce", "age": "turn"}
+"""What a question about a change of an attribute says."""
+TRIGGER = re.compile(
+    r"\d|\b(?:live|living|reside|moved|relocated|settled|based|work|started|employ|job|position|role|drive|car|boss|"
+    r"single|married|engaged|divorced|separated|widowed|phone|mobile|cell|number|address|e-?mail|age|birthday|manager|"
+    r"landlord|doctor|dentist|therapist|salary|rent|weight|height|budget|personal best|favou?rite)",
+    re.IGNORECASE,
+)
+"""What every sentence holds that sets an attribute: most hold none of it, and are read no further."""
+UNSURE = re.compile(
+    r"\b(?:if|would|could|might|may|should|wish|want|wants|hope|hoping|plan|plans|planning|thinking|dream|going to|"
+    r"will|used to|when|almost|nearly|never|not|before|until|imagine|says?|said|one of)\b|n['’]t\b|['’]ll\b",
+    re.IGNORECASE,
+)
+"""Before the clause: it may not be so, or not any more."""
+OVER = re.compile(
+    r"\b(?:as a (?:kid|child|teen\w*|student)|when|growing up|back then|at the time|until|for (?:a|one|two|\d+) "
+    r"(?:day|week|weekend|night)s?|in the (?:past|nineties|eighties))\b",
+    re.IGNORECASE,
+)
+"""After the clause: it was so for a while."""
+NOBODY = frozenset("he she they we you it this that there everyone everybody someone somebody people who what".split())
+NOT_PLACES = re.compile(
+    r"^(?:January|February|March|April|May|June|July|August|September|October|November|December|\w+day)\b"
+)
+AT_ITS_END = re.compile(r"(?:[.'’\s]|\bnow)+$")
+EMPTY_VALUE = re.compile(r"^(?:not|so|very|too|also|always|still|that|to|when|because|what|how|being)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """What a sentence says of somebody."""
+
+    owner: str
+    """Whose it is, case-folded: "ana", "ana's sister"."""
+    name: str
+    """Which it is: "home", "favourite colour"."""
+    value: str
+    """What it is set to, case-folded."""
+
+    @property
+    def key(self) -> str:
+        """Give what two sentences share that set the same attribute of the same person."""
+        return f"{self.owner}: {self.name}"
+
+
+def told_stems(text: str, speaker: str) -> set[str]:
+    """Give the content stems of a sentence, and those by which one asks for the attribute that it sets."""
+    found = slot_of(text, speaker)
+    return {*content_stems(text), *(content_stems(IMPLIED.get(found.name, "")) if found else ())}
+
+
+def is_asked_by(query: str, attribute: Slot) -> bool:
+    """Say whether a query asks for an attribute, or for its change, by one of the words for it."""
+    named = " ".join([attribute.name, IMPLIED.get(attribute.name, ""), CHANGING.get(attribute.name, "")])
+    return not set(content_stems(query)).isdisjoint(content_stems(named))
+
+
+@lru_cache(maxsize=KEPT)
+def slot_of(text: str, speaker: str) -> Slot | None:
+    """Give the first attribute that a sentence sets; none where it sets none, or is not sure to.
+
+    Args:
+        text: The speaker's words, or a sentence that names its subject.
+        speaker: Whom "I" and "my" stand for.
+    """
+    if not TRIGGER.search(text) or is_question(text):
+        return None
+    for name, pattern in PATTERNS:
+        match = pattern.search(text)
+        if match and _is_so(text, match) and (found := _read(name, match, speaker)):
+            return found
+    return None
+
+
+def _is_so(text: str, match: re.Match[str]) -> bool:
+    return not UNSURE.search(text[: match.start()]) and not OVER.search(text[match.end() :])
+
+
+def _read(name: str, match: re.Match[str], speaker: str) -> Slot | None:
+    owner = _owner(match["subject"], speaker)
+    value = AT_ITS_END.sub("", " ".join(match["value"].casefold().split()))
+    if not owner or EMPTY_VALUE.match(value) or (name in ("home", "work") and NOT_PLACES.match(match["value"])):
+        return None
+    if name == "favourite":
+        name = f"favourite {match['kind'].casefold().replace('color', 'colour')}"
+    return Slot(owner, name, value)
+
+
+def _owner(subject: str, speaker: str) -> str:
+    """Name whose attribute it is: a relative by name, or as the speaker's; empty where nobody is named."""
+    plain = re.sub(r"['’]s$", "", subject)
+    said = plain.casefold().replace("’", "'")
+    if said in ("i", "my"):
+        return speaker.casefold()
+    if said.startswith(("my ", "our ")):
+        last = plain.split()[-1]
+        return last.casefold() if last[0].isupper() else f"{speaker.casefold()}'s {last.casefold()}"
+    return "" if said in NOBODY else said

@@ -1,0 +1,199 @@
+"""Say what kind of statement a text is: whose words, a question, about whom, a change. English, by its words alone.
+
+This module does not know what is remembered of it.
+"""
+
+import re
+from datetime import datetime
+from itertools import pairwise
+
+from langgraph_engram.language.times import find_times
+from langgraph_engram.schema import MemoryType
+from langgraph_engram.text.sentences import ends_asking
+from langgraph_engram.text.tokens import PAST_FORMS
+
+FIRST_PERSON = re.compile(
+    r"\b(?:i|i['’](?:m|ve|d|ll)|im|ive|my|me|mine|myself|we|we['’](?:re|ve|d|ll)|our|ours|us)\b", re.IGNORECASE
+)
+PRONOUN = r"(?:i|we|he|she|it|they|you|there|that|this|these|those|my|our|his|her|their)"
+"""Words that a clause opens with about somebody, in a pattern."""
+SECOND_PERSON = re.compile(r"\b(?:you|you['’](?:re|ve|d|ll)|your|yours|yourself)\b", re.IGNORECASE)
+SINGULAR = re.compile(r"\b(?:i|i['’](?:m|ve|d|ll)|im|ive|my|me|mine|myself)\b", re.IGNORECASE)
+OTHERS = re.compile(
+    r"\b(?:you|your|yours|yourself|we|us|our|ours|he|she|they|him|her|hers|them|his|their|theirs|everyone|everybody|both|"
+    r"together)\b",
+    re.IGNORECASE,
+)
+"""Words for others than the speaker alone."""
+IMAGE = re.compile(r"\bshares? an image\b", re.IGNORECASE)
+CHANGE = re.compile(
+    r"\b(?:no longer|not any ?more|anymore|used to|instead of|changed(?=:)|changed (?:my|the|our|to)|"
+    r"(?:has|have) changed|(?:is|are) now (?:on|at|in|called)|moved (?:it )?to|switched (?:from|to)|postponed|"
+    r"rescheduled|cancell?ed|correction|i was wrong|actually it['’]?s|turns out it['’]?s|quit (?:my|the)|"
+    r"(?:quit|stopped|gave up) \w+ing)\b",
+    re.IGNORECASE,
+)
+
+
+def own_words(text: str, speaker: str) -> str:
+    """Give what a speaker says in "Name: words", without the question before it; other text as it is."""
+    mark = f"{speaker}: "
+    start = text.rfind(mark) if speaker else -1
+    return text[start + len(mark) :] if start >= 0 else text
+
+
+def is_question(text: str) -> bool:
+    """Say whether a text ends by asking."""
+    return ends_asking(text.rstrip("\"'”’)] "))
+
+
+def shows_image(text: str) -> bool:
+    """Say whether a text describes an image that somebody shares."""
+    return IMAGE.search(text) is not None
+
+
+def speaks_of_self(text: str) -> bool:
+    """Say whether a text speaks in the first person."""
+    return FIRST_PERSON.search(text) is not None
+
+
+def speaks_of_self_alone(text: str) -> bool:
+    """Say whether a text tells of its speaker, and has no word for anybody else: it says nothing of whoever listens."""
+    return SINGULAR.search(text) is not None and OTHERS.search(text) is None
+
+
+def speaks_to_listener(text: str) -> bool:
+    """Say whether a text speaks of whoever listens, and not of the speaker: praise, cheer, advice."""
+    return SECOND_PERSON.search(text) is not None and not speaks_of_self(text)
+
+
+def signals_change(text: str) -> bool:
+    """Say whether a text says in so many words that something is no longer as it was."""
+    return CHANGE.search(text) is not None
+
+
+DID = rf"(?:\w+ed|{'|'.join(sorted(PAST_FORMS))})"
+NEXT_CLAUSE = re.compile(
+    rf"[,;:]\s+|\s+[–—-]+\s+|\s*[–—]\s*|\s+(?=(?:but|although|though|however|because|since|instead)\b)|"
+    rf"\s+(?=so\s+{PRONOUN}\b)|\s+(?=and\s+(?:{PRONOUN}(?:['’]\w+)?|{DID})\s)",
+    re.IGNORECASE,
+)
+"""Where one clause ends and the next begins, or an item of a list."""
+IN_THOUGHT = (
+    r"know|think|thought|believe|realize|realise|worry|worried|forget|forgot|forgotten|mind|want|have to|need|miss|"
+    r"remember|expect|imagine|only|just|even|sure|wait|tell|say|mention"
+)
+DENIAL = re.compile(
+    rf"\bno\s+longer\b|\b(?:do|does|did|have|has|had|am|is|are|was|were)(?:n['’]t|\s+not)\b(?!\s+(?:{IN_THOUGHT})\b)|"
+    rf"['’](?:m|re|s)\s+not\b(?!\s+(?:{IN_THOUGHT})\b)|\bnever\b(?!\s+(?:{IN_THOUGHT}|again|mind|ending)\b)|"
+    r"\b(?:stopped|quit|gave\s+up|given\s+up)\s+\w+ing\b",
+    re.IGNORECASE,
+)
+COMPARES = re.compile(r"\b(?:so|more|such|better|happier|as|like)\b", re.IGNORECASE)
+"""After a denial: it praises or compares."""
+SAYS_ITSELF = re.compile(rf"\b(?:{PRONOUN}|is|are|was|were|am|has|have|had)\b|['’](?:s|m|re|ve|ll|d)\b", re.IGNORECASE)
+"""Words of a clause that no item of a list holds."""
+LONGEST_ITEM = 4
+"""Words of an item of a list, at most."""
+ASKS_FOR_DENIED = re.compile(
+    r"\b(?:not|never|no longer|stop(?:s|ped|ping)?|quit|g[ia]ven? up|avoid\w*|without|dislike\w*)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+
+
+def affirmed(text: str) -> str:
+    """Give what a sentence says is so: without the clauses that deny, and the items that follow them.
+
+    Args:
+        text: One sentence.
+
+    Returns:
+        The sentence as it is where it denies nothing, or asks; empty where it does nothing else.
+    """
+    if is_question(text) or not DENIAL.search(text):
+        return text
+    ends = [0, *(match.end() for match in NEXT_CLAUSE.finditer(text)), len(text)]
+    kept: list[str] = []
+    denying = False
+    for start, end in pairwise(ends):
+        clause = text[start:end]
+        denying = _denies(clause) or (denying and _is_item(clause))
+        if not denying:
+            kept.append(clause)
+    return "".join(kept).strip()
+
+
+def asks_for_denied(query: str) -> bool:
+    """Say whether a query asks for what is not so, or not any more: "What did I stop playing?"."""
+    return ASKS_FOR_DENIED.search(query) is not None
+
+
+def _denies(clause: str) -> bool:
+    match = DENIAL.search(clause)
+    return match is not None and not COMPARES.search(clause, match.end())
+
+
+def _is_item(clause: str) -> bool:
+    return len(clause.split()) <= LONGEST_ITEM and not SAYS_ITSELF.search(clause)
+
+
+PROFILE = re.compile(
+    r"\b(?:love[sd]?|likes?|enjoys?|prefers?|hates?|dislikes?|adores?|favou?rites?|always|usually|never|often|allergic|"
+    r"vegan|vegetarian|passion(?:ate)?|fan of|into|dream(?:s|ing)? of|afraid of|good at|works? as|i(?:'m| am) an?)\b",
+    re.IGNORECASE,
+)
+EPISODIC = re.compile(
+    r"\b(?:went|visited|met|saw|bought|got|made|took|started|finished|moved|joined|attended|won|lost|ran|played|tried|"
+    r"signed up|celebrated|had|gave|found|passed|adopted|planning|going to|will|gonna|plan to|about to)\b",
+    re.IGNORECASE,
+)
+LOCATION = re.compile(
+    r"\b(?P<leads>in|on|at|to|from|near|around|outside|inside|through)\s+(?:the\s+)?(?P<place>(?!I\b)[A-Z][\w'’-]*(?:\s+(?!I\b)[A-Z][\w'’-]*)*)"
+)
+REASON = re.compile(
+    r"\b(?:because|since|as|due to|thanks to|'cause|cause|cuz)\s+(?=\w+\s)([^.;!?]{8,160})", re.IGNORECASE
+)
+PURPOSE = re.compile(
+    r"\b(?:in order to|so that|so as to|to help|for the sake of|aiming to|hoping to)\s+([^.;!?]{4,160})", re.I
+)
+MONTHS_AND_DAYS = frozenset(
+    (
+        "january february march april may june july august september october november december monday tuesday "
+        "wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays "
+        "christmas easter halloween thanksgiving"
+    ).split()
+)
+
+
+def type_of(sentence: str, clock: datetime | None) -> MemoryType:
+    """Guess whether a sentence tells an episode, a lasting trait, or a fact."""
+    if find_times(sentence, clock):
+        return "episodic"
+    if PROFILE.search(sentence):
+        return "profile"
+    return "episodic" if EPISODIC.search(sentence) else "fact"
+
+
+def location_of(sentence: str) -> str:
+    """Give the first place that a preposition leads to, one that somebody comes from last; empty for none.
+
+    Places that a sentence denies are none of its own: "I never went to Paris, but I visited my aunt in Rome".
+    """
+    found = [match for match in LOCATION.finditer(affirmed(sentence)) if not _is_time(match["place"])]
+    return min(found, key=lambda match: match["leads"] == "from")["place"] if found else ""
+
+
+def _is_time(place: str) -> bool:
+    return place.split()[0].casefold() in MONTHS_AND_DAYS
+
+
+def reason_of(sentence: str) -> str:
+    """Give the clause that says why; empty for none."""
+    match = REASON.search(sentence)
+    return match.group(1).strip() if match else ""
+
+
+def purpose_of(sentence: str) -> str:
+    """Give the clause that says what for; empty for none."""
+    match = PURPOSE.search(sentence)
+    return match.group(1).strip() if match else ""

@@ -1,0 +1,41 @@
+"""Answer from light memory, or send the query deep (HyMem section 3.3; DESIGN, read step 3).
+
+Anything but an answer that rests on one of the pieces goes deep, an unreadable reply included.
+"""
+
+from dataclasses import dataclass
+
+from langgraph_engram.llm.base import Model, entry_of
+from langgraph_engram.prompts.answer_light import AnswerLight
+from langgraph_engram.retrieval.citations import rests_on_evidence, with_citations
+from langgraph_engram.retrieval.passages import light_passages, merge_pools
+from langgraph_engram.settings import DeepSettings
+from langgraph_engram.state import ReadState
+
+
+@dataclass(frozen=True)
+class JudgeSufficiency:
+    """Ask for a light answer. Reads `request`, `intent`, `evidence`, `pool`; sets `sufficient`, `answer`, `pool`."""
+
+    model: Model
+    rule_model: Model
+    settings: DeepSettings
+
+    def __call__(self, state: ReadState) -> ReadState:
+        """Return whether the pool and the best pieces of this round suffice, and the answer; an earlier one if not."""
+        request = state["request"]
+        pool = merge_pools(state["pool"], light_passages(state["evidence"], self.settings), request.budget)
+        if not pool:
+            return {"sufficient": False, "answer": "", "pool": pool}
+        model = self.rule_model if request.mode == "search" else self.model
+        asked = model.ask(
+            AnswerLight(request.query, state["intent"], tuple(pool), request.now, self.settings.whole_turns)
+        )
+        light = with_citations(asked.answer or "", pool)
+        sufficient = rests_on_evidence(light)
+        return {
+            "sufficient": sufficient,
+            "answer": light if sufficient else state.get("answer", ""),
+            "pool": pool,
+            "usage": [entry_of("judge_sufficiency", [asked])],
+        }

@@ -1,0 +1,62 @@
+"""Find evidence by the light routes, fused, within the budget (DESIGN, read step 2). No model is asked."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import tee
+from typing import Literal
+
+from langgraph_engram.rerank import Reranker, reranked
+from langgraph_engram.retrieval.fusion import fuse
+from langgraph_engram.retrieval.grouping import Candidate, diversify_sessions
+from langgraph_engram.retrieval.passages import fit_budget, format_passage, smallest_size
+from langgraph_engram.retrieval.queries import interleaved, part_intents
+from langgraph_engram.retrieval.routes import Routes, RouteScores
+from langgraph_engram.schema import Evidence, Intent
+from langgraph_engram.settings import RetrieveSettings
+from langgraph_engram.state import ReadState
+from langgraph_engram.stores.as_of import index_as_of
+from langgraph_engram.stores.base import Store
+from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.text.questions import asks_across
+
+
+@dataclass(frozen=True)
+class LightRetrieve:
+    """Search. Reads `request`, `query`, `intent`; sets `evidence`, adds to `notes`."""
+
+    store: Store
+    settings: RetrieveSettings
+    reranker: Reranker | None = None
+
+    def __call__(self, state: ReadState) -> ReadState:
+        """Return the pieces found, best first; a note for each route without data, and one for too small a budget."""
+        request = state["request"]
+        index = index_as_of(self.store, request)
+        if not len(index.turns) and not len(index.records):
+            return {"evidence": [], "notes": [*state.get("notes", []), "nothing is remembered in this scope"]}
+        routes = Routes(self.store.encoder, self.settings)
+        intents = [state["intent"], *(part_intents(state["intent"]) if self.settings.by_parts else ())]
+        scores = [routes.score(index, intent) for intent in intents]
+        rankings = [self._rank(index, request.mode, *one) for one in zip(intents, scores, strict=True)]
+        ranked: Iterator[Evidence] = (format_passage(index, one) for one in interleaved(rankings))
+        if self.reranker:
+            ranked = reranked(self.reranker, state["query"], ranked, self.settings.rerank_n)
+        ranked, found = tee(ranked)
+        budget = request.budget or self.settings.budget
+        evidence = fit_budget(ranked, budget)
+        notes = [f"the route {name!r} has no data here" for name in scores[0].empty]
+        if not evidence and (least := smallest_size(found)):
+            notes.append(f"no piece found fits the budget of {budget:,}: the smallest takes {least:,} tokens")
+        return {"evidence": evidence, "notes": list(dict.fromkeys([*state.get("notes", []), *notes]))}
+
+    def _rank(
+        self, index: ScopeIndex, mode: Literal["search", "recall"], intent: Intent, scores: RouteScores
+    ) -> Iterator[Candidate]:
+        """Rank pieces: of one exchange each where they are shown, of one turn where they are answered from.
+
+        What adds up over sessions is found in many of them, so that no session tells more at once there.
+        """
+        if self.settings.session_factor and asks_across(intent.query):
+            ranking = fuse(index, intent, scores, self.settings)
+            return iter(diversify_sessions(index, ranking, self.settings.session_factor))
+        return fuse(index, intent, scores, self.settings, self.settings.exchange_reach if mode == "search" else 0)

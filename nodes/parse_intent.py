@@ -1,0 +1,79 @@
+"""Note what the query of this round asks for (DimMem section 3.3; DESIGN, read step 1)."""
+
+from dataclasses import dataclass
+from time import time
+from typing import cast
+from uuid import uuid4
+
+from langgraph.types import Overwrite
+
+from langgraph_engram.llm.base import Model, entry_of
+from langgraph_engram.prompts.parse_intent import ParseIntent
+from langgraph_engram.results import UsageEntry
+from langgraph_engram.retrieval.queries import UNREAD, beginning, cut_note, make_intent
+from langgraph_engram.settings import RetrieveSettings
+from langgraph_engram.state import ReadState, RecallRequest
+from langgraph_engram.stores.as_of import index_as_of
+from langgraph_engram.stores.base import Store
+
+
+@dataclass(frozen=True)
+class ParseIntentStep:
+    """Read the query. Reads `request` (JSON too) and `query`; sets `intent`, and at first what a run starts with."""
+
+    store: Store
+    model: Model
+    rule_model: Model
+    """Answers where no call may be made: for `search`, and where the settings say that rules read queries."""
+    settings: RetrieveSettings
+
+    def __call__(self, state: ReadState) -> ReadState:
+        """Return the intent of the query that this round looks for."""
+        whole = RecallRequest.model_validate(state["request"])
+        request = whole.model_copy(update={"query": beginning(whole.query)})
+        goes_on = state.get("begun_for") == request
+        query = state["query"] if goes_on else request.query
+        index = index_as_of(self.store, request)
+        now = request.now or request.as_of or index.newest
+        quick = request.mode == "search" or self.settings.intent == "rules"
+        model = self.rule_model if quick else self.model
+        asked = model.ask(ParseIntent(query, now, tuple(index.speakers)))
+        before = state.get("notes", []) if goes_on else cut_note(whole.query)
+        notes = [*before, *([] if asked.answer else [UNREAD])]
+        if not goes_on:
+            return {
+                **begin(request, entry_of("parse_intent", [asked])),
+                "query": query,
+                "intent": make_intent(query, asked.answer, now),
+                "notes": notes,
+            }
+        return {
+            "request": request,
+            "query": query,
+            "intent": make_intent(query, asked.answer, now),
+            "notes": notes,
+            "usage": [entry_of("parse_intent", [asked])],
+        }
+
+
+def begin(request: RecallRequest, usage: UsageEntry) -> ReadState:
+    """Give what a run starts with: nothing of a run before it on the same thread, which may be another user's."""
+    return {
+        "request": request,
+        "begun_for": request,
+        "evidence": [],
+        "sufficient": False,
+        "answer": "",
+        "selected_ids": [],
+        "missing": [],
+        "seen": 0,
+        "doubted": "",
+        "done": False,
+        "usage": cast(list[UsageEntry], Overwrite([usage])),
+        "run_id": request.run_id or str(uuid4()),
+        "started_at": time(),
+        "round": 1,
+        "asked_queries": [request.query],
+        "pool": [],
+        "went_deep": False,
+    }

@@ -1,0 +1,102 @@
+"""Check the answer against the first question and the whole pool, and end or look further (HyMem section 3.4).
+
+The loop stops on a complete answer, a query asked before in whatever form, an answer that looking further did not
+change, nothing new, or a spent budget; a budget says so.
+"""
+
+from dataclasses import dataclass
+from time import time
+
+from langgraph_engram.llm.base import Model, entry_of
+from langgraph_engram.prompts.reflect import Reflect
+from langgraph_engram.prompts.rendering import CITATION
+from langgraph_engram.results import total
+from langgraph_engram.retrieval.citations import rests_on_evidence
+from langgraph_engram.settings import DeepSettings
+from langgraph_engram.state import ReadState
+from langgraph_engram.text.questions import asks_for_one
+from langgraph_engram.text.tokens import content_stems
+
+NOTHING_NEW = "looking further found nothing new"
+UNCHANGED = "looking further did not change the answer"
+
+
+@dataclass(frozen=True)
+class ReflectStep:
+    """Reflect. Reads everything found; sets `done`, `missing`, `query`, `round`, `asked_queries`."""
+
+    model: Model
+    rule_model: Model
+    settings: DeepSettings
+
+    def __call__(self, state: ReadState) -> ReadState:
+        """Return the end, or the next query."""
+        ended = self._spent(state) or (UNCHANGED if _unchanged(state) else "")
+        if ended:
+            return {"done": True, "notes": [*state.get("notes", []), ended]}
+        question = Reflect(
+            state["request"].query,
+            state["intent"],
+            state["answer"],
+            tuple(state["pool"]),
+            tuple(state["asked_queries"]),
+        )
+        if self.settings.reflect_on == "doubtful" and self._is_settled(question):
+            return {"done": True, "missing": []}
+        asked = self.model.ask(question)
+        usage, thought = [entry_of("reflect", [asked])], asked.answer
+        if thought is None:
+            unchecked = f"nothing checked the answer: {asked.failure.reason if asked.failure else 'no reply'}"
+            return {"done": True, "missing": [], "notes": [*state.get("notes", []), unchecked], "usage": usage}
+        following = thought.next_query.strip()
+        missing = [] if thought.complete or not thought.missing.strip() else [thought.missing.strip()]
+        if thought.complete or not _asks_something_new(following, question.asked):
+            return {"done": True, "missing": missing, "usage": usage}
+        ends = self._ends(state)
+        if ends:
+            return {"done": True, "missing": missing, "notes": [*state.get("notes", []), ends], "usage": usage}
+        return {
+            "done": False,
+            "missing": missing,
+            "query": following,
+            "round": state["round"] + 1,
+            "seen": len(state["pool"]),
+            "doubted": state["answer"],
+            "asked_queries": [*state["asked_queries"], following],
+            "usage": usage,
+        }
+
+    def _is_settled(self, question: Reflect) -> bool:
+        """Say whether no call is needed: one thing is asked for, and the pieces cited name all that the query does."""
+        if not (asks_for_one(question.query) and rests_on_evidence(question.answer)):
+            return False
+        thought = self.rule_model.ask(question).answer
+        return thought is not None and thought.complete
+
+    def _ends(self, state: ReadState) -> str:
+        if state["round"] >= self.settings.max_rounds:
+            return f"the budget of {self.settings.max_rounds} rounds is spent"
+        return NOTHING_NEW if len(state["pool"]) <= state.get("seen", 0) else ""
+
+    def _spent(self, state: ReadState) -> str:
+        usage = total(state.get("usage", []))
+        limits = (
+            ("calls", usage.calls, self.settings.max_calls),
+            ("tokens", usage.tokens, self.settings.max_tokens),
+            ("seconds", time() - state["started_at"], self.settings.max_seconds),
+        )
+        over = [f"the budget of {limit} {name} is spent" for name, used, limit in limits if used >= limit]
+        return over[0] if over else ""
+
+
+def _unchanged(state: ReadState) -> bool:
+    """Say whether the answer is still the one for which the last round looked further."""
+    before, now = (
+        CITATION.sub("", answer).casefold().split() for answer in (state.get("doubted", ""), state["answer"])
+    )
+    return bool(before) and before == now
+
+
+def _asks_something_new(query: str, asked: tuple[str, ...]) -> bool:
+    """Say whether a query is more than an earlier one put in another form: "Where was Ana camping?"."""
+    return bool(query) and set(content_stems(query)) not in [set(content_stems(one)) for one in asked]

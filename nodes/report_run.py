@@ -1,0 +1,30 @@
+"""Sum up a write run as the receipt that its caller gets."""
+
+from langgraph_engram.results import Receipt, total
+from langgraph_engram.schema import FilterCounts
+from langgraph_engram.state import WriteState
+
+
+def report_run(state: WriteState) -> WriteState:
+    """Count what the run stored, kept out, left undone and cost. Reads everything; sets `receipt`."""
+    reloaded = set(state.get("reloaded", []))
+    records = [record for record in state.get("records", []) if record.record_id not in reloaded]
+    pending = {turn_id for failure in state.get("failures", []) for turn_id in failure.turn_ids}
+    filtered = state.get("filtered", FilterCounts())
+    receipt = Receipt(
+        run_id=state["run_id"],
+        stored_turns=0 if state["request"].retry_turn_ids else len(state["turns"]),
+        known_turns=state["known_turns"],
+        events=len(state.get("events", [])),
+        records=sum(record.status != "quarantined" for record in records),
+        quarantined=sum(record.status == "quarantined" for record in records),
+        pending=len(pending),
+        decisions=len(state.get("decisions", [])),
+        boundaries=len(state.get("boundaries", [])),
+        syntheses=len(state.get("synthesis_ids", [])),
+        pairs_possible=filtered.possible,
+        pairs_compared=filtered.compared,
+        pairs_ruled_out=sum(filtered.ruled_out.values()),
+        usage=total(state.get("usage", [])),
+    )
+    return {"receipt": receipt}

@@ -1,0 +1,57 @@
+"""Answer from the pool, with citations; the text streams (HyMem section 3.3; DESIGN, read step 6).
+
+Where a model's context does not hold the whole pool, it is shown the first half of it, then of that, until it does.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from langgraph_engram.errors import ModelUnavailable
+from langgraph_engram.llm.base import LLMResult, Model, entry_of
+from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
+from langgraph_engram.retrieval.citations import with_citations
+from langgraph_engram.retrieval.passages import light_passages
+from langgraph_engram.schema import Evidence
+from langgraph_engram.settings import DeepSettings
+from langgraph_engram.state import ReadState
+
+
+@dataclass(frozen=True)
+class WriteAnswerStep:
+    """Write the answer. Reads `request`, `intent`, `pool`; sets `answer`, adds to `notes`."""
+
+    model: Model
+    settings: DeepSettings
+
+    def __call__(self, state: ReadState) -> ReadState:
+        """Return the answer to the first question; unknown when nothing was found.
+
+        Raises:
+            ModelUnavailable: The model gave no answer. A failure must not look like an empty result.
+        """
+        pool = list(state["pool"] or light_passages(state["evidence"], self.settings))
+        if not pool:
+            return {"answer": UNKNOWN, "pool": pool}
+        shown, attempts = pool, [self._ask(state, pool)]
+        while len(shown) > 1 and _is_too_long(attempts[-1]):
+            shown = shown[: len(shown) // 2]
+            attempts.append(self._ask(state, shown))
+        if failure := attempts[-1].failure:
+            raise ModelUnavailable(f"{self.model.name} gave no answer: {failure.reason}")
+        left_out = f"the model's context held {len(shown)} of {len(pool)} pieces: the answer rests on these"
+        return {
+            "answer": with_citations(attempts[-1].answer or "", shown) or UNKNOWN,
+            "pool": pool,
+            "notes": [*state.get("notes", []), *([left_out] if len(shown) < len(pool) else [])],
+            "usage": [entry_of("write_answer", attempts)],
+        }
+
+    def _ask(self, state: ReadState, shown: Sequence[Evidence]) -> LLMResult[str]:
+        request = state["request"]
+        return self.model.ask(
+            WriteAnswer(request.query, state["intent"], tuple(shown), request.now, self.settings.whole_turns)
+        )
+
+
+def _is_too_long(asked: LLMResult[str]) -> bool:
+    return asked.failure is not None and asked.failure.kind == "too_long"

@@ -1,0 +1,209 @@
+"""Where all-MiniLM-L6-v2 comes from, and what is said where it cannot be had."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from langgraph_engram.embeddings import minilm_onnx as minilm_graph
+from langgraph_engram.embeddings import minilm_weights
+from langgraph_engram.embeddings.minilm import MiniLM
+from langgraph_engram.embeddings.minilm_onnx import HUB_GRAPH, NO_TELEMETRY, GraphFile, OnnxMiniLM
+from langgraph_engram.embeddings.minilm_torch import TorchMiniLM
+from langgraph_engram.embeddings.minilm_weights import FILES, REVISION, TOKENIZER, WEIGHTS, check_file
+from langgraph_engram.errors import EncoderUnavailable
+
+
+def copy_of(weights: Path, folder: Path, *left_out: str) -> Path:
+    """Link the files of `weights` into a new folder, but for some."""
+    for name in FILES:
+        if name not in left_out:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).symlink_to(weights / name)
+    return folder
+
+
+def run_python(code: str, *arguments: str, **environment: str) -> str:
+    """Run code in a process of its own, and give what it prints."""
+    command = [sys.executable, "-W", "error", "-c", code, *arguments]
+    plain = {name: value for name, value in os.environ.items() if name not in ("CI", NO_TELEMETRY)}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=plain | environment)
+    assert done.stderr == ""
+    return done.stdout.strip()
+
+
+def test_weights_with_another_hash_are_refused(tmp_path: Path, packaged_weights: Path, graph_cache: Path) -> None:
+    """By both back ends, even where a good ONNX file is kept; and the error says what can be done."""
+    folder = copy_of(packaged_weights, tmp_path / "weights", WEIGHTS)
+    shutil.copyfile(packaged_weights / WEIGHTS, folder / WEIGHTS)
+    with (folder / WEIGHTS).open("r+b") as file:
+        file.seek(-1, os.SEEK_END)
+        file.write(b"\x7f")
+
+    for encoder in (TorchMiniLM(folder), OnnxMiniLM(folder, cache=graph_cache), MiniLM(folder, cache=graph_cache)):
+        with pytest.raises(EncoderUnavailable, match=r"SHA-256 .* not 53aa5117.*langgraph-engram\[offline\]"):
+            encoder.encode(["hello"])
+
+
+def test_a_changed_tokenizer_is_refused(tmp_path: Path, packaged_weights: Path, graph_cache: Path) -> None:
+    """Other word pieces would give other vectors under the same name."""
+    folder = copy_of(packaged_weights, tmp_path / "weights", TOKENIZER)
+    (folder / TOKENIZER).write_text((packaged_weights / TOKENIZER).read_text().replace('"happy"', '"yppah"'))
+
+    for encoder in (TorchMiniLM(folder), OnnxMiniLM(folder, cache=graph_cache)):
+        with pytest.raises(EncoderUnavailable, match=r"tokenizer\.json.* SHA-256"):
+            encoder.encode(["hello"])
+
+
+def test_a_changed_configuration_is_found_out(tmp_path: Path, packaged_weights: Path) -> None:
+    """The right weights in a network of another shape give no vectors at all, in either back end."""
+    folder = copy_of(packaged_weights, tmp_path / "weights", "config.json")
+    configuration = (packaged_weights / "config.json").read_text()
+    (folder / "config.json").write_text(configuration.replace('"num_hidden_layers": 6', '"num_hidden_layers": 5'))
+
+    with pytest.raises(EncoderUnavailable, match="cannot write the ONNX file"):
+        OnnxMiniLM(folder, cache=tmp_path).encode(["hello"])
+    with pytest.raises(EncoderUnavailable, match="does not give the vectors"):
+        MiniLM(folder, cache=tmp_path).encode(["hello"])
+
+
+def test_a_file_changed_after_it_was_checked_is_checked_again(tmp_path: Path) -> None:
+    """A hash is remembered for a file's size and time, not for its path alone."""
+    path = tmp_path / "file"
+    path.write_bytes(b"")
+    check_file(path, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+
+    path.write_bytes(b"more")
+
+    with pytest.raises(EncoderUnavailable, match="SHA-256"):
+        check_file(path, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+
+
+def test_a_folder_that_lacks_a_file_is_named(tmp_path: Path, packaged_weights: Path) -> None:
+    """A folder that was given is used or refused; nothing else is used in its place."""
+    folder = copy_of(packaged_weights, tmp_path / "weights", TOKENIZER)
+
+    with pytest.raises(EncoderUnavailable, match=r"no tokenizer\.json"):
+        MiniLM(folder).encode(["hello"])
+
+
+@pytest.mark.usefixtures("no_weights")
+@pytest.mark.parametrize("kind", [MiniLM, OnnxMiniLM, TorchMiniLM])
+def test_where_nothing_can_be_had_the_error_says_what_to_install(
+    kind: type[MiniLM | OnnxMiniLM | TorchMiniLM], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No package, no hub: building the encoder is free, and its first use tells."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    encoder = kind()
+
+    with pytest.raises(EncoderUnavailable, match=r"pip install \"langgraph-engram\[offline\]\""):
+        encoder.encode(["hello"])
+
+
+@pytest.mark.usefixtures("no_weights")
+def test_what_the_hub_left_here_before_is_used(
+    empty_hub: Path, packaged_weights: Path, tmp_path: Path, onnx_encoder: OnnxMiniLM
+) -> None:
+    """Weights that another program fetched serve as well as the package's."""
+    snapshot = empty_hub / "models--sentence-transformers--all-MiniLM-L6-v2" / "snapshots" / REVISION
+    copy_of(packaged_weights, snapshot)
+
+    assert minilm_weights.weights_folder(None) == snapshot
+    assert np.allclose(TorchMiniLM().encode(["hello"]), onnx_encoder.encode(["hello"]), atol=1e-5)
+
+
+def test_an_export_is_kept_and_used_again(graph_cache: Path) -> None:
+    """A file that was made is not made again, and nothing half made is left beside it."""
+    graph = GraphFile(cache=graph_cache)
+    made_at = graph.kept.stat().st_mtime_ns
+
+    assert graph.obtain() == graph.make() == graph_cache / "all-MiniLM-L6-v2-53aa5117.onnx"
+    assert graph.kept.stat().st_mtime_ns == made_at
+    assert {path.suffix for path in graph_cache.iterdir()} <= {".onnx", ".lock"}
+
+
+@pytest.mark.parametrize("broken", [b"", b"not a graph"])
+def test_a_broken_kept_file_is_made_again(broken: bytes, tmp_path: Path, onnx_encoder: OnnxMiniLM) -> None:
+    """A full disk or a crash must not stop every later start."""
+    kept = GraphFile(cache=tmp_path).kept
+    kept.write_bytes(broken)
+
+    vectors = OnnxMiniLM(cache=tmp_path).encode(["hello"])
+
+    assert np.allclose(vectors, onnx_encoder.encode(["hello"]), atol=1e-6)
+    assert kept.stat().st_size > 80_000_000
+
+
+def test_a_hub_graph_that_is_not_the_hubs_is_refused(tmp_path: Path, packaged_weights: Path) -> None:
+    """A file under the right name with other content is not run."""
+    folder = copy_of(packaged_weights, tmp_path / "weights")
+    (folder / HUB_GRAPH).parent.mkdir()
+    (folder / HUB_GRAPH).write_bytes(b"something else")
+
+    with pytest.raises(EncoderUnavailable, match=r"model\.onnx.* SHA-256"):
+        OnnxMiniLM(folder, cache=tmp_path).encode(["hello"])
+
+
+def test_without_the_exporter_torch_serves(empty_hub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The weights are here and the network is not asked for an ONNX file."""
+    monkeypatch.setattr(minilm_graph, "EXPORTER", "no_package_of_this_name")
+
+    chosen = MiniLM(cache=tmp_path).choose()
+
+    assert isinstance(chosen, TorchMiniLM)
+    assert not empty_hub.exists()
+
+
+@pytest.mark.usefixtures("empty_hub")
+def test_without_the_exporter_onnx_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who asks for ONNX by name is not given torch."""
+    monkeypatch.setattr(minilm_graph, "EXPORTER", "no_package_of_this_name")
+
+    with pytest.raises(EncoderUnavailable, match=r"langgraph-engram\[offline,onnx\]"):
+        OnnxMiniLM(cache=tmp_path).encode(["hello"])
+
+
+def test_where_nothing_can_be_kept_torch_serves(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A cache folder that cannot be made is a slower start, not a failure."""
+    (tmp_path / "file").write_text("in the way")
+
+    chosen = MiniLM(cache=tmp_path / "file").choose()
+
+    assert isinstance(chosen, TorchMiniLM)
+    assert "cannot keep" in caplog.text
+
+
+def test_a_kept_graph_is_run_without_torch(graph_cache: Path) -> None:
+    """In a process of its own, through the choice that everyone gets, without a word on standard error."""
+    code = (
+        "import sys; from pathlib import Path; from langgraph_engram.embeddings import opening;"
+        "encoder = opening.CachedEncoder(opening.MiniLM(cache=Path(sys.argv[1])));"
+        "print('onnxruntime' in sys.modules, encoder.encode(['hello', 'you']).shape,"
+        "'onnxruntime' in sys.modules, {'torch', 'transformers', 'sentence_transformers'} & set(sys.modules))"
+    )
+
+    assert run_python(code, str(graph_cache)) == "False (2, 384) True set()"
+
+
+def test_onnx_runtime_keeps_no_report_for_its_makers(graph_cache: Path, tmp_path: Path) -> None:
+    """It would leave a device id and a queue of events in the user's cache, and send them."""
+    code = (
+        "import sys; from pathlib import Path; from langgraph_engram.embeddings.minilm_onnx import OnnxMiniLM;"
+        "print(OnnxMiniLM(cache=Path(sys.argv[1])).encode(['hello']).shape)"
+    )
+
+    assert run_python(code, str(graph_cache), HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path)) == "(1, 384)"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_torch_loads_without_a_word() -> None:
+    """No progress bar and no warning reaches standard error, which belongs to the command line."""
+    code = (
+        "from langgraph_engram.embeddings.minilm_torch import TorchMiniLM; print(TorchMiniLM().encode(['hello']).shape)"
+    )
+
+    assert run_python(code) == "(1, 384)"

@@ -1,0 +1,196 @@
+"""What a model words becomes records whose sources are checked and whose ids follow from place and content."""
+
+import pytest
+
+from langgraph_engram.extraction.records import NO_SOURCE, RecordBuilder
+from langgraph_engram.prompts.extract_facts import SourcedSentence
+from langgraph_engram.prompts.extract_records import RecordDraft
+from langgraph_engram.prompts.rendering import number_sentences
+
+EVENT_OF = {"t0": "e0", "t1": "e0", "t2": "e1"}
+
+
+@pytest.fixture
+def build(turn):
+    """Build records of drafts that cite three turns in two events."""
+
+    def make(*drafts, most=400):
+        said = number_sentences([turn(0), turn(1), turn(2, "We leave on 1 June.")])
+        return RecordBuilder("scope", most).build(said, EVENT_OF, [("dimensional", draft) for draft in drafts])
+
+    return make
+
+
+def test_sources_out_of_range_are_left_out(build):
+    """Numbers that no turn has are ignored; what stays is enough."""
+    (record,) = build(RecordDraft(sources=[0, 2, 99, -1, 2], content="Ana camped."))
+
+    assert record.source_turn_ids == ["t1"]
+    assert record.status == "active"
+
+
+@pytest.mark.parametrize("sources", [[], [0], [4], [-1, 99]])
+def test_a_record_without_a_source_is_quarantined(build, sources):
+    """A record that cites nothing it was drawn from is kept, with the reason, and is not active."""
+    (record,) = build(RecordDraft(sources=sources, content="Ana camped."))
+
+    assert (record.status, record.reject_reason, record.source_turn_ids) == ("quarantined", NO_SOURCE, [])
+
+
+def test_the_same_record_fifty_times_is_one(build):
+    """A model that repeats itself adds sources, not records."""
+    (record,) = build(*[RecordDraft(sources=[1 + place % 2], content="Ana  camped.\n") for place in range(50)])
+
+    assert record.content == "Ana camped."
+    assert record.source_turn_ids == ["t0", "t1"]
+
+
+def test_a_relation_in_the_words_of_a_record_is_that_record(turn):
+    """A model that was asked for both and tells one sentence twice leaves it once."""
+    said = number_sentences([turn(0), turn(1)])
+    drafts = [
+        ("dimensional", RecordDraft(sources=[1], content="Ana camped.", memory_type="episodic")),
+        ("relational", SourcedSentence(sources=[2], content="Ana camped.")),
+    ]
+
+    (record,) = RecordBuilder("scope", 400).build(said, EVENT_OF, drafts)
+
+    assert (record.kind, record.memory_type, record.source_turn_ids) == ("dimensional", "episodic", ["t0", "t1"])
+
+
+def test_a_repeat_with_a_source_mends_one_without(build):
+    """The first time the model forgot the source; the second time it named it."""
+    (record,) = build(RecordDraft(sources=[], content="Ana camped."), RecordDraft(sources=[2], content="Ana camped."))
+
+    assert record.source_turn_ids == ["t1"]
+    assert (record.status, record.reject_reason) == ("active", "")
+
+
+def test_one_answer_gives_at_most_so_many_records(build):
+    """Beyond the limit of an answer, drafts are ignored."""
+    records = build(*[RecordDraft(sources=[1], content=f"Fact {place}.") for place in range(9)], most=4)
+
+    assert [record.content for record in records] == ["Fact 0.", "Fact 1.", "Fact 2.", "Fact 3."]
+    assert [record.part for record in records] == [0, 1, 2, 3]
+
+
+def test_the_limit_never_cuts_what_was_said(build):
+    """A long text has as many records as sentences, whatever the limit of an answer."""
+    records = build(*[RecordDraft(sources=[number]) for number in (1, 3)], most=1)
+
+    assert [record.source_turn_ids for record in records] == [["t0"], ["t2"]]
+
+
+@pytest.mark.parametrize("content", ["", "   ", "\n\t"])
+def test_a_draft_without_words_keeps_what_was_said(build, content):
+    """Each sentence it points at stands after its speaker's name; one that points at nothing leaves nothing."""
+    records = build(RecordDraft(sources=[1, 3], content=content), RecordDraft(sources=[], content=content))
+
+    assert [(one.content, one.source_turn_ids) for one in records] == [
+        ("Ana: I went camping by the lake.", ["t0"]),
+        ("Ana: We leave on 1 June (1 June 2023).", ["t2"]),
+    ]
+
+
+def test_a_copy_is_kept_as_it_was_said(build):
+    """A model that copies leaves "I" without an owner; what was said has one."""
+    (record,) = build(RecordDraft(sources=[1], content="I went camping by the lake."))
+
+    assert record.content == "Ana: I went camping by the lake."
+
+
+@pytest.mark.parametrize("sources", [[1], [1, 2], []])
+def test_a_copy_rests_on_the_sentence_it_is_copied_from(build, sources):
+    """Small models put a neighbour's number beside the words of a sentence, or none."""
+    (record,) = build(RecordDraft(sources=sources, content="We leave on 1 June."))
+
+    assert record.content.startswith("Ana: We leave on 1 June")
+    assert (record.source_turn_ids, record.event_id, record.status) == (["t2"], "e1", "active")
+
+
+def test_a_copied_turn_rests_on_its_own_sentences_whatever_it_cites(turn):
+    """Small models copy a turn whole, put another's name before it, and cite the turn before."""
+    first = turn(0, "Wow, that race in Oslo sounds like a lot of fun!").model_copy(update={"speaker": "Ben"})
+    second = turn(1, "My sister Runa ran the whole way with me. It was wonderful to see how everybody cheered for us!")
+    copy = "Ben: My sister Runa ran the whole way with me. [2] I was wonderful to see how everybody cheered for us!"
+
+    records = RecordBuilder("scope", 9).build(
+        number_sentences([first, second]),
+        EVENT_OF,
+        [("key_sentence", SourcedSentence(sources=[1], content=copy))],
+    )
+
+    assert [(one.content, one.speaker, one.source_turn_ids) for one in records] == [
+        ("Ana: My sister Runa ran the whole way with me.", "Ana", ["t1"]),
+        ("Ana: It was wonderful to see how everybody cheered for us!", "Ana", ["t1"]),
+    ]
+
+
+def test_a_sentence_that_is_reworded_keeps_its_new_words(build):
+    """To name who "I" is makes no copy of it."""
+    (record,) = build(RecordDraft(sources=[1], content="Ana went camping by the lake."))
+
+    assert record.content == "Ana went camping by the lake."
+
+
+def test_words_that_speak_as_i_get_their_speaker(build):
+    """A record in the first person would be anybody's."""
+    (record,) = build(RecordDraft(sources=[1], content="I camped near my lake."))
+
+    assert record.content == "Ana: I camped near my lake."
+
+
+def test_a_time_that_is_said_goes_before_one_that_is_noted(build):
+    """The clock of the turn decides what its words mean; a model's arithmetic does not."""
+    (record,) = build(RecordDraft(sources=[3], content="Ana leaves in June.", time="2023-07-09"))
+
+    assert (record.event_start.date().isoformat(), record.time_text) == ("2023-06-01", "1 June")
+
+
+def test_what_a_draft_leaves_open_is_read_off_its_words(turn):
+    """Rules fill in place, reason and keywords."""
+    said = number_sentences([turn(0, "I moved to Oslo because rents in Bergen had doubled.")])
+
+    (record,) = RecordBuilder("scope", 9).build(said, EVENT_OF, [("dimensional", RecordDraft(sources=[1]))])
+
+    assert (record.location, record.reason) == ("Oslo", "rents in Bergen had doubled")
+    assert {"Oslo", "Bergen"} <= set(record.keywords)
+
+
+@pytest.mark.parametrize(
+    "time", ["9999", "9999-12-31", "9999-12-31/9999-12-31", "0001-01-01", "2023-02-30", "12345-01-01", "soon", "/"]
+)
+def test_odd_dates_are_read_or_left_open(build, time):
+    """A date at the end of time, or none at all, never stops a write."""
+    (record,) = build(RecordDraft(sources=[1], content="Ana camped.", time=time))
+
+    assert (record.event_start is None) == (record.event_end is None)
+    assert record.event_start is None or record.event_start <= record.event_end
+
+
+def test_event_time_and_mention_time_are_kept_apart(build):
+    """What happens in June was told in May, in the words of the turn."""
+    (record,) = build(RecordDraft(sources=[3], content="Ana leaves.", time="2023-06-01"))
+
+    assert record.event_start.date().isoformat() == "2023-06-01"
+    assert record.mentioned_at.date().isoformat() == "2023-05-08"
+    assert record.time_text == "1 June"
+    assert record.event_id == "e1"
+
+
+def test_a_sentence_has_no_dimensions(turn):
+    """StructMem's facts and HyMem's key sentences are words and sources alone."""
+    draft = SourcedSentence(sources=[1], content="Ana camped.")
+
+    (record,) = RecordBuilder("scope", 9).build(number_sentences([turn(0)]), EVENT_OF, [("factual", draft)])
+
+    assert (record.kind, record.memory_type, record.keywords, record.speaker) == ("factual", None, [], "Ana")
+
+
+def test_ids_follow_from_place_and_content(build):
+    """The same answer gives the same ids; another case of letters is no other record, another event is."""
+    first, other = (build(RecordDraft(sources=[1], content=text))[0] for text in ("Ana camped.", "ANA camped."))
+    (elsewhere,) = build(RecordDraft(sources=[3], content="Ana camped."))
+
+    assert first.record_id == other.record_id
+    assert elsewhere.record_id != first.record_id

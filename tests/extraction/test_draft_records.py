@@ -1,0 +1,291 @@
+"""What is asked of a model for records, and what becomes of a model that cannot write them."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from langgraph_engram.extraction.batching import Batch, batch_events
+from langgraph_engram.extraction.drafting import MOST_POOR, Extractor, is_poor
+from langgraph_engram.extraction.records import RecordBuilder
+from langgraph_engram.llm.base import Failure
+from langgraph_engram.prompts.extract_events import EventNote, EventReading, RelationDraft
+from langgraph_engram.prompts.extract_facts import SourcedSentence, SourcedSentences
+from langgraph_engram.prompts.extract_records import Extraction, RecordDraft
+from langgraph_engram.prompts.label_sentences import SentenceLabel, SentenceLabels
+from langgraph_engram.settings import ExtractSettings
+from langgraph_engram.testing import FakeModel
+
+PLACES = ("Oslo", "Rome", "Lima", "Cairo", "Quito", "Delhi", "Tokyo", "Accra", "Paris", "Perth")
+
+
+@pytest.fixture
+def pack(turn):
+    """Ten turns of one stating sentence each."""
+    turns = [turn(seq, f"I worked in {place} for a year.") for seq, place in enumerate(PLACES)]
+    return Batch(tuple(turns), (), {one.turn_id: "e0" for one in turns})
+
+
+def lump():
+    return EventReading(records=[RecordDraft(sources=list(range(1, 11)), content="Ana is a traveller.")])
+
+
+def labels(skipped=()):
+    told = [SentenceLabel(number=number, label="skip" if number in skipped else "fact") for number in range(1, 11)]
+    return SentenceLabels(labels=told)
+
+
+def one_each():
+    return EventReading(records=[RecordDraft(sources=[number]) for number in range(1, 11)])
+
+
+def asked(model):
+    return [question.name for question in model.asked]
+
+
+def test_one_answer_holds_events_records_and_relations(pack):
+    """Where the papers ask four questions, one is asked."""
+    answer = one_each().model_copy(
+        update={
+            "events": [EventNote(event=1, topic="Ana's jobs"), EventNote(event=9, topic="nobody")],
+            "relations": [RelationDraft(sources=[1], content="Ana misses Oslo.")],
+        }
+    )
+    model = FakeModel([answer])
+
+    (found,), spent = Extractor(model, ExtractSettings()).draw([pack])
+
+    assert asked(model) == ["ExtractEvents"]
+    assert [kind for kind, _ in found.drafts] == ["dimensional"] * 10 + ["relational"]
+    assert {event: note.topic for event, note in found.notes.items()} == {"e0": "Ana's jobs"}
+    assert (spent.calls, found.failure) == (1, "")
+
+
+def test_structmem_asks_for_facts_and_for_relations(pack):
+    """Two views, two questions; records of both kinds."""
+    facts = SourcedSentences(sentences=[SourcedSentence(sources=[number]) for number in range(1, 11)])
+    relations = SourcedSentences(sentences=[SourcedSentence(sources=[2], content="Ana helped Ben.")])
+    model = FakeModel([facts, relations])
+
+    found, spent = Extractor(model, ExtractSettings(strategy="dual")).draw([pack])
+
+    assert asked(model) == ["ExtractFacts", "ExtractRelations"]
+    assert [{kind for kind, _ in one.drafts} for one in found] == [{"factual"}, {"relational"}]
+    assert spent.calls == 2
+
+
+def test_a_model_that_lumps_is_asked_to_label(pack):
+    """What was said becomes the records; what the model skips does not."""
+    model = FakeModel([lump(), labels(skipped=(3,))])
+
+    (found,), spent = Extractor(model, ExtractSettings()).draw([pack])
+
+    records = RecordBuilder("scope", 400).build(found.pack.sentences, pack.event_of, found.drafts)
+    assert asked(model) == ["ExtractEvents", "LabelSentences"]
+    assert [one.content for one in records] == [
+        f"Ana: I worked in {one} for a year." for one in PLACES if one != "Lima"
+    ]
+    assert {one.source_turn_ids[0] for one in records} == {f"t{seq}" for seq in range(10) if seq != 2}
+    assert spent.calls == 2
+
+
+def test_a_model_that_never_writes_well_is_asked_to_label_only(pack):
+    """After a few poor answers, the question it cannot answer is not paid for again."""
+    model = FakeModel([*[lump(), labels()] * MOST_POOR, labels()])
+    drafter = Extractor(model, ExtractSettings())
+
+    drafter.draw([pack] * MOST_POOR)
+    drafter.draw([pack])
+
+    assert asked(model) == ["ExtractEvents", "LabelSentences"] * MOST_POOR + ["LabelSentences"]
+
+
+def test_a_model_is_tried_on_one_pack_before_the_rest_is_put_to_it(pack):
+    """One that cannot write has wasted few calls, however many packs there are."""
+    poor = FakeModel([*[lump(), labels()] * MOST_POOR, *[labels()] * 8])
+    good = FakeModel([one_each()] * 10)
+
+    Extractor(poor, ExtractSettings()).draw([pack] * 10)
+    Extractor(good, ExtractSettings()).draw([pack] * 10)
+
+    assert asked(poor).count("ExtractEvents") == MOST_POOR
+    assert asked(good) == ["ExtractEvents"] * 10
+
+
+def test_a_model_that_is_too_slow_to_write_is_not_waited_for_twice(pack):
+    """Each time-out costs its whole length."""
+    model = FakeModel([Failure("timeout", "nothing in 60 s"), labels(), labels()])
+
+    Extractor(model, ExtractSettings()).draw([pack] * 2)
+
+    assert asked(model) == ["ExtractEvents", "LabelSentences", "LabelSentences"]
+
+
+def test_a_few_words_show_nothing_of_what_a_model_can(pack):
+    """Trust is neither earned nor lost by a pack that any answer fits."""
+    drafter = Extractor(FakeModel([EventReading(records=[])]), ExtractSettings())
+
+    drafter.draw([replace(pack, turns=pack.turns[:3])])
+
+    assert not drafter.trust.is_earned
+    assert not drafter.trust.is_lost
+
+
+def test_one_good_answer_keeps_the_trust(pack):
+    """A model that has written well is not taken for one that cannot."""
+    model = FakeModel([one_each(), lump(), labels(), lump(), labels(), one_each()])
+    drafter = Extractor(model, ExtractSettings())
+
+    for _ in range(4):
+        drafter.draw([pack])
+
+    assert asked(model)[-1] == "ExtractEvents"
+
+
+@pytest.mark.parametrize("kind", ["invalid", "timeout", "too_long"])
+def test_an_answer_without_form_or_end_is_tried_as_labels(pack, kind):
+    """Broken JSON, or none in time, says that the question is too hard; labels are the easier one."""
+    model = FakeModel([Failure(kind, "no JSON"), labels()])
+
+    (found,), _ = Extractor(model, ExtractSettings()).draw([pack])
+
+    assert (len(found.drafts), found.failure) == (10, "")
+
+
+@pytest.mark.parametrize("kind", ["unreachable", "rate_limited", "refused"])
+def test_a_model_that_cannot_be_reached_is_not_asked_something_easier(pack, kind):
+    """The failure stands, and says nothing of what the model can do."""
+    model = FakeModel([Failure(kind, "gone")])
+    drafter = Extractor(model, ExtractSettings())
+
+    (found,), _ = drafter.draw([pack])
+
+    assert (found.drafts, found.failure, asked(model)) == ([], "gone", ["ExtractEvents"])
+    assert not drafter.trust.is_lost
+
+
+def test_labels_are_asked_for_a_few_sentences_at_a_time(pack):
+    """A slow model ends each answer in time, and every sentence has its label once."""
+    parts = [SentenceLabels(labels=labels().labels[:size]) for size in (4, 4, 2)]
+    model = FakeModel([lump(), *parts])
+
+    found, _ = Extractor(model, ExtractSettings(label_sentences=4)).draw([pack])
+
+    builder = RecordBuilder("scope", 400)
+    records = [one for part in found for one in builder.build(part.pack.sentences, pack.event_of, part.drafts)]
+    assert [one.source_turn_ids for one in records] == [[f"t{seq}"] for seq in range(10)]
+    assert [len(question.turns) for question in model.asked[1:]] == [4, 4, 2]
+
+
+def test_parts_are_shown_what_the_whole_is(pack):
+    """A part of a shortened pack has its own sentences' short words."""
+    short = replace(pack, shown=tuple(PLACES))
+
+    parts = short.parts(4)
+
+    assert [part.shown for part in parts] == [PLACES[:4], PLACES[4:8], PLACES[8:]]
+
+
+def test_labels_that_fail_leave_the_first_answer(pack):
+    """Little is better than nothing."""
+    model = FakeModel([lump(), Failure("invalid", "no JSON")])
+
+    (found,), _ = Extractor(model, ExtractSettings()).draw([pack])
+
+    assert [draft.content for _, draft in found.drafts] == ["Ana is a traveller."]
+
+
+@pytest.mark.parametrize(("drafting", "question"), [("written", "ExtractRecords"), ("labelled", "LabelSentences")])
+def test_settings_may_decide(pack, drafting, question):
+    """Who knows the model need not wait until it has shown itself."""
+    answer = Extraction(records=[]) if drafting == "written" else labels()
+    model = FakeModel([answer])
+
+    Extractor(model, ExtractSettings(strategy="dimensional", drafting=drafting)).draw([pack])
+
+    assert asked(model) == [question]
+
+
+@pytest.mark.parametrize(
+    ("sources", "poor"),
+    [
+        ([[number] for number in range(1, 11)], False),
+        ([[1], [4, 5]], False),
+        ([list(range(1, 11))], True),
+        ([[1]], True),
+        ([], True),
+        ([[99], [77]], True),
+    ],
+)
+def test_an_answer_is_poor_that_lumps_or_leaves_nearly_all_out(pack, sources, poor):
+    """A fifth of what was stated, a few turns a record: less is no memory of a conversation."""
+    assert is_poor(pack, sources) is poor
+
+
+def test_little_said_may_give_no_record(turn):
+    """A short exchange may hold nothing to keep."""
+    said = turn(0, "I worked in Oslo.")
+
+    assert not is_poor(Batch((said,), (), {"t0": "e0"}), [])
+
+
+def test_what_an_image_asks_is_no_question(turn):
+    """A poster that asks something is shown all the same: leaving it out leaves out what was told."""
+    shown = turn(0, "Look.", captions=[f"a poster: ready for {place}?" for place in PLACES])
+
+    assert is_poor(Batch((shown,), (), {"t0": "e0"}), [])
+
+
+def test_the_turns_just_before_are_read_beside_an_event_that_goes_on(store, keep, scope, turn, event):
+    """Not the turns before the event's beginning: a reply needs the question that was asked last."""
+    keep(turns=[turn(seq, f"Turn {seq}.") for seq in range(6)], events=[event(0, 0, 1, 2, 3, 4, 5)])
+    going = event(0, 0, 1, 2, 3, 4, 5, 6)
+
+    (pack,) = batch_events(store.index(scope), [going], [turn(6, "Two cats.")], ExtractSettings(), 2)
+
+    assert [one.text for one in pack.context] == ["Turn 4.", "Turn 5."]
+    assert [one.text for one in pack.turns] == ["Two cats."]
+
+
+def test_short_events_share_a_call_up_to_a_size(store, scope, turn, event):
+    """What does not fit begins another call; under the papers' presets each event has its own."""
+    turns = [turn(seq, "I planted a tree. " * 10) for seq in range(4)]
+    events = [event(seq, seq) for seq in range(4)]
+    index = store.index(scope)
+
+    shared = batch_events(index, events, turns, ExtractSettings(call_tokens=100), 0)
+    alone = batch_events(index, events, turns, ExtractSettings(shared_calls=False), 0)
+
+    assert [len(pack.event_ids) for pack in shared] == [2, 2]
+    assert shared[0].event_starts == (0, 1)
+    assert [len(pack.event_ids) for pack in alone] == [1, 1, 1, 1]
+
+
+def test_numbers_run_through_all_events_of_a_pack(turn):
+    """One answer can cite any of their sentences."""
+    turns = [turn(0, "I ski."), turn(1, "I swim.", said_at=datetime(2024, 1, 1, tzinfo=UTC))]
+
+    pack = Batch(tuple(turns), (), {"t0": "e0", "t1": "e1"})
+
+    assert [one.number for one in pack.sentences] == [1, 2]
+
+
+def test_what_tools_and_systems_put_in_is_not_packed(store, scope, turn, event):
+    """Records are drawn from what somebody said, and read beside it is what somebody said before."""
+    turns = [
+        turn(0, "You are a polite assistant.", role="system", speaker="system"),
+        turn(1, "Which hotel shall I take?"),
+        turn(2, '{"hotel": "Alfama Inn"}', role="tool", speaker="search_hotels"),
+        turn(3, "The one near the river.", role="assistant", speaker="assistant"),
+    ]
+
+    index, apart = store.index(scope), ExtractSettings(shared_calls=False)
+
+    (whole,) = batch_events(index, [event(0, 0, 1, 2, 3)], turns, apart, 2)
+    first, last = batch_events(index, [event(0, 0, 1, 2), event(1, 3)], turns, apart, 2)
+    nobody = batch_events(index, [event(0, 0, 2)], [turns[0], turns[2]], apart, 2)
+
+    assert [one.turn_id for one in whole.turns] == ["t1", "t3"]
+    assert ([one.turn_id for one in first.turns], [one.turn_id for one in last.turns]) == (["t1"], ["t3"])
+    assert [one.turn_id for one in last.context] == ["t1"]
+    assert nobody == []

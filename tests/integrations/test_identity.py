@@ -1,0 +1,156 @@
+"""Whose memory a run is about is said by whoever may say it, and by nobody else."""
+
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langgraph.graph import START, StateGraph
+from langgraph.prebuilt import ToolRuntime
+from langgraph.runtime import Runtime, ServerInfo
+from pydantic import BaseModel
+from typing_extensions import TypedDict
+
+from langgraph_engram.errors import MissingUser
+from langgraph_engram.integrations.identity import ScopeOverrides, overrides_of_user, resolve_scope, thread_of
+from langgraph_engram.schema import Scope
+
+
+class Model(BaseModel):
+    user_id: str
+    tenant: str = ""
+
+
+@dataclass
+class Record:
+    user_id: str
+
+
+@dataclass
+class User:
+    """A user as a server hands one over."""
+
+    identity: str
+    is_authenticated: bool = True
+    tenant: str | None = None
+    user_id: str | None = None
+
+
+class State(TypedDict, total=False):
+    scope: str
+    thread: str | None
+
+
+def run(context=None, user=None):
+    server = ServerInfo(assistant_id="a", graph_id="g", user=user) if user else None
+    return Runtime(context=context, server_info=server)
+
+
+def configured(**said):
+    return {"configurable": said}
+
+
+@pytest.mark.parametrize("context", [{"user_id": "ana"}, Model(user_id="ana"), Record(user_id="ana")])
+def test_a_context_of_any_kind_names_the_user(context):
+    """A mapping, a pydantic model and a dataclass are read alike."""
+    scope = resolve_scope(run(context))
+
+    assert scope == Scope(user_id="ana")
+
+
+def test_a_spoofed_context_loses_against_the_server():
+    """Neither user nor tenant of whom the server knows can be sent; the agent is a part of one's own memory."""
+    spoofed = {"user_id": "bob", "tenant": "other", "agent_id": "coach"}
+
+    scope = resolve_scope(run(spoofed, User("ana")), configured(**spoofed))
+
+    assert scope == Scope(user_id="ana", agent_id="coach")
+
+
+def test_a_tenant_that_the_server_names_counts():
+    """A handler that knows organisations says which one, and by which name we know the user."""
+    scope = resolve_scope(run({"tenant": "other"}, User("token-1", tenant="acme", user_id="ana")))
+
+    assert scope == Scope(user_id="ana", tenant="acme")
+
+
+@pytest.mark.parametrize("user", [User(""), User("guest", is_authenticated=False), None])
+def test_a_user_whom_nobody_authenticated_says_who_they_are(user):
+    """Where the server knows nobody, the context is believed."""
+    scope = resolve_scope(run({"user_id": "ana"}, user))
+
+    assert overrides_of_user(user) is None
+    assert scope.user_id == "ana"
+
+
+def test_what_the_developer_settled_is_not_sent_over():
+    """An agent with one user keeps to that user, and to its tenant; only the server knows better."""
+    default = ScopeOverrides(user_id="ana", tenant="acme", agent_id="coach")
+    spoofed = {"user_id": "bob", "tenant": "other", "agent_id": "spy"}
+
+    plain = resolve_scope(run(spoofed), configured(**spoofed), default)
+    served = resolve_scope(run(spoofed, User("cleo")), default=default)
+    tenant_only = resolve_scope(run(spoofed), default=ScopeOverrides(tenant="acme"))
+
+    assert plain == Scope(user_id="ana", tenant="acme", agent_id="coach")
+    assert served == Scope(user_id="cleo", tenant="acme", agent_id="coach")
+    assert (tenant_only.user_id, tenant_only.tenant) == ("bob", "acme")
+
+
+def test_the_config_comes_last():
+    """`configurable` is read where the context names nobody, an empty name included."""
+    from_config = resolve_scope(run({"user_id": ""}), configured(user_id="ana", tenant="acme"))
+    from_context = resolve_scope(run({"user_id": "bob"}), configured(user_id="ana", tenant="acme"))
+
+    assert from_config == Scope(user_id="ana", tenant="acme")
+    assert from_context == Scope(user_id="bob")
+
+
+@pytest.mark.parametrize(
+    "said", [{}, {"context": {"user_id": None}}, {"context": {"user_id": 7}}, {"context": {"user_id": "  "}}]
+)
+def test_without_a_user_nothing_goes_on(said):
+    """No name, an empty one and one that is no string are errors; nothing is made into a name."""
+    with pytest.raises(MissingUser, match="user_id"):
+        resolve_scope(run(**said))
+
+
+def test_a_run_under_way_is_asked_too():
+    """What is handed over may be another config, or nothing: the identity of the run still stands."""
+
+    def look(state):
+        inner = ToolRuntime(
+            state={}, context={"user_id": "bob"}, config={}, stream_writer=print, tool_call_id=None, store=None
+        )
+        scopes = [resolve_scope(), resolve_scope(inner), resolve_scope(config=configured(user_id="bob"))]
+        return {"scope": ",".join(scope.user_id for scope in scopes), "thread": thread_of()}
+
+    graph = StateGraph(State).add_node("look", look).add_edge(START, "look").compile()
+
+    seen = graph.invoke({}, configured(langgraph_auth_user=User("ana"), user_id="bob", thread_id="t1"))
+
+    assert seen == {"scope": "ana,ana,ana", "thread": "t1"}
+
+
+def test_a_thread_is_named_by_the_config_outside_of_a_graph():
+    """A tool that is called by itself still knows its session; without a thread there is none."""
+    assert thread_of(config=configured(thread_id=3)) == "3"
+    assert thread_of() is None
+
+
+NAMES = st.sampled_from(["ana", "bob", "cleo", "dan"])
+SOURCES = ("server", "settled", "context", "config")
+
+
+@given(st.dictionaries(st.sampled_from(SOURCES), NAMES, min_size=1), st.booleans())
+def test_an_earlier_source_always_wins(names, tenants):
+    """Whoever comes first names the user, whatever the others say; and the tenant comes from no later source."""
+    said = {key: {"user_id": name, "tenant": f"of-{key}"} for key, name in names.items()}
+    user = User(names["server"], tenant="of-server" if tenants else None) if "server" in names else None
+    default = ScopeOverrides(**said["settled"]) if "settled" in said else None
+
+    scope = resolve_scope(run(said.get("context"), user), configured(**said.get("config", {})), default)
+
+    first = next(source for source in SOURCES if source in names)
+    assert scope.user_id == names[first]
+    assert scope.tenant not in {f"of-{source}" for source in ("context", "config")} - {f"of-{first}"}

@@ -1,0 +1,72 @@
+"""What is newly said in a thread is told from what was there before, and from what nobody said."""
+
+import pytest
+from langchain_core.messages import AIMessage, FunctionMessage, HumanMessage, SystemMessage, ToolMessage
+
+from langgraph_engram.integrations.transcripts import FROM_MEMORY, after, newly_said, question_of, start_of_newest_turn
+
+SUMMARY = HumanMessage("So far: they greeted.", id="s", additional_kwargs={"lc_source": "summarization"})
+THREAD = [
+    SystemMessage("Be kind.", id="0"),
+    HumanMessage("Hi.", id="1"),
+    AIMessage("Hello.", id="2"),
+    HumanMessage("I row.", id="3"),
+    HumanMessage("And I sail.", id="4"),
+    AIMessage("", id="5", tool_calls=[{"name": "log", "args": {}, "id": "c"}]),
+    ToolMessage("logged", id="6", tool_call_id="c"),
+    AIMessage("Nice.", id="7"),
+]
+
+
+def texts(messages):
+    return [one.text for one in messages]
+
+
+@pytest.mark.parametrize(("count", "start"), [(0, 0), (1, 1), (2, 1), (3, 1), (4, 3), (5, 3), (8, 3)])
+def test_the_newest_turn_begins_with_the_users_last_words(count, start):
+    """Messages that stand side by side are one turn, whatever the assistant did since; none is at the end."""
+    assert start_of_newest_turn(THREAD[:count]) == start
+
+
+@pytest.mark.parametrize(
+    ("last_id", "ids"), [("2", "34567"), ("7", ""), ("", "01234567"), ("gone", "34567"), (None, "34567")]
+)
+def test_what_follows_the_last_kept_message_is_new(last_id, ids):
+    """Where that message is gone, as after a summary, the newest turn is."""
+    assert "".join(one.id for one in after(THREAD, last_id)) == ids
+
+
+def test_only_people_and_the_assistant_say_something():
+    """Systems, tools, calls without words, summaries and answers of memory itself are nobody's words."""
+    answer = AIMessage("At Lake Bled [1]", response_metadata={FROM_MEMORY: True})
+    messages = [*THREAD, SUMMARY, FunctionMessage("done", name="f"), answer]
+
+    said = newly_said(messages, "all", with_ids=True)
+
+    assert texts(said) == ["Hi.", "Hello.", "I row.", "And I sail.", "Nice."]
+    assert [one.external_id for one in said] == ["1", "2", "3", "4", "7"]
+    assert texts(newly_said(messages, "user", with_ids=False)) == ["Hi.", "I row.", "And I sail."]
+    assert {one.external_id for one in newly_said(messages, "all", with_ids=False)} == {None}
+    assert newly_said(messages, "none", with_ids=True) == []
+
+
+def test_a_turn_in_which_something_was_forgotten_is_left_out():
+    """Both its question and its answer; the turns around it stay, and so does one in which forgetting failed."""
+
+    def forgetting(status):
+        return ToolMessage("Done.", name="own_forget_memory", tool_call_id="c", status=status)
+
+    done = [HumanMessage("Forget 4411."), forgetting("success"), AIMessage("4411 is gone.")]
+    failed = [HumanMessage("Forget 99."), forgetting("error"), AIMessage("I cannot.")]
+
+    said = newly_said([HumanMessage("Hi."), AIMessage("Hello."), *done, *failed], "all", with_ids=False)
+
+    assert texts(said) == ["Hi.", "Hello.", "Forget 99.", "I cannot."]
+
+
+def test_a_question_is_what_the_user_says_and_no_summary():
+    """Several messages are one question; images alone ask nothing."""
+    image = HumanMessage([{"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}])
+
+    assert question_of([SUMMARY, *THREAD[3:]]) == "I row.\nAnd I sail."
+    assert question_of([image]) == ""

@@ -1,0 +1,114 @@
+"""The tools and the retriever pass LangChain's own suites."""
+
+from functools import cache
+
+import pytest
+from langchain_tests.integration_tests import RetrieversIntegrationTests, ToolsIntegrationTests
+from langchain_tests.unit_tests import ToolsUnitTests
+
+from langgraph_engram.integrations.retriever import EngramRetriever
+from langgraph_engram.integrations.tools import create_memory_tools
+from langgraph_engram.memory import Memory
+
+TOLD = [
+    {"speaker": "Ana", "text": text}
+    for text in (
+        "I camped at Lake Bled.",
+        "I camped near Rome in spring.",
+        "I camped on the island of Cres.",
+        "I camped in my garden once.",
+    )
+]
+
+
+@cache
+def memory():
+    """Open what all suites share, at the first test."""
+    return Memory(store="memory:", encoder="hashing", model="rules")
+
+
+@cache
+def tools():
+    return {one.name: one for one in create_memory_tools(memory(), user_id="ana")}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def told():
+    """Keep what the suites search."""
+    memory().remember(TOLD, user_id="ana", session_id="s1")
+    yield
+    memory().close()
+
+
+def newest_turn():
+    """Name a turn that may be forgotten, made for whoever asks."""
+    memory().remember([{"speaker": "Ana", "text": "Forget me."}], user_id="ana", session_id="s2")
+    return memory().show("turns", "ana")[-1].turn_id
+
+
+class SaveMemory:
+    @property
+    def tool_constructor(self):
+        return tools()["save_memory"]
+
+    @property
+    def tool_invoke_params_example(self):
+        return {"text": "Ana is allergic to peanuts."}
+
+
+class SearchMemory:
+    @property
+    def tool_constructor(self):
+        return tools()["search_memory"]
+
+    @property
+    def tool_invoke_params_example(self):
+        return {"query": "Where did Ana camp?"}
+
+
+class ForgetMemory:
+    @property
+    def tool_constructor(self):
+        return tools()["forget_memory"]
+
+    @property
+    def tool_invoke_params_example(self):
+        return {"memory_id": newest_turn()}
+
+
+class TestSaveMemoryUnit(SaveMemory, ToolsUnitTests):
+    pass
+
+
+class TestSaveMemory(SaveMemory, ToolsIntegrationTests):
+    pass
+
+
+class TestSearchMemoryUnit(SearchMemory, ToolsUnitTests):
+    pass
+
+
+class TestSearchMemory(SearchMemory, ToolsIntegrationTests):
+    pass
+
+
+class TestForgetMemoryUnit(ForgetMemory, ToolsUnitTests):
+    pass
+
+
+class TestForgetMemory(ForgetMemory, ToolsIntegrationTests):
+    pass
+
+
+class TestEngramRetriever(RetrieversIntegrationTests):
+    @property
+    def retriever_constructor(self):
+        return EngramRetriever
+
+    @property
+    def retriever_constructor_params(self):
+        return {"memory": memory(), "user_id": "ana"}
+
+    @property
+    def retriever_query_example(self):
+        return "Where did Ana camp?"

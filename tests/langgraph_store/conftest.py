@@ -1,0 +1,96 @@
+"""Open stores of each sort, LangGraph's own among them: a suite that it does not pass would prove nothing."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.embeddings import Embeddings
+from langgraph.store.base import BaseStore
+from langgraph.store.memory import InMemoryStore
+
+from langgraph_engram.embeddings.factory import HashingEncoder
+from langgraph_engram.integrations.store import EngramStore
+
+DIMENSIONS = 64
+Make = Callable[..., Any]
+
+
+class HashedWords(Embeddings):
+    """Embed by hashed words: texts are near when they share some."""
+
+    def __init__(self) -> None:
+        self.documents: list[str] = []
+        self.queries: list[str] = []
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.documents += texts
+        return HashingEncoder(DIMENSIONS).encode(texts).tolist()
+
+    def embed_query(self, text: str) -> list[float]:
+        self.queries.append(text)
+        return HashingEncoder(DIMENSIONS).encode([text])[0].tolist()
+
+
+class Clock:
+    """Tell the time that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2024, 5, 7, 12, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def pass_minutes(self, minutes: float) -> None:
+        self.now += timedelta(minutes=minutes)
+
+
+@pytest.fixture
+def embeddings() -> HashedWords:
+    return HashedWords()
+
+
+@pytest.fixture(params=["memory", "folder", "reference"])
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
+    """Open an empty store by an `index`, without meaning unless there is one."""
+    with ExitStack() as stores:
+        yield lambda index=None: _opened(request.param, tmp_path, stores, index)
+
+
+@pytest.fixture(params=["memory", "folder"])
+def make_ours(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
+    """Open an empty store of ours, for what LangGraph's own in memory leaves out."""
+    with ExitStack() as stores:
+        yield lambda index=None, **named: _opened(request.param, tmp_path, stores, index, **named)
+
+
+@pytest.fixture
+def store(make: Make) -> BaseStore:
+    """An empty store of each sort."""
+    return make()
+
+
+@pytest.fixture
+def ours(make_ours: Make) -> EngramStore:
+    """An empty store of ours."""
+    return make_ours()
+
+
+@pytest.fixture
+def searchable(make: Make, embeddings: HashedWords) -> BaseStore:
+    """An empty store of each sort that finds by meaning."""
+    return make({"dims": DIMENSIONS, "embed": embeddings})
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def _opened(sort: str, tmp_path: Path, stores: ExitStack, index: Any, **named: Any) -> BaseStore:
+    if sort == "reference":
+        return InMemoryStore(index=index)
+    location = "memory:" if sort == "memory" else tmp_path / "store"
+    return stores.enter_context(EngramStore(location, index=index or False, **named))

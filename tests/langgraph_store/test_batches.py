@@ -1,0 +1,198 @@
+"""A batch is one thing: it is checked whole, reads what was before, and answers in order."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
+import pytest
+from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, PutOp, SearchOp
+
+from langgraph_engram.errors import InvalidInput
+from langgraph_engram.integrations.store import EngramStore
+
+DIMENSIONS = 64
+
+
+def test_results_stand_where_their_operations_do(store):
+    """Whatever their sorts; a put gives nothing, and so does what is not there."""
+    store.put(("a", "b"), "one", {"n": 1})
+    store.put(("a", "c"), "two", {"n": 2})
+
+    results = store.batch(
+        [
+            GetOp(("a", "c"), "two"),
+            PutOp(("a", "d"), "three", {"n": 3}),
+            SearchOp(("a",), filter={"n": 1}),
+            ListNamespacesOp(),
+            GetOp(("a",), "none"),
+            SearchOp(("a",), limit=1, offset=1),
+        ]
+    )
+
+    assert results[0].value == {"n": 2}
+    assert results[1] is None
+    assert [item.key for item in results[2]] == ["one"]
+    assert results[3] == [("a", "b"), ("a", "c")]
+    assert results[4] is None
+    assert [item.key for item in results[5]] == ["two"]
+    assert store.get(("a", "d"), "three").value == {"n": 3}
+
+
+def test_reads_see_what_was_before_the_batch(store):
+    """Wherever they stand in it; then the last write to an address counts."""
+    store.put(("a",), "k", {"n": 0})
+
+    results = store.batch(
+        [
+            PutOp(("a",), "k", {"n": 1}),
+            GetOp(("a",), "k"),
+            PutOp(("a",), "k", None),
+            SearchOp(("a",)),
+            PutOp(("a",), "k", {"n": 2}),
+            PutOp(("a",), "gone", {"n": 3}),
+            PutOp(("a",), "gone", None),
+        ]
+    )
+
+    assert results[1].value == {"n": 0}
+    assert [item.value for item in results[3]] == [{"n": 0}]
+    assert store.get(("a",), "k").value == {"n": 2}
+    assert store.get(("a",), "gone") is None
+
+
+def test_an_empty_batch_is_nothing(store):
+    """Any iterable of operations is a batch."""
+    assert store.batch([]) == []
+    assert store.batch(iter([PutOp(("a",), "k", {}), GetOp(("a",), "k")])) == [None, None]
+    assert store.get(("a",), "k") is not None
+
+
+def test_keys_are_text_however_they_are_given(ours):
+    """As the methods of every store make them."""
+    ours.batch([PutOp(("a",), 1, {"n": 1})])
+
+    assert ours.get(("a",), 1).key == "1"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        (GetOp(("a.b",), "k"), InvalidNamespaceError),
+        (PutOp(("a", ""), "k", {}), InvalidNamespaceError),
+        (SearchOp((1,)), InvalidNamespaceError),
+        (PutOp(("a",), "k", {"x": object()}), InvalidInput),
+        (PutOp(("a",), "k", {}, index="title"), InvalidInput),
+        (PutOp(("a",), "k", {}, ttl="soon"), InvalidInput),
+        (SearchOp(("a",), filter={"x": {"$near": 1}}), InvalidInput),
+        ("get", InvalidInput),
+    ],
+)
+def test_a_batch_that_is_wrong_anywhere_does_nothing(ours, wrong, error):
+    """Not even what stands before the mistake."""
+    with pytest.raises(error):
+        ours.batch([PutOp(("a",), "before", {}), wrong])
+
+    assert ours.search(()) == []
+
+
+def test_large_batches_are_written_whole(make, embeddings):
+    """More than Chroma takes in one request."""
+    store = make({"dims": DIMENSIONS, "embed": embeddings})
+    ops = [PutOp(("a", str(n % 7)), str(n), {"n": n}, index=["n"] if n % 2 else False) for n in range(4_500)]
+
+    store.batch(ops)
+
+    assert len(store.search((), limit=10_000)) == 4_500
+    assert [store.get(("a", str(n % 7)), str(n)).value for n in (0, 2_001, 4_499)] == [
+        {"n": n} for n in (0, 2_001, 4_499)
+    ]
+
+
+def test_async_twins_do_the_same(searchable):
+    """Every method has one."""
+
+    async def use():
+        await searchable.aput(("a", "b"), "k", {"text": "camping"}, index=["text"])
+        await asyncio.gather(*(searchable.aput(("a", "c"), str(n), {"text": f"note {n}"}) for n in range(10)))
+        await searchable.adelete(("a", "c"), "3")
+        return (
+            await searchable.aget(("a", "b"), "k"),
+            await searchable.aget(("a", "c"), "3"),
+            await searchable.asearch(("a",), query="camping", limit=1),
+            await searchable.asearch(("a", "c"), filter={"text": "note 4"}),
+            await searchable.alist_namespaces(prefix=("a",)),
+            await searchable.abatch([GetOp(("a", "c"), "5"), SearchOp(("a", "c"), limit=20)]),
+        )
+
+    got, deleted, found, filtered, namespaces, (fifth, rest) = asyncio.run(use())
+
+    assert (got.value, deleted) == ({"text": "camping"}, None)
+    assert [(item.key, round(item.score, 6)) for item in found] == [("k", 1.0)]
+    assert [item.key for item in filtered] == ["4"]
+    assert namespaces == [("a", "b"), ("a", "c")]
+    assert (fifth.value, len(rest)) == ({"text": "note 5"}, 9)
+
+
+def test_async_twins_check_labels(ours):
+    """Before anything is done."""
+    with pytest.raises(InvalidNamespaceError):
+        asyncio.run(ours.aput(("a.b",), "k", {}))
+
+
+def test_the_event_loop_goes_on():
+    """While texts are encoded and Chroma is written to: whoever holds the encoder up is on the loop itself."""
+    encoding, let_on = Event(), Event()
+
+    def embed(texts):
+        encoding.set()
+        assert let_on.wait(60), "the event loop stood still"
+        return [[1.0, 0.0] for _ in texts]
+
+    async def use(store):
+        put = asyncio.create_task(store.aput(("a",), "k", {"text": "any"}))
+        while not encoding.is_set():
+            await asyncio.sleep(0)
+        let_on.set()
+        await put
+
+    with EngramStore("memory:", index={"dims": 2, "embed": embed}) as store:
+        asyncio.run(use(store))
+
+        assert store.get(("a",), "k") is not None
+
+
+def test_an_asynchronous_function_may_embed(make):
+    """It is awaited on the caller's loop; without one there is no way."""
+
+    async def embed(texts):
+        await asyncio.sleep(0)
+        return [[1.0, 0.0] if "camp" in text else [0.0, 1.0] for text in texts]
+
+    async def use(store):
+        await store.aput(("a",), "dog", {"text": "dog"})
+        await store.aput(("a",), "camp", {"text": "camp"})
+        return await store.asearch(("a",), query="camping")
+
+    store = make({"dims": 2, "embed": embed})
+
+    assert [(item.key, item.score) for item in asyncio.run(use(store))] == [("camp", 1.0), ("dog", 0.0)]
+    with pytest.raises(ValueError, match="async"):
+        store.put(("a",), "k", {"text": "any"})
+
+
+def test_threads_may_write_and_read_at_once(ours):
+    """Nothing is lost, and what a reader sees fits together."""
+
+    def write(number):
+        ours.batch([PutOp(("a", str(number % 3)), f"{number}-{part}", {"n": number}) for part in (0, 1)])
+
+    def read(_):
+        numbers = [item.value["n"] for item in ours.search((), limit=1000)]
+        return all(numbers.count(number) == 2 for number in numbers)
+
+    with ThreadPoolExecutor(4) as pool:
+        written, fits = pool.map(write, range(20)), list(pool.map(read, range(50)))
+        list(written)
+
+    assert all(fits)
+    assert len(ours.search((), limit=1000)) == 40

@@ -1,0 +1,147 @@
+"""An item may have a time to live, which begins anew when it is read or written."""
+
+import time
+
+import pytest
+
+from langgraph_engram.integrations.store import EngramStore
+
+
+@pytest.fixture
+def timed(make_ours, clock):
+    """Open a store of ours that tells the time by the clock of the test."""
+
+    def make(**ttl):
+        store = make_ours(ttl=ttl or None)
+        store.clock = clock
+        return store
+
+    return make
+
+
+def test_an_item_expires(timed, clock):
+    """After its minutes, for every read; others stay."""
+    store = timed()
+    store.put(("a",), "short", {"n": 1}, ttl=1)
+    store.put(("b",), "long", {"n": 2}, ttl=10)
+    store.put(("b",), "ever", {"n": 3})
+
+    clock.pass_minutes(2)
+
+    assert store.supports_ttl
+    assert store.get(("a",), "short") is None
+    assert [item.key for item in store.search(())] == ["long", "ever"]
+    assert store.list_namespaces() == [("b",)]
+
+
+def test_reading_makes_it_live_anew(timed, clock):
+    """By get and by search, unless the read says otherwise."""
+    store = timed()
+    for key in ("got", "found", "seen", "left"):
+        store.put(("a",), key, {"key": key}, ttl=10)
+    clock.pass_minutes(6)
+
+    store.get(("a",), "got")
+    store.search(("a",), filter={"key": "found"})
+    store.get(("a",), "seen", refresh_ttl=False)
+    store.search(("a",), filter={"key": "seen"}, refresh_ttl=False)
+    clock.pass_minutes(6)
+
+    assert [item.key for item in store.search(("a",), refresh_ttl=False)] == ["got", "found"]
+    clock.pass_minutes(6)
+    assert store.search(("a",)) == []
+
+
+def test_writing_makes_it_live_anew(timed, clock):
+    """By the time to live of the last write, none among them."""
+    store = timed()
+    for key, ttl in (("again", 10), ("shorter", 1), ("for ever", None)):
+        store.put(("a",), key, {}, ttl=10)
+        clock.pass_minutes(1)
+        store.put(("a",), key, {}, ttl=ttl)
+
+    clock.pass_minutes(7)
+    assert [item.key for item in store.search((), refresh_ttl=False)] == ["again", "for ever"]
+    clock.pass_minutes(100)
+    assert [item.key for item in store.search(())] == ["for ever"]
+
+
+def test_the_store_may_set_the_time_to_live(timed, clock):
+    """For puts that say nothing; None is for ever."""
+    store = timed(default_ttl=5, refresh_on_read=False)
+    store.put(("a",), "default", {})
+    store.put(("a",), "own", {}, ttl=20)
+    store.put(("a",), "ever", {}, ttl=None)
+
+    clock.pass_minutes(4)
+    store.search(())
+    clock.pass_minutes(4)
+    assert [item.key for item in store.search(())] == ["own", "ever"]
+    clock.pass_minutes(100)
+    assert [item.key for item in store.search(())] == ["ever"]
+
+
+def test_sweeping_removes_what_has_expired(timed, clock):
+    """And says how much it was; vectors and namespaces go with it."""
+    store = timed()
+    for number in range(5):
+        store.put(("a", str(number)), "k", {}, ttl=number + 1)
+    clock.pass_minutes(3)
+
+    assert store.sweep_ttl() == 3
+    assert store.sweep_ttl() == 0
+    assert store.list_namespaces() == [("a", "3"), ("a", "4")]
+
+
+def test_what_has_expired_may_be_shown_until_it_is_swept(timed, clock):
+    """If the store says so; reading makes it live anew."""
+    store = timed(omit_expired=False)
+    store.put(("a",), "k", {}, ttl=1)
+    store.put(("a",), "other", {}, ttl=1)
+    clock.pass_minutes(2)
+
+    assert store.get(("a",), "k") is not None
+    assert store.list_namespaces() == [("a",)]
+    assert store.sweep_ttl() == 1
+    assert [item.key for item in store.search(("a",))] == ["k"]
+
+
+def test_an_item_that_comes_after_it_expired_is_new(timed, clock):
+    """Though nobody has swept."""
+    store = timed()
+    store.put(("a",), "k", {}, ttl=1)
+    clock.pass_minutes(2)
+
+    store.put(("a",), "k", {})
+
+    assert store.get(("a",), "k").created_at == clock()
+
+
+def test_times_to_live_outlast_the_store(tmp_path, clock):
+    """They are kept with the items, refreshed as they were."""
+    with EngramStore(tmp_path, index=False) as store:
+        store.clock = clock
+        store.put(("a",), "k", {}, ttl=10)
+        store.put(("a",), "unread", {}, ttl=10)
+        clock.pass_minutes(6)
+        store.get(("a",), "k")
+    clock.pass_minutes(6)
+
+    with EngramStore(tmp_path, index=False) as store:
+        store.clock = clock
+        assert [item.key for item in store.search(("a",))] == ["k"]
+        assert store.sweep_ttl() == 1
+
+
+def test_sweeps_happen_by_themselves(tmp_path):
+    """At the interval that the store is given, until it is closed."""
+    with EngramStore(tmp_path, index=False, ttl={"sweep_interval_minutes": 0.0005}) as store:
+        store.put(("a",), "k", {}, ttl=0)
+        with EngramStore(tmp_path, index=False, ttl={"omit_expired": False}) as watching:
+            for _ in range(2_000):
+                if not watching.list_namespaces():
+                    break
+                time.sleep(0.01)
+
+            assert watching.list_namespaces() == []
+        assert store.stop_ttl_sweeper()

@@ -1,0 +1,66 @@
+"""Any graph takes our store as its `store`."""
+
+import asyncio
+
+import pytest
+from langgraph.config import get_store
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
+from langgraph.store.base.batch import AsyncBatchedBaseStore
+from typing_extensions import TypedDict
+
+from langgraph_engram.integrations.store import EngramStore
+
+
+class State(TypedDict, total=False):
+    said: str
+    found: list[str]
+
+
+def keep(state: State, runtime: Runtime) -> State:
+    runtime.store.put(("said",), state["said"], {"text": state["said"]})
+    return {}
+
+
+async def find(state: State, *, store: BaseStore) -> State:
+    assert store is get_store()
+    return {"found": [item.key for item in await store.asearch(("said",), query=state["said"])]}
+
+
+@pytest.fixture
+def store():
+    with EngramStore("memory:", encoder="hashing") as opened:
+        yield opened
+
+
+def test_nodes_are_given_the_store(store):
+    """By runtime, by argument and by context; sync and async nodes side by side."""
+    builder = StateGraph(State).add_node(keep).add_node(find)
+    graph = builder.add_edge(START, "keep").add_edge("keep", "find").add_edge("find", END).compile(store=store)
+
+    asyncio.run(graph.ainvoke({"said": "A dog in the garden."}))
+    told = asyncio.run(graph.ainvoke({"said": "We camped at the lake."}))
+
+    assert told["found"] == ["We camped at the lake.", "A dog in the garden."]
+
+
+def test_it_serves_under_langgraph_s_own_batching(store):
+    """As the server puts it around a store of its own: what is asked in one tick is one batch."""
+
+    class Batched(AsyncBatchedBaseStore):
+        def batch(self, ops):
+            return store.batch(ops)
+
+        async def abatch(self, ops):
+            return await store.abatch(ops)
+
+    async def use():
+        batched = Batched()
+        await asyncio.gather(*(batched.aput(("a",), str(n), {"n": n}) for n in range(50)))
+        first, again, listed = await asyncio.gather(
+            batched.aget(("a",), "7"), batched.aget(("a",), "7"), batched.asearch(("a",), limit=100)
+        )
+        return first.value, again.value, len(listed)
+
+    assert asyncio.run(use()) == ({"n": 7}, {"n": 7}, 50)

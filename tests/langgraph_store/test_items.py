@@ -1,0 +1,158 @@
+"""What is put can be had again, as it was and by its address alone."""
+
+import json
+from datetime import UTC, datetime
+from types import MappingProxyType
+from uuid import UUID
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from langgraph_engram.errors import InvalidInput
+from langgraph_engram.integrations.store import EngramStore
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+def test_an_item_is_had_by_namespace_and_key(store):
+    """With what it is and when it was made; another key or namespace has nothing."""
+    before = datetime.now(UTC)
+
+    store.put(("users", "ana"), "tea", {"likes": ["green", {"sugar": 2}]})
+
+    item = store.get(("users", "ana"), "tea")
+    assert (item.namespace, item.key, item.value) == (("users", "ana"), "tea", {"likes": ["green", {"sugar": 2}]})
+    assert before <= item.created_at <= item.updated_at <= datetime.now(UTC)
+    assert store.get(("users", "ana"), "Tea") is None
+    assert store.get(("users",), "tea") is None
+    assert store.get(("users", "ana", "tea"), "tea") is None
+
+
+def test_a_second_put_takes_the_place_of_the_first(store):
+    """All of the value is new, and there is one item."""
+    store.put(("a",), "k", {"old": 1})
+
+    store.put(("a",), "k", {"new": 2})
+
+    assert store.get(("a",), "k").value == {"new": 2}
+    assert [item.value for item in store.search(("a",))] == [{"new": 2}]
+
+
+def test_an_update_keeps_the_time_of_making(ours, clock):
+    """LangGraph's own in memory does not."""
+    ours.clock = clock
+    made = clock()
+    ours.put(("a",), "k", {"n": 1})
+    clock.pass_minutes(5)
+
+    ours.put(("a",), "k", {"n": 2})
+
+    item = ours.get(("a",), "k")
+    assert (item.created_at, item.updated_at) == (made, clock())
+    assert ours.search(("a",))[0].created_at == made
+
+
+def test_what_is_deleted_is_gone(store):
+    """And nothing else; deleting what is not there is harmless."""
+    store.put(("a",), "k", {"n": 1})
+    store.put(("a",), "other", {"n": 2})
+
+    store.delete(("a",), "k")
+    store.delete(("a",), "k")
+    store.delete(("b",), "k")
+
+    assert store.get(("a",), "k") is None
+    assert [item.key for item in store.search(())] == ["other"]
+
+
+def test_an_item_that_comes_again_is_new(ours, clock):
+    """It was made when it came again."""
+    ours.clock = clock
+    ours.put(("a",), "k", {"n": 1})
+    ours.delete(("a",), "k")
+    clock.pass_minutes(5)
+
+    ours.put(("a",), "k", {"n": 1})
+
+    assert ours.get(("a",), "k").created_at == clock()
+
+
+def test_the_caller_s_value_is_copied(ours):
+    """Neither changing what was given nor what was got changes what is kept."""
+    given_value = {"list": [1]}
+    ours.put(("a",), "k", given_value)
+
+    given_value["list"].append(2)
+    ours.get(("a",), "k").value["list"].append(3)
+    ours.search(("a",))[0].value["list"].append(4)
+
+    assert ours.get(("a",), "k").value == {"list": [1]}
+
+
+@pytest.fixture(scope="module")
+def one_store():
+    with EngramStore("memory:", index=False) as opened:
+        yield opened
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(value=st.dictionaries(st.text(), JSON, max_size=5), key=st.text(max_size=20))
+def test_any_json_comes_back_as_it_was(one_store, value, key):
+    """Under any key, whatever the script, half characters and zero bytes included."""
+    one_store.put(("any",), key, value)
+
+    item = one_store.get(("any",), key)
+
+    assert (item.key, item.value) == (key, value)
+    assert json.dumps(item.value) == json.dumps(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {f"key {number}": number for number in range(500)},
+        {"text": "long " * 200_000},
+        {"numbers": [2**70, -1e300, 0.1, True, None]},
+        {},
+    ],
+    ids=["many keys", "a megabyte", "numbers", "nothing"],
+)
+def test_values_have_no_bounds(store, value):
+    """In number of keys, size or depth."""
+    store.put(("a",), "k", value)
+
+    assert store.get(("a",), "k").value == value
+
+
+@pytest.mark.parametrize(
+    "label", ["Zürich", "用户", "with space", "a/b", "a:b", "100%", "user_1", "*", "[x]", "'\"", "\n"]
+)
+def test_labels_and_keys_are_any_text(store, label):
+    """Special characters are what they are."""
+    store.put(("x", label), label, {"label": label})
+
+    assert store.get(("x", label), label).value == {"label": label}
+    assert [item.namespace for item in store.search(("x", label))] == [("x", label)]
+    assert ("x", label) in store.list_namespaces()
+
+
+def test_mappings_of_any_kind_are_values(ours):
+    """What comes back is a dictionary."""
+    ours.put(("a",), "k", MappingProxyType({"n": 1}))
+
+    assert ours.get(("a",), "k").value == {"n": 1}
+    assert type(ours.get(("a",), "k").value) is dict
+
+
+@pytest.mark.parametrize("value", [[1], "text", 3, {"when": datetime(2024, 1, 1)}, {"id": UUID(int=1)}, {"set": {1}}])
+def test_what_is_no_json_is_refused(ours, value):
+    """The error says what can be given, and nothing is stored."""
+    with pytest.raises(InvalidInput, match="give"):
+        ours.put(("a",), "k", value)
+
+    assert ours.list_namespaces() == []

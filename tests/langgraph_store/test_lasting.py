@@ -1,0 +1,226 @@
+"""A store lasts in its folder, beside a memory and never mixed with it."""
+
+import asyncio
+import subprocess
+import sys
+
+import pytest
+
+from langgraph_engram.errors import EncoderMismatch, EncoderUnavailable, InvalidSetting, StoreError, StoreLocked
+from langgraph_engram.integrations.store import EngramStore, open_store_for_server
+from langgraph_engram.integrations.store import EngramStore as FromPackage
+from langgraph_engram.memory import Memory
+from langgraph_engram.stores.langgraph_store import index as item_store
+
+OTHER_PROCESS = """
+import sys
+from langgraph_engram.errors import StoreLocked
+from langgraph_engram.integrations.store import EngramStore
+try:
+    EngramStore(sys.argv[1], encoder="hashing").close()
+    print("opened")
+except StoreLocked:
+    print("locked")
+"""
+WRITER = """
+import sys
+from langgraph.store.base import PutOp
+from langgraph_engram.integrations.store import EngramStore
+store = EngramStore(sys.argv[1], encoder="hashing")
+for number in range(10_000):
+    store.batch([PutOp(("a", str(number % 3)), f"{number}-{part}", {"n": number}) for part in range(3)])
+    print(number, flush=True)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "store"
+
+
+def opened_elsewhere(folder):
+    command = [sys.executable, "-c", OTHER_PROCESS, str(folder)]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout.strip()
+
+
+def test_a_closed_store_is_opened_again_as_it_was(folder):
+    """Items, times, order, vectors and namespaces."""
+    with EngramStore(folder, encoder="hashing") as store:
+        store.put(("b",), "lake", {"text": "We camped at the lake."})
+        store.put(("a", "x"), "dog", {"text": "A dog in the garden."})
+        store.put(("a", "x"), "hidden", {"text": "a lake"}, index=False)
+        store.put(("b",), "lake", {"text": "We camped at the sea."})
+        before = [*store.search(()), *store.search((), query="the sea")], store.list_namespaces()
+
+    with FromPackage(folder, encoder="hashing") as store:
+        assert ([*store.search(()), *store.search((), query="the sea")], store.list_namespaces()) == before
+        assert store.get(("a", "x"), "dog").value == {"text": "A dog in the garden."}
+
+
+def test_an_item_is_had_before_its_namespace_is_read(folder):
+    """So is an update, which keeps what it has to, and a removal of all there is."""
+    with EngramStore(folder, index=False) as store:
+        store.put(("a",), "k", {"n": 1})
+        store.put(("b",), "k", {"n": 1})
+        made = store.get(("a",), "k").created_at
+
+    with EngramStore(folder, index=False) as store:
+        store.put(("a",), "k", {"n": 2})
+        store.delete(("b",), "k")
+
+        assert (store.get(("a",), "k").value, store.get(("a",), "k").created_at) == ({"n": 2}, made)
+        assert store.list_namespaces() == [("a",)]
+        assert [item.value for item in store.search(())] == [{"n": 2}]
+
+
+def test_stores_of_one_folder_share_it(folder):
+    """Within a process: what one writes the other reads, and the folder goes with the last of them."""
+    one, other = EngramStore(folder, encoder="hashing"), EngramStore(str(folder), encoder="hashing")
+    one.put(("a",), "k", {"text": "camping"})
+    one.close()
+    one.close()
+
+    assert other.search(("a",), query="camping")[0].key == "k"
+    assert opened_elsewhere(folder) == "locked"
+    with pytest.raises(StoreError, match="closed"):
+        one.get(("a",), "k")
+    other.close()
+    assert opened_elsewhere(folder) == "opened"
+
+
+def test_a_memory_and_a_store_share_a_folder(folder):
+    """Under one lock, whichever comes first or goes last; neither sees what the other keeps."""
+    with Memory(folder, encoder="hashing") as memory:
+        with EngramStore(folder, encoder="hashing") as store:
+            memory.remember([{"speaker": "Ana", "text": "We camped at Lake Bled."}], user_id="ana")
+            store.put(("ana",), "k", {"text": "A dog in the garden."})
+            assert [item.key for item in store.search((), query="lake")] == ["k"]
+            assert "dog" not in str(memory.search("dog garden", user_id="ana").evidence)
+        assert memory.status("ana").turns == 1
+        assert opened_elsewhere(folder) == "locked"
+    with EngramStore(folder, encoder="hashing") as store, Memory(folder, encoder="hashing") as memory:
+        memory.close()
+        assert store.get(("ana",), "k") is not None
+        assert store.list_namespaces() == [("ana",)]
+    assert opened_elsewhere(folder) == "opened"
+
+
+def test_a_store_may_have_another_encoder_than_the_memory(folder):
+    """Their vectors stand in different collections."""
+    with Memory(folder, encoder="hashing"), EngramStore(folder, index={"dims": 2, "embed": constant}) as store:
+        store.put(("a",), "k", {"text": "any"})
+
+        assert store.search(("a",), query="any")[0].score == pytest.approx(1)
+
+
+def constant(texts):
+    return [[0.6, 0.8] for _ in texts]
+
+
+def test_items_are_indexed_with_one_encoder(folder):
+    """Another is refused, open or not; none at all is fine."""
+    with EngramStore(folder, encoder="hashing") as store:
+        store.put(("a",), "k", {"text": "camping"})
+        with pytest.raises(EncoderMismatch, match=r"'hashing-256'.*constant:2'"):
+            EngramStore(folder, index={"dims": 2, "embed": constant})
+    with pytest.raises(EncoderMismatch, match=r"'hashing-256'.*constant:2'"):
+        EngramStore(folder, index={"dims": 2, "embed": constant})
+
+    with EngramStore(folder, index=False) as store:
+        assert store.get(("a",), "k").value == {"text": "camping"}
+        assert [item.score for item in store.search(("a",), query="camping")] == [None]
+
+
+def test_stores_in_memory_share_nothing():
+    """Each starts empty."""
+    with EngramStore("memory:", index=False) as one, EngramStore("memory:", index=False) as other:
+        one.put(("a",), "k", {})
+
+        assert other.search(()) == []
+
+
+def test_the_environment_says_where_the_store_is(folder, monkeypatch):
+    """As for a memory."""
+    monkeypatch.setenv("ENGRAM_STORE", str(folder))
+    monkeypatch.setenv("ENGRAM_ENCODER", "hashing")
+
+    with EngramStore() as store:
+        assert store.location == str(folder)
+        assert folder.is_dir()
+
+
+def test_a_location_that_means_nothing_is_refused():
+    """The error says what can be given."""
+    with pytest.raises(InvalidSetting, match="URL"):
+        EngramStore("ftp://localhost", index=False)
+
+
+def test_an_opening_that_fails_leaves_nothing(tmp_path):
+    """Neither a folder nor a lock."""
+
+    class Missing:
+        @property
+        def name(self) -> str:
+            raise EncoderUnavailable("no weights")
+
+        def encode(self, texts):
+            raise AssertionError
+
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / "chroma.sqlite3").write_text("no database" * 200)
+
+    with pytest.raises(EncoderUnavailable):
+        EngramStore(tmp_path / "new", encoder=Missing())
+    for _ in range(2):
+        with pytest.raises(StoreError) as caught:
+            EngramStore(tmp_path / "damaged", index=False)
+        assert not isinstance(caught.value, StoreLocked)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["damaged"]
+
+
+def test_a_killed_process_loses_nothing_it_acknowledged(folder):
+    """Every batch that returned is there, and each item has its vector."""
+    process = subprocess.Popen([sys.executable, "-c", WRITER, str(folder)], stdout=subprocess.PIPE, text=True)
+    acknowledged = [process.stdout.readline() for _ in range(8)]
+    process.kill()
+    acknowledged += process.stdout.read().splitlines(keepends=True)
+    process.communicate()
+
+    with EngramStore(folder, encoder="hashing") as store:
+        found = store.search((), query="any", limit=100_000)
+
+        numbers = [item.value["n"] for item in found]
+        assert {int(line) for line in acknowledged if line.endswith("\n")} <= set(numbers)
+        assert all(item.score is not None for item in found)
+        assert {item.namespace for item in found} <= set(store.list_namespaces())
+
+
+def test_namespaces_used_longest_ago_are_read_again(folder, monkeypatch):
+    """More items than are kept in the process are no fewer in the store."""
+    monkeypatch.setattr(item_store.ItemStore.__init__, "__kwdefaults__", {**KEPT, "items_kept": 5})
+    with EngramStore(folder, encoder="hashing") as store:
+        for number in range(20):
+            store.put(("a", str(number % 4)), str(number), {"text": f"note {number}"})
+
+        for namespace in ("0", "1", "2", "3", "0"):
+            assert len(store.search(("a", namespace), query="note")) == 5
+        assert len(store.search(("a",), query="note", limit=100)) == 20
+        assert len(store._items._shelves) == 1
+
+
+KEPT = dict(item_store.ItemStore.__init__.__kwdefaults__)
+
+
+def test_the_server_opens_what_the_environment_names(folder, monkeypatch):
+    """Once for each of its event loops, without an argument; what one keeps the other has."""
+    monkeypatch.setenv("ENGRAM_STORE", str(folder))
+    monkeypatch.setenv("ENGRAM_ENCODER", "hashing")
+
+    async def use():
+        async with open_store_for_server() as one, open_store_for_server() as other:
+            await one.aput(("a",), "k", {"text": "camping"})
+            return await other.asearch(("a",), query="camping")
+
+    assert [item.key for item in asyncio.run(use())] == ["k"]
+    assert opened_elsewhere(folder) == "opened"

@@ -1,0 +1,214 @@
+"""A query finds items by meaning: the best of an item's vectors counts."""
+
+import numpy as np
+import pytest
+from langchain_core.embeddings import Embeddings
+
+from langgraph_engram.embeddings.factory import HashingEncoder
+from langgraph_engram.errors import EncoderUnavailable, InvalidSetting
+from langgraph_engram.integrations.store import EngramStore
+
+DIMENSIONS = 64
+
+
+def keys(items):
+    return [item.key for item in items]
+
+
+def test_the_nearest_comes_first(searchable):
+    """With its cosine; items of other namespaces are not shown."""
+    searchable.put(("a",), "lake", {"text": "We camped at the lake."})
+    searchable.put(("a",), "dog", {"text": "The dog likes the garden."})
+    searchable.put(("b",), "other", {"text": "We camped at the lake."})
+
+    found = searchable.search(("a",), query="camping at a lake")
+
+    assert keys(found) == ["lake", "dog"]
+    assert 1 >= found[0].score > found[1].score >= -1
+
+
+def test_scores_are_cosines(searchable):
+    """The same text is as near as can be, whatever its length."""
+    searchable.put(("a",), "k", {"text": "camping"}, index=["text"])
+
+    assert searchable.search(("a",), query="camping")[0].score == pytest.approx(1, abs=1e-6)
+
+
+def test_without_a_query_there_are_no_scores(searchable):
+    """An empty one is none."""
+    searchable.put(("a",), "k", {"text": "camping"})
+
+    assert [item.score for query in (None, "") for item in searchable.search(("a",), query=query)] == [None, None]
+
+
+def test_a_store_without_meaning_passes_over_queries(store):
+    """And over what items are to be found by."""
+    store.put(("a",), "k", {"text": "camping"}, index=["text"])
+
+    assert [(item.key, item.score) for item in store.search(("a",), query="nothing like it")] == [("k", None)]
+
+
+def test_items_without_vectors_come_last(searchable):
+    """`index=False` takes an item out of the ranking, not out of the result."""
+    searchable.put(("a",), "hidden", {"text": "camping at the lake"}, index=False)
+    searchable.put(("a",), "shown", {"text": "a dog"})
+
+    found = searchable.search(("a",), query="camping at the lake")
+
+    assert [(item.key, item.score is None) for item in found] == [("shown", False), ("hidden", True)]
+    assert keys(searchable.search(("a",), query="camping at the lake", limit=1)) == ["shown"]
+
+
+@pytest.mark.parametrize(
+    ("paths", "query", "found"),
+    [
+        (["title"], "boat", True),
+        (["title"], "harbour", False),
+        (["meta.place"], "harbour", True),
+        (["authors[0].name"], "maren", True),
+        (["authors[-1].name"], "tomas", True),
+        (["authors[0].name"], "tomas", False),
+        (["authors[*].name"], "tomas", True),
+        (["title", "meta.place"], "harbour", True),
+        (["nowhere"], "boat", None),
+    ],
+)
+def test_paths_say_what_an_item_is_found_by(make, embeddings, paths, query, found):
+    """Of the store and of one put alike; a path that leads nowhere gives no vector."""
+    value = {"title": "Boat", "meta": {"place": "harbour"}, "authors": [{"name": "Maren"}, {"name": "Tomas"}]}
+    by_store = make({"dims": DIMENSIONS, "embed": embeddings, "fields": paths})
+    by_store.put(("store",), "k", value)
+    by_store.put(("put",), "k", value, index=paths)
+
+    for namespace in (("store",), ("put",)):
+        score = by_store.search(namespace, query=query)[0].score
+        assert found is None if score is None else (score > 0.2) is found
+
+
+def test_the_whole_value_is_a_path_too(make_ours, embeddings):
+    """Of one put as of the store."""
+    store = make_ours({"dims": DIMENSIONS, "embed": embeddings, "fields": ["title"]})
+
+    store.put(("a",), "k", {"title": "Boat", "place": "harbour"}, index=["$"])
+
+    assert store.search(("a",), query="harbour")[0].score > 0.2
+
+
+def test_the_best_vector_of_an_item_counts(searchable):
+    """One item, once, with the score of its nearest field."""
+    searchable.put(("a",), "two", {"one": "dog", "other": "camping"}, index=["one", "other"])
+    searchable.put(("a",), "one", {"text": "camping"}, index=["text"])
+
+    found = searchable.search(("a",), query="camping")
+
+    assert keys(found) == ["two", "one"]
+    assert found[0].score == pytest.approx(found[1].score, abs=1e-6)
+
+
+def test_what_was_said_before_finds_nothing_any_more(make_ours, embeddings):
+    """The vectors of an earlier value go, though the new one has none; LangGraph's own in memory keeps them."""
+    store = make_ours({"dims": DIMENSIONS, "embed": embeddings})
+    store.put(("a",), "k", {"text": "camping"}, index=["text"])
+    store.put(("a",), "gone", {"text": "camping"}, index=["text"])
+    store.put(("a",), "changed", {"text": "camping"}, index=["text"])
+
+    store.put(("a",), "k", {"text": "camping"}, index=False)
+    store.put(("a",), "changed", {"text": "dog"}, index=["text"])
+    store.delete(("a",), "gone")
+
+    found = store.search(("a",), query="camping")
+    assert keys(found) == ["changed", "k"]
+    assert found[0].score < 0.5
+    assert found[1].score is None
+
+
+def test_filters_come_before_the_window(searchable):
+    """The best that pass are shown, however many nearer ones do not."""
+    for number in range(30):
+        searchable.put(("a",), str(number), {"text": "camping", "n": number}, index=["text"])
+
+    assert keys(searchable.search(("a",), query="camping", filter={"n": {"$gte": 25}}, limit=2)) == ["25", "26"]
+    assert keys(searchable.search(("a",), query="camping", filter={"n": {"$gte": 25}}, limit=9, offset=3)) == [
+        "28",
+        "29",
+    ]
+
+
+def test_pages_of_a_ranking_show_everything_once(make_ours, embeddings):
+    """Those without vectors among it, which LangGraph's own in memory repeats."""
+    store = make_ours({"dims": DIMENSIONS, "embed": embeddings})
+    for number in range(9):
+        store.put(("a", str(number % 2)), str(number), {"text": f"note {number}"}, index=False if number % 3 else None)
+
+    pages = [keys(store.search((), query="note 3", limit=2, offset=start)) for start in range(0, 10, 2)]
+
+    assert sorted(key for page in pages for key in page) == [str(number) for number in range(9)]
+
+
+def test_documents_and_queries_are_embedded_as_such(searchable, embeddings):
+    """Each text once, though several items of a batch hold it."""
+    searchable.put(("a",), "k", {"text": "camping"}, index=["text"])
+    searchable.search(("a",), query="lake")
+
+    assert (embeddings.documents, embeddings.queries) == (["camping"], ["lake"])
+
+
+def test_an_encoder_of_ours_serves_as_well():
+    """By name, as a value, or by the environment; the whole value is what items are found by."""
+    for encoder in ("hashing", HashingEncoder(32)):
+        with EngramStore("memory:", encoder=encoder) as store:
+            store.put(("a",), "dog", {"text": "A dog in the garden."})
+            store.put(("a",), "lake", {"text": "We camped at the lake."})
+
+            assert keys(store.search(("a",), query="camped at the lake")) == ["lake", "dog"]
+
+
+def test_fields_may_be_named_without_an_embedding():
+    """The encoder is then the one that users get."""
+    with EngramStore("memory:", encoder="hashing", index={"fields": ["title"]}) as store:
+        store.put(("a",), "k", {"title": "Camping", "text": "Dogs"})
+
+        assert store.search(("a",), query="camping")[0].score == pytest.approx(1, abs=1e-6)
+        assert store.index_config == {"fields": ["title"]}
+
+
+def test_a_vector_of_zeros_is_near_nothing(make):
+    """And breaks nothing."""
+
+    class Nothing(Embeddings):
+        def embed_documents(self, texts):
+            return [[0.0, 0.0] for _ in texts]
+
+        def embed_query(self, text):
+            return [1.0, 0.0]
+
+    store = make({"dims": 2, "embed": Nothing()})
+    store.put(("a",), "k", {"text": "any"})
+
+    assert [item.score for item in store.search(("a",), query="any")] == [0.0]
+
+
+@pytest.mark.parametrize(
+    "vectors", [[[1.0, 0.0, 0.0]], [], [[1.0], [2.0]], [[]]], ids=["too wide", "none", "two", "empty"]
+)
+def test_embeddings_that_give_something_else_are_told(vectors):
+    """Nothing is stored."""
+    with EngramStore("memory:", index={"dims": 2, "embed": lambda texts: vectors}) as store:
+        with pytest.raises(EncoderUnavailable, match="dims"):
+            store.put(("a",), "k", {"text": "any"})
+
+        assert store.get(("a",), "k") is None
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"index": {"dims": 2, "embed": 3}},
+        {"encoder": "hashing", "index": False},
+        {"encoder": "hashing", "index": {"dims": 2, "embed": lambda texts: np.ones((len(texts), 2))}},
+    ],
+)
+def test_what_cannot_be_meant_is_refused(arguments):
+    """The error names it."""
+    with pytest.raises(InvalidSetting):
+        EngramStore("memory:", **arguments)

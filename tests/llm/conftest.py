@@ -1,0 +1,75 @@
+"""What the tests of the adapters share: a question of each kind, and a chat model of a fake server."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import pytest
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_openai import ChatOpenAI
+from pydantic import BaseModel, Field
+
+from langgraph_engram.llm.base import Question
+from langgraph_engram.llm.chat import ChatModel
+from langgraph_engram.settings import ChatSettings
+from langgraph_engram.testing import FakeServer
+
+
+class Note(BaseModel):
+    """What a sentence is."""
+
+    label: Literal["news", "chat"]
+    confidence: float = Field(default=1.0, ge=0, le=1)
+
+
+@dataclass(frozen=True)
+class AskNote(Question[Note]):
+    """What is this sentence?"""
+
+    text: str = "It rains."
+
+    def render(self) -> list[BaseMessage]:
+        return [SystemMessage("Label the sentence."), HumanMessage(self.text)]
+
+
+@dataclass(frozen=True)
+class Tell(Question[str]):
+    """Say something."""
+
+    text: str = "Hello?"
+
+    def render(self) -> list[BaseMessage]:
+        return [HumanMessage(self.text)]
+
+
+@pytest.fixture
+def note() -> type[Note]:
+    return Note
+
+
+@pytest.fixture
+def ask_note() -> type[AskNote]:
+    return AskNote
+
+
+@pytest.fixture
+def tell() -> type[Tell]:
+    return Tell
+
+
+@pytest.fixture
+def pauses() -> list[float]:
+    """Seconds that a chat model of `chat_of` has waited between attempts, without waiting."""
+    return []
+
+
+@pytest.fixture
+def chat_of(pauses: list[float]) -> Callable[..., ChatModel]:
+    """Make a chat model that talks to a fake server by the real client."""
+
+    def make(server: FakeServer | str, timeout: float = 10.0, **settings: object) -> ChatModel:
+        url = server if isinstance(server, str) else server.url
+        chat = ChatOpenAI(base_url=url, api_key="any", model="fake", temperature=0, timeout=timeout, max_retries=0)
+        return ChatModel(chat, "openai:fake", ChatSettings(**settings), sleep=pauses.append)
+
+    return make

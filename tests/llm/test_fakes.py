@@ -1,0 +1,43 @@
+"""The public fakes: what people test their own agents with."""
+
+import pytest
+from langchain_openai import ChatOpenAI
+
+from langgraph_engram.llm.base import Failure
+from langgraph_engram.testing import FakeModel, FakeServer, Reply
+
+
+def test_a_fake_answers_from_its_queue_and_remembers(tell, ask_note, note):
+    """Answers, failures and functions, in order."""
+    model = FakeModel(["Hello.", Failure("timeout", "slow")])
+    model.answers += [lambda question: note(label="chat")]
+
+    asked = [model.ask(tell("a")), model.ask(tell("b")), model.ask(ask_note("c"))]
+
+    assert [one.answer for one in asked] == ["Hello.", None, note(label="chat")]
+    assert asked[1].failure == Failure("timeout", "slow")
+    assert [question.text for question in model.asked] == ["a", "b", "c"]
+    assert asked[0].usage.calls == 1
+
+
+def test_an_empty_queue_is_a_failure(tell):
+    """A question too many is seen, not guessed at."""
+    asked = FakeModel().ask_all([tell(), tell()])
+
+    assert [one.failure.kind for one in asked] == ["refused", "refused"]
+
+
+def test_an_answer_of_another_type_is_a_mistake_of_the_test(tell, note):
+    """It says which question takes what."""
+    with pytest.raises(TypeError, match="Tell takes a str"):
+        FakeModel([note(label="news")]).ask(tell())
+
+
+def test_a_fake_server_streams():
+    """Word by word, as servers do."""
+    with FakeServer([Reply("one two")]) as server:
+        chat = ChatOpenAI(base_url=server.url, api_key="any", model="fake", max_retries=0)
+        words = [chunk.text for chunk in chat.stream("Hi")]
+
+    assert "".join(words).split() == ["one", "two"]
+    assert server.requests[0]["stream"] is True

@@ -1,0 +1,64 @@
+"""The chat adapter against a real server at OPENAI_BASE_URL. The model's name is in ENGRAM_LIVE_MODEL, or asked for."""
+
+import os
+
+import httpx
+import pytest
+
+from langgraph_engram.llm.factory import open_model
+from langgraph_engram.settings import ChatSettings
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
+
+
+@pytest.fixture(scope="module")
+def name():
+    url = os.environ.get("OPENAI_BASE_URL")
+    if not url:
+        pytest.skip("set OPENAI_BASE_URL to a server")
+    known = os.environ.get("ENGRAM_LIVE_MODEL")
+    return f"openai:{known or httpx.get(f'{url}/models').json()['data'][0]['id']}"
+
+
+@pytest.fixture
+def settings():
+    return ChatSettings(max_completion_tokens=60, timeout_seconds=200, concurrency=1)
+
+
+def test_text(name, settings, tell):
+    """A text question is answered, and its tokens are counted."""
+    asked = open_model(name, settings).ask(tell("Say hello in one word."))
+
+    assert asked.failure is None
+    assert asked.usage.prompt_tokens > 0
+    assert asked.usage.calls == 1
+
+
+def test_a_working_method_is_found_and_kept(name, settings, ask_note):
+    """The first question may cost refused calls; the next does not."""
+    model = open_model(name, settings)
+
+    first, second = model.ask_all([ask_note("The president resigned today."), ask_note("How are you?")])
+
+    assert first.failure is None
+    assert second.failure is None
+    assert second.usage.calls - second.usage.repaired == 1
+
+
+@pytest.mark.parametrize("method", ["function_calling", "json_object_schema", "json_prompt"])
+def test_each_method(name, settings, ask_note, method):
+    """Ways of asking for JSON that servers of one's own know."""
+    model = open_model(name, settings.model_copy(update={"structured_methods": [method]}))
+
+    asked = model.ask(ask_note())
+
+    assert asked.answer is not None
+
+
+def test_a_prompt_beyond_the_context_is_too_long(name, settings, tell):
+    """It is not tried again."""
+    asked = open_model(name, settings).ask(tell("word " * 20_000))
+
+    assert asked.failure is not None
+    assert asked.failure.kind == "too_long"
+    assert asked.usage.calls == 1

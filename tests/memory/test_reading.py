@@ -1,0 +1,204 @@
+"""Memory can be read as it stood at an earlier moment, and told of while it is being read."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+
+from langgraph_engram.errors import InvalidInput
+from langgraph_engram.memory import Memory
+from langgraph_engram.presets import PRESETS, preset
+from langgraph_engram.prompts.write_answer import UNKNOWN
+from langgraph_engram.results import count_tokens
+from langgraph_engram.settings import DeepSettings
+
+MAY, JUNE, JULY = (datetime(2023, month, 8, 12, tzinfo=UTC) for month in (5, 6, 7))
+HOMES = [
+    ("s1", MAY, "I live in Oslo, near the harbour."),
+    ("s2", JULY, "I moved to Bergen and I live in Bergen now."),
+]
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory):
+    """Ana lived in Oslo in May and in Bergen in July."""
+    with Memory(tmp_path_factory.mktemp("reading") / "store", "rules", encoder="hashing") as opened:
+        for session, said_at, text in HOMES:
+            turn = {"speaker": "Ana", "text": text, "said_at": said_at}
+            opened.remember([turn], user_id="ana", session_id=session, close_session=True)
+        yield opened
+
+
+def test_a_later_word_is_not_there_yet(memory):
+    """As of June, Ana lives in Oslo, though that was superseded in July; today she lives in Bergen."""
+    then = memory.search("Where does Ana live?", user_id="ana", as_of=JUNE)
+    now = memory.search("Where does Ana live?", user_id="ana")
+
+    assert "Oslo" in then.evidence[0].text
+    assert not any("Bergen" in piece.text for piece in then.evidence)
+    assert "Bergen" in now.evidence[0].text
+
+
+def test_before_the_first_word_nothing_is_there(memory):
+    """What was not said yet is absent, and the result says that nothing is remembered."""
+    told = memory.recall("Where does Ana live?", user_id="ana", as_of=datetime(2022, 1, 1, tzinfo=UTC))
+
+    assert (told.verdict, told.evidence) == ("absent", [])
+    assert told.notes == ["nothing is remembered in this scope"]
+
+
+def test_the_moment_itself_counts(memory):
+    """What was said at the very moment was said by then."""
+    assert memory.search("Where does Ana live?", user_id="ana", as_of=MAY).evidence
+
+
+def test_relative_times_count_from_the_moment(memory):
+    """Unless `now` says otherwise, "last month" is the month before the moment that memory is read at."""
+    then = memory.search("What did Ana say last month?", user_id="ana", as_of=JUNE)
+
+    assert "Oslo" in then.evidence[0].text
+
+
+@pytest.mark.parametrize("moment", ["2023-06-08T12:00:00Z", "2023-06-08T14:00+02:00", "2023-05-08"])
+def test_a_moment_may_be_text(memory, moment):
+    """ISO 8601 does as well as a datetime; a day alone is meant to its end."""
+    told = memory.recall("Where does Ana live?", user_id="ana", as_of=moment)
+
+    assert told.answer.startswith("Oslo")
+
+
+def test_now_may_be_text(memory):
+    """What "last month" is, is counted from it."""
+    asked = "What did Ana say last month?"
+
+    found = memory.search(asked, user_id="ana", now="2023-06-08T12:00:00Z").evidence
+
+    assert found == memory.search(asked, user_id="ana", now=JUNE).evidence
+    assert found != memory.search(asked, user_id="ana", now="2023-08-08").evidence
+
+
+@pytest.mark.parametrize("moment", ["June", "2023-13-01", "0001-01-01", ""])
+def test_a_moment_must_be_a_moment(memory, moment):
+    """A text that is none is refused by name."""
+    with pytest.raises(InvalidInput, match=f"as_of is '{moment}'"):
+        memory.search("Where?", user_id="ana", as_of=moment)
+
+
+def test_each_step_is_told_of_and_the_result_comes_last(memory):
+    """The stream of a recall ends with what `recall` would have given."""
+    updates = list(memory.stream("Where does Ana live?", user_id="ana"))
+
+    assert [one.step for one in updates[:2]] == ["parse_intent", "light_retrieve"]
+    assert updates[-1].step == "conclude"
+    assert updates[-1].recollection.answer == memory.recall("Where does Ana live?", user_id="ana").answer
+    assert [one.recollection for one in updates[:-1]] == [None] * (len(updates) - 1)
+
+
+@pytest.mark.parametrize("query", ["Where does Ana live?", "Which university did Tomas study at?"])
+def test_an_answer_that_nobody_streams_comes_whole(memory, query):
+    """Rules write at once: the whole answer is one text, before the result, be it that nothing is known."""
+    updates = list(memory.stream(query, user_id="ana"))
+
+    texts = [one.text for one in updates if one.text]
+    assert texts == [updates[-1].recollection.answer]
+    assert updates[-2].text == texts[0]
+
+
+def test_a_stream_has_a_twin(memory):
+    """It tells the same, and one that nobody listens to any more ends."""
+
+    async def listen(most):
+        told = []
+        updates = memory.astream("Where does Ana live?", user_id="ana")
+        async for update in updates:
+            told.append(update)
+            if len(told) == most:
+                break
+        await updates.aclose()
+        return told
+
+    whole, begun = asyncio.run(listen(100)), asyncio.run(listen(2))
+
+    steps = [one.step for one in memory.stream("Where does Ana live?", user_id="ana")]
+    assert [one.step for one in whole] == steps
+    assert [one.step for one in begun] == steps[:2]
+    assert whole[-1].recollection.answer == memory.recall("Where does Ana live?", user_id="ana").answer
+    assert asyncio.run(memory.astatus("ana")) == memory.status("ana")
+    assert asyncio.run(memory.ashow("turns", "ana")) == memory.show("turns", "ana")
+
+
+def test_the_answer_streams_word_by_word(tmp_path):
+    """A chat model's answer comes in pieces, and no JSON of another question among them."""
+    chat = GenericFakeChatModel(messages=iter([AIMessage("She lives in Oslo [1].")]))
+    direct = preset("engram").model_copy(update={"deep": DeepSettings(sufficiency="always", reflect=False)})
+    where = tmp_path / "store"
+    with Memory(where, "rules", encoder="hashing") as opened:
+        opened.remember([{"speaker": "Ana", "text": "I live in Oslo."}], user_id="ana", session_id="s1")
+
+    with Memory(where, chat, encoder="hashing", settings=direct) as opened:
+        updates = list(opened.stream("Where does Ana live?", user_id="ana"))
+
+    pieces = [one.text for one in updates if one.text]
+    assert len(pieces) > 1
+    assert "".join(pieces) == updates[-1].recollection.answer == "She lives in Oslo [1]."
+
+
+@pytest.mark.parametrize(
+    ("replies", "told"),
+    [
+        (["In Oslo [1]."], {"judge_sufficiency": "In Oslo [1]."}),
+        ([UNKNOWN, '{"numbers": [1]}', "In Oslo [1]."], {"write_answer": "In Oslo [1]."}),
+        ([UNKNOWN, '{"numbers": [1]}', UNKNOWN], {"write_answer": UNKNOWN}),
+    ],
+)
+def test_a_light_answer_streams_and_its_failing_does_not(tmp_path, replies, told):
+    """What light memory answers is told at once; that it does not suffice is nobody's answer."""
+    chat = GenericFakeChatModel(messages=iter([AIMessage(reply) for reply in replies]))
+    light = preset("engram").model_copy(update={"deep": DeepSettings(reflect=False)})
+    where = tmp_path / "store"
+    with Memory(where, "rules", encoder="hashing") as opened:
+        opened.remember([{"speaker": "Ana", "text": "I live in Oslo."}], user_id="ana", session_id="s1")
+
+    with Memory(where, chat, encoder="hashing", settings=light) as opened:
+        updates = list(opened.stream("Where does Ana live?", user_id="ana"))
+
+    texts = {step: "".join(one.text for one in updates if one.step == step) for step in {one.step for one in updates}}
+    assert {step: text for step, text in texts.items() if text} == told
+
+
+@pytest.mark.parametrize("name", list(PRESETS))
+@pytest.mark.parametrize("query", ["Where does Ana live?", "Which boats did Ana sail, and with whom?"])
+def test_a_recall_keeps_within_its_budget(tmp_path, name, query):
+    """However deep it goes, and over all its rounds, the evidence of a result fits the budget that was asked for."""
+    said = [{"speaker": "Ana", "text": f"I sailed boat number {number} with my friend Ben."} for number in range(30)]
+    with Memory(tmp_path / "store", "rules", name, encoder="hashing") as opened:
+        opened.remember(said, user_id="ana", session_id="s1", close_session=True)
+
+        told = opened.recall(query, user_id="ana", budget=60)
+
+    assert sum(count_tokens(piece.text) for piece in told.evidence) <= 60
+
+
+@pytest.mark.parametrize("ask", ["search", "recall"])
+def test_a_budget_below_every_piece_is_told(memory, ask):
+    """What was found and does not fit is not absent: a note says what the smallest piece takes."""
+    told = getattr(memory, ask)("Where does Ana live?", user_id="ana", budget=1)
+
+    assert (told.verdict, told.evidence) == ("absent", [])
+    (note,) = [one for one in told.notes if "budget" in one]
+    least = int(note.split()[-2])
+    assert note == f"no piece found fits the budget of 1: the smallest takes {least} tokens"
+    assert getattr(memory, ask)("Where does Ana live?", user_id="ana", budget=least).evidence
+    assert not getattr(memory, ask)("Where does Ana live?", user_id="ana", budget=least - 1).evidence
+
+
+@pytest.mark.parametrize("ask", ["search", "recall"])
+def test_a_question_too_long_to_be_read_is_told(memory, ask):
+    """Of 900 times the same question the beginning is read, to the end of a word, and a note says how much that is."""
+    told = getattr(memory, ask)("Where does Jonas live? " * 900, user_id="ana")
+
+    assert told.query.endswith("Where does")
+    assert told.notes[0] == "only the first 19,997 of the question's 20,699 characters were read"
+    assert told.missing in ([], ["jonas"])

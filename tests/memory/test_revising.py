@@ -1,0 +1,356 @@
+"""What update decisions did can be followed, taken back, and made to wait for a person."""
+
+import asyncio
+
+import pytest
+
+from langgraph_engram.errors import InvalidInput, InvalidSetting
+from langgraph_engram.graphs.write import build_write_graph
+from langgraph_engram.memory import Memory
+from langgraph_engram.nodes.approve_updates import AWAITED, REJECTED
+from langgraph_engram.rules.model import RULES
+from langgraph_engram.schema import Scope
+from langgraph_engram.settings import Settings, UpdateSettings
+from langgraph_engram.state import Message, RememberRequest
+from langgraph_engram.testing import FakeModel
+
+HOMES = ("Lisbon", "Porto", "Faro")
+BEES = ("I keep four bees' hives in the garden.", "I keep four bees' hives in the garden!")
+ASKING = Settings(update=UpdateSettings(approve=["SUPERSEDE", "MERGE"]))
+
+
+@pytest.fixture(scope="module")
+def memory():
+    with Memory(store="memory:", encoder="hashing", model="rules") as opened:
+        yield opened
+
+
+@pytest.fixture
+def user(request):
+    return request.node.name
+
+
+def tell(memory, user, text, day):
+    """Remember one sentence of Ana's, in a session of its own."""
+    said = [{"speaker": "Ana", "text": text, "said_at": f"2024-03-{day:02}T09:00:00Z"}]
+    return memory.remember(said, user_id=user, session_id=f"day-{day}", close_session=True)
+
+
+def moved(memory, user, *homes):
+    """Tell of one home after another; gives the receipts."""
+    return [tell(memory, user, f"I live in {home}.", day) for day, home in enumerate(homes, start=1)]
+
+
+def standing(memory, user):
+    """Give the status of each record by its text."""
+    return {record.content: record.status for record in memory.show("records", user)}
+
+
+def everything(memory, user):
+    return [memory.show(kind, user) for kind in ("records", "decisions", "syntheses", "turns", "events")]
+
+
+def test_undo_restores_what_was_superseded(memory, user):
+    """The old home stands again, open-ended; the decision stays, marked; the synthesis of it is stale."""
+    _, second = moved(memory, user, *HOMES[:2])
+    before = standing(memory, user)
+
+    receipt = memory.undo(second.run_id, user_id=user)
+
+    old, _ = memory.show("records", user)
+    (decision,) = memory.show("decisions", user)
+    assert before == {"Ana: I live in Lisbon.": "superseded", "Ana: I live in Porto.": "active"}
+    assert set(standing(memory, user).values()) == {"active"}
+    assert (old.superseded_by, old.valid_to) == (None, None)
+    assert decision.run_id == second.run_id
+    assert decision.undone_at is not None
+    assert (receipt.decisions, receipt.restored, receipt.archived, receipt.already_undone) == (1, 1, 0, False)
+
+
+def test_undo_archives_what_a_merge_made(memory, user):
+    """Both wordings stand again, what was made of them is kept and not found, and syntheses over it turn stale."""
+    tell(memory, user, BEES[0], 1)
+    second = tell(memory, user, BEES[1], 2)
+    assert sorted(record.status for record in memory.show("records", user)) == ["active", "merged", "merged"]
+
+    receipt = memory.undo(second.run_id, user_id=user)
+
+    assert sorted(record.status for record in memory.show("records", user)) == ["active", "active", "archived"]
+    assert (receipt.restored, receipt.archived) == (2, 1)
+    assert receipt.stale_syntheses == sum(one.status == "stale" for one in memory.show("syntheses", user)) > 0
+    assert {piece.record.status for piece in memory.search("hives", user_id=user).evidence if piece.record} == {
+        "active"
+    }
+
+
+def test_a_synthesis_of_what_was_undone_is_pending_and_told_anew_by_a_retry(memory, user):
+    """The status says that it is left to do; a retry writes it, and then nothing is left."""
+    tell(memory, user, BEES[0], 1)
+    second = tell(memory, user, BEES[1], 2)
+    memory.undo(second.run_id, user_id=user)
+    pending = memory.status(user).pending
+
+    receipt = memory.retry(user_id=user)
+
+    assert {one.step for one in pending} == {"synthesize"}
+    assert receipt.syntheses == len(pending) > 0
+    assert {one.status for one in memory.show("syntheses", user)} == {"active"}
+    assert memory.status(user).pending == []
+
+
+def test_undoing_twice_changes_nothing_and_says_so(memory, user):
+    """The second time there is nothing left to take back."""
+    _, second = moved(memory, user, *HOMES[:2])
+    memory.undo(second.run_id, user_id=user)
+    before = everything(memory, user)
+
+    again = memory.undo(second.run_id, user_id=user)
+
+    assert again.already_undone
+    assert (again.decisions, again.restored) == (0, 0)
+    assert everything(memory, user) == before
+
+
+def test_what_was_undone_is_not_decided_again(memory, user):
+    """A person's word holds: telling the same again merges nothing that was taken apart."""
+    tell(memory, user, BEES[0], 1)
+    second = tell(memory, user, BEES[1], 2)
+    memory.undo(second.run_id, user_id=user)
+
+    again = tell(memory, user, BEES[1], 2)
+
+    assert again.decisions == 0
+    assert [one.undone_at is not None for one in memory.show("decisions", user)] == [True]
+
+
+def test_a_run_that_another_builds_on_is_undone_after_it(memory, user):
+    """Lisbon, Porto, Faro: the first change cannot be taken back before the second."""
+    _, second, third = moved(memory, user, *HOMES)
+
+    with pytest.raises(InvalidInput, match=third.run_id):
+        memory.undo(second.run_id, user_id=user)
+    memory.undo(third.run_id, user_id=user)
+    memory.undo(second.run_id, user_id=user)
+
+    assert set(standing(memory, user).values()) == {"active"}
+
+
+@pytest.mark.parametrize("whose", ["user", "another"])
+def test_an_unknown_run_is_an_error(memory, user, whose):
+    """A run that decided on nothing, or on another user's records, is not undone."""
+    first, second = moved(memory, user, *HOMES[:2])
+
+    run_id, who = (first.run_id, user) if whose == "user" else (second.run_id, f"{user}-2")
+    with pytest.raises(InvalidInput, match="kind decisions"):
+        memory.undo(run_id, user_id=who)
+
+
+def test_history_goes_back_and_forth(memory, user):
+    """From any member of a chain: all of it, in order of time, with the decisions between them."""
+    moved(memory, user, *HOMES)
+    tell(memory, user, BEES[0], 9)
+    records = {record.content: record for record in memory.show("records", user)}
+
+    told = memory.history(records["Ana: I live in Porto."].record_id, user_id=user)
+
+    assert [record.content for record in told.records] == [f"Ana: I live in {home}." for home in HOMES]
+    assert [one.action for one in told.decisions] == ["SUPERSEDE", "SUPERSEDE"]
+    with pytest.raises(InvalidInput, match="unknown record"):
+        memory.history("nothing", user_id=user)
+
+
+def test_history_of_what_was_undone_names_the_decision(memory, user):
+    """What was taken back is still told: the merge's result, and the decision with its mark."""
+    tell(memory, user, BEES[0], 1)
+    second = tell(memory, user, BEES[1], 2)
+    memory.undo(second.run_id, user_id=user)
+    first = memory.show("records", user)[0]
+
+    told = memory.history(first.record_id, user_id=user)
+
+    assert {record.status for record in told.records} == {"active", "archived"}
+    assert told.decisions[0].undone_at is not None
+
+
+def test_the_async_twins_do_the_same(memory, user):
+    """Each has its twin."""
+    _, second = moved(memory, user, *HOMES[:2])
+
+    async def both():
+        told = await memory.ahistory(memory.show("records", user)[0].record_id, user_id=user)
+        return told, await memory.aundo(second.run_id, user_id=user)
+
+    told, receipt = asyncio.run(both())
+
+    assert len(told.records) == 2
+    assert receipt.restored == 1
+
+
+@pytest.fixture
+def waiting(tmp_path, user):
+    """A memory on disk in which the second home waits for approval; it can be let go of and opened again."""
+
+    class Opened:
+        def __init__(self):
+            self.asked = []
+            self.open()
+
+        def open(self, settings=ASKING):
+            model = FakeModel([lambda question: RULES[type(question)](question)] * 200)
+            self.memory = Memory(tmp_path / "store", model, encoder="hashing", settings=settings)
+            self.asked = model.asked
+
+        def reopen(self, settings=ASKING):
+            self.memory.close()
+            self.open(settings)
+
+    opened = Opened()
+    opened.receipts = moved(opened.memory, user, *HOMES[:2])
+    yield opened
+    opened.memory.close()
+
+
+def test_a_decision_waits_for_a_person(waiting, user):
+    """Nothing is carried out; what was said is kept and found, and the status says what is awaited."""
+    memory, second = waiting.memory, waiting.receipts[1]
+
+    (approval,) = memory.approvals(user)
+
+    assert second.pending == second.stored_turns == 1
+    assert AWAITED in {one.reason for one in memory.status(user).pending}
+    assert approval.run_id == second.run_id
+    (decision,) = approval.decisions
+    assert (decision.action, decision.old, decision.new) == (
+        "SUPERSEDE",
+        ["Ana: I live in Lisbon."],
+        "Ana: I live in Porto.",
+    )
+    assert standing(memory, user) == {"Ana: I live in Lisbon.": "active"}
+    assert [turn.text for turn in memory.show("turns", user)] == ["I live in Lisbon.", "I live in Porto."]
+
+
+@pytest.mark.parametrize("settings", [ASKING, Settings()])
+def test_approval_is_not_asked_away_by_a_retry(waiting, user, settings):
+    """A retry leaves a run that waits where it is, whatever the settings under which the memory is opened again."""
+    waiting.reopen(settings)
+
+    receipt = waiting.memory.retry(user_id=user)
+
+    assert (receipt.records, receipt.decisions) == (0, 0)
+    assert len(waiting.memory.approvals(user)) == 1
+
+
+@pytest.mark.parametrize("said", ["approve", "reject"])
+def test_of_two_decisions_about_one_record_the_second_is_made_anew(waiting, user, said):
+    """What waited while the record was superseded keeps everything, and is pending: nobody is asked twice at once."""
+    memory = waiting.memory
+    waiting.receipts.append(tell(memory, user, f"I live in {HOMES[2]}.", 3))
+    second, third = (one.run_id for one in waiting.receipts[1:])
+
+    memory.approve(third, "approve", user_id=user)
+    memory.approve(second, said, user_id=user)
+
+    assert memory.approvals(user) == []
+    now = standing(memory, user)
+    assert now[f"Ana: I live in {HOMES[0]}."] == "superseded"
+    assert now[f"Ana: I live in {HOMES[2]}."] == "active"
+    assert [one.step for one in memory.status(user).pending] == ["consolidate"]
+    memory.retry(user_id=user)
+    (again,) = memory.approvals(user)
+    memory.approve(again.run_id, "approve", user_id=user)
+    assert sorted(standing(memory, user).values()) == ["active", "superseded", "superseded"]
+    assert memory.status(user).pending == []
+
+
+def test_a_retry_asks_once_for_what_waits(waiting, user):
+    """Retrying while a person is awaited neither asks a model nor a person again."""
+    asked = len(waiting.asked)
+
+    for _ in range(3):
+        waiting.memory.retry(user_id=user)
+
+    assert len(waiting.asked) == asked
+    assert len(waiting.memory.approvals(user)) == 1
+
+
+@pytest.mark.parametrize("settings", [ASKING, Settings()])
+@pytest.mark.parametrize("one_by_one", [False, True])
+@pytest.mark.parametrize("said", ["approve", "reject"])
+def test_a_person_s_word_is_carried_out_after_a_restart(waiting, user, said, one_by_one, settings):
+    """Killed and opened again: the decision is carried out or kept from it, and no model decides anew."""
+    waiting.reopen(settings)
+    (approval,) = waiting.memory.approvals(user)
+    answer = {one.decision_id: said for one in approval.decisions} if one_by_one else said
+
+    receipt = waiting.memory.approve(approval.run_id, answer, user_id=user)
+
+    (decision,) = waiting.memory.show("decisions", user)
+    approved = said == "approve"
+    assert (decision.action, decision.reason == REJECTED) == ("SUPERSEDE" if approved else "KEEP_BOTH", not approved)
+    assert standing(waiting.memory, user) == {
+        "Ana: I live in Lisbon.": "superseded" if approved else "active",
+        "Ana: I live in Porto.": "active",
+    }
+    assert (receipt.stored_turns, receipt.pending, receipt.decisions) == (1, 0, 1)
+    assert waiting.memory.approvals(user) == []
+    assert waiting.memory.status(user).pending == []
+    assert "DecideUpdate" not in {question.name for question in waiting.asked}
+
+
+@pytest.mark.parametrize(
+    ("run_id", "answer", "told"),
+    [
+        ("nothing", "approve", "waits for no approval"),
+        (None, "perhaps", "approve"),
+        (None, {}, "approve"),
+        (None, {"d": "approve"}, "neither"),
+    ],
+)
+def test_an_answer_that_does_not_fit_changes_nothing(waiting, user, run_id, answer, told):
+    """An unknown run, another word, a decision left open: an error, and the run waits on."""
+    with pytest.raises(InvalidInput, match=told):
+        waiting.memory.approve(run_id or waiting.receipts[1].run_id, answer, user_id=user)
+
+    assert len(waiting.memory.approvals(user)) == 1
+
+
+def test_a_run_is_not_undone_while_a_person_is_asked_to_build_on_it(waiting, user):
+    """Whoever would undo it is told which run waits, and what to do; after that it can be undone."""
+    memory, second = waiting.memory, waiting.receipts[1]
+    memory.approve(second.run_id, "approve", user_id=user)
+    third = tell(memory, user, f"I live in {HOMES[2]}.", 3)
+
+    with pytest.raises(InvalidInput, match=f"engram approve {third.run_id}"):
+        memory.undo(second.run_id, user_id=user)
+    memory.approve(third.run_id, "reject", user_id=user)
+
+    assert memory.undo(second.run_id, user_id=user).restored == 1
+
+
+def test_another_user_approves_nothing(waiting, user):
+    """A run is its user's own."""
+    with pytest.raises(InvalidInput, match="no approval"):
+        waiting.memory.approve(waiting.receipts[1].run_id, "approve", user_id="another")
+
+
+def test_kinds_that_need_no_approval_do_not_wait(user):
+    """Where only merges wait, a change of home is carried out at once."""
+    settings = Settings(update=UpdateSettings(approve=["MERGE"]))
+    with Memory("memory:", "rules", encoder="hashing", settings=settings) as memory:
+        receipts = moved(memory, user, *HOMES[:2])
+
+        assert receipts[1].pending == 0
+        assert "superseded" in standing(memory, user).values()
+
+
+def test_a_graph_without_a_checkpointer_says_what_to_do(memory, user):
+    """It cannot wait, and says so before a model is asked."""
+    moved(memory, user, HOMES[0])
+    model = FakeModel([lambda question: RULES[type(question)](question)] * 20)
+    graph = build_write_graph(memory.store, model, ASKING)
+    message = Message(speaker="Ana", text="I live in Porto.")
+
+    with pytest.raises(InvalidSetting, match="checkpointer"):
+        graph.invoke({"request": RememberRequest(**Scope(user_id=user).model_dump(), messages=[message])})
+
+    assert "DecideUpdate" not in {question.name for question in model.asked}

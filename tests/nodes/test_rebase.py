@@ -1,0 +1,150 @@
+"""Whatever was written in between, each turn ends in one event and only a session's last event is open."""
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from langgraph_engram.embeddings.factory import HashingEncoder
+from langgraph_engram.schema import Boundary, Event, Record, Turn
+from langgraph_engram.segmentation.events import EventBuilder
+from langgraph_engram.segmentation.rebase import rebase_boundaries, rebase_events, rebase_records
+from langgraph_engram.settings import SegmentSettings
+from langgraph_engram.stores.index import BOUNDARIES, EVENTS, TURNS, ScopeIndex
+
+BUILDER = EventBuilder("scope", SegmentSettings())
+ENCODER = HashingEncoder(8)
+CUTS = st.sets(st.integers(1, 7), max_size=4)
+
+
+def index_of(turns, events):
+    index = ScopeIndex().put(TURNS, turns, ENCODER.encode([turn.text for turn in turns]))
+    return index.put(EVENTS, events, ENCODER.encode([event.summary for event in events])) if events else index
+
+
+def turn(seq):
+    return Turn(turn_id=f"t{seq}", session_id="s", seq=seq, role="user", speaker="Ana", text=f"turn {seq}")
+
+
+def cut(turn_ids, cuts, name):
+    """Cut turns into events, the last of which is open."""
+    edges = [0, *sorted(one for one in cuts if one < len(turn_ids)), len(turn_ids)]
+    spans = [turn_ids[start:end] for start, end in pairwise(edges) if start < end]
+    return [
+        Event(
+            event_id=f"{name}-{ids[0]}",
+            session_id="s",
+            seq=place,
+            kind="event",
+            turn_ids=ids,
+            topics=[f"{name} {place}"],
+            status="open" if place == len(spans) - 1 else "closed",
+        )
+        for place, ids in enumerate(spans)
+    ]
+
+
+def event(seq, *turn_ids, **fields):
+    known = {"event_id": f"e{seq}", "session_id": "s", "kind": "event", "turn_ids": list(turn_ids)}
+    return Event.model_validate({**known, "seq": seq, **fields})
+
+
+def after(stored, written):
+    return {**{one.event_id: one for one in stored}, **{one.event_id: one for one in written}}.values()
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=8), CUTS, CUTS)
+def test_two_runs_that_saw_the_same_session_make_one(theirs, cuts, others):
+    """Turns fall to either run as they come; what both write, one after the other, holds each of them once."""
+    names = [f"t{seq}" for seq in range(len(theirs))]
+    stored = cut([one for one, mine in zip(names, theirs, strict=True) if not mine], cuts, "first")
+    mine = cut([one for one, mine in zip(names, theirs, strict=True) if mine], others, "second")
+    index = index_of([turn(seq) for seq in range(len(theirs))], stored)
+
+    kept = after(stored, rebase_events(BUILDER, index, "s", mine))
+
+    assert sorted(one for each in kept for one in each.turn_ids) == names
+    assert sorted(each.seq for each in kept) == list(range(len(kept)))
+    assert [each.status for each in sorted(kept, key=lambda each: each.seq)][:-1] == ["closed"] * (len(kept) - 1)
+
+
+@given(st.integers(1, 8), CUTS)
+def test_nothing_changes_where_nobody_else_wrote(count, cuts):
+    """On an empty session, and on what it has written itself, a run's events stay as they are."""
+    names = [f"t{seq}" for seq in range(count)]
+    mine = cut(names, cuts, "own")
+    turns = [turn(seq) for seq in range(count)]
+
+    assert rebase_events(BUILDER, index_of(turns, []), "s", mine) == mine
+    assert rebase_events(BUILDER, index_of(turns, mine), "s", mine) == mine
+
+
+def test_an_event_that_both_runs_extended_keeps_both_runs_turns_and_topics():
+    """In order of the session, and closed if either closed it."""
+    held = event(0, "t0", "t2", topics=["bees"], keywords=["hive"], status="closed")
+    mine = event(0, "t0", "t1", topics=["bees", "honey"], keywords=["jar"])
+    index = index_of([turn(0), turn(1), turn(2)], [held])
+
+    (joined,) = rebase_events(BUILDER, index, "s", [mine])
+
+    assert (joined.turn_ids, joined.topics, joined.status) == (["t0", "t1", "t2"], ["bees", "honey"], "closed")
+    assert {"hive", "jar"} <= set(joined.keywords)
+    assert "honey" in joined.summary
+
+
+def test_words_that_name_one_runs_part_do_not_join_what_was_noted():
+    """Words are a stopgap: beside a note they say nothing."""
+    held = event(0, "t0", topics=["bees"], keywords=["hive"])
+    mine = event(0, "t1", topics=["jar, honey"], keywords=["jar", "honey", "shelf"])
+
+    (joined,) = rebase_events(BUILDER, index_of([turn(0), turn(1)], [held]), "s", [mine])
+
+    assert (joined.topics, joined.keywords) == (["bees"], ["hive", "jar", "honey", "shelf"])
+
+
+def test_records_go_where_their_turn_went():
+    """An event that another run made of the same turns stands; records and boundaries of ours follow or go."""
+    held = event(0, "t0", "t1")
+    mine = event(1, "t1")
+    index = index_of([turn(0), turn(1)], [held])
+    record = Record(record_id="r", content="x", session_id="s", event_id="e1", seq=1, source_turn_ids=["t1"])
+    boundary = Boundary(boundary_id="b", session_id="s", to_event_id="e1", kind="topic", text="x")
+
+    kept = rebase_events(BUILDER, index, "s", [mine])
+
+    assert kept == []
+    assert [one.event_id for one in rebase_records([record], index, kept)] == ["e0"]
+    assert rebase_boundaries([boundary], index, "s", kept) == []
+
+
+def test_a_boundary_tells_of_the_event_that_stands_before_it_now():
+    """An event that comes between two others takes the place of the first in the boundary to the second."""
+    bees, honey, jars = (
+        event(0, "t0", topics=["bees"]),
+        event(1, "t1", topics=["honey"]),
+        event(2, "t2", topics=["jars"]),
+    )
+    to_jars = Boundary(boundary_id="b2", session_id="s", from_event_id="e0", to_event_id="e2", kind="topic", text="old")
+    to_honey = Boundary(
+        boundary_id="b1", session_id="s", from_event_id="e0", to_event_id="e1", kind="topic", text="new"
+    )
+    index = index_of([turn(seq) for seq in range(3)], [bees, jars.model_copy(update={"seq": 1})])
+    index = index.put(BOUNDARIES, [to_jars], ENCODER.encode(["old"]))
+
+    written = rebase_boundaries([to_honey], index, "s", rebase_events(BUILDER, index, "s", [honey]))
+
+    assert [(one.boundary_id, one.from_event_id) for one in written] == [("b1", "e0"), ("b2", "e1")]
+    assert written[0] == to_honey
+    assert "honey" in written[1].text
+
+
+def test_boundaries_stay_where_no_event_has_moved():
+    """What a run adds at the end of a session changes nothing that stands before."""
+    bees, honey = event(0, "t0", topics=["bees"]), event(1, "t1", topics=["honey"])
+    opening = Boundary(boundary_id="b0", session_id="s", to_event_id="e0", kind="opening", text="old")
+    to_honey = Boundary(
+        boundary_id="b1", session_id="s", from_event_id="e0", to_event_id="e1", kind="topic", text="new"
+    )
+    index = index_of([turn(0), turn(1)], [bees]).put(BOUNDARIES, [opening], ENCODER.encode(["old"]))
+
+    assert rebase_boundaries([to_honey], index, "s", rebase_events(BUILDER, index, "s", [honey])) == [to_honey]

@@ -1,0 +1,232 @@
+"""Raw turns are stored once, before anything else, however much of a conversation is sent again."""
+
+from datetime import timedelta
+from operator import eq
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from langgraph_engram.alignment import new_turns, overlap
+from langgraph_engram.nodes.receive import Receive
+from langgraph_engram.state import Message, RememberRequest
+from langgraph_engram.stores.base import Changes
+from langgraph_engram.stores.index import ScopeIndex
+from tests.conftest import NOON
+
+WORDS = st.lists(st.sampled_from(["ok", "yes", "no"]), max_size=8)
+
+
+@given(WORDS, WORDS)
+def test_the_overlap_is_the_longest(stored, sent):
+    """What overlaps is equal, and nothing longer is."""
+    length = overlap(stored, sent, eq)
+
+    assert stored[len(stored) - length :] == sent[:length]
+    assert all(
+        stored[len(stored) - more :] != sent[:more] for more in range(length + 1, min(len(stored), len(sent)) + 1)
+    )
+
+
+@given(WORDS, WORDS, st.integers(0, 8))
+def test_a_history_sent_again_adds_what_follows_it_alone(history, following, dropped):
+    """A whole history, or its end, is known; at most what follows is new."""
+    sent = [*history[min(dropped, len(history)) :], *following]
+
+    new = len(sent) - overlap(history, sent, eq)
+
+    assert new <= len(following)
+
+
+def test_what_is_received_is_stored_and_pending(store, scope, to_remember):
+    """Before any model is asked, the turns stand in the store, and the run as unfinished."""
+    request = to_remember("Hi!", "I moved to Oslo.")
+
+    update = Receive(store)({"request": request})
+
+    assert [turn.text for turn in store.index(scope).session_turns("s1")] == ["Hi!", "I moved to Oslo."]
+    assert [one.turn_ids for one in store.pending_tasks(scope)] == [[turn.turn_id for turn in update["turns"]]]
+    assert (update["run_id"], update["session_id"], update["known_turns"]) == (request.run_id, "s1", 0)
+
+
+def test_the_same_call_twice_adds_nothing(store, scope, to_remember):
+    """What is known is counted and not stored again."""
+    receive = Receive(store)
+    receive({"request": to_remember("Hi!", "I moved to Oslo.")})
+
+    update = receive({"request": to_remember("Hi!", "I moved to Oslo.")})
+
+    assert update["turns"] == []
+    assert update["known_turns"] == 2
+    assert len(store.index(scope).turns) == 2
+
+
+def test_a_run_that_was_cut_off_goes_on_with_its_own_turns(store, scope, to_remember):
+    """A run that is begun again finds its turns stored and takes them up; what it is sent beside them is not lost."""
+    receive = Receive(store)
+    request = to_remember("Hi!", "I moved to Oslo.")
+    first = receive({"request": request})
+
+    again = receive({"request": request})
+    more = receive({"request": request.model_copy(update={"messages": to_remember("I ski.").messages})})
+
+    assert again == first
+    assert [turn.text for turn in more["turns"]] == ["Hi!", "I moved to Oslo.", "I ski."]
+    assert len(store.pending_tasks(scope)) == 2
+
+
+def test_a_run_that_was_cut_off_goes_on_though_others_have_written_since(store, scope, to_remember):
+    """Its turns are laid over the session as it left it, not over what another run has added."""
+    receive = Receive(store)
+    receive({"request": to_remember("Hi!")})
+    request = to_remember("Hi!", "I moved to Oslo.")
+    first = receive({"request": request})
+    receive({"request": to_remember("I ski.")})
+
+    again = receive({"request": request})
+
+    assert again["turns"] == first["turns"]
+    assert [turn.text for turn in store.index(scope).session_turns("s1")] == ["Hi!", "I moved to Oslo.", "I ski."]
+
+
+def test_a_word_said_again_is_known_only_at_the_very_end(store, scope, to_remember):
+    """A call may be sent again, and the same word may be said again later: only what is said last is ambiguous."""
+    receive = Receive(store)
+    ok, fine = Message(text="ok"), Message(role="assistant", text="fine")
+    receive({"request": to_remember(ok, fine)})
+
+    counts = [
+        (len(update["turns"]), update["known_turns"])
+        for update in (receive({"request": to_remember(*said)}) for said in ([ok], [ok], [fine], [ok], [ok, ok]))
+    ]
+
+    assert counts == [(1, 0), (0, 1), (1, 0), (1, 0), (1, 1)]
+    assert [turn.text for turn in store.index(scope).session_turns("s1")] == ["ok", "fine", "ok", "fine", "ok", "ok"]
+
+
+def test_what_a_system_asks_stands_outside_of_the_order(store, scope, to_remember):
+    """Agents put it before the part of the history they send, with another date each day: the rest is known."""
+    order, other = (Message(role="system", text=f"You are polite. Today is {day}.") for day in ("Monday", "Tuesday"))
+    said = [Message(text=text) for text in ("Hi!", "I moved to Oslo.", "I ski.", "I swim.")]
+    receive = Receive(store)
+    receive({"request": to_remember(order, *said[:2])})
+
+    counts = [
+        (len(update["turns"]), update["known_turns"])
+        for update in (receive({"request": to_remember(*sent)}) for sent in ([order, *said[1:3]], [other, *said[1:]]))
+    ]
+
+    assert counts == [(1, 2), (2, 2)]
+    texts = [turn.text for turn in store.index(scope).session_turns("s1") if turn.role == "user"]
+    assert texts == [one.text for one in said]
+
+
+def test_an_earlier_part_sent_again_is_known_by_its_moments(store, scope, to_remember):
+    """What stands further back in the session is known where each message has a moment of its own."""
+    said = [Message(text=text, said_at=NOON + timedelta(minutes=place)) for place, text in enumerate("abcab")]
+    receive = Receive(store)
+    receive({"request": to_remember(*said)})
+
+    again = receive({"request": to_remember(*said[1:3])})
+    new = receive({"request": to_remember(Message(text="a", said_at=NOON + timedelta(hours=1)))})
+
+    assert (again["turns"], again["known_turns"]) == ([], 2)
+    assert (len(new["turns"]), new["known_turns"]) == (1, 0)
+
+
+def test_moments_that_turns_share_tell_nothing_apart(store, to_remember):
+    """A file that dates whole sessions may hold the same word twice at one moment: both are kept."""
+    receive = Receive(store)
+    receive({"request": to_remember("ok", "Shall we go?")})
+
+    again = receive({"request": to_remember("ok")})
+
+    assert again["known_turns"] == 0
+
+
+def test_a_retry_is_of_one_session(store, turn, to_remember):
+    """Turns of another session, which a pending synthesis may rest on, are no turns of this run."""
+    store.commit(to_remember().scope, Changes(turns=[turn(0), turn(1, session_id="s2")]))
+
+    update = Receive(store)({"request": to_remember(retry_turn_ids=["t0", "t1"])})
+
+    assert [one.turn_id for one in update["turns"]] == ["t0"]
+
+
+def test_a_second_ok_is_a_second_turn(store, scope, to_remember):
+    """The same word at another place is another turn."""
+    receive = Receive(store)
+    receive({"request": to_remember("ok")})
+
+    receive({"request": to_remember("ok", "Shall we go?", "ok")})
+
+    turns = store.index(scope).session_turns("s1")
+    assert [(turn.seq, turn.text) for turn in turns] == [(0, "ok"), (1, "Shall we go?"), (2, "ok")]
+    assert len({turn.turn_id for turn in turns}) == 3
+
+
+def test_turns_with_ids_are_known_by_them(store, scope, to_remember):
+    """An id of the source decides: edited order or gaps change nothing."""
+    first, second, third = (Message(text=text, external_id=name) for text, name in (("a", "1"), ("a", "2"), ("b", "3")))
+    receive = Receive(store)
+    receive({"request": to_remember(first, third)})
+
+    update = receive({"request": to_remember(third, first, second)})
+
+    assert [turn.external_id for turn in update["turns"]] == ["2"]
+    assert update["known_turns"] == 2
+
+
+def test_a_history_in_which_only_some_turns_have_ids_is_aligned(store, scope, to_remember):
+    """Chat models give their replies ids, people's messages often have none: a whole history sent again stays one."""
+    told = [Message(text="Hi"), Message(role="assistant", text="Hello!", external_id="run-1")]
+    more = [Message(text="I moved."), Message(role="assistant", text="Where to?", external_id="run-2")]
+    receive = Receive(store)
+    receive({"request": to_remember(*told)})
+
+    update = receive({"request": to_remember(*told, *more)})
+
+    assert [turn.text for turn in update["turns"]] == ["I moved.", "Where to?"]
+    assert update["known_turns"] == 2
+
+
+def test_a_call_without_a_session_is_one_of_its_own(store, to_remember):
+    """Two calls are two sessions; the same call is the same session."""
+    receive = Receive(store)
+
+    one, other, again = (
+        receive({"request": to_remember(text, session_id=None)}) for text in ("I ski.", "I swim.", "I ski.")
+    )
+
+    assert one["session_id"] != other["session_id"]
+    assert again["session_id"] == one["session_id"]
+    assert again["turns"] == []
+
+
+def test_other_scopes_know_nothing_of_it(store, to_remember):
+    """The same words of another user, tenant or agent are other turns."""
+    requests = [to_remember("Hi!", **whose) for whose in ({}, {"tenant": "b"}, {"agent_id": "a"}, {"user_id": "z"})]
+
+    ids = {turn.turn_id for one in requests for turn in Receive(store)({"request": one})["turns"]}
+
+    assert len(ids) == 4
+
+
+def test_a_retry_takes_up_stored_turns(store, scope, turn, to_remember):
+    """Turns named for a retry come in order of time; those that are gone are left out."""
+    store.commit(scope, Changes(turns=[turn(0), turn(1)]))
+
+    update = Receive(store)({"request": to_remember(retry_turn_ids=["t1", "gone", "t0"])})
+
+    assert [one.turn_id for one in update["turns"]] == ["t0", "t1"]
+    assert len(store.index(scope).turns) == 2
+
+
+@given(st.lists(st.tuples(st.sampled_from(["ok", "hm"]), st.sampled_from([None, "1", "2", "3"])), max_size=6))
+def test_ids_are_distinct_whatever_is_sent(said):
+    """No two new turns share an id: a source's id that comes twice in a call is one turn."""
+    messages = [Message(text=text, external_id=name) for text, name in said]
+
+    turns = new_turns(RememberRequest(user_id="u", messages=messages), "s", ScopeIndex())
+
+    assert len({turn.turn_id for turn in turns}) == len(turns)
+    assert [turn.seq for turn in turns] == list(range(len(turns)))

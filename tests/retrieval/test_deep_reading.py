@@ -1,0 +1,205 @@
+"""Judge, select, go back to the turns: each step of deep retrieval holds its budget and survives bad answers."""
+
+import pytest
+
+from langgraph_engram.errors import ModelUnavailable
+from langgraph_engram.llm.base import Failure
+from langgraph_engram.nodes.backtrack import Backtrack
+from langgraph_engram.nodes.deep_select import DeepSelect, GatherSelection, batches
+from langgraph_engram.nodes.judge_sufficiency import JudgeSufficiency
+from langgraph_engram.nodes.write_answer import WriteAnswerStep
+from langgraph_engram.prompts.select_records import Selection
+from langgraph_engram.prompts.write_answer import UNKNOWN
+from langgraph_engram.results import count_tokens
+from langgraph_engram.retrieval.passages import runs
+from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.settings import DeepSettings
+from langgraph_engram.testing import FakeModel
+
+
+@pytest.fixture
+def state(to_recall, intent, piece):
+    """A round of reading that found five pieces."""
+    found = [piece(f"p{number}") for number in range(5)]
+    return {"request": to_recall(), "query": "Where?", "intent": intent(), "evidence": found, "pool": []}
+
+
+@pytest.mark.parametrize(
+    ("said", "sufficient", "answer"),
+    [
+        (" At the lake [1]. ", True, "At the lake [1]."),
+        (UNKNOWN, False, ""),
+        ("I don't know, but [1] is about a lake.", False, ""),
+        ("  ", False, ""),
+        ("What a lovely day that was!", False, ""),
+        ("In Atlantis [9].", False, ""),
+        (Failure("timeout", "nothing in 60 s"), False, ""),
+    ],
+)
+def test_anything_but_a_clear_answer_goes_deep(state, said, sufficient, answer):
+    """No reply, an empty one, a plain no and words that rest on no piece are all insufficient."""
+    update = JudgeSufficiency(FakeModel([said]), RuleModel(), DeepSettings())(state)
+
+    assert (update["sufficient"], update["answer"]) == (sufficient, answer)
+
+
+def test_the_judge_sees_the_best_pieces_and_the_pool(state, piece):
+    """k pieces of this round are shown, after those of earlier rounds."""
+    model = FakeModel([UNKNOWN])
+
+    update = JudgeSufficiency(model, RuleModel(), DeepSettings(light_k=2))({**state, "pool": [piece("old")]})
+
+    assert [one.evidence_id for one in model.asked[0].evidence] == ["old", "p0", "p1"]
+    assert [one.evidence_id for one in update["pool"]] == ["old", "p0", "p1"]
+
+
+def test_nothing_found_is_not_asked_about(state):
+    """Without evidence there is nothing to judge, and nothing to pay for."""
+    model = FakeModel()
+
+    update = JudgeSufficiency(model, RuleModel(), DeepSettings())({**state, "evidence": []})
+
+    assert (update["sufficient"], model.asked) == (False, [])
+
+
+def test_a_search_costs_no_call(state, to_recall):
+    """In a search, rules judge, whatever the model."""
+    model = FakeModel()
+
+    JudgeSufficiency(model, RuleModel(), DeepSettings())({**state, "request": to_recall(mode="search")})
+
+    assert model.asked == []
+
+
+def test_an_earlier_answer_outlives_a_round_that_finds_nothing(state):
+    """A later round that does not suffice leaves the answer of the round before."""
+    model = FakeModel([UNKNOWN])
+
+    update = JudgeSufficiency(model, RuleModel(), DeepSettings())({**state, "answer": "At the lake [1]."})
+
+    assert update.get("answer", "At the lake [1].") == "At the lake [1]."
+
+
+@pytest.fixture
+def select(state):
+    """Select in batches, as the graph does: each batch by itself, in any order, then what they named together."""
+
+    def run(model, settings):
+        parts = [DeepSelect(model)(batch)["selections"] for batch in batches(state, settings)]
+        return GatherSelection(settings)({**state, "selections": [one for part in reversed(parts) for one in part]})
+
+    return run
+
+
+def test_selected_numbers_lead_to_their_batch(select):
+    """Numbers count within each batch; unknown numbers are ignored; the order of the batches counts, not their end."""
+    model = FakeModel([Selection(numbers=[3, 0, 1, 9, -1, 3]), Selection(numbers=[2, 3])])
+
+    update = select(model, DeepSettings(batch=3))
+
+    assert update["selected_ids"] == ["p2", "p0", "p4"]
+    assert update["went_deep"] is True
+    assert [len(question.candidates) for question in model.asked] == [3, 2]
+
+
+@pytest.mark.parametrize("said", [Selection(numbers=[]), Selection(numbers=[77]), Failure("timeout", "late")])
+def test_an_empty_selection_falls_back_to_the_best(select, said):
+    """When nothing is named, the best pieces of the light routes are taken."""
+    update = select(FakeModel([said]), DeepSettings(light_k=2))
+
+    assert update["selected_ids"] == ["p0", "p1"]
+
+
+def test_only_so_many_candidates_are_shown(state):
+    """N bounds what the selection reads."""
+    shown = batches(state, DeepSettings(rough_n=2))
+
+    assert [len(one["batch"]) for one in shown] == [2]
+
+
+def test_runs_follow_one_another_in_one_session(turn):
+    """A gap, or another session, begins a new run."""
+    turns = [turn(0), turn(1), turn(3), turn(4, session_id="s2"), turn(5, session_id="s2")]
+
+    assert [[one.seq for one in run] for run in runs(turns)] == [[0, 1], [3], [4, 5]]
+    assert runs([]) == []
+
+
+@pytest.fixture
+def back(store, keep, turn, event, state, piece):
+    """Go back from pieces that cite these turns, of ten turns in two events."""
+    keep(turns=[turn(one, f"Line {one}.") for one in range(10)], events=[event(0, 0, 1, 2, 3), event(1, *range(4, 10))])
+
+    def go(*cited, **settings):
+        found = [piece(f"p{one}", turns=[turn(one)], score=1.0) for one in cited]
+        step = Backtrack(store, DeepSettings(**settings))
+        return step({**state, "evidence": found, "pool": found, "selected_ids": [one.evidence_id for one in found]})
+
+    return go
+
+
+def test_sources_come_with_their_neighbours(back):
+    """A turn on each side; turns that follow one another are one piece; no turn is shown twice."""
+    update = back(2, 8, 3)
+
+    assert [[one.seq for one in found.turns] for found in update["pool"]] == [[1, 2, 3], [7, 8, 9], [4]]
+    assert "Ana: Line 1.\nAna: Line 2.\nAna: Line 3." in update["pool"][0].text
+
+
+def test_whole_events_come_in_full(back):
+    """HyMem and ES-Mem go back to the event of each source."""
+    update = back(1, whole_events=True)
+
+    assert [[one.seq for one in found.turns] for found in update["pool"]] == [[0, 1, 2, 3]]
+
+
+def test_what_is_superseded_stays_as_it_was_shown(store, keep, turn, record, state, piece):
+    """Its turns alone would not tell that it has changed."""
+    keep(turns=[turn(one, f"Line {one}.") for one in range(6)])
+    old = record(1, "Line 1.", status="superseded", superseded_by="r5")
+    found = [piece("old", record=old, turns=[turn(1), turn(5)], score=1.0), piece("p3", turns=[turn(3)], score=0.9)]
+    ids = [one.evidence_id for one in found]
+
+    update = Backtrack(store, DeepSettings())({**state, "evidence": found, "pool": found, "selected_ids": ids})
+
+    assert [[one.seq for one in found.turns] for found in update["pool"]] == [[2, 3, 4], [1, 5]]
+    assert update["pool"][1].record.status == "superseded"
+
+
+def test_the_budget_holds_and_what_does_not_fit_stays_light(back):
+    """Pieces beyond the budget are left out; the memories that led to them stay in the pool."""
+    update = back(2, 8, level2_tokens=50, level2_window=3)
+
+    deep = [found for found in update["pool"] if len(found.turns) > 1]
+    assert sum(count_tokens(found.text) for found in deep) <= 50
+    assert {2, 8} <= {one.seq for found in update["pool"] for one in found.turns}
+
+
+def test_the_model_must_answer_or_fail_loudly(state):
+    """A failure is an error; an empty result is an answer."""
+    step = WriteAnswerStep(FakeModel([Failure("unreachable", "no route")]), DeepSettings())
+
+    with pytest.raises(ModelUnavailable, match="no route"):
+        step(state)
+    assert step({**state, "evidence": []})["answer"] == UNKNOWN
+
+
+def test_a_pool_that_is_too_long_is_halved_until_it_fits(state):
+    """The answer rests on the first pieces, cites no other, and says how many were read; every call is counted."""
+    pool = state["evidence"]
+    model = FakeModel([Failure("too_long", "4096 tokens at most"), Failure("too_long", "again"), "At the lake [1][3]."])
+
+    update = WriteAnswerStep(model, DeepSettings())({**state, "pool": pool})
+
+    assert [len(one.evidence) for one in model.asked] == [5, 2, 1]
+    assert (update["answer"], update["pool"]) == ("At the lake [1].", pool)
+    assert update["notes"] == ["the model's context held 1 of 5 pieces: the answer rests on these"]
+    assert update["usage"][0].calls == 3
+
+
+def test_one_piece_that_is_too_long_is_a_failure(state):
+    """Nothing is left to leave out."""
+    step = WriteAnswerStep(FakeModel([Failure("too_long", "4096 tokens at most")] * 3), DeepSettings())
+
+    with pytest.raises(ModelUnavailable, match="4096 tokens at most"):
+        step({**state, "pool": state["evidence"]})

@@ -1,0 +1,247 @@
+"""Each fusion ranks as its paper says; ours ranks by all routes, and what is superseded behind what took its place."""
+
+import numpy as np
+import pytest
+
+from langgraph_engram.retrieval.fusion import fuse
+from langgraph_engram.retrieval.passages import format_passage
+from langgraph_engram.retrieval.routes import Routes, RouteScores
+from langgraph_engram.schema import Synthesis
+from langgraph_engram.settings import RetrieveSettings
+
+FUSIONS = ["weighted", "reciprocal_rank", "ordered_dedup", "concatenate"]
+
+
+@pytest.fixture
+def index(store, scope, keep, turn, record, event):
+    """Five records of five turns in two events; one record is superseded, one repeats another's words."""
+    keep(
+        turns=[turn(one) for one in range(5)],
+        events=[event(0, 0, 1), event(1, 2, 3, 4)],
+        records=[
+            record(0, "Ana swims."),
+            record(1, "Ana skis."),
+            record(2, "Ana  SWIMS."),
+            record(3, "Ana sews.", status="superseded"),
+            record(4, "Ana sings."),
+        ],
+        syntheses=[
+            Synthesis(synthesis_id="y0", text="Ana's sports.", covered_record_ids=["r0"]),
+            Synthesis(synthesis_id="y1", text="Ana's songs.", covered_record_ids=["r4"]),
+        ],
+    )
+    return store.index(scope)
+
+
+def scores_of(index, turns=(), events=(), syntheses=(), **records):
+    """Give route scores by lists; what is not given is zeros."""
+    known = {
+        name: np.array(given or np.zeros(len(shelf)), dtype=np.float64)
+        for name, given, shelf in (
+            ("turns", turns, index.turns),
+            ("events", events, index.events),
+            ("syntheses", syntheses, index.syntheses),
+        )
+    }
+    return RouteScores({name: np.array(one, dtype=np.float64) for name, one in records.items()}, **known)
+
+
+def ranked(index, intent, scores, **settings):
+    """Give what was found, best first, as the kind's letter and its place."""
+    found = fuse(index, intent, scores, RetrieveSettings(**settings))
+    return [f"{one.kind[0]}{one.place}" for one in found]
+
+
+def test_ordered_dedup_goes_route_by_route(index, intent):
+    """DimMem: the best k of each route in turn; a repeat of words is left out, whatever its case and spaces."""
+    scores = scores_of(index, lexical=[0.9, 0, 0.8, 1, 0.1], dense=[0, 0.7, 0.9, 1, 0])
+
+    assert ranked(index, intent(), scores, fusion="ordered_dedup", top_k=2) == ["r0", "r1"]
+    assert ranked(index, intent(), scores, fusion="ordered_dedup", top_k=3) == ["r0", "r4", "r1"]
+
+
+def test_reciprocal_rank_adds_up_ranks(index, intent):
+    """1 / (k + rank) in each route, added up."""
+    scores = scores_of(index, lexical=[1, 0.5, 0.2, 9, 0.1], dense=[0.1, 1, 0.5, 9, 0.9])
+
+    found = list(fuse(index, intent(), scores, RetrieveSettings(fusion="reciprocal_rank", rrf_k=60)))
+
+    assert [one.place for one in found] == [1, 0, 4, 2]
+    assert found[0].score == pytest.approx(1 / 62 + 1 / 61)
+    assert found[0].routes == {"lexical": 0.5, "dense": 1.0}
+
+
+def test_concatenation_puts_syntheses_behind_records(index, intent):
+    """StructMem: the best k records, then the best syntheses."""
+    scores = scores_of(index, dense=[0.1, 0.9, 0.2, 1, 0.8], syntheses=[0.3, 0.0])
+
+    assert ranked(index, intent(), scores, fusion="concatenate", top_k=2) == ["r1", "r4", "s0"]
+
+
+def test_events_are_shown_by_their_turns(index, intent):
+    """ES-Mem: the turns of the best events, event after event."""
+    found = ranked(index, intent(), scores_of(index, events=[0.4, 0.6]), fusion="event_score", top_k=1)
+    both = ranked(index, intent(), scores_of(index, events=[0.4, 0.6]), fusion="event_score", top_k=9)
+
+    assert found == ["t2", "t3", "t4"]
+    assert both == ["t2", "t3", "t4", "t0", "t1"]
+
+
+def test_the_weighted_sum_ranks_by_all_routes(index, intent):
+    """A record that two routes find stands before one that a single route finds."""
+    scores = scores_of(index, lexical=[0.6, 1, 0, 1, 0], dense=[0.6, 0, 0, 1, 0.2], dimension=[0, 0, 0, 1, 0])
+
+    found = [one for one in ranked(index, intent(), scores) if one.startswith("r")]
+
+    assert found == ["r0", "r1", "r4"]
+
+
+@pytest.mark.parametrize(
+    ("query", "dense", "told"),
+    [
+        ("Where does Ana live?", [1, 0.9], ["r1"]),
+        ("Where did Ana live before?", [1, 0.9], ["r0", "r1"]),
+        ("Who is Miso?", [1, 0.2], ["r0", "r1"]),
+    ],
+)
+def test_what_is_superseded_is_found_for_what_it_alone_says(
+    store, scope, keep, turn, record, intent, query, dense, told
+):
+    """A query that is as near to what took its place finds that alone, unless it asks for what was so before."""
+    keep(
+        turns=[turn(0), turn(1)],
+        records=[
+            record(0, "I live in Rome with Miso.", status="superseded", superseded_by="r1"),
+            record(1, "I live in Oslo."),
+        ],
+    )
+    scores = scores_of(store.index(scope), own_dense=dense)
+
+    assert ranked(store.index(scope), intent(query), scores) == told
+
+
+def test_what_is_superseded_is_shown_with_what_took_its_place(store, scope, keep, turn, record, intent):
+    """It may say other things that still hold; its text and its turns tell of the change, to the end of the chain."""
+    keep(
+        turns=[turn(0), turn(1), turn(2)],
+        records=[
+            record(0, "I live in Rome with Miso.", status="superseded", superseded_by="r1"),
+            record(1, "I live in Oslo.", status="superseded", superseded_by="r2"),
+            record(2, "I live in Kyiv."),
+        ],
+    )
+    index = store.index(scope)
+
+    (found,) = fuse(index, intent(), scores_of(index, own_dense=[1, 0, 0]), RetrieveSettings())
+    piece = format_passage(index, found)
+
+    assert piece.text.endswith("I live in Rome with Miso.\nChanged since: 8 May 2023, I live in Kyiv.")
+    assert [one.turn_id for one in piece.turns] == ["t0", "t2"]
+
+
+def test_people_asked_about_come_first(store, scope, keep, turn, record, intent):
+    """Of two records found equally well, that of the person who is asked about stands first."""
+    keep(turns=[turn(0), turn(1)], records=[record(0, "I ski.", speaker="Ben"), record(1, "I ski.", speaker="Ana")])
+    index = store.index(scope)
+    scores = scores_of(index, lexical=[1, 1])
+
+    assert ranked(index, intent(speakers=["Ana"]), scores)[0] == "r1"
+    assert ranked(index, intent(), scores)[0] == "r0"
+
+
+def test_a_turn_that_no_record_tells_is_found_itself(store, scope, keep, turn, record, intent):
+    """What extraction passed over stays searchable, in the words of its turn."""
+    keep(turns=[turn(0), turn(1)], records=[record(0)])
+    index = store.index(scope)
+
+    found = ranked(index, intent(), scores_of(index, lexical=[0.1], turns=[0.1, 1.0]))
+
+    assert found[0] == "t1"
+
+
+@pytest.mark.parametrize("fusion", FUSIONS)
+def test_what_no_longer_stands_is_not_found(index, intent, fusion):
+    """A superseded record of which nothing says what took its place is never shown, however well it matches."""
+    scores = scores_of(index, lexical=[0.1, 0.1, 0.1, 1, 0.1], dense=[0.1, 0.1, 0.1, 1, 0.1])
+
+    assert "r3" not in ranked(index, intent(), scores, fusion=fusion)
+
+
+@pytest.mark.parametrize("fusion", [*FUSIONS, "event_score"])
+def test_an_empty_memory_gives_nothing(store, scope, intent, fusion):
+    """No data, no candidates, no error."""
+    index = store.index(scope)
+    settings = RetrieveSettings(fusion=fusion)
+
+    scores = Routes(store.encoder, settings).score(index, intent())
+
+    assert list(fuse(index, intent(), scores, settings)) == []
+    assert set(scores.empty) == set(settings.routes)
+
+
+@pytest.mark.parametrize("fusion", FUSIONS)
+def test_nothing_is_shown_twice(index, store, intent, fusion):
+    """Whatever the routes give, a candidate stands in the list once."""
+    settings = RetrieveSettings(fusion=fusion)
+    scores = Routes(store.encoder, settings).score(index, intent("What sport does Ana do? She swims and skis."))
+
+    found = [(one.kind, place) for one in fuse(index, intent(), scores, settings) for place in (one.place, *one.joined)]
+
+    assert len(found) == len(set(found)) > 0
+
+
+@pytest.mark.parametrize(("asked", "first"), [(False, ["r0", "t2"]), (True, ["r1", "t3"])])
+def test_the_assistants_words_come_first_only_where_they_are_asked_for(
+    store, scope, keep, turn, record, intent, asked, first
+):
+    """The assistant's are a little nearer, and the user's own are better, unless the assistant's are asked for."""
+    answers = {"role": "assistant", "speaker": "assistant"}
+    keep(
+        turns=[turn(0), turn(1, **answers), turn(2), turn(3, **answers)],
+        records=[record(0, "Ana swims."), record(1, "Swim more")],
+    )
+    index = store.index(scope)
+
+    found = ranked(
+        index,
+        intent(needs_assistant=asked),
+        scores_of(index, turns=[0, 0, 0.9, 1], lexical=[0.9, 1]),
+        fusion="weighted",
+    )
+
+    assert [next(one for one in found if one[0] == kind) for kind in "rt"] == first
+
+
+@pytest.mark.parametrize(("role", "first"), [("assistant", "r0"), ("user", "r1")])
+def test_a_request_to_an_assistant_tells_of_whoever_asks(store, scope, keep, turn, record, intent, role, first):
+    """ "My new kayak" is as good as told; between people a question is only a question."""
+    keep(
+        turns=[turn(0), turn(1), turn(2, "Try the shop.", role=role)],
+        records=[record(0, "Which paddle suits my new kayak?"), record(1, "Ana swims in the lake."), record(2, "Yes.")],
+    )
+    index = store.index(scope)
+
+    found = ranked(index, intent(), scores_of(index, lexical=[1, 0.95, 0]), fusion="weighted")
+
+    assert found[0] == first
+
+
+def test_what_is_superseded_joins_no_other_record(store, scope, keep, turn, record, intent):
+    """It is a piece of its own, and its turn is not shown bare beside it; without a successor the bare turn is."""
+    keep(
+        turns=[turn(0), turn(1), turn(2)],
+        records=[
+            record(0, "I live in Rome.", status="superseded", superseded_by="r1"),
+            record(1, "I live in Oslo."),
+            record(2, "I keep bees.", status="superseded", superseded_by="gone"),
+            record(3, "My cat is Miso.", source_turn_ids=["t0"]),
+        ],
+    )
+    index = store.index(scope)
+    scores = scores_of(index, turns=[1, 1, 1], own_dense=[1, 0.9, 0.9, 1])
+
+    found = list(fuse(index, intent("Where did Ana live before?"), scores, RetrieveSettings()))
+
+    assert {(one.kind, one.place, one.joined) for one in found} == {
+        ("record", 0, ()), ("record", 1, ()), ("turn", 2, ()), ("record", 3, ()),
+    }  # fmt: skip

@@ -1,0 +1,145 @@
+"""The loop ends on a complete answer, a repeated query or a spent budget, and says what ran out."""
+
+from time import time
+
+import pytest
+
+from langgraph_engram.llm.base import Failure
+from langgraph_engram.nodes.reflect import ReflectStep
+from langgraph_engram.prompts.reflect import Reflection
+from langgraph_engram.results import UsageEntry
+from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.settings import DeepSettings
+from langgraph_engram.testing import FakeModel
+
+EVERY = DeepSettings(reflect_on="every")
+MORE = Reflection(complete=False, missing="the year", next_query="In which year did Ana camp?")
+
+
+@pytest.fixture
+def reflect(to_recall, intent, piece):
+    """Reflect on the first round of a question; fields of the state and the settings may be given."""
+
+    def run(said, settings=None, **fields):
+        state = {
+            "request": to_recall(),
+            "intent": intent(),
+            "answer": "At the lake [1].",
+            "pool": [piece("p0")],
+            "asked_queries": ["Where did Ana camp?"],
+            "round": 1,
+            "started_at": time(),
+        }
+        return ReflectStep(FakeModel([said]), RuleModel(), settings or EVERY)({**state, **fields})
+
+    return run
+
+
+def test_what_is_missing_is_looked_for(reflect):
+    """A new query opens the next round."""
+    update = reflect(MORE)
+
+    assert (update["done"], update["round"], update["query"]) == (False, 2, MORE.next_query)
+    assert update["asked_queries"] == ["Where did Ana camp?", MORE.next_query]
+    assert update["missing"] == ["the year"]
+
+
+def test_an_answer_that_nothing_checked_says_so(reflect):
+    """A reflection that failed is not one that found the answer complete."""
+    update = reflect(Failure("timeout", "nothing in 60 s"), notes=["a note"])
+
+    assert (update["done"], update["missing"]) == (True, [])
+    assert update["notes"] == ["a note", "nothing checked the answer: nothing in 60 s"]
+
+
+@pytest.mark.parametrize(
+    ("said", "missing"),
+    [
+        (Reflection(complete=True, missing="nothing", next_query="More?"), []),
+        (Reflection(complete=False, missing="the year", next_query=" "), ["the year"]),
+        (Reflection(complete=False, missing="the year", next_query="where did ana camp? "), ["the year"]),
+        (Reflection(complete=False, missing="the year", next_query="Where was Ana camping?"), ["the year"]),
+    ],
+)
+def test_the_loop_ends(reflect, said, missing):
+    """Complete, nothing to ask, or a query asked before: it ends."""
+    update = reflect(said)
+
+    assert (update["done"], update["missing"]) == (True, missing)
+
+
+def test_the_last_round_ends_it_and_says_so(reflect):
+    """After T rounds no further query is put, and the reader is told."""
+    update = reflect(MORE, round=3, notes=["before"])
+
+    assert (update["done"], update["missing"]) == (True, ["the year"])
+    assert update["notes"] == ["before", "the budget of 3 rounds is spent"]
+
+
+def test_looking_further_ends_when_it_found_nothing_new(reflect):
+    """A pool that has not grown since the last round will not grow by asking again."""
+    stopped = reflect(MORE, round=2, seen=1)
+    going_on = reflect(MORE, round=2, seen=0)
+
+    assert (stopped["done"], stopped["missing"]) == (True, ["the year"])
+    assert stopped["notes"] == ["looking further found nothing new"]
+    assert (going_on["done"], going_on["seen"]) == (False, 1)
+
+
+@pytest.mark.parametrize("now", ["At the lake [1].", "at the lake [2]."])
+def test_looking_further_ends_when_it_changed_nothing(reflect, now):
+    """The answer for which more was looked for stands: it is not doubted twice, and costs no further call."""
+    update = reflect(lambda question: pytest.fail("asked"), round=2, doubted="At the lake [1].", answer=now)
+
+    assert (update["done"], update["notes"]) == (True, ["looking further did not change the answer"])
+    assert "missing" not in update
+
+
+def test_a_changed_answer_is_checked_again(reflect):
+    """What looking further changed is an answer of its own."""
+    assert reflect(Reflection(complete=True), round=2, doubted="In the hills [1].")["usage"][0].calls == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "answer", "asked"),
+    [
+        ("Where did Ana camp?", "At the lake [1].", False),
+        ("Where did Ana camp?", "At the lake.", True),
+        ("Where did Ana meet Ben?", "At the lake [1].", True),
+        ("Which lakes did Ana camp at?", "At the lake [1].", True),
+        ("How many times did Ana camp?", "One [1].", True),
+        ("Would Ana camp again?", "Yes [1].", True),
+    ],
+)
+def test_the_model_reflects_on_what_rules_do_not_settle(reflect, to_recall, intent, piece, query, answer, asked):
+    """One thing asked for, and told by pieces that name it: done without a call. Anything else is asked about."""
+    fields = {"request": to_recall(query), "intent": intent(query), "pool": [piece("p0", "Ana: We camp at the lake.")]}
+
+    update = reflect(Reflection(complete=True), DeepSettings(), answer=answer, **fields)
+
+    assert (update["done"], bool(update.get("usage"))) == (True, asked)
+
+
+def test_a_complete_answer_in_the_last_round_has_no_excuse(reflect):
+    """Nothing ran out when nothing was missing."""
+    assert "notes" not in reflect(Reflection(complete=True), round=3)
+
+
+@pytest.mark.parametrize(
+    ("settings", "fields", "note"),
+    [
+        ({"max_calls": 2}, {"usage": [UsageEntry(node="a", calls=2)]}, "the budget of 2 calls is spent"),
+        (
+            {"max_tokens": 100},
+            {"usage": [UsageEntry(node="a", prompt_tokens=100)]},
+            "the budget of 100 tokens is spent",
+        ),
+        ({"max_seconds": 5}, {"started_at": time() - 9}, "the budget of 5.0 seconds is spent"),
+    ],
+)
+def test_a_spent_budget_ends_it_without_asking(reflect, settings, fields, note):
+    """Nothing is asked once the budget is spent, and the result says which."""
+    update = reflect(lambda question: pytest.fail("asked"), DeepSettings(reflect_on="every", **settings), **fields)
+
+    assert update["done"] is True
+    assert update["notes"] == [note]

@@ -1,0 +1,243 @@
+"""Questions about turns are answered as a person would, on plain examples."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from langgraph_engram.prompts.describe_boundary import DescribeBoundary
+from langgraph_engram.prompts.extract_events import ExtractEvents
+from langgraph_engram.prompts.extract_facts import ExtractFacts
+from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
+from langgraph_engram.prompts.extract_records import ExtractRecords
+from langgraph_engram.prompts.extract_relations import ExtractRelations
+from langgraph_engram.prompts.judge_boundary import JudgeBoundary
+from langgraph_engram.prompts.label_sentences import LabelSentences
+from langgraph_engram.prompts.parse_intent import ParseIntent
+from langgraph_engram.prompts.rendering import number_sentences
+from langgraph_engram.prompts.track_topics import TrackTopics
+from langgraph_engram.rules.describe_boundary import describe_boundary
+from langgraph_engram.rules.extract_events import extract_events
+from langgraph_engram.rules.extract_facts import extract_facts
+from langgraph_engram.rules.extract_key_sentences import extract_key_sentences
+from langgraph_engram.rules.extract_records import extract_records
+from langgraph_engram.rules.extract_relations import extract_relations
+from langgraph_engram.rules.judge_boundary import judge_boundary
+from langgraph_engram.rules.label_sentences import label_sentences
+from langgraph_engram.rules.parse_intent import parse_intent
+from langgraph_engram.rules.track_topics import track_topics
+from langgraph_engram.text.keywords import is_small_talk
+
+NOW = datetime(2023, 5, 8, 12, tzinfo=UTC)
+
+
+def told(said, drafts):
+    """Give the words that drafts without words of their own stand for."""
+    numbered = {sentence.number: sentence for sentence in number_sentences(said)}
+    return [" ".join(numbered[number].as_said for number in draft.sources) for draft in drafts]
+
+
+def test_what_is_worth_keeping_becomes_records(turns):
+    """A sentence a record, with its speaker; greetings and thanks leave nothing."""
+    said = turns("Ana: Hi Ben! My sister Runa moved to Oslo.", "Ben: Great! Thanks, talk to you later!")
+
+    records = extract_records(ExtractRecords(said)).records
+
+    assert told(said, records) == ["Ana: My sister Runa moved to Oslo."]
+    assert {"Runa", "Oslo"} <= set(records[0].keywords)
+    assert records[0].location == "Oslo"
+
+
+def test_a_time_is_read_from_the_turn_s_own_clock(turns):
+    """What was done yesterday, said on 8 May, was done on 7 May: in the words, and as an interval."""
+    said = turns("Ana: I went camping yesterday.")
+
+    (record,) = extract_records(ExtractRecords(said)).records
+
+    assert told(said, [record]) == ["Ana: I went camping yesterday (7 May 2023)."]
+    assert record.time.startswith("2023-05-07")
+    assert record.memory_type == "episodic"
+
+
+def test_a_short_reply_keeps_its_question(turns):
+    """A number means nothing alone."""
+    said = turns("Ben: How many cats do you have?", "Ana: Two cats!")
+
+    reply = extract_records(ExtractRecords(said)).records[-1]
+
+    assert told(said, [reply]) == ["Ben: How many cats do you have? Ana: Two cats!"]
+
+
+def test_images_are_told(turns):
+    """A caption is a record of its own."""
+    (turn,) = turns("Ana: Look!")
+    shown = turn.model_copy(update={"captions": ["a red tent under pines"]})
+
+    (record,) = extract_records(ExtractRecords((shown,))).records
+
+    assert told([shown], [record]) == ["Ana shares an image: a red tent under pines"]
+
+
+def test_reasons_and_purposes_are_read(turns):
+    """Why, and what for."""
+    said = turns("Ana: I sold the car because it broke down twice.", "Ana: I run daily in order to sleep better.")
+
+    first, second = extract_records(ExtractRecords(said)).records
+
+    assert first.reason == "it broke down twice"
+    assert second.purpose == "sleep better"
+
+
+def test_a_lasting_taste_is_a_profile(turns):
+    """What somebody loves lasts; what somebody did is past."""
+    said = turns("Ana: I love old jazz records.", "Ana: I bought old jazz records.")
+
+    assert [one.memory_type for one in extract_records(ExtractRecords(said)).records] == ["profile", "episodic"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "small"),
+    [
+        ("Thanks, Ben!", True),
+        ("See you soon!", True),
+        ("Wow, that's great news!", False),
+        ("I see 3.", False),
+        ("My knee hurts.", False),
+        ("Totally agree, Ben.", True),
+        ("So proud of you, really inspiring!", True),
+        ("I got a new job!", False),
+        ("We agreed on the rent.", False),
+        ("", True),
+    ],
+)
+def test_small_talk_is_told_from_substance(sentence, small):
+    """Greetings, praise and agreement go; a number or a noun stays."""
+    assert is_small_talk(sentence, ["Ana", "Ben"]) is small
+
+
+def test_facts_are_told_without_questions(turns):
+    """A question states nothing."""
+    said = turns("Ana: Where do you keep the bees? I keep mine in the garden.")
+
+    facts = extract_facts(ExtractFacts(said)).sentences
+
+    assert told(said, facts) == ["Ana: I keep mine in the garden."]
+
+
+def test_what_an_image_shows_is_a_fact_though_it_asks(turns):
+    """The words on a poster are no question of the speaker."""
+    (said,) = turns("Ana: Look at this.")
+    shown = said.model_copy(update={"captions": ["a poster: ready for the marathon?"]})
+
+    facts = extract_facts(ExtractFacts((shown,))).sentences
+
+    assert told([shown], facts)[-1] == "Ana shares an image: a poster: ready for the marathon?"
+
+
+def test_key_sentences_are_rich_ones(turns):
+    """A sentence with little in it is no key to anything."""
+    said = turns("Ana: It rained.", "Ana: The museum in Bergen shows old fishing boats.")
+
+    keys = extract_key_sentences(ExtractKeySentences(said)).sentences
+
+    assert [one.sources for one in keys] == [[2]]
+
+
+def test_relations_name_both_people(turns):
+    """Who acts on whom."""
+    said = turns("Ana: Thank you for helping me move house!", "Ben: The weather was fine.")
+
+    relations = extract_relations(ExtractRelations(said)).sentences
+
+    assert [one.content for one in relations] == ["Ana to Ben: Thank you for helping me move house!"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "label"),
+    [
+        ("Ana: I keep bees.", "Ben: By the way, I bought a car.", "topic_shift"),
+        ("Ana: Where do you live?", "Ben: In Oslo.", "direct_resp"),
+        ("Ana: I keep bees in the garden.", "Ana: The bees gave honey.", "detail_elaborate"),
+        ("Ana: I keep bees.", "Ben: Thanks for telling me!", "direct_resp"),
+    ],
+)
+def test_a_turn_is_labelled_by_how_it_follows(turns, before, after, label):
+    """A cue opens a subject, an answer follows a question, a shared word stays with it."""
+    first, second = turns(before, after)
+
+    verdict = judge_boundary(JudgeBoundary((first,), (second,)))
+    note = track_topics(TrackTopics((second,), (first,))).notes[0]
+
+    assert (verdict.likeliest.label, note.label) == (label, label)
+    assert verdict.likeliest.probability > verdict.least_likely.probability
+
+
+def test_topics_are_what_turns_are_about(turns):
+    """A note for each turn, in order; one without content of its own stays with the topic before it."""
+    said = turns("Ana: The lighthouse in Bergen was painted.", "Ben: Oh!")
+
+    first, second = track_topics(TrackTopics(said)).notes
+
+    assert "lighthouse" in first.topic
+    assert (second.turn, second.topic) == (2, first.topic)
+
+
+@pytest.mark.parametrize(
+    ("kind", "gap", "words"),
+    [
+        ("opening", "", ["opens", "Ana", "bees"]),
+        ("topic", "", ["cats", "Ana", "bees"]),
+        ("session_break", "3 days", ["3 days", "cats", "Ana", "bees"]),
+    ],
+)
+def test_a_boundary_says_what_ended_and_what_began(turns, kind, gap, words):
+    """One sentence with both subjects, who turned to the new one, and the time between."""
+    said = turns("Ana: I keep bees.")
+
+    told = describe_boundary(DescribeBoundary(kind, "cats", "bees", (), said, gap))
+
+    assert all(word in told for word in words)
+
+
+@pytest.mark.parametrize(
+    ("query", "fields"),
+    [
+        ("When did Ana go camping?", {"answer_dimension": "time", "target_types": ["episodic"], "speakers": ["Ana"]}),
+        ("Where does Ben live?", {"answer_dimension": "location", "location": "", "speakers": ["Ben"]}),
+        ("Why did Ana sell the car?", {"answer_dimension": "reason"}),
+        ("What did Ana do in May 2023?", {"time": "May 2023", "answer_dimension": "content"}),
+        ("What did Ana see in Oslo?", {"location": "Oslo"}),
+        ("What is Ana's favourite colour?", {"target_types": ["profile", "fact"]}),
+        ("What did you recommend to me?", {"needs_assistant": True}),
+        ("What did Ana recommend?", {"needs_assistant": False}),
+    ],
+)
+def test_a_query_is_read_by_its_words(query, fields):
+    """Question words name the dimension asked for; what is stated constrains."""
+    parsed = parse_intent(ParseIntent(query, NOW, ("Ana", "Ben"))).model_dump()
+
+    assert {name: parsed[name] for name in fields if name != "time"} == {
+        name: value for name, value in fields.items() if name != "time"
+    }
+    assert fields.get("time", "") in parsed["time"]
+
+
+def test_an_event_is_named_by_what_recurs(turns):
+    """Each event has its topic; the second one's transition says what it follows."""
+    said = turns("Ana: My tomatoes love the greenhouse.", "Ben: Tomatoes again!", "Ana: We fly to Lisbon in June.")
+
+    reading = extract_events(ExtractEvents(said, (), (0, 2)))
+
+    assert [note.event for note in reading.events] == [1, 2]
+    assert "tomatoes" in reading.events[0].topic
+    assert "Lisbon" in reading.events[1].transition
+    assert reading.events[0].topic in reading.events[1].transition
+    assert len(reading.records) == 3
+
+
+def test_questions_are_nothing_to_remember(turns):
+    """Every numbered sentence gets a label; a question states nothing."""
+    said = turns("Ana: I love bees. Do you keep any hives?", "Ben: I bought two hives yesterday.")
+
+    labels = label_sentences(LabelSentences(said)).labels
+
+    assert [(one.number, one.label) for one in labels] == [(1, "profile"), (2, "skip"), (3, "episodic")]

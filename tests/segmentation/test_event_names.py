@@ -1,0 +1,76 @@
+"""What no model names is named by its words: few of them, for the event as a whole, until something is noted of it."""
+
+from langgraph_engram.nodes.segment import Segment
+from langgraph_engram.prompts.extract_events import EventNote
+from langgraph_engram.segmentation.titles import is_named_by_words, named_events
+from langgraph_engram.settings import SegmentSettings
+from langgraph_engram.stores.base import Changes
+from langgraph_engram.testing import FakeModel
+
+WEEKS = ("harbour", "orchard", "chapel", "meadow", "quarry", "glacier", "lagoon", "desert", "canyon", "forest")
+WALKS = [f"My camera and I saw a {place}: the camera likes {place} light." for place in WEEKS]
+
+
+def cut(store, request, turns, **chosen):
+    """Cut turns as one session, without a model, and commit the events."""
+    step = Segment(store, FakeModel(), SegmentSettings(strategy="session", **chosen))
+    update = step({"request": request, "run_id": "run", "session_id": "s1", "turns": turns})
+    store.commit(request.scope, Changes(turns=turns, events=update["events"], boundaries=update["boundaries"]))
+    return update
+
+
+def test_an_event_is_named_by_what_recurs_in_it(store, to_remember, turn):
+    """Not by each turn's words: the name is short, the summary bounded, and the boundary tells the name alone."""
+    turns = [turn(seq, text) for seq, text in enumerate(WALKS)]
+
+    update = cut(store, to_remember(), turns, name_keywords=2)
+
+    (event,), (boundary,) = update["events"], update["boundaries"]
+    assert event.topics[0].startswith("camera, ")
+    assert (len(event.topics), len(event.topics[0].split(", ")), len(event.keywords)) == (
+        1,
+        2,
+        SegmentSettings().most_keywords,
+    )
+    assert event.summary.startswith(f"{event.topics[0]} (")
+    assert boundary.text == f"The conversation opens with Ana on {event.topics[0]}."
+
+
+def test_an_event_that_goes_on_is_named_as_a_whole(store, to_remember, turn):
+    """One message a call, or all in one: the name is the same, and no longer."""
+    turns = [turn(seq, text) for seq, text in enumerate(WALKS)]
+
+    for one in turns:
+        (event,) = cut(store, to_remember(), [one])["events"]
+
+    at_once = cut(store, to_remember(user_id="other"), turns)["events"][0]
+    assert (event.topics, event.keywords, event.summary) == (at_once.topics, at_once.keywords, at_once.summary)
+    assert "camera" in event.topics[0]
+
+
+def test_what_is_noted_takes_the_place_of_words(store, scope, to_remember, turn):
+    """The words were a stopgap; what follows unnoted leaves the note alone, and notes do not pile up."""
+    cut(store, to_remember(), [turn(0, WALKS[0])])
+    topics = []
+    for seq in range(1, 9):
+        (event,) = cut(store, to_remember(), [turn(seq, WALKS[seq])])["events"]
+        note = EventNote(event=1, topic=f"Ana's walk {seq}")
+        (named,) = named_events([event], {event.event_id: note}, store.index(scope), SegmentSettings())
+        store.commit(scope, Changes(events=[named]))
+        topics.append(named.topics)
+
+    assert topics[0] == ["Ana's walk 1"]
+    assert topics[1] == ["Ana's walk 1", "Ana's walk 2"]
+    assert topics[-1] == ["Ana's walk 1", *(f"Ana's walk {seq}" for seq in (6, 7, 8))]
+    assert len(topics[-1]) == SegmentSettings().most_topics
+
+
+def test_a_note_is_not_taken_for_words(event):
+    """Words are told by standing first among the keywords; nothing but small talk may be named anew too."""
+    named = event(0, 0, keywords=["camera", "light"], topics=["camera, light"])
+
+    assert is_named_by_words(named)
+    assert is_named_by_words(event(0, 0))
+    assert is_named_by_words(event(0, 0, topics=["small talk"]))
+    assert not is_named_by_words(named.model_copy(update={"topics": ["Ana's camera"]}))
+    assert not is_named_by_words(named.model_copy(update={"topics": ["camera, light", "Ana's camera"]}))

@@ -1,0 +1,351 @@
+"""A synthesis is written when it is due, goes back to history alone, and is written anew when it is stale."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from langgraph_engram.extraction.batching import Batch
+from langgraph_engram.extraction.drafting import ExtractionCapability
+from langgraph_engram.llm.base import Failure, LLMResult
+from langgraph_engram.nodes.persist import stale
+from langgraph_engram.nodes.synthesize import Synthesize
+from langgraph_engram.results import UsageEntry, count_tokens
+from langgraph_engram.schema import Record, Synthesis
+from langgraph_engram.settings import SynthesisSettings
+from langgraph_engram.summarization.checks import bounded
+from langgraph_engram.summarization.scheduling import shares_of
+from langgraph_engram.testing import FakeModel
+
+
+@pytest.fixture
+def synthesize(store, scope, to_remember, turn):
+    """Run the step for session s1; gives what it was asked, its update and the syntheses kept after it."""
+
+    def run(answers=("A story.",), trust=None, **settings):
+        model = FakeModel(answers)
+        state = {"request": to_remember(), "session_id": "s1", "turns": [turn(9)], "run_id": "run"}
+        update = Synthesize(store, model, SynthesisSettings(**settings), trust or ExtractionCapability())(state)
+        return model.asked, update, store.index(scope).syntheses.items
+
+    return run
+
+
+@pytest.fixture
+def lost_trust(turn):
+    """What a model has shown that did not answer in time."""
+    trust = ExtractionCapability()
+    late = LLMResult(answer=None, usage=UsageEntry(node=""), failure=Failure("timeout", "nothing in 60 s"))
+    trust.note(Batch((turn(0),), (), {"t0": "e0"}), late)
+    return trust
+
+
+@pytest.fixture
+def near(record):
+    """Two records of one event, a minute apart."""
+    return [record(0, "Ana camps."), record(1, "Ana swims.")]
+
+
+def test_a_short_open_session_waits(keep, near, event, synthesize):
+    """Less than an hour and not closed: nothing is written, nothing asked."""
+    keep(records=near, events=[event(0, 0, 1)])
+
+    asked, update, kept = synthesize()
+
+    assert (asked, update["synthesis_ids"], kept) == ([], [], [])
+
+
+@pytest.mark.parametrize(
+    ("settings", "kept_text"),
+    [({}, "quoted"), ({"drafting": "written"}, "told")],
+)
+def test_what_no_record_says_is_not_told(keep, near, event, synthesize, settings, kept_text):
+    """A sum that a model made up is not kept: its records are quoted, unless the model is to be trusted."""
+    keep(records=near, events=[event(0, 0, 1, status="closed")])
+
+    _, update, (kept,) = synthesize(["Ana's camp raised over $10,000."], **settings)
+
+    assert ("10,000" in kept.text) is (kept_text == "told")
+    assert ("Ana camps." in kept.text) is (kept_text == "quoted")
+    assert update["failures"] == []
+
+
+def test_a_closed_session_is_told(keep, near, event, synthesize):
+    """At its close a session is told, beside what it covers."""
+    keep(records=near, events=[event(0, 0, 1, status="closed")])
+
+    asked, update, (told,) = synthesize()
+
+    assert [one.record_id for one in asked[0].buffer] == ["r0", "r1"]
+    assert (told.text, told.covered_record_ids, told.status) == ("A story.", ["r0", "r1"], "active")
+    assert (told.window_start, told.window_end) == (near[0].mentioned_at, near[1].mentioned_at)
+    assert update["synthesis_ids"] == [told.synthesis_id]
+
+
+def test_a_model_that_cannot_write_is_not_asked_to_tell(keep, near, event, synthesize, lost_trust):
+    """What it would invent is not stored: the records are quoted, and cost no call."""
+    keep(records=near, events=[event(0, 0, 1, status="closed")])
+
+    asked, update, (told,) = synthesize(trust=lost_trust)
+
+    assert asked == []
+    assert all(one.content in told.text for one in near)
+    assert (told.covered_record_ids, update["usage"][0].calls) == (["r0", "r1"], 0)
+
+
+@pytest.mark.parametrize(("drafting", "calls"), [("written", 1), ("quoted", 0)])
+def test_who_tells_can_be_completed(keep, near, event, synthesize, lost_trust, drafting, calls):
+    """A setting stands above what a model has shown."""
+    keep(records=near, events=[event(0, 0, 1, status="closed")])
+
+    asked, _, _ = synthesize(trust=lost_trust if calls else None, drafting=drafting)
+
+    assert len(asked) == calls
+
+
+@pytest.mark.parametrize(("minutes", "due"), [(60, False), (61, True)])
+def test_a_buffer_of_more_than_an_hour_is_told(keep, near, record, event, synthesize, minutes, due):
+    """The span of what no synthesis covers decides (StructMem section 3.3)."""
+    late = record(2, mentioned_at=near[0].mentioned_at + timedelta(minutes=minutes))
+    keep(records=[near[0], late], events=[event(0, 0, 2)])
+
+    asked, _, _ = synthesize(least_buffer=0)
+
+    assert bool(asked) is due
+
+
+@pytest.mark.parametrize(("words", "due"), [(20, False), (400, True)])
+def test_a_small_buffer_waits_however_long_it_spans(keep, record, event, synthesize, words, due):
+    """A day of little is no story yet; a day of much is."""
+    start = record(0).mentioned_at
+    told = [record(place, "word " * words, mentioned_at=start + timedelta(hours=12 * place)) for place in range(3)]
+    keep(records=told, events=[event(0, 0, 1, 2)])
+
+    asked, _, _ = synthesize()
+
+    assert bool(asked) is due
+
+
+def test_the_paper_waits_for_no_size(keep, record, event, synthesize):
+    """By windows of time, a full hour is told however little it holds (StructMem section 3.3)."""
+    start = record(0).mentioned_at
+    keep(records=[record(place, mentioned_at=start + timedelta(hours=2 * place)) for place in range(2)],
+         events=[event(0, 0, 1)])  # fmt: skip
+
+    asked, _, _ = synthesize(by_window=True)
+
+    assert [len(question.buffer) for question in asked] == [1]
+
+
+def test_what_is_covered_is_not_told_again(keep, near, event, synthesize):
+    """Coverage is the watermark: the same run again writes nothing."""
+    keep(records=near, events=[event(0, 0, 1, status="closed")])
+    synthesize()
+
+    asked, _, kept = synthesize()
+
+    assert (asked, len(kept)) == ([], 1)
+
+
+@pytest.mark.parametrize("seeds", [1, 15])
+def test_seeds_come_from_history_and_bring_their_whole_event(keep, near, record, event, synthesize, seeds):
+    """What is told later, or stands in the buffer itself, is no history; a seed brings its event."""
+    day = timedelta(days=1)
+    told = near[0].mentioned_at
+    before = [
+        record(5, "Ana camps.", record_id="seed", session_id="s0", event_id="old", mentioned_at=told - day),
+        record(6, "Bees hum.", record_id="beside", session_id="s0", event_id="old", mentioned_at=told - day),
+        record(7, "Ana camps.", record_id="future", session_id="s2", event_id="new", mentioned_at=told + day),
+        record(8, "Ana camps.", record_id="gone", session_id="s0", event_id="old2", mentioned_at=told - day,
+               status="superseded"),
+    ]  # fmt: skip
+    keep(records=[*near, *before], events=[event(0, 0, 1, status="closed")])
+
+    asked, _, (kept,) = synthesize(seeds=seeds)
+
+    assert [one.record_id for one in asked[0].history] == ["seed", "beside"]
+    assert kept.seed_event_ids == ["old"]
+
+
+def test_history_keeps_to_its_tokens(keep, near, record, event, synthesize):
+    """An event that does not fit is left out."""
+    old = record(5, "word " * 100, session_id="s0", event_id="old", mentioned_at=near[0].mentioned_at - timedelta(1))
+    keep(records=[*near, old], events=[event(0, 0, 1, status="closed")])
+
+    asked, _, _ = synthesize(expand_tokens=50)
+
+    assert asked[0].history == ()
+
+
+def test_a_stale_synthesis_is_written_anew(keep, near, record, synthesize):
+    """What replaced a covered record is told in its place; the synthesis keeps its id and what it covered."""
+    changed = near[0].model_copy(update={"status": "superseded", "superseded_by": "r2"})
+    keep(
+        records=[changed, near[1], record(2, "Ana no longer camps.", session_id="s2")],
+        syntheses=[Synthesis(synthesis_id="y0", text="Old.", covered_record_ids=["r0", "r1"], status="stale")],
+    )
+
+    asked, update, (told,) = synthesize(["New."])
+
+    assert {one.record_id for one in asked[0].buffer} == {"r1", "r2"}
+    assert (told.synthesis_id, told.text, told.status) == ("y0", "New.", "active")
+    assert set(told.covered_record_ids) == {"r0", "r1", "r2"}
+    assert update["synthesis_ids"] == ["y0"]
+
+
+def test_a_failure_is_noted_and_loses_nothing(store, scope, keep, near, event, synthesize):
+    """What could not be told is pending, and due again."""
+    keep(records=near, events=[event(0, 0, 1, status="closed")])
+
+    _, update, kept = synthesize([Failure("timeout", "late")])
+
+    assert (update["synthesis_ids"], kept) == ([], [])
+    assert [(one.step, one.reason) for one in store.pending_tasks(scope)] == [("synthesize", "late")]
+    assert len(synthesize()[2]) == 1
+
+
+def test_presets_without_syntheses_write_none(keep, near, event, synthesize):
+    """Where syntheses are off, none is written."""
+    keep(records=near, events=[event(0, 0, 1, status="closed")])
+
+    assert synthesize(enabled=False)[0] == []
+    assert synthesize(at_session_close=False)[0] == []
+
+
+def test_relations_are_told_too(keep, near, record, event, synthesize):
+    """StructMem's relational entries stand in the buffer beside facts; what is quarantined does not."""
+    relation = record(0, "Ana trusts Ben.", record_id="x", kind="relational", memory_type=None, part=1)
+    bad = record(1, "Ana is 900.", record_id="q", status="quarantined")
+    keep(records=[*near, relation, bad], events=[event(0, 0, 1, status="closed")])
+
+    asked, _, _ = synthesize()
+
+    assert [one.record_id for one in asked[0].buffer] == ["r0", "x", "r1"]
+
+
+def test_the_paper_tells_each_window_of_time(keep, record, event, synthesize):
+    """Three hours are not one story: each full hour is told, the last once the session is closed (StructMem 3.3)."""
+    start = record(0).mentioned_at
+    told = [record(place, mentioned_at=start + timedelta(minutes=30 * place)) for place in range(7)]
+    keep(records=told, events=[event(0, *range(7))])
+
+    _, _, kept = synthesize(["One.", "Two.", "Three."], by_window=True)
+    keep(events=[event(0, *range(7), status="closed")])
+    _, _, closed = synthesize(["Four."], by_window=True)
+
+    assert [one.covered_record_ids for one in kept] == [["r0", "r1", "r2"], ["r3", "r4", "r5"]]
+    assert [one.covered_record_ids for one in closed[2:]] == [["r6"]]
+
+
+def test_a_long_session_is_told_in_several_parts(keep, record, event, synthesize):
+    """No prompt holds more of the buffer than its bound, and every record is told once."""
+    told = [record(place, "word " * 40) for place in range(9)]
+    keep(records=told, events=[event(0, *range(9), status="closed")])
+
+    asked, _, kept = synthesize(["A.", "B.", "C."], buffer_tokens=200)
+
+    sizes = [sum(count_tokens(one.content) for one in question.buffer) for question in asked]
+    assert len(asked) == 3
+    assert max(sizes) <= 200
+    assert sorted(one for part in kept for one in part.covered_record_ids) == [one.record_id for one in told]
+
+
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=40), st.integers(50, 200))
+def test_shares_hold_everything_in_order(sizes, limit):
+    """Shares keep to their bound, lose nothing, and are none too many."""
+    records = [bare(place, "x" * 4 * size) for place, size in enumerate(sizes)]
+
+    shares = shares_of(records, limit)
+
+    assert [one for share in shares for one in share] == records
+    held = [sum(count_tokens(one.content) for one in share) for share in shares]
+    assert max(held) <= max(limit, *sizes)
+    assert len(shares) <= 2 * -(-sum(sizes) // limit)
+
+
+@pytest.mark.parametrize(("text", "words"), [("", 0), ("  \n", 0), ("Fine. " * 100, 100), ("Well told. " * 5000, 700)])
+def test_a_text_that_runs_on_is_cut(text, words):
+    """Whole sentences, at most twice what was asked for; nothing comes of nothing."""
+    kept = bounded(text, 700)
+
+    assert len(kept.split()) == words
+    assert not kept or kept.endswith(".")
+
+
+def test_an_empty_text_is_a_failure(store, scope, keep, near, turn, event, synthesize):
+    """A model that says nothing has told nothing: it is pending on the turns under the buffer."""
+    keep(turns=[turn(0), turn(1)], records=near, events=[event(0, 0, 1, status="closed")])
+
+    _, _, kept = synthesize([" "])
+
+    (pending,) = store.pending_tasks(scope)
+    assert kept == []
+    assert (pending.step, pending.turn_ids) == ("synthesize", ["t0", "t1"])
+
+
+def test_a_stale_synthesis_is_told_anew_in_a_run_about_another_session(keep, near, record, event, synthesize):
+    """A run mends what is stale in its scope; what has nothing left to tell stays stale, and is not found."""
+    gone = record(5, status="archived", session_id="s0")
+    keep(
+        records=[record(3, session_id="s9"), gone],
+        syntheses=[
+            Synthesis(synthesis_id="y0", text="Old.", covered_record_ids=["r3"], status="stale"),
+            Synthesis(synthesis_id="y1", text="Gone.", covered_record_ids=["r5"], status="stale"),
+        ],
+    )
+
+    asked, _, kept = synthesize(["New."])
+
+    assert len(asked) == 1
+    assert [(one.text, one.status) for one in kept] == [("New.", "active"), ("Gone.", "stale")]
+
+
+def test_what_changed_while_it_was_told_is_stale_at_once(store, scope, keep, near, event, synthesize):
+    """A record that another run superseded meanwhile makes the new synthesis stale, so that it is told again."""
+    keep(records=near, events=[event(0, 0, 1, status="closed")])
+
+    def supersede(question):
+        keep(changed=[near[0].model_copy(update={"status": "superseded"})])
+        return "A story."
+
+    _, _, (told,) = synthesize([supersede])
+    _, _, (again,) = synthesize(["Another story."])
+
+    assert told.status == "stale"
+    assert (again.text, again.status) == ("Another story.", "active")
+
+
+def test_what_another_run_told_meanwhile_is_not_told_twice(keep, near, event, synthesize):
+    """Coverage is looked at again before a text is stored."""
+    keep(records=near, events=[event(0, 0, 1, status="closed")])
+
+    def outrun(question):
+        keep(syntheses=[Synthesis(synthesis_id="other", text="First.", covered_record_ids=["r0", "r1"])])
+        return "Second."
+
+    _, _, kept = synthesize([outrun])
+
+    assert [one.text for one in kept] == ["First."]
+
+
+def test_a_change_makes_stale_what_covers_it(store, scope, keep):
+    """Only active syntheses over a changed record turn stale."""
+    keep(
+        syntheses=[
+            Synthesis(synthesis_id="y0", text="x", covered_record_ids=["r0"]),
+            Synthesis(synthesis_id="y1", text="x", covered_record_ids=["r1"]),
+        ]
+    )
+
+    found = stale(store.index(scope), {"r0"})
+
+    assert [(one.synthesis_id, one.status) for one in found] == [("y0", "stale")]
+    assert stale(store.index(scope), set()) == []
+
+
+def bare(place, content):
+    """Make a record of nothing but words."""
+    return Record(
+        record_id=f"r{place}", content=content, session_id="s", event_id="e", seq=place, source_turn_ids=[f"t{place}"]
+    )

@@ -1,0 +1,54 @@
+"""Numbers are read by their value, however they are written."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from langgraph_engram.text.names import numbers_in, plain_number, spelled_numbers
+
+
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        ("1,200", "1200"),
+        ("1,234,567.80", "1234567.8"),
+        ("3.50", "3.5"),
+        ("7.00", "7"),
+        ("12,5", "12,5"),
+        ("1.2.3", "1.2.3"),
+        ("007", "007"),
+    ],
+)
+def test_marks_and_empty_decimals_go(written, plain):
+    """What is no amount stays as it is."""
+    assert plain_number(written) == plain
+
+
+@pytest.mark.parametrize(
+    ("said", "number"),
+    [
+        ("thirty guests", "30"),
+        ("twenty-five years", "25"),
+        ("one hundred cows", "100"),
+        ("two hundred and fifty euros", "250"),
+        ("three thousand", "3000"),
+        ("a dozen eggs", "12"),
+        ("two dozen eggs", "24"),
+        ("twice a week", "2"),
+        ("a couple of days", "2"),
+    ],
+)
+def test_numbers_are_spelled_out_too(said, number):
+    """Up to millions, with dozens and pairs."""
+    assert number in spelled_numbers(said.replace("-", " ").split())
+
+
+def test_the_parts_of_a_number_are_numbers():
+    """Nobody knows how words were meant to be grouped."""
+    assert spelled_numbers(["twenty", "five", "cats"]) == ["20", "5", "25"]
+
+
+@given(st.integers(0, 10**9))
+def test_a_thousands_mark_changes_no_value(value):
+    """Grouped or not, the number is the same."""
+    assert numbers_in(f"It cost {value:,} in all") == [str(value)]

@@ -1,0 +1,154 @@
+"""Where the sentences of a chat end."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from langgraph_engram.text.sentences import MOST_CHARACTERS, ends_asking, question_at_end, split_sentences
+
+CASES = """
+Thanks, Mel! I'm off to bed. | Thanks, Mel! / I'm off to bed.
+I read Dr. Seuss to Mrs. Lee. She smiled. | I read Dr. Seuss to Mrs. Lee. / She smiled.
+We eat early, e.g. at 7 a.m. on Mondays. | We eat early, e.g. at 7 a.m. on Mondays.
+See you at 7 p.m. I will cook. | See you at 7 p.m. / I will cook.
+It costs $3.50. Really?! Yes. | It costs $3.50. / Really?! / Yes.
+Well... maybe... I think so. | Well... maybe... / I think so.
+I live in the U.S. and he in the U.K. They moved. | I live in the U.S. and he in the U.K. / They moved.
+J. K. Rowling wrote it. J.R.R. Tolkien did not. | J. K. Rowling wrote it. / J.R.R. Tolkien did not.
+Look at https://a.example/x?y=1.2. It is cool! | Look at https://a.example/x?y=1.2. / It is cool!
+Write to a.b@c.example.com. Thanks. | Write to a.b@c.example.com. / Thanks.
+ok. then i slept. it was nice! was it? yes | ok. / then i slept. / it was nice! / was it? / yes
+That's great.I'm in!Are you? | That's great. / I'm in! / Are you?
+Version 2.0.1 of Node.js is out. I have it. | Version 2.0.1 of Node.js is out. / I have it.
+That was fun 😊 I loved it! 🎉🎉 You too? | That was fun 😊 / I loved it! 🎉🎉 / You too?
+I ❤️ New York. Same! :) Bye | I ❤️ New York. / Same! :) / Bye
+"What?" she asked. "Go!" He went. | "What?" she asked. / "Go!" / He went.
+He said (twice!) that it works. (It does.) Good. | He said (twice!) that it works. / (It does.) / Good.
+Take bus no. 5 there. No. I walk. | Take bus no. 5 there. / No. / I walk.
+It was me and I. Then we left. | It was me and I. / Then we left.
+"""
+
+
+OTHER_SCRIPTS = """
+我住在里斯本。你呢?我很好！真的吗？是。 | 我住在里斯本。 / 你呢?我很好！ / 真的吗？ / 是。
+「行こう！」と彼は言った。私は残った。 | 「行こう！」と彼は言った。 / 私は残った。
+「はい。」 そうですか？！ | 「はい。」 / そうですか？！
+見て https://a.example/x。終わり。 | 見て https://a.example/x。 / 終わり。
+هل أنت بخير؟ نعم. شكرا! | هل أنت بخير؟ / نعم. / شكرا!
+कहाँ रहते हो? मैं पुणे में रहता हूँ। ठीक है॥ | कहाँ रहते हो? / मैं पुणे में रहता हूँ। / ठीक है॥
+میں لاہور میں ہوں۔ آپ کہاں ہیں؟ | میں لاہور میں ہوں۔ / آپ کہاں ہیں؟
+I said ok。Then we left！ | I said ok。 / Then we left！
+"""
+
+
+@pytest.mark.parametrize("row", OTHER_SCRIPTS.strip().splitlines())
+def test_the_end_marks_of_other_scripts_end_sentences(row):
+    """They need no space after them; what is quoted belongs to the sentence around it."""
+    text, expected = (cell.strip() for cell in row.split(" | "))
+
+    sentences = split_sentences(text)
+
+    assert sentences == expected.split(" / ")
+
+
+@pytest.mark.parametrize("text", ["Why?", "为什么？", "لماذا؟ "])
+def test_a_question_ends_with_the_question_mark_of_its_script(text):
+    """Whoever asks states nothing."""
+    stated = text.replace("?", ".").replace("？", "。").replace("؟", ".")
+
+    asking = question_at_end(text), ends_asking(text)
+
+    assert asking == (text.strip(), True)
+    assert (question_at_end(stated), ends_asking(stated)) == ("", False)
+
+
+@pytest.mark.parametrize("row", CASES.strip().splitlines())
+def test_a_sentence_ends_where_it_ends(row):
+    """Abbreviations, numbers, addresses and initials end nothing; marks, emoji and forgotten spaces do."""
+    text, expected = (cell.strip() for cell in row.split(" | "))
+
+    sentences = split_sentences(text)
+
+    assert sentences == expected.split(" / ")
+
+
+def test_lines_and_bullets_are_sentences_of_their_own():
+    """A list is not one sentence, and its numbers are not sentences."""
+    text = "To do:\n1. Buy milk. Then eggs.\n2) Call Ana\n\n- sleep\r\n• eat"
+
+    sentences = split_sentences(text)
+
+    assert sentences == ["To do:", "1. Buy milk.", "Then eggs.", "2) Call Ana", "- sleep", "• eat"]
+
+
+def test_a_wrapped_line_goes_on():
+    """A long line without an end mark continues in a line that starts in lower case."""
+    first = "this long line was broken by a mailer in the very middle of what it says and"
+
+    sentences = split_sentences(f"{first}\ngoes on here. Next one\nlast")
+
+    assert sentences == [f"{first} goes on here.", "Next one", "last"]
+
+
+def test_a_run_on_is_split_where_it_hurts_least():
+    """Semicolons first, then commas before a conjunction, and no piece is too long."""
+    clause = "we walked along the river and looked at the boats that went by without any hurry at all"
+    text = f"{clause}; {clause}, and {clause}, {clause}; {clause}, but {clause}"
+
+    pieces = split_sentences(text)
+
+    assert [piece[-1] for piece in pieces[:-1]] == [";"] * (len(pieces) - 1)
+    assert len(pieces) > 1
+    assert all(len(piece) <= MOST_CHARACTERS for piece in pieces)
+    assert " ".join(pieces) == text
+
+
+def test_words_without_any_mark_are_split_between_words():
+    """Speech without punctuation still comes in pieces; a single endless word stays whole."""
+    text = "word " * 500 + "x" * 1000
+
+    pieces = split_sentences(text)
+
+    assert pieces[-1].endswith("x" * 1000)
+    assert all(len(piece) <= MOST_CHARACTERS for piece in pieces[:-1])
+    assert " ".join(pieces) == text
+
+
+@given(st.one_of(st.text(), st.text(alphabet="aB1 .!?…\n\"'()-•😊:;,&@/", max_size=200)))
+@settings(max_examples=400)
+def test_nothing_is_lost_but_white_space(text):
+    """The sentences together are the text, in order; none is empty or has white space around it."""
+    sentences = split_sentences(text)
+
+    assert "".join("".join(sentences).split()) == "".join(text.split())
+    assert all(sentence and sentence == sentence.strip() for sentence in sentences)
+
+
+@pytest.mark.parametrize(
+    "unit", ["word ", "a", "Hi! ", ".", "! ", "http://", "x@", "\n", "😊", "a.b", ", ", '(("', "Dr. ", "a😊 b "]
+)
+def test_time_grows_with_the_length_only(unit):
+    """Four times the text takes about four times as long, not sixteen, whatever the text is made of."""
+    sizes = (60_000, 240_000)
+
+    seconds = [min(_seconds(unit * (size // len(unit))) for _ in range(2)) for size in sizes]
+
+    assert seconds[1] <= 10 * seconds[0] + 0.05
+
+
+def test_a_megabyte_is_no_trouble():
+    """A whole book without a single line break is split at every sentence."""
+    text = "It was late. " * 80_000
+
+    sentences = split_sentences(text)
+
+    assert len(text) > 1_000_000
+    assert sentences == ["It was late."] * 80_000
+
+
+def _seconds(text: str) -> float:
+    start = time.process_time()
+    split_sentences(text)
+    return time.process_time() - start

@@ -1,0 +1,46 @@
+"""What a turn does is read from its words, with and without punctuation."""
+
+import pytest
+
+from langgraph_engram.text.dialogue_acts import read_cues
+from langgraph_engram.text.keywords import NO_TOPIC, keywords_of, topic_of
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [("Do you ski?", True), ("do you ski", True), ("and what about Oslo", True), ("I ski.", False), ("", False)],
+)
+def test_a_question_is_told_by_its_mark_or_its_first_word(text, asks):
+    """Text without question marks can be read too."""
+    assert read_cues(text).asks is asks
+
+
+def test_a_reply_that_asks_is_both():
+    """The reaction comes first, the question later."""
+    cues = read_cues("That is great! How was it in Oslo?")
+
+    assert (cues.replies, cues.asks, cues.asks_inside, cues.ends_asking) == (True, True, True, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("Hey Ana, long time!", "greets"), ("Bye, see you soon.", "takes_leave"), ("I would not do it.", "points_back")],
+)
+def test_greetings_leave_and_pointing_are_read(text, name):
+    """Each cue is read where it stands, and not in a plain statement."""
+    assert getattr(read_cues(text), name)
+    assert not getattr(read_cues("My sister keeps bees in Oslo."), name)
+
+
+def test_an_empty_turn_has_no_cue():
+    """Nothing said tells nothing."""
+    cues = read_cues("  ")
+
+    assert (cues.stems, cues.length, cues.asks, cues.replies) == (frozenset(), 0, False, False)
+
+
+def test_a_topic_is_named_by_keywords_and_goes_on_without():
+    """Three keywords name it; small talk keeps the topic before."""
+    assert topic_of(keywords_of("My sister Runa teaches music")) == "Runa, teaches, sister"
+    assert topic_of(keywords_of("ok, thanks"), "bees") == "bees"
+    assert topic_of([]) == NO_TOPIC

@@ -1,0 +1,206 @@
+"""What a query says of when, what a time string means, and what is written after relative times."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from langgraph_engram.language.period_names import name_span
+from langgraph_engram.language.times import overlaps, parse_constraint, parse_time, resolve_times
+from langgraph_engram.schema import Interval, TimeConstraint
+
+NOW = datetime(2023, 7, 12, 15, 30, tzinfo=UTC)
+
+CONSTRAINTS = """
+What happened on 7 May 2023? | on 7 May 2023 | 2023-05-07 | 2023-05-07
+What happened in May? | in May | 2023-05-01 | 2023-05-31
+What happened during the summer of 2022? | during the summer of 2022 | 2022-06-01 | 2022-08-31
+Where did I eat yesterday? | yesterday | 2023-07-11 | 2023-07-11
+What did Ana do before May 2023? | before May 2023 | - | 2023-04-30
+What did Ana do prior to last week? | prior to last week | - | 2023-07-02
+What did Ana do after 7 May 2023? | after 7 May 2023 | 2023-05-08 | -
+What did Ana do after last Christmas? | after last Christmas | 2022-12-26 | -
+What has Ana done since 2021? | since 2021 | 2021-01-01 | -
+What has Ana done since last Monday? | since last Monday | 2023-07-10 | -
+What has Ana done from 2021 onwards? | from 2021 onwards | 2021-01-01 | -
+What did Ana do until March 2022? | until March 2022 | - | 2022-03-31
+What did Ana do around 7 May 2023? | around 7 May 2023 | 2023-05-04 | 2023-05-10
+What did Ana do around May 2023? | around May 2023 | 2023-03-31 | 2023-07-01
+What did Ana do around 2020? | around 2020 | 2018-12-31 | 2022-01-01
+What did Ana do between 3 and 5 May 2023? | between 3 and 5 May 2023 | 2023-05-03 | 2023-05-05
+What did Ana do between May and July 2022? | between May and July 2022 | 2022-05-01 | 2022-07-31
+What did Ana do in 2023 before March 2023? | in 2023 before March 2023 | 2023-01-01 | 2023-02-28
+How many books did I read in the past two weeks? | in the past two weeks | 2023-06-28 | 2023-07-12
+Whom did I meet two weeks ago? | two weeks ago | 2023-06-26 | 2023-07-02
+What will Ana do in December? | in December | 2023-12-01 | 2023-12-31
+"""
+
+
+@pytest.mark.parametrize("row", CONSTRAINTS.strip().splitlines())
+def test_a_query_says_when(row):
+    """The preposition opens, closes or widens the time; whole days are meant, in the words of the query."""
+    query, text, first, last = (cell.strip() for cell in row.split("|"))
+
+    constraint = parse_constraint(query, NOW)
+
+    assert constraint is not None
+    assert constraint.text == text
+    assert (constraint.start.isoformat() if constraint.start else "-") in (first, f"{first}T00:00:00+00:00")
+    assert (constraint.end.isoformat() if constraint.end else "-") in (last, f"{last}T23:59:59+00:00")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "When did Ana go to Paris?",
+        "What did Ana do before moving to Paris?",
+        "Since when does Ana paint?",
+        "How long has Ana lived there?",
+        "What did Ana do for three years?",
+        "What day did Ana arrive, and in which year?",
+        "",
+    ],
+)
+def test_a_query_without_a_time_has_no_constraint(query):
+    """Asking for the time, or for what came before an event, names none."""
+    now = NOW
+
+    constraint = parse_constraint(query, now)
+
+    assert constraint is None
+
+
+def test_a_query_without_a_clock_is_bound_by_complete_dates_only():
+    """What counts from now means nothing without a now."""
+    query = "What did Ana do {}?"
+
+    constraints = [parse_constraint(query.format(when), None) for when in ("last week", "in May", "in May 2023")]
+
+    assert [one is None for one in constraints] == [True, True, False]
+
+
+TIMES = """
+2023-05-07 | 2023-05-07T00:00:00 | 2023-05-07T23:59:59
+2023-05 | 2023-05-01T00:00:00 | 2023-05-31T23:59:59
+2024-02 | 2024-02-01T00:00:00 | 2024-02-29T23:59:59
+2023 | 2023-01-01T00:00:00 | 2023-12-31T23:59:59
+2023-05-01/2023-05-07 | 2023-05-01T00:00:00 | 2023-05-07T23:59:59
+2023-05/2023-07 | 2023-05-01T00:00:00 | 2023-07-31T23:59:59
+2019/2021 | 2019-01-01T00:00:00 | 2021-12-31T23:59:59
+2023-05-07T13:45:10Z | 2023-05-07T13:45:10 | 2023-05-07T13:45:10
+2023-05-07T13:45:10.123456+00:00 | 2023-05-07T13:45:10 | 2023-05-07T13:45:10
+2023-05-07T00:00:00+00:00/2023-05-08T23:59:59+00:00 | 2023-05-07T00:00:00 | 2023-05-08T23:59:59
+1:56 pm on 8 May, 2023 | 2023-05-08T00:00:00 | 2023-05-08T23:59:59
+7 May 2023 | 2023-05-07T00:00:00 | 2023-05-07T23:59:59
+May | 2023-05-01T00:00:00 | 2023-05-31T23:59:59
+Monday | 2023-07-10T00:00:00 | 2023-07-10T23:59:59
+yesterday | 2023-07-11T00:00:00 | 2023-07-11T23:59:59
+early May 2023 | 2023-05-01T00:00:00 | 2023-05-10T23:59:59
+"""
+
+
+@pytest.mark.parametrize("row", TIMES.strip().splitlines())
+def test_a_time_string_is_an_interval(row):
+    """ISO forms, two of them with a slash, and natural words are read; both ends are included."""
+    text, start, end = (cell.strip() for cell in row.split("|"))
+
+    interval = parse_time(text, NOW)
+
+    assert interval is not None
+    assert interval.start.isoformat() == f"{start}+00:00"
+    assert interval.end.isoformat() == f"{end}+00:00"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "  ", "/", "9999", "9999-12-31", "2023-13-01", "2023-02-30", "unknown", "four years", "2023-05-07/2023-05-01"],
+)
+def test_nonsense_is_no_time(text):
+    """An impossible, endless, reversed or empty time is none, and no error."""
+    clock = NOW
+
+    interval = parse_time(text, clock)
+
+    assert interval is None
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "shared"),
+    [(None, None, True), (1, None, True), (2, None, False), (None, 0, True), (0, 1, True), (-9, -1, False)],
+)
+def test_an_interval_and_a_constraint_overlap_when_they_share_a_second(start, end, shared):
+    """Open ends reach for ever, and touching is sharing, for both ends are included."""
+    moments = {one: None if one is None else NOW + timedelta(seconds=one) for one in (start, end)}
+    constraint = TimeConstraint(text="then", start=moments[start], end=moments[end])
+
+    shares = overlaps(Interval(start=NOW, end=NOW + timedelta(seconds=1)), constraint)
+
+    assert shares is shared
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("It was last Fri.", "It was last Fri (7 July 2023, the Friday before)."),
+        ("It rained on Sunday.", "It rained on Sunday (9 July 2023, the Sunday before)."),
+        ("We met two weekends ago.", "We met two weekends ago (the weekend of 1 July 2023, two weekends before)."),
+        (
+            "That was the week before last.",
+            "That was the week before last (the week of 26 June 2023, two weeks before).",
+        ),
+        ("We leave next week.", "We leave next week (the week of 17 July 2023)."),
+        ("I called yesterday.", "I called yesterday (11 July 2023)."),
+    ],
+)
+def test_past_weeks_and_weekdays_are_told_as_seen_from_the_day_of_telling(said, told):
+    """What is to come and what a day alone says needs no such words."""
+    assert resolve_times(said, NOW) == told
+
+
+def test_relative_times_are_followed_by_what_they_mean():
+    """Complete dates stay as they are, and everything else of the text too."""
+    said = "Wow! I went yesterday, not on 3 May 2023 or in June 2022; back in May or last week... We fly next June."
+
+    told = resolve_times(said, NOW)
+
+    assert told == (
+        "Wow! I went yesterday (11 July 2023), not on 3 May 2023 or in June 2022; back in May (May 2023) or "
+        "last week (the week of 3 July 2023, the week before)... We fly next June (June 2024)."
+    )
+
+
+def test_resolving_twice_adds_nothing():
+    """A time that is already explained is left alone."""
+    once = resolve_times("I went yesterday, two weeks ago and last summer.", NOW)
+
+    twice = resolve_times(once, NOW)
+
+    assert twice == once
+    assert once.count("(") == 3
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "name"),
+    [
+        ("2023-05-07", "2023-05-07", "7 May 2023"),
+        ("2023-05-01", "2023-05-07", "the week of 1 May 2023"),
+        ("2023-05-06", "2023-05-07", "the weekend of 6 May 2023"),
+        ("2023-05-01", "2023-05-31", "May 2023"),
+        ("2022-06-01", "2022-08-31", "summer 2022"),
+        ("2022-12-01", "2023-02-28", "winter 2022"),
+        ("2022-01-01", "2022-12-31", "2022"),
+        ("1990-01-01", "1999-12-31", "the 1990s"),
+        ("2023-05-03", "2023-05-05", "3 to 5 May 2023"),
+        ("2023-05-30", "2023-06-02", "30 May to 2 June 2023"),
+        ("2022-12-30", "2023-01-02", "30 December 2022 to 2 January 2023"),
+        ("2023-05-01", "2023-06-30", "May to June 2023"),
+        ("2019-01-01", "2021-12-31", "2019 to 2021"),
+    ],
+)
+def test_a_span_has_the_name_of_its_period_which_reads_back(first, last, name):
+    """A period is named as people name it, and the name means the same period again."""
+    start, end = datetime.fromisoformat(f"{first}T00:00:00+00:00"), datetime.fromisoformat(f"{last}T23:59:59+00:00")
+
+    named = name_span(start, end)
+
+    assert named == name
+    assert parse_time(named, None) == Interval(start=start, end=end)

@@ -1,0 +1,94 @@
+"""What holds for the times of any text, said at any time."""
+
+import re
+from datetime import UTC, datetime
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from langgraph_engram.language.holidays import easter
+from langgraph_engram.language.period_names import name_interval
+from langgraph_engram.language.times import find_times, parse_constraint, parse_time, resolve_times
+
+PIECES = (
+    "yesterday,last,next,this,past,the,of,in,on,from,to,and,between,before,after,since,until,around,early,late,"
+    "mid,end,week,weekend,month,year,years,days,decade,night,morning,ago,May,march,June,february,29,30,31st,31,"
+    "first,second,2023,2024,1999,9999,0,12,5/13,2023-02-30,2023-05-07,T10:00Z,'98,90s,the nineties,Monday,Fri,"
+    "sunday,Christmas,New Year's Eve,Easter,summer,fall,winter,a,few,couple,three,half,today,tomorrow,weeks,will,"
+    "went,going to,.,-,/,(,),\n,:,"
+).split(",")
+TIMELY = st.lists(st.sampled_from(PIECES), max_size=14).map(" ".join)
+TEXTS = st.one_of(st.text(max_size=80), TIMELY)
+PHRASES = (
+    "yesterday;last week;next weekend;this month;last year;the weekend before last;two weekends ago;"
+    "a few days ago;last winter;a couple of months ago;three years ago;a decade ago;last Friday;on Monday;"
+    "this Sunday;next Tuesday;last December;next June;in May;in the fall;last Christmas;at Easter;"
+    "on Thanksgiving;the past two weeks;the next few days;early last month;in the 90s;late last year;"
+    "the end of next week;on February 29;on the 31st;the week before last Christmas;the first week of last June;"
+    "from last Monday to yesterday;between May and July;a year and a half ago;May 30 to June 2;in two weeks"
+).split(";")
+USUAL_CLOCKS = st.datetimes(datetime(1990, 1, 1), datetime(2060, 1, 1), timezones=st.just(UTC))
+CLOCKS = st.one_of(st.none(), st.datetimes(timezones=st.just(UTC)), st.datetimes(), USUAL_CLOCKS)
+
+
+@given(TEXTS, CLOCKS)
+@example("last year, the 1500s, 200 decades ago", datetime(1000, 1, 1))
+@example("in 900 decades, the next 900 years", datetime(2999, 12, 31, tzinfo=UTC))
+@settings(max_examples=400)
+def test_mentions_lie_in_their_text_in_order(text, clock):
+    """No text raises an error; places are right and never overlap; intervals are in UTC and end after they start."""
+    done = 0
+
+    for mention in find_times(text, clock):
+        assert done <= mention.start_char < mention.end_char <= len(text)
+        assert text[mention.start_char : mention.end_char] == mention.text
+        assert mention.interval.start <= mention.interval.end
+        assert mention.interval.start.tzinfo is UTC
+        assert mention.interval.end.tzinfo is UTC
+        assert clock is not None or not mention.relative
+        done = mention.end_char
+
+
+@given(st.sampled_from(PHRASES), USUAL_CLOCKS)
+@settings(max_examples=400)
+def test_every_phrase_has_a_name_that_means_it(phrase, clock):
+    """A phrase is one mention on every day of the calendar, and its name reads back as the same interval."""
+    [mention] = find_times(phrase, clock)
+
+    named = name_interval(mention.interval, mention.granularity)
+
+    assert parse_time(named, None) == mention.interval
+    assert parse_time(named, clock) == mention.interval
+
+
+@given(TEXTS.filter(lambda text: "(" not in text and ")" not in text), CLOCKS)
+@settings(max_examples=300)
+def test_resolving_only_adds_brackets(text, clock):
+    """Taking the brackets out gives the text back, and resolving again adds nothing."""
+    told = resolve_times(text, clock)
+
+    assert re.sub(r" \([^()]*\)", "", told) == text
+    assert resolve_times(told, clock) == told
+
+
+@given(TEXTS, CLOCKS)
+@settings(max_examples=200)
+def test_a_constraint_ends_after_it_starts_and_stands_in_its_query(query, now):
+    """Whatever is asked, the constraint is possible and in the query's own words."""
+    constraint = parse_constraint(query, now)
+
+    assert constraint is None or constraint.text in query
+    assert constraint is None or constraint.start or constraint.end
+    if constraint and constraint.start and constraint.end:
+        assert constraint.start <= constraint.end
+
+
+def test_easter_falls_where_the_calendars_put_it():
+    """Ten years of published dates, both extremes of the century among them."""
+    known = (
+        "2008-03-23 2011-04-24 2016-03-27 2019-04-21 2020-04-12 2021-04-04 2022-04-17 2023-04-09 2024-03-31 2038-04-25"
+    )
+
+    computed = [easter(int(one[:4])).isoformat() for one in known.split()]
+
+    assert computed == known.split()
