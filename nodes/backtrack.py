@@ -52,7 +52,7 @@ class Backtrack:
         for piece in chosen:
             for turns in runs([turn for turn in self._around(index, piece) if turn.turn_id not in shown]):
                 shown.update(turn.turn_id for turn in turns)
-                pieces.append(turn_passage(turns, piece.score, piece.routes))
+                pieces.append(turn_passage(turns, piece.score, piece.routes, piece.relevance))
         return pieces
 
     def _around(self, index: ScopeIndex, piece: Evidence) -> list[Turn]:

@@ -10,6 +10,7 @@ from langgraph_engram.retrieval.fusion import fuse
 from langgraph_engram.retrieval.grouping import Candidate, diversify_sessions
 from langgraph_engram.retrieval.passages import fit_budget, format_passage, smallest_size
 from langgraph_engram.retrieval.queries import interleaved, part_intents
+from langgraph_engram.retrieval.relevance import with_relevance
 from langgraph_engram.retrieval.routes import Routes, RouteScores
 from langgraph_engram.schema import Evidence, Intent
 from langgraph_engram.settings import RetrieveSettings
@@ -43,7 +44,7 @@ class LightRetrieve:
             ranked = reranked(self.reranker, state["query"], ranked, self.settings.rerank_n)
         ranked, found = tee(ranked)
         budget = request.budget or self.settings.budget
-        evidence = fit_budget(ranked, budget)
+        evidence = with_relevance(index, state["intent"], scores[0].query, fit_budget(ranked, budget))
         notes = [f"the route {name!r} has no data here" for name in scores[0].empty]
         if not evidence and (least := smallest_size(found)):
             notes.append(f"no piece found fits the budget of {budget:,}: the smallest takes {least:,} tokens")

@@ -61,7 +61,7 @@ def format_passage(index: ScopeIndex, candidate: Candidate) -> Evidence:
     )
 
 
-def turn_passage(turns: Sequence[Turn], score: float, routes: dict[str, float]) -> Evidence:
+def turn_passage(turns: Sequence[Turn], score: float, routes: dict[str, float], relevance: float = 0.0) -> Evidence:
     """Show turns that follow one another as one piece, under their day, verbatim but for resolved times."""
     lines = [f"{turn.speaker}: {resolve_times(turn.text, turn.said_at)}{_captions(turn)}" for turn in turns]
     return Evidence(
@@ -70,6 +70,7 @@ def turn_passage(turns: Sequence[Turn], score: float, routes: dict[str, float]) 
         turns=list(turns),
         routes=routes,
         score=score,
+        relevance=relevance,
     )
 
 

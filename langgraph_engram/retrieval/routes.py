@@ -49,6 +49,8 @@ def _awaits_narratives(index: ScopeIndex) -> bool:
 class RouteScores:
     """What the routes gave each record, turn, event and synthesis, each in [0, 1] and in the order of its shelf."""
 
+    query: Vectors = field(default_factory=lambda: np.zeros(0, dtype=np.float32))
+    """The unit vector that was searched for, of shape (d,)."""
     records: Mapping[str, Scores] = field(default_factory=dict)
     turns: Scores = field(default_factory=lambda: np.zeros(0))
     events: Scores = field(default_factory=lambda: np.zeros(0))
@@ -82,7 +84,7 @@ class Routes:
         turns = self._turns(index, query, stems) if "turn" in names else np.zeros(len(index.turns))
         events = event_scores(index, query, self.settings) if "boundary" in names else np.zeros(len(index.events))
         syntheses = self._syntheses(index, query) if "synthesis" in names else np.zeros(len(index.syntheses))
-        return RouteScores(records, turns, events, syntheses, empty_routes(index, names))
+        return RouteScores(query, records, turns, events, syntheses, empty_routes(index, names))
 
     def _stems(self, intent: Intent) -> list[str]:
         """Give the stems to search for. Whose words they are is weighed by the fusion, not by the name in them."""

@@ -43,7 +43,7 @@ def scores_of(index, turns=(), events=(), syntheses=(), **records):
             ("syntheses", syntheses, index.syntheses),
         )
     }
-    return RouteScores({name: np.array(one, dtype=np.float64) for name, one in records.items()}, **known)
+    return RouteScores(records={name: np.array(one, dtype=np.float64) for name, one in records.items()}, **known)
 
 
 def ranked(index, intent, scores, **settings):
