@@ -12,7 +12,6 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
-from langgraph_engram.moments import with_offset
 from langgraph_engram.results import Receipt, Recollection, UsageEntry
 from langgraph_engram.schema import (
     Boundary,
@@ -30,6 +29,7 @@ from langgraph_engram.schema import (
     Scope,
     Turn,
 )
+from langgraph_engram.temporal.datetimes import with_offset
 
 Moment = Annotated[datetime, AfterValidator(with_offset)]
 """A moment as callers send it, with the offset of its clock from the door on."""

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
-from langgraph_engram.moments import epoch_seconds
 from langgraph_engram.retrieval.passages import (
     _event_turns,
     _stands_for_itself,
@@ -19,6 +18,7 @@ from langgraph_engram.state import ReadState
 from langgraph_engram.stores.as_of import index_as_of
 from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.temporal.datetimes import epoch_seconds
 
 
 @dataclass(frozen=True)

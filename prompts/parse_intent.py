@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from langgraph_engram.llm.base import Question
 from langgraph_engram.prompts.rendering import DATA_ONLY, inside, plain
 from langgraph_engram.schema import Dimension, MemoryType
-from langgraph_engram.text.keywords import name_day
+from langgraph_engram.temporal.datetimes import name_day
 
 
 class ParsedIntent(BaseModel):

@@ -12,10 +12,10 @@ from math import inf
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from langgraph_engram.language.times import resolve_times
-from langgraph_engram.moments import epoch_seconds
 from langgraph_engram.schema import Evidence, Record, Turn
-from langgraph_engram.text.keywords import is_small_talk, name_day
+from langgraph_engram.temporal.datetimes import epoch_seconds, name_day
+from langgraph_engram.temporal.resolve import resolve_times
+from langgraph_engram.text.keywords import is_small_talk
 from langgraph_engram.text.sentences import ends_asking, question_at_end, split_sentences
 from langgraph_engram.text.tokens import content_stems
 

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_engram.embeddings.base import Vectors, texts_of_narrative, texts_of_turn
-from langgraph_engram.moments import epoch_seconds, on_clock
 from langgraph_engram.schema import Boundary, Decision, Event, Frozen, PendingTask, Record, Synthesis, Turn
 from langgraph_engram.stores.arrays import AppendOnlyArray, grouped, neighbours
 from langgraph_engram.stores.bm25 import BM25Index
+from langgraph_engram.temporal.datetimes import epoch_seconds, on_clock
 from langgraph_engram.text.tokens import content_stems
 
 T = TypeVar("T", bound=Frozen)

@@ -10,7 +10,8 @@ import langgraph_engram
 PACKAGE = Path(langgraph_engram.__file__).parent
 ROOT = PACKAGE.parent
 LAYERS: dict[str, int] = {
-    "schema": 0, "errors": 0, "moments": 0,
+    "schema": -1, "errors": -1,
+    "temporal": 0,
     "settings": 1, "language": 1, "results": 1, "encoder": 1, "compressor": 1, "reranker": 1,
     "state": 2, "usage": 2, "model": 2, "long_texts": 2, "narrative": 2,
     "models": 3, "encoders": 3,
@@ -98,7 +99,7 @@ def test_every_question_has_its_rule():
 
 
 def test_files_are_one_idea_each():
-    """A file fits in 250 lines, give or take a docstring."""
+    """A file fits in 500 lines."""
     long = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in python_files()}
 
-    assert {name: lines for name, lines in long.items() if lines > 260} == {}
+    assert {name: lines for name, lines in long.items() if lines > 500} == {}

@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import lru_cache
 
-from langgraph_engram.language.times import find_times, parse_time
 from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import Evidence, Frozen, Interval
+from langgraph_engram.temporal.find import find_times
+from langgraph_engram.temporal.parse import parse_time
 from langgraph_engram.text.tokens import STOP_WORDS, stem
 
 MULTI_HOP, TEMPORAL, OPEN_DOMAIN, SINGLE_HOP = 1, 2, 3, 4

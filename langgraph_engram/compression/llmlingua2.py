@@ -18,8 +18,8 @@ from typing import Any
 from langgraph_engram.embeddings.minilm_torch import torch_threads
 from langgraph_engram.embeddings.minilm_weights import readable
 from langgraph_engram.errors import CompressorUnavailable, InvalidSetting
-from langgraph_engram.language.time_words import FULL_WEEKDAY, MONTH, NUMBERS, ORDINALS
 from langgraph_engram.settings import LLMLINGUA_2
+from langgraph_engram.temporal.patterns import FULL_WEEKDAY, MONTH, NUMBERS, ORDINALS
 from langgraph_engram.text.tokens import STOP_WORDS
 from langgraph_engram.text.tokens import words as plain_words
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from langgraph_engram.consolidation.triage import are_apart_in_time
-from langgraph_engram.moments import instant_of
 from langgraph_engram.schema import Proposal, Record, make_id
+from langgraph_engram.temporal.datetimes import instant_of
 from langgraph_engram.text.names import numbers_in, proper_names
 from langgraph_engram.text.tokens import content_stems
 

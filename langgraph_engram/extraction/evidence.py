@@ -7,11 +7,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from langgraph_engram.language.times import find_times, resolve_times
-from langgraph_engram.moments import on_clock
 from langgraph_engram.schema import Interval, Record, Turn
 from langgraph_engram.settings import VerifySettings
 from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.temporal.datetimes import on_clock
+from langgraph_engram.temporal.find import find_times
+from langgraph_engram.temporal.resolve import resolve_times
 from langgraph_engram.text.names import NUMBER, numbers_in, plain_number, proper_names, spelled_numbers
 from langgraph_engram.text.sentences import question_at_end
 from langgraph_engram.text.tokens import content_stems, stem, words

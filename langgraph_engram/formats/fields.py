@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from langgraph_engram.errors import InvalidInput, InvalidMessages, UnreadableFile
-from langgraph_engram.moments import with_offset
+from langgraph_engram.temporal.datetimes import with_offset
 
 MAX_CHARACTERS = 1_000_000
 """Text and captions of one message together; more than this is a document, not something that was said."""

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
 
-from langgraph_engram.moments import on_clock
 from langgraph_engram.retrieval.features import MOST_CITED, RecordLinks
 from langgraph_engram.retrieval.scoring import Scores
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.temporal.datetimes import on_clock
 
 
 @dataclass(frozen=True)

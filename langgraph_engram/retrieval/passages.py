@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from langgraph_engram.language.times import resolve_times
 from langgraph_engram.results import count_tokens
 from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.schema import Evidence, Record, Turn, make_id
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.temporal.resolve import resolve_times
 
 CHANGED = "\nChanged since: "
 """What stands between a superseded record and the one that took its place."""

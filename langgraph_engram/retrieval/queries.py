@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from langgraph_engram.language.times import parse_constraint
 from langgraph_engram.prompts.parse_intent import ParsedIntent
 from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.schema import Intent
+from langgraph_engram.temporal.parse import parse_constraint
 from langgraph_engram.text.questions import time_question
 from langgraph_engram.text.tokens import content_stems
 

@@ -8,7 +8,6 @@ import re
 from collections.abc import Sequence
 
 from langgraph_engram.language.endings import asks_for_present, stems_over
-from langgraph_engram.language.times import find_times
 from langgraph_engram.rules.answer_phrases import says_new
 from langgraph_engram.rules.choose_sentence import CLOSE, Ranked
 from langgraph_engram.rules.one_answer import Told, Wanted, asked_noun, opened, typed
@@ -20,6 +19,7 @@ from langgraph_engram.rules.read_yes_no import SUPPOSES
 from langgraph_engram.rules.retell import retold
 from langgraph_engram.rules.superseded import told_of_superseded
 from langgraph_engram.rules.utterances import Utterance
+from langgraph_engram.temporal.find import find_times
 from langgraph_engram.text.questions import EXACT, asks_for_several
 from langgraph_engram.text.tokens import content_stems
 

@@ -10,12 +10,13 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from langgraph_engram.language.times import find_times, parse_time
 from langgraph_engram.rules.choose_sentence import rarity
 from langgraph_engram.rules.coverage import ASKING_WORDS
 from langgraph_engram.rules.read_time import nearest_mention
 from langgraph_engram.rules.utterances import Utterance
 from langgraph_engram.schema import Interval
+from langgraph_engram.temporal.find import find_times
+from langgraph_engram.temporal.parse import parse_time
 from langgraph_engram.text.questions import CalendarUnit, TimeQuestion
 from langgraph_engram.text.statements import affirmed
 from langgraph_engram.text.tokens import content_stems

@@ -6,9 +6,9 @@ stated in so many words ("no longer"), or a later sentence sets the same attribu
 
 from collections.abc import Iterator, Sequence
 
-from langgraph_engram.moments import on_clock
 from langgraph_engram.prompts.decide_update import DecideUpdate, UpdateVerdict, UpdateVerdicts
 from langgraph_engram.schema import Record
+from langgraph_engram.temporal.datetimes import on_clock
 from langgraph_engram.text.slots import Slot, slot_of
 from langgraph_engram.text.statements import own_words, signals_change
 from langgraph_engram.text.tokens import content_stems

@@ -4,9 +4,9 @@ The draft has no words of its own, because a sentence after its speaker's name s
 its dimensions.
 """
 
-from langgraph_engram.language.times import find_times
 from langgraph_engram.prompts.extract_records import Extraction, ExtractRecords, RecordDraft
 from langgraph_engram.prompts.rendering import Sentence, number_sentences
+from langgraph_engram.temporal.find import find_times
 from langgraph_engram.text.keywords import keywords_of
 from langgraph_engram.text.statements import location_of, purpose_of, reason_of, type_of
 

@@ -3,11 +3,11 @@
 import re
 from dataclasses import dataclass
 
-from langgraph_engram.language.times import find_times
 from langgraph_engram.rules.answer_phrases import phrase
 from langgraph_engram.rules.read_types import read_part, read_type
 from langgraph_engram.rules.retell import retold, without_lead_in
 from langgraph_engram.rules.utterances import Utterance
+from langgraph_engram.temporal.find import find_times
 from langgraph_engram.text.questions import AUXILIARY, AnswerType
 from langgraph_engram.text.tokens import content_stems
 

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Mapping
 
-from langgraph_engram.language.times import parse_constraint
 from langgraph_engram.prompts.parse_intent import ParsedIntent, ParseIntent
 from langgraph_engram.schema import Dimension, MemoryType
+from langgraph_engram.temporal.parse import parse_constraint
 from langgraph_engram.text.dialogue_acts import asks_for_assistant
 from langgraph_engram.text.names import proper_names
 from langgraph_engram.text.questions import AnswerType, answer_type

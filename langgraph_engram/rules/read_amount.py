@@ -5,7 +5,7 @@ This module does not know which sentence is right.
 
 import re
 
-from langgraph_engram.language.time_words import WEEKDAY_NAME
+from langgraph_engram.temporal.patterns import WEEKDAY_NAME
 from langgraph_engram.text.tokens import content_stems
 
 ONES = "one|two|three|four|five|six|seven|eight|nine"

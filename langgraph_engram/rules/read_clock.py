@@ -6,10 +6,10 @@ This module does not know which sentence is right.
 import re
 from collections.abc import Set
 
-from langgraph_engram.language.time_words import WEEKDAY_NAME
-from langgraph_engram.language.times import find_times
 from langgraph_engram.rules.nearest import nearest_match
 from langgraph_engram.rules.utterances import Utterance
+from langgraph_engram.temporal.find import find_times
+from langgraph_engram.temporal.patterns import WEEKDAY_NAME
 
 HOUR = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 HOURS = r"(?<![\d.,:])(?:[01]?\d|2[0-3])"

@@ -8,12 +8,13 @@ import re
 from collections.abc import Sequence, Set
 from datetime import datetime
 
-from langgraph_engram.language.period_names import name_before, name_interval, name_span
-from langgraph_engram.language.tense import tense_at
-from langgraph_engram.language.times import TimeMention, find_times
 from langgraph_engram.rules.nearest import nearest_first
 from langgraph_engram.rules.retell import retold
 from langgraph_engram.rules.utterances import Utterance
+from langgraph_engram.temporal.find import TimeMention, find_times
+from langgraph_engram.temporal.periods import name_interval, name_span
+from langgraph_engram.temporal.resolve import name_before
+from langgraph_engram.temporal.tense import tense_at
 
 SEEN_FROM = re.compile(r"\bweek(?:end)?s?\b|\b(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\b", re.IGNORECASE)
 AGO = re.compile(r"(?P<amount>.+)\s+(?:ago|back)$", re.IGNORECASE)

@@ -7,7 +7,6 @@ import re
 from collections.abc import Set
 
 from langgraph_engram.language.endings import asks_for_present, still_so
-from langgraph_engram.language.times import find_times
 from langgraph_engram.rules.read_age import read_age
 from langgraph_engram.rules.read_amount import read_duration, read_number
 from langgraph_engram.rules.read_clauses import ASKS_FEELING, read_feeling, read_reason
@@ -20,6 +19,7 @@ from langgraph_engram.rules.read_time import name_mention, nearest_mention, read
 from langgraph_engram.rules.read_yes_no import read_yes_no
 from langgraph_engram.rules.retell import retold
 from langgraph_engram.rules.utterances import Utterance
+from langgraph_engram.temporal.find import find_times
 from langgraph_engram.text.questions import AnswerType
 from langgraph_engram.text.statements import affirmed, asks_for_denied
 from langgraph_engram.text.tokens import content_stems

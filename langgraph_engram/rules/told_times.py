@@ -6,10 +6,10 @@ off a sentence.
 
 from datetime import datetime, timedelta
 
-from langgraph_engram.language.times import find_times
-from langgraph_engram.moments import on_clock
 from langgraph_engram.rules.utterances import Utterance
 from langgraph_engram.schema import Interval, TimeConstraint
+from langgraph_engram.temporal.datetimes import on_clock
+from langgraph_engram.temporal.find import find_times
 from langgraph_engram.text.tokens import content_stems
 
 SOON = timedelta(days=31)

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from langgraph_engram.language.times import resolve_times
 from langgraph_engram.schema import Evidence, Record, Turn
+from langgraph_engram.temporal.resolve import resolve_times
 from langgraph_engram.text.sentences import question_at_end, split_sentences
 from langgraph_engram.text.statements import is_question, shows_image, speaks_of_self_alone
 from langgraph_engram.text.tokens import words

@@ -11,12 +11,12 @@ from math import inf
 
 import numpy as np
 
-from langgraph_engram.moments import epoch_seconds
 from langgraph_engram.pending import pending_task, turns_under
 from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import Event, PendingTask, Record, Synthesis, Turn
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.temporal.datetimes import epoch_seconds
 
 
 @dataclass(frozen=True)

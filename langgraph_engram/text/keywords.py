@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from datetime import datetime
 
 from langgraph_engram.schema import Record
+from langgraph_engram.temporal.datetimes import name_day
 from langgraph_engram.text.names import NOT_NAMES, OTHERS, SCALES, SMALL, TENS, proper_names
 from langgraph_engram.text.sentences import ends_asking
 from langgraph_engram.text.tokens import content_stems, stem, words
@@ -164,11 +164,6 @@ def _telling(text: str) -> dict[str, str]:
         if len(word) > LEAST_LETTERS and word not in VAGUE_WORDS and word not in of_names and not word.isdigit():
             found.setdefault(stem(word), word)
     return found
-
-
-def name_day(moment: datetime | None) -> str:
-    """Name a day with its weekday: "Mon 8 May 2023"; "undated" for none."""
-    return f"{moment:%a} {moment.day} {moment:%B %Y}" if moment else "undated"
 
 
 HISTORY_SHARE = 0.3

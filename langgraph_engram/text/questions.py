@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from langgraph_engram.language.time_words import MONTH, WEEKDAY
+from langgraph_engram.temporal.patterns import MONTH, WEEKDAY
 
 AnswerType = Literal[
     "time",

@@ -7,8 +7,8 @@ import re
 from datetime import datetime
 from itertools import pairwise
 
-from langgraph_engram.language.times import find_times
 from langgraph_engram.schema import MemoryType
+from langgraph_engram.temporal.find import find_times
 from langgraph_engram.text.sentences import ends_asking
 from langgraph_engram.text.tokens import PAST_FORMS
 

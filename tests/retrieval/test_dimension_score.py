@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.language.times import parse_constraint, parse_time
 from langgraph_engram.presets import preset
 from langgraph_engram.retrieval.scoring import dimension_scores, time_scores
 from langgraph_engram.schema import Intent, Record, TimeConstraint
 from langgraph_engram.stores.index import RECORDS, RecordIndex
+from langgraph_engram.temporal.parse import parse_constraint, parse_time
 
 NOW = datetime(2023, 6, 1, 12, tzinfo=UTC)
 CAMPING = {"memory_type": "episodic", "location": "Yosemite"}

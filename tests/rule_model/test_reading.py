@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.language.times import parse_constraint
 from langgraph_engram.rules.answers import answers_of, newest_first
 from langgraph_engram.rules.choose_sentence import Ranked
 from langgraph_engram.rules.one_answer import Wanted
 from langgraph_engram.rules.reading import NOTHING, read
 from langgraph_engram.rules.utterances import Utterance
 from langgraph_engram.schema import Evidence, Intent
+from langgraph_engram.temporal.parse import parse_constraint
 from langgraph_engram.text.tokens import content_stems
 
 

@@ -4,9 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from langgraph_engram.language.period_names import name_span
-from langgraph_engram.language.times import overlaps, parse_constraint, parse_time, resolve_times
 from langgraph_engram.schema import Interval, TimeConstraint
+from langgraph_engram.temporal.parse import overlaps, parse_constraint, parse_time
+from langgraph_engram.temporal.periods import name_span
+from langgraph_engram.temporal.resolve import resolve_times
 
 NOW = datetime(2023, 7, 12, 15, 30, tzinfo=UTC)
 

@@ -1,4 +1,4 @@
-"""Say what a moment is: an instant, told by a clock of some offset.
+"""Say what a moment is: an instant, shown by a clock of some offset.
 
 Instants are what orders, gaps and "as of" go by. What the clock showed names a day, and is what "yesterday" counts
 from: it is compared with days and intervals, which are all given in UTC as if that clock showed it
@@ -34,3 +34,8 @@ def epoch_seconds(moment: datetime | None, unknown: float) -> float:
     if moment is None:
         return unknown
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def name_day(moment: datetime | None) -> str:
+    """Name a day with its weekday: "Mon 8 May 2023"; "undated" for none."""
+    return f"{moment:%a} {moment.day} {moment:%B %Y}" if moment else "undated"

@@ -1,14 +1,36 @@
-"""Read times that count from when something is said: yesterday, last week, three years ago, in two weeks.
+"""Read times that count from when something is said: yesterday, last week, three years ago, in two weeks, on Friday.
 
-This module does not know dates with a number or a month's name in them but "last June" and "next March".
+A bare weekday lies in the past unless its clause looks ahead, and is never today but in "it is Friday": who means today
+says so. This module does not know dates with a number or a month's name in them but "last June" and "next March".
 """
 
 import re
-from datetime import timedelta
+from datetime import date, timedelta
+from typing import Literal
 
-from langgraph_engram.language import time_words as words
-from langgraph_engram.language.dates import MONTH_TRIGGERS, SEASON_TRIGGERS
-from langgraph_engram.language.periods import (
+from langgraph_engram.temporal.dates import MONTH_TRIGGERS, SEASON_TRIGGERS
+from langgraph_engram.temporal.patterns import (
+    AMOUNT,
+    FULL_WEEKDAY,
+    MONTH,
+    PART_OF_DAY,
+    SEASON,
+    UNIT,
+    UNTIL,
+    WEEKDAY,
+    WHICH,
+    Rule,
+    Saying,
+    led_by,
+    names_something,
+    read_amount,
+    read_month,
+    read_unit,
+    read_weekday,
+    read_which,
+    rule,
+)
+from langgraph_engram.temporal.periods import (
     MONTHS_OF_A_YEAR,
     Period,
     Unit,
@@ -21,10 +43,9 @@ from langgraph_engram.language.periods import (
     shift,
     span,
     unit_of,
+    weekday_from,
     yearly,
 )
-from langgraph_engram.language.time_rule import Rule, Saying, led_by, rule
-from langgraph_engram.language.time_words import AMOUNT, MONTH, PART_OF_DAY, SEASON, UNIT, WHICH
 
 DAYS_AWAY = {
     "the day before yesterday": -2,
@@ -78,13 +99,13 @@ def _is_title(match: re.Match[str], saying: Saying) -> bool:
 
 def _read_the_other(match: re.Match[str], saying: Saying) -> Period | None:
     """Read "the other day": a vague one, not yesterday."""
-    unit, _ = words.read_unit(match.group("unit") or "day")
+    unit, _ = read_unit(match.group("unit") or "day")
     return away(unit, saying.today, *OTHERS[unit])
 
 
 def _read_which_unit(match: re.Match[str], saying: Saying) -> Period | None:
     """Read "last week" as a calendar week, but "the past week" and "the last month" as so long until now."""
-    unit, size = words.read_unit(match.group("unit"))
+    unit, size = read_unit(match.group("unit"))
     article, way = (match.group("which").casefold().split() * 2)[:2]
     if unit == "weekend":
         return unit_of(unit, shift(unit, saying.today, WEEKENDS_AWAY[way]))
@@ -94,13 +115,13 @@ def _read_which_unit(match: re.Match[str], saying: Saying) -> Period | None:
 
 
 def _read_rolling(match: re.Match[str], saying: Saying) -> Period | None:
-    unit, size = words.read_unit(match.group("unit"))
-    most = words.read_amount(match.group("amount"))[1] * size
+    unit, size = read_unit(match.group("unit"))
+    most = read_amount(match.group("amount"))[1] * size
     return _rolling(saying, match.group("way").casefold() in ("next", "coming"), unit, most)
 
 
 def _read_the_next_unit(match: re.Match[str], saying: Saying) -> Period | None:
-    unit, size = words.read_unit(match.group("unit"))
+    unit, size = read_unit(match.group("unit"))
     return _rolling(saying, True, unit, size)
 
 
@@ -110,13 +131,13 @@ def _rolling(saying: Saying, ahead: bool, unit: Unit, most: int) -> Period:
 
 
 def _read_ago(match: re.Match[str], saying: Saying) -> Period | None:
-    unit, size = words.read_unit(match.group("unit"))
-    least, most = words.read_amount(match.group("amount"))
+    unit, size = read_unit(match.group("unit"))
+    least, most = read_amount(match.group("amount"))
     return away(unit, saying.today, -least * size, -most * size)
 
 
 def _read_hours_ago(match: re.Match[str], saying: Saying) -> Period | None:
-    least, most = words.read_amount(match.group("amount"))
+    least, most = read_amount(match.group("amount"))
     seconds = 3600 if match.group("unit").casefold().startswith("h") else 60
     return moment(saying.clock - timedelta(seconds=most * seconds), saying.clock - timedelta(seconds=least * seconds))
 
@@ -129,34 +150,34 @@ def _read_half_hour_ago(_: re.Match[str], saying: Saying) -> Period | None:
 def _read_half_years_ago(match: re.Match[str], saying: Saying) -> Period | None:
     """Read "a year and a half ago" as the months around that."""
     amount = match.group("amount") or match.group("amount_before") or ""
-    months = MONTHS_OF_A_YEAR * (words.read_amount(amount)[0] if amount else 0) + MONTHS_OF_A_YEAR // 2
+    months = MONTHS_OF_A_YEAR * (read_amount(amount)[0] if amount else 0) + MONTHS_OF_A_YEAR // 2
     return away("month", saying.today, 1 - months, -1 - months)
 
 
 def _read_in(match: re.Match[str], saying: Saying) -> Period | None:
     if DURATION.search(saying.before(match.start())) or saying.tense(*match.span("span")) == "behind":
         return None
-    unit, size = words.read_unit(match.group("unit"))
-    least, most = words.read_amount(match.group("amount"))
+    unit, size = read_unit(match.group("unit"))
+    least, most = read_amount(match.group("amount"))
     return away(unit, saying.today, least * size, most * size)
 
 
 def _read_before_last(match: re.Match[str], saying: Saying) -> Period | None:
     """Read "the week before last" and "the weekend after next"."""
-    unit, size = words.read_unit(match.group("unit"))
+    unit, size = read_unit(match.group("unit"))
     return unit_of(unit, shift(unit, saying.today, 2 * size * (1 if match.group("way").casefold() == "next" else -1)))
 
 
 def _read_which_month(match: re.Match[str], saying: Saying) -> Period | None:
-    month = words.read_month(match.group("month"))
+    month = read_month(match.group("month"))
     made = yearly(lambda year: month_of(year, month), saying.today)
-    return choose(words.read_which(match.group("which")), made, saying.today)
+    return choose(read_which(match.group("which")), made, saying.today)
 
 
 def _read_which_season(match: re.Match[str], saying: Saying) -> Period | None:
     name = match.group("season").casefold()
     made = yearly(lambda year: season_of(year, name), saying.today)
-    return choose(words.read_which(match.group("which")), made, saying.today)
+    return choose(read_which(match.group("which")), made, saying.today)
 
 
 def _read_the_weekend(match: re.Match[str], saying: Saying) -> Period | None:
@@ -169,12 +190,12 @@ def _read_the_weekend(match: re.Match[str], saying: Saying) -> Period | None:
 
 
 def _read_running_unit(match: re.Match[str], saying: Saying) -> Period | None:
-    return unit_of(words.read_unit(match.group("unit"))[0], saying.today)
+    return unit_of(read_unit(match.group("unit"))[0], saying.today)
 
 
 AMOUNT_GROUP = rf"(?P<amount>{AMOUNT})"
 UNITS = rf"(?P<unit>{UNIT})s?"
-RULES: tuple[Rule, ...] = (
+COUNTED_RULES: tuple[Rule, ...] = (
     rule(
         "yesterday today tomorrow tonight last this",
         rf"(?:the\s+)?(?P<phrase>(?:day|night)\s+(?:before\s+yesterday|after\s+tomorrow|before\s+last)|yesterday|today|tomorrow|"
@@ -245,3 +266,113 @@ RULES: tuple[Rule, ...] = (
         led_by("end of", "start of", "beginning of", "middle of"),
     ),
 )
+
+
+DAY_TRIGGERS = "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun"
+DAYS_TRIGGERS = "mondays tuesdays wednesdays thursdays fridays saturdays sundays"
+WEEKS = {"last": -1, "this": 0, "next": 1}
+CLAUSE_ENDS = r"(?=\s*(?:[.,;:!?)\n]|$|at\s+\d|(?:and|but|so|with)\s+(?:I|we|it|my)\b))"
+NAMES = frozenset(["black", "good", "ash", "cyber", "super", "ruby", "bloody", "happy", "palm"])
+"""Words that make a weekday the name of something else."""
+SAYS_TODAY = re.compile(r"\b(?:it|today)(?:['’]?s|\s+is)\s+(?:a\s+)?$", re.IGNORECASE)
+
+
+def _read_which_weekday(match: re.Match[str], saying: Saying) -> Period | None:
+    which, weekday, today = (
+        match.group("which").split()[-1].casefold(),
+        read_weekday(match.group("weekday")),
+        saying.today,
+    )
+    if which in ("last", "past", "previous"):
+        return day_of(weekday_from(today, weekday, -1))
+    if which in ("next", "coming", "upcoming"):
+        return day_of(weekday_from(today, weekday, 1))
+    return day_of(_this_weekday(today, weekday, saying.looks_ahead(*match.span("span"))))
+
+
+def _this_weekday(today: date, weekday: int, ahead: bool) -> date:
+    on = today + timedelta(days=weekday - today.weekday())
+    return weekday_from(today, weekday, 1) if ahead and on < today else on
+
+
+def _read_bare_weekday(match: re.Match[str], saying: Saying) -> Period | None:
+    before = saying.text[max(0, match.start("span") - 12) : match.start("span")].casefold().split()
+    if (before and before[-1] in NAMES) or names_something(saying.text, match.end()):
+        return None
+    weekday = read_weekday(match.group("weekday"))
+    if weekday == saying.today.weekday() and SAYS_TODAY.search(saying.before(match.start("span"))):
+        return day_of(saying.today)
+    if saying.is_habit(*match.span("span")):
+        return None
+    direction: Literal[-1, 1] = 1 if saying.looks_ahead(*match.span("span")) else -1
+    return day_of(weekday_from(saying.today, weekday, direction))
+
+
+def _read_weekday_range(match: re.Match[str], saying: Saying) -> Period | None:
+    """Read "from Monday to Friday"; without "from" it is a habit."""
+    if not match.group("opener") or saying.is_habit(*match.span("span")):
+        return None
+    first, last = read_weekday(match.group("first")), read_weekday(match.group("last"))
+    if saying.is_move(match):
+        return day_of(weekday_from(saying.today, last, 1))
+    if saying.looks_ahead(*match.span("span")):
+        start = weekday_from(saying.today, first, 1)
+        return span(start, weekday_from(start, last, 1))
+    end = weekday_from(saying.today, last, -1)
+    return span(weekday_from(end, first, -1), end)
+
+
+def _read_weekday_of_week(match: re.Match[str], saying: Saying) -> Period | None:
+    week = match.group("week") or match.group("week_before")
+    monday = unit_of("week", saying.today).first + timedelta(weeks=WEEKS[week.casefold()])
+    weekday = match.group("weekday") or match.group("weekday_after")
+    return day_of(monday + timedelta(days=read_weekday(weekday)))
+
+
+def _read_weekday_ago(match: re.Match[str], saying: Saying) -> Period | None:
+    nearest = weekday_from(saying.today, read_weekday(match.group("weekday")), -1)
+    return day_of(nearest - timedelta(weeks=read_amount(match.group("amount"))[0] - 1))
+
+
+def _read_weekday_before_last(match: re.Match[str], saying: Saying) -> Period | None:
+    nearest = weekday_from(saying.today, read_weekday(match.group("weekday")), -1)
+    return day_of(nearest - timedelta(weeks=1))
+
+
+NAMED_WEEKDAY = rf"(?P<weekday>{WEEKDAY})"
+WEEKDAY_RULES: tuple[Rule, ...] = (
+    rule(
+        DAY_TRIGGERS,
+        rf"(?P<which>{WHICH})\s+{NAMED_WEEKDAY}{PART_OF_DAY}?",
+        _read_which_weekday,
+        after=r"(?!\s+of\b)",
+    ),
+    rule(
+        DAY_TRIGGERS,
+        rf"{NAMED_WEEKDAY}{PART_OF_DAY}?",
+        _read_bare_weekday,
+        led_by("on", "by", "since", "until", "till", "before", "after", "from", "around", "between"),
+        r"(?!,?\s+(?:the\s+)?\d)",
+    ),
+    rule(
+        DAY_TRIGGERS,
+        rf"(?P<opener>from\s+)?(?P<first>{WEEKDAY}){UNTIL}(?P<last>{WEEKDAY})",
+        _read_weekday_range,
+    ),
+    rule(DAY_TRIGGERS, rf"(?P<weekday>{FULL_WEEKDAY}){PART_OF_DAY}", _read_bare_weekday),
+    rule(DAY_TRIGGERS, rf"(?P<weekday>{FULL_WEEKDAY})", _read_bare_weekday, after=CLAUSE_ENDS),
+    rule(
+        DAY_TRIGGERS,
+        rf"{NAMED_WEEKDAY}{PART_OF_DAY}?,?\s+(?:of\s+|in\s+)?(?P<week>last|this|next)\s+week|"
+        rf"(?P<week_before>last|this|next)\s+week,?\s+(?:on\s+)?(?P<weekday_after>{WEEKDAY}){PART_OF_DAY}?",
+        _read_weekday_of_week,
+    ),
+    rule(
+        DAYS_TRIGGERS,
+        rf"(?P<amount>{AMOUNT})\s+(?P<weekday>{'|'.join(DAYS_TRIGGERS.split())})\s+ago",
+        _read_weekday_ago,
+    ),
+    rule(DAY_TRIGGERS, rf"(?:the\s+)?{NAMED_WEEKDAY}\s+before\s+last", _read_weekday_before_last),
+)
+
+RULES: tuple[Rule, ...] = (*COUNTED_RULES, *WEEKDAY_RULES)

@@ -8,10 +8,10 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from langgraph_engram.extraction.evidence import support_of
 from langgraph_engram.memory import Memory
-from langgraph_engram.moments import on_clock, with_offset
 from langgraph_engram.prompts.rendering import format_evidence
 from langgraph_engram.schema import Evidence, Turn
 from langgraph_engram.state import RememberRequest
+from langgraph_engram.temporal.datetimes import on_clock, with_offset
 
 SYDNEY, CALIFORNIA = "2024-06-12T08:00:00+10:00", "2024-06-11T22:00:00-07:00"
 CAMPED = "I camped at Bled yesterday."

@@ -1,16 +1,39 @@
-"""Join what was found with the words around it: ranges, "the week before X", "the first weekend of X", "early X".
+"""Find the times that English text mentions, given when it was said.
 
-This module does not know how the times themselves are read.
+Days are those of the speaker's own clock, and every interval is given in UTC as if that clock showed it, both ends
+included. Without a clock, only times that name their year in full are found. Times that were found are joined with the
+words around them: ranges, "the week before X", "the first weekend of X", "early X". How each kind of time is worded
+stands in `dates` and `relative`; this module does not know it.
 """
 
 import re
-from collections.abc import Callable, Iterable
-from datetime import timedelta
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
-from langgraph_engram.language.periods import (
+from langgraph_engram.schema import Interval
+from langgraph_engram.temporal import dates, relative
+from langgraph_engram.temporal.datetimes import on_clock
+from langgraph_engram.temporal.patterns import (
+    AMOUNT,
+    DIGITS,
+    UNIT,
+    UNTIL,
+    WEEKDAY,
+    Found,
+    Rule,
+    Saying,
+    needs_clock,
+    read_amount,
+    read_unit,
+    read_weekday,
+)
+from langgraph_engram.temporal.periods import (
     DAYS_OF_A_WEEK,
     SATURDAY,
     SUNDAY,
+    Granularity,
     Part,
     Period,
     away,
@@ -21,17 +44,113 @@ from langgraph_engram.language.periods import (
     unit_of,
     weekday_from,
 )
-from langgraph_engram.language.tense import is_move_at
-from langgraph_engram.language.time_rule import Found
-from langgraph_engram.language.time_words import AMOUNT, UNIT, UNTIL, WEEKDAY, read_amount, read_unit, read_weekday
+from langgraph_engram.temporal.tense import is_move_at
 
-REACH = 48
+RULES: tuple[Rule, ...] = (*dates.RULES, *relative.RULES)
+PLAUSIBLE_YEARS = range(1500, 2200)
+"""A clock beyond these is no clock, as a year beyond them is no year."""
+NO_CLOCK = datetime(2000, 1, 1, tzinfo=UTC)
+"""Stands in where times that need a clock are dropped anyway."""
+WORD = re.compile(r"[a-z]+")
+DIGIT = re.compile(r"\d")
+RECURRING = re.compile(
+    r"\b(?:(?:every|each|most|any|per|happy)(?:\s+(?:other|single|last|first|second|third))?|an?)\s+$", re.IGNORECASE
+)
+"""Before a time these words make it a habit, a wish or a kind."""
+TEXTS_KEPT = 1024
+"""Texts whose times are kept in the process."""
+LONGEST_KEPT = 2_000
+"""Characters of the longest such text."""
+REACH = 24
+"""How many characters before a time are looked at for such words."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeMention:
+    """A time that a text mentions."""
+
+    start_char: int
+    end_char: int
+    text: str
+    """What stands between the two places of the text."""
+    interval: Interval
+    granularity: Granularity
+    relative: bool
+    """Whether it is only known by the clock of whoever said it."""
+
+
+def find_times(text: str, clock: datetime | None) -> list[TimeMention]:
+    """Find the times that a text mentions, in order, not overlapping.
+
+    Args:
+        text: Any text; nothing in it raises an error, and an impossible date is none.
+        clock: When it was said; without it only complete dates are found.
+    """
+    find = _find if len(text) <= LONGEST_KEPT else _find.__wrapped__
+    return list(find(text, on_clock(clock)))
+
+
+@lru_cache(maxsize=TEXTS_KEPT)
+def _find(text: str, clock: datetime | None) -> tuple[TimeMention, ...]:
+    """Read a text once: its type, its dates and what it says in brackets are asked for one after the other."""
+    known = clock is not None and clock.year in PLAUSIBLE_YEARS
+    saying = Saying(text, clock if clock and known else NO_CLOCK)
+    found = [one for one in _claim(saying) if known or not one.relative]
+    return tuple(_mention(text, one) for one in join_times(text, found))
+
+
+def _mention(text: str, one: Found) -> TimeMention:
+    said = text[one.start : one.end]
+    return TimeMention(one.start, one.end, said, one.period.interval, one.period.granularity, one.relative)
+
+
+def _claim(saying: Saying) -> list[Found]:
+    """Let the longest matches have their places. One that turns out to be no time keeps its place empty."""
+    matches = sorted(
+        _matches(saying.text), key=lambda pair: (pair[1].start("span") - pair[1].end("span"), pair[1].start("span"))
+    )
+    taken = bytearray(len(saying.text))
+    found = []
+    for rule, match in matches:
+        start, end = match.span("span")
+        if any(taken[start:end]):
+            continue
+        taken[start:end] = b"\1" * (end - start)
+        period = _read(rule, match, saying)
+        if period:
+            found.append(Found(start, end, period, needs_clock(match)))
+    return sorted(found, key=lambda one: one.start)
+
+
+def _matches(text: str) -> Iterator[tuple[Rule, re.Match[str]]]:
+    said = _words(text)
+    for rule in RULES:
+        if not rule.triggers.isdisjoint(said):
+            yield from ((rule, match) for match in rule.pattern.finditer(text))
+
+
+def _words(text: str) -> Iterable[str]:
+    said = set(WORD.findall(text.lower()))
+    return said | {DIGITS} if DIGIT.search(text) else said
+
+
+def _read(rule: Rule, match: re.Match[str], saying: Saying) -> Period | None:
+    start = match.start("span")
+    if RECURRING.search(saying.text[max(0, start - REACH) : start]):
+        return None
+    try:
+        return rule.read(match, saying)
+    except (ValueError, OverflowError):
+        return None
+
+
+JOIN_REACH = 48
 """How many characters before a time are looked at."""
 RANGE = re.compile(rf"{UNTIL}(?:the\s+)?|\s*/\s*", re.IGNORECASE)
 DASH = re.compile(r"\s*[-–—]\s*")
 AND = re.compile(r",?\s+and\s+(?:the\s+)?", re.IGNORECASE)
 OPENER = re.compile(r"\b(?P<opener>from|between)\s+(?:the\s+)?$", re.IGNORECASE)
-PARTS: dict[str, Part] = {
+PARTS_NAMED: dict[str, Part] = {
     "early": "early",
     "beginning": "early",
     "start": "early",
@@ -60,7 +179,7 @@ def join_times(text: str, found: Iterable[Found]) -> list[Found]:
 
 def _join_two(text: str, one: Found, other: Found) -> Found | None:
     gap = text[one.end : other.start]
-    opener = OPENER.search(text[max(0, one.start - REACH) : one.start])
+    opener = OPENER.search(text[max(0, one.start - JOIN_REACH) : one.start])
     between = opener is not None and opener.group("opener").casefold() == "between"
     if not (AND.fullmatch(gap) if between else RANGE.fullmatch(gap)):
         return None
@@ -76,7 +195,7 @@ def _join_two(text: str, one: Found, other: Found) -> Found | None:
 
 def _with_words_before(text: str, found: Found) -> Found:
     for pattern, change in CHANGES:
-        match = pattern.search(text[max(0, found.start - REACH) : found.start])
+        match = pattern.search(text[max(0, found.start - JOIN_REACH) : found.start])
         period = change(match, found.period) if match else None
         if match and period:
             found = Found(found.start - len(match.group()), found.end, period, found.relative)
@@ -86,7 +205,7 @@ def _with_words_before(text: str, found: Found) -> Found:
 def _take_part(match: re.Match[str], period: Period) -> Period | None:
     if period.granularity not in LONG:
         return None
-    return part_of(period, PARTS[match.group("part").casefold()])
+    return part_of(period, PARTS_NAMED[match.group("part").casefold()])
 
 
 def _take_nth(match: re.Match[str], period: Period) -> Period | None:

@@ -1,7 +1,7 @@
-"""Reckon with calendar periods: days, weeks, weekends, months, seasons, years, decades and spans of them.
+"""Reckon with calendar periods, and name them: days, weeks, weekends, months, seasons, years, decades and spans.
 
 Weeks run from Monday to Sunday, seasons are those of the northern hemisphere by whole months, and a winter bears the
-year it starts in. This module does not know any words but the names of units and seasons.
+year it starts in. A name reads back as the period it names. This module does not know how people mention times.
 """
 
 from calendar import monthrange
@@ -19,7 +19,8 @@ Part = Literal["early", "mid", "late"]
 Which = Literal["last", "recent", "this", "nearest", "coming", "next"]
 """Which occurrence: over before today, begun by today, of this year, nearest, not over yet, still to begin."""
 
-SATURDAY, SUNDAY = 5, 6
+SATURDAY = 5
+SUNDAY = 6
 SEASON_STARTS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 MONTHS_OF_A_SEASON = 3
 DAYS_OF_A_WEEK = 7
@@ -197,3 +198,100 @@ def _count_months(period: Period) -> int:
 
 def _end_of_months(first: date, months: int) -> date:
     return shift("month", first, months) - timedelta(days=1)
+
+
+SEASON_NAMES = {start: name for name, start in SEASON_STARTS.items() if name != "fall"}
+MIDNIGHT = (0, 0, 0)
+DAY_ENDS = (23, 59, 59)
+
+
+def name_interval(interval: Interval, granularity: Granularity) -> str:
+    """Name an interval by its kind: "7 May 2023", "the week of 1 May 2023", "summer 2022", "3 to 5 May 2023"."""
+    first, last = interval.start.date(), interval.end.date()
+    match granularity:
+        case "time":
+            return _name_moment(interval)
+        case "day":
+            return _name_day(first)
+        case "week" | "weekend":
+            return f"the {granularity} of {_name_day(first)}"
+        case "month":
+            return f"{first:%B} {first.year}"
+        case "season":
+            return f"{SEASON_NAMES.get(first.month, 'the season from')} {first.year}"
+        case "year":
+            return str(first.year)
+        case "decade":
+            return f"the {first.year}s"
+        case "range":
+            return _name_days(first, last)
+
+
+def name_span(start: datetime, end: datetime) -> str:
+    """Name the time from `start` to `end`, both included, by the calendar period that it is."""
+    return name_interval(Interval(start=start, end=end), granularity_of(start, end))
+
+
+def granularity_of(start: datetime, end: datetime) -> Granularity:
+    """Tell which calendar period the time from `start` to `end` is; `range` if it is none."""
+    if not _are_whole_days(start, end):
+        return "time" if start.date() == end.date() else "range"
+    first, last = start.date(), end.date()
+    match (last - first).days, first.weekday():
+        case 0, _:
+            return "day"
+        case 1, weekday if weekday == SATURDAY:
+            return "weekend"
+        case 6, 0:
+            return "week"
+    return _granularity_of_months(first, last)
+
+
+def _granularity_of_months(first: date, last: date) -> Granularity:
+    if not _are_whole_months(first, last):
+        return "range"
+    months = (last.year - first.year) * 12 + last.month - first.month + 1
+    if months == MONTHS_OF_A_SEASON and first.month in SEASON_NAMES:
+        return "season"
+    if months == 12 * YEARS_OF_A_DECADE and first.month == 1 and first.year % YEARS_OF_A_DECADE == 0:
+        return "decade"
+    if months == 12 and first.month == 1:
+        return "year"
+    return "month" if months == 1 else "range"
+
+
+def _are_whole_months(first: date, last: date) -> bool:
+    return first.day == 1 and last.day == monthrange(last.year, last.month)[1]
+
+
+def _are_whole_days(start: datetime, end: datetime) -> bool:
+    starts = (start.hour, start.minute, start.second)
+    ends = (end.hour, end.minute, end.second)
+    return starts == MIDNIGHT and ends == DAY_ENDS
+
+
+def _name_day(day: date) -> str:
+    return f"{day.day} {day:%B} {day.year}"
+
+
+def _name_moment(interval: Interval) -> str:
+    start, end = interval.start, interval.end
+    if start.date() != end.date():
+        return _name_days(start.date(), end.date())
+    return f"{_name_day(start.date())} {start:%H:%M}"
+
+
+def _name_days(first: date, last: date) -> str:
+    if first == last:
+        return _name_day(first)
+    if (first.day, first.month, last.day, last.month) == (1, 1, 31, 12):
+        return f"{first.year} to {last.year}"
+    if _are_whole_months(first, last):
+        return f"{first:%B}{_year_unless(first, last)} to {last:%B} {last.year}"
+    if (first.year, first.month) == (last.year, last.month):
+        return f"{first.day} to {_name_day(last)}"
+    return f"{first.day} {first:%B}{_year_unless(first, last)} to {_name_day(last)}"
+
+
+def _year_unless(first: date, last: date) -> str:
+    return "" if first.year == last.year else f" {first.year}"

@@ -6,9 +6,11 @@ from datetime import UTC, datetime
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from langgraph_engram.language.holidays import easter
-from langgraph_engram.language.period_names import name_interval
-from langgraph_engram.language.times import find_times, parse_constraint, parse_time, resolve_times
+from langgraph_engram.temporal.dates import easter
+from langgraph_engram.temporal.find import find_times
+from langgraph_engram.temporal.parse import parse_constraint, parse_time
+from langgraph_engram.temporal.periods import name_interval
+from langgraph_engram.temporal.resolve import resolve_times
 
 PIECES = (
     "yesterday,last,next,this,past,the,of,in,on,from,to,and,between,before,after,since,until,around,early,late,"

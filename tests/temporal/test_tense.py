@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from langgraph_engram.language.period_names import name_interval
-from langgraph_engram.language.times import find_times
+from langgraph_engram.temporal.find import find_times
+from langgraph_engram.temporal.periods import name_interval
 
 SAID = {
     "March": datetime(2024, 3, 9, 18, 5, tzinfo=UTC),

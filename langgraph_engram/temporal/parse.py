@@ -1,6 +1,6 @@
-"""Turn a time in a query, with the preposition before it, into a limit: before it, since it, around it.
+"""Parse one time expression, and the time that a query asks about: on it, before it, since it, around it.
 
-This module does not know how the time was worded.
+This module does not know how times are worded.
 """
 
 import re
@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from langgraph_engram.language.periods import Granularity, Period
-from langgraph_engram.schema import TimeConstraint
+from langgraph_engram.schema import Interval, TimeConstraint
+from langgraph_engram.temporal.find import find_times
+from langgraph_engram.temporal.periods import Granularity, Period
 
 SECOND = timedelta(seconds=1)
 WIDER: dict[Granularity, timedelta] = {
@@ -36,12 +37,12 @@ LEAD = re.compile(
     re.IGNORECASE,
 )
 ONWARDS = re.compile(r"\s+(?:on|onwards?|forward)\b(?!\s+(?:the|my|a)\b)", re.IGNORECASE)
-REACH = 32
+LEAD_REACH = 32
 """How many characters before a time are looked at for its preposition."""
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class _Limit:
     """What one time of a query says of when, and where in the query it says so. An open end is absent."""
 
     start_char: int
@@ -50,18 +51,61 @@ class Limit:
     end: datetime | None
 
 
-def limit_of(query: str, start: int, end: int, period: Period) -> Limit:
+def parse_time(text: str, clock: datetime | None) -> Interval | None:
+    """Read a text that is a time: ISO dates and times, two of them with a slash between, or natural words.
+
+    Args:
+        text: "2023-05-07", "2023-05", "2023", "2023-05-01/2023-05-07", "last week"; of more, the first.
+        clock: What relative words count from.
+
+    Returns:
+        The interval, both ends included, or none if the text tells no time that exists.
+    """
+    first, slash, last = text.strip().partition("/")
+    if slash and (start := parse_time(first, clock)) and (end := parse_time(last, clock)):
+        return Interval(start=start.start, end=end.end) if start.start <= end.end else None
+    for before in ("", "in ", "on "):
+        mentions = [one for one in find_times(before + text.strip(), clock) if one.start_char >= len(before)]
+        if mentions:
+            return mentions[0].interval
+    return None
+
+
+def parse_constraint(query: str, now: datetime | None) -> TimeConstraint | None:
+    """Read when the thing asked for happened, from the times that the query mentions.
+
+    Args:
+        query: A question; its own words such as "before", "since" and "around" open or widen the time.
+        now: When it is asked; without it only complete dates count.
+
+    Returns:
+        The constraint, its text as it was said; none if the query mentions no time.
+    """
+    limits: list[_Limit] = [
+        _limit_of(query, one.start_char, one.end_char, Period(one.interval, one.granularity))
+        for one in find_times(query, now)
+    ]
+    return _combine(query, limits) if limits else None
+
+
+def overlaps(interval: Interval, constraint: TimeConstraint) -> bool:
+    """Tell whether an interval and a constraint share a second."""
+    starts_in_time = constraint.end is None or interval.start <= constraint.end
+    return starts_in_time and (constraint.start is None or interval.end >= constraint.start)
+
+
+def _limit_of(query: str, start: int, end: int, period: Period) -> _Limit:
     """Give the limit that a time sets, found between two places of a query."""
-    lead = LEAD.search(query[max(0, start - REACH) : start])
+    lead = LEAD.search(query[max(0, start - LEAD_REACH) : start])
     if lead is None:
-        return Limit(start, end, period.interval.start, period.interval.end)
+        return _Limit(start, end, period.interval.start, period.interval.end)
     kind = "since" if lead.group().casefold().startswith("from") and ONWARDS.match(query, end) else lead.lastgroup
     if kind == "since" and (onwards := ONWARDS.match(query, end)):
         end = onwards.end()
-    return Limit(start - len(lead.group()), end, *_ends(kind, period))
+    return _Limit(start - len(lead.group()), end, *_ends(kind, period))
 
 
-def combine(query: str, limits: Sequence[Limit]) -> TimeConstraint:
+def _combine(query: str, limits: Sequence[_Limit]) -> TimeConstraint:
     """Give what all limits say together; if nothing fits them all, the span of those that have both ends.
 
     Args:

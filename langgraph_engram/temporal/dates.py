@@ -1,0 +1,382 @@
+"""Read dates: a day, a month, a season, a year, a decade or a holiday, and ranges whose ends share a month or a year.
+
+What lacks its year lies where its clause looks, behind or ahead, and is the nearest where the clause does not say; a
+habit has no date. Numbers whose order is uncertain ("5/7/2023") are not read. Holidays are those whose date is fixed or
+can be computed, as they are kept in the United States; one's name alone is no time ("a Christmas tree"): a preposition,
+a year, or "last" and its like must go with it. This module does not know words that count from today.
+"""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime, time, timedelta
+
+from langgraph_engram.temporal.patterns import (
+    DAY_NUMBER,
+    DECADES,
+    DIGITS,
+    FULL_YEAR,
+    MONTH,
+    ORDINAL,
+    ORDINALS,
+    PART_OF_DAY,
+    SEASON,
+    UNTIL,
+    WEEKDAY,
+    WHICH,
+    YEAR,
+    Rule,
+    Saying,
+    in_year,
+    led_by,
+    names_something,
+    read_day,
+    read_full_year,
+    read_month,
+    read_which,
+    rule,
+)
+from langgraph_engram.temporal.periods import (
+    DAYS_OF_A_WEEK,
+    Period,
+    day_of,
+    join,
+    moment,
+    month_of,
+    season_of,
+    span,
+    unit_of,
+    year_of,
+)
+
+MONTH_TRIGGERS = (
+    "jan january feb february mar march apr april may jun june jul july aug august sep sept september oct october nov "
+    "november dec december"
+)
+SEASON_TRIGGERS = "spring summer autumn fall winter"
+ORDINAL_TRIGGERS = f"{DIGITS} {' '.join(ordinal.split('-')[-1] for ordinal in ORDINALS)}"
+YEAR_FOLLOWS = rf"(?:(?:,?\s+|[,.])(?:of\s+|in\s+)?(?P<year>{YEAR}))?"
+TIME_OF_DAY = (
+    r"(?:(?:T|\s+|\s+\([a-z]{3,9}\)\s+)(?P<hour>[01]\d|2[0-3]):(?P<minute>[0-5]\d)"
+    r"(?::(?P<second>[0-5]\d)(?:\.\d+)?)?\s?(?P<zone>Z(?![a-z])|[+-]\d\d:?\d\d(?!\d))?)?"
+)
+NOT_A_YEAR = (
+    r"(?!,\d|\s*(?:%|°|[$€£]|(?:dollars?|euros?|pounds?|people|steps|miles|km|kilomet\w+|met(?:er|re)s|calories|words|pages|"
+    r"points|hours|minutes|days|members|users|followers|square|sq|times|views|copies|units|degrees|rpm|pieces|students|"
+    r"employees|bucks|grams|feet|pm|am)\b))"
+)
+AMBIGUOUS_MONTHS = ("may", "march", "mar")
+"""Month names that lower-case text also uses as """
+
+
+def _read_iso(match: re.Match[str], _: Saying) -> Period | None:
+    on = date(int(match.group("year")), int(match.group("month")), int(match.group("day")))
+    if match.group("hour") is None:
+        return day_of(on)
+    second = match.group("second")
+    at = time(int(match.group("hour")), int(match.group("minute")), int(second or 0))
+    start = datetime.combine(on, at, UTC) - _offset(match.group("zone"))
+    return moment(start, start if second else start + timedelta(seconds=59))
+
+
+def _offset(zone: str | None) -> timedelta:
+    if zone is None or zone in "Zz":
+        return timedelta()
+    return timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:])) * (-1 if zone[0] == "-" else 1)
+
+
+def _read_iso_month(match: re.Match[str], _: Saying) -> Period | None:
+    return month_of(int(match.group("year")), int(match.group("month")))
+
+
+def _read_numbers(match: re.Match[str], saying: Saying) -> Period | None:
+    """Read day, month and year, or month, day and year, where only one of the two orders is a date."""
+    first, second = int(match.group("first")), int(match.group("second"))
+    if match.group("mark") == "." or first > 12 or first == second:
+        day, month = first, second
+    elif second > 12:
+        day, month = second, first
+    else:
+        return None
+    return _on(match, saying, month, day)
+
+
+def _read_date(match: re.Match[str], saying: Saying) -> Period | None:
+    if _is_doubtful(match, saying):
+        return None
+    return _on(match, saying, read_month(match.group("month")), read_day(match.group("day")))
+
+
+def _is_doubtful(match: re.Match[str], saying: Saying) -> bool:
+    bare = match.group("year") is None and match.group("day").isdecimal()
+    return bare and match.group("month") in AMBIGUOUS_MONTHS and names_something(saying.text, match.end())
+
+
+def _on(match: re.Match[str], saying: Saying, month: int, day: int) -> Period | None:
+    return in_year(match, saying, lambda year: day_of(date(year, month, day)))
+
+
+def _read_month(match: re.Match[str], saying: Saying) -> Period | None:
+    month = read_month(match.group("month"))
+    return in_year(match, saying, lambda year: month_of(year, month))
+
+
+def _read_year(match: re.Match[str], _: Saying) -> Period | None:
+    return year_of(int(match.group("year")))
+
+
+def _read_season(match: re.Match[str], saying: Saying) -> Period | None:
+    name = match.group("season").casefold()
+    return in_year(match, saying, lambda year: season_of(year, name))
+
+
+def _read_decade(match: re.Match[str], _: Saying) -> Period | None:
+    word = match.group("decade").casefold().strip("'’")
+    year = DECADES.get(word) or read_full_year(word.rstrip("s").rstrip("'’"))
+    return unit_of("decade", date(year, 1, 1))
+
+
+def _read_day_of_month(match: re.Match[str], saying: Saying) -> Period | None:
+    """Read "on the 15th": of the last month that had it by today, or of the next where the sentence looks ahead."""
+    if names_something(saying.text, match.end()) or saying.is_habit(*match.span("span")):
+        return None
+    day, today = read_day(match.group("day")), saying.today
+    ahead = saying.looks_ahead(*match.span("span"))
+    for _ in range(3):
+        month = unit_of("month", today)
+        on = month.first + timedelta(days=day - 1)
+        if on <= month.last and (on >= saying.today if ahead else on <= saying.today):
+            return day_of(on)
+        today = (month.last if ahead else month.first) + timedelta(days=1 if ahead else -1)
+    return None
+
+
+PREPOSITIONS = (
+    "in", "since", "until", "till", "by", "before", "after", "during", "around", "about", "early", "mid", "late",
+    "late in", "early in", "back to", "forward to", "moved to", "postponed to", "planned for", "scheduled for",
+    "set for", "booked for", "end of", "middle of", "beginning of", "start of", "back in", "month of", "of", "through",
+)  # fmt: skip
+"""What makes a bare month a month."""
+DATE_RULES: tuple[Rule, ...] = (
+    rule(
+        DIGITS,
+        rf"(?P<year>{FULL_YEAR})(?P<mark>[-/])(?P<month>\d\d?)(?P=mark)(?P<day>\d\d?)(?!\d){TIME_OF_DAY}",
+        _read_iso,
+        after=r"(?!-?\d|/\d\d?(?!\d))",
+    ),
+    rule(DIGITS, rf"(?P<year>{FULL_YEAR})-(?P<month>0[1-9]|1[0-2])", _read_iso_month, after=r"(?!-\w|/\d\d?(?!\d))"),
+    rule(
+        DIGITS,
+        rf"(?P<first>\d\d?)(?P<mark>[-/.])(?P<second>\d\d?)(?P=mark)(?P<year>{FULL_YEAR}|\d\d(?=[^\d/.-]|[.-]\s|[.-]?$))",
+        _read_numbers,
+        before=r"(?<![\w/.-])",
+    ),
+    rule(
+        DIGITS,
+        r"(?P<first>\d\d?)(?P<mark>/)(?P<second>\d\d?)",
+        _read_numbers,
+        led_by("on", "since", "by", "until", "before", "after", "around", "from"),
+        r"(?![/\d%])",
+    ),
+    rule(
+        MONTH_TRIGGERS,
+        rf"(?:{WEEKDAY},?\s+)?(?:the\s+)?(?P<day>{DAY_NUMBER}|{ORDINAL}(?=\s+of\b))\s*(?:of\s+)?(?P<month>{MONTH}){YEAR_FOLLOWS}",
+        _read_date,
+    ),
+    rule(
+        MONTH_TRIGGERS,
+        rf"(?:{WEEKDAY},?\s+)?(?P<month>{MONTH})\s*(?:the\s+)?(?P<day>{DAY_NUMBER}|{ORDINAL}){YEAR_FOLLOWS}",
+        _read_date,
+        after=r"(?!\s*[ap]\.?m\b)",
+    ),
+    rule(
+        MONTH_TRIGGERS,
+        rf"(?P<month>{MONTH})(?:,?\s+(?:of\s+|in\s+)?|[,.])(?P<year>{YEAR})",
+        _read_month,
+    ),
+    rule(
+        MONTH_TRIGGERS,
+        rf"(?P<year>(?:last|this|next)\s+year),?\s+in\s+(?P<month>{MONTH})",
+        _read_month,
+        after=r"(?!\s+\d)",
+    ),
+    rule(MONTH_TRIGGERS, rf"(?P<month>{MONTH})", _read_month, led_by(*PREPOSITIONS), r"(?!\s+\d)"),
+    rule(
+        DIGITS,
+        rf"(?P<year>{FULL_YEAR})",
+        _read_year,
+        rf"(?:{led_by(*PREPOSITIONS, 'from', 'to', 'circa', 'year', 'for', 'between', 'in the year')}|\()",
+        rf"(?![-/–:]\d){NOT_A_YEAR}",
+    ),
+    rule(
+        f"{DIGITS} {' '.join(DECADES)}",
+        rf"(?P<decade>(?:19|20)\d0['’]?s|['’]?[1-9]0['’]?s|{'|'.join(DECADES)})",
+        _read_decade,
+        led_by("the", "the early", "the late", "the mid", "early", "mid", "late"),
+    ),
+    rule(SEASON_TRIGGERS, rf"(?:the\s+)?(?P<season>{SEASON})(?:,?\s+(?:of\s+|in\s+)?)(?P<year>{YEAR})", _read_season),
+    rule(
+        SEASON_TRIGGERS,
+        rf"the\s+(?P<season>{SEASON})(?:time)?",
+        _read_season,
+        led_by("in", "during", "over", "since", "until", "by", "before", "this past", "early in", "late in", "for"),
+    ),
+    rule(
+        ORDINAL_TRIGGERS,
+        r"the\s+(?P<day>(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th))",
+        _read_day_of_month,
+        rf"{led_by('on', 'by', 'since', 'until', 'before', 'after', 'from', 'around')}(?:{WEEKDAY},?\s+)?",
+        r"(?!-)",
+    ),
+)
+
+
+RANGE_YEAR = rf"(?:(?:,?\s+|,)(?:of\s+)?(?P<year>{YEAR}))?"
+AND = r"\s+and\s+"
+
+
+def _read_days(match: re.Match[str], saying: Saying) -> Period | None:
+    month = read_month(match.group("month"))
+    first, last = read_day(_first_end(match)), read_day(match.group("last"))
+    if saying.is_move(match):
+        return in_year(match, saying, lambda year: day_of(date(year, month, last)), "coming")
+    return in_year(match, saying, lambda year: span(date(year, month, first), date(year, month, last)))
+
+
+def _read_months(match: re.Match[str], saying: Saying) -> Period | None:
+    """Read a range from one month or day to another; a first end later in the year is a year earlier."""
+    first, last = _first_end(match), match.group("last") or match.group("last_between")
+    if saying.is_move(match):
+        return in_year(match, saying, lambda year: _partial(last, year), "coming")
+    return in_year(match, saying, lambda year: _between(first, last, year))
+
+
+def _between(first: str, last: str, year: int) -> Period:
+    start, end = _partial(first, year), _partial(last, year)
+    return join(start if start.first <= end.first else _partial(first, year - 1), end)
+
+
+def _partial(text: str, year: int) -> Period:
+    month = re.search(MONTH, text, re.IGNORECASE)
+    day = re.search(r"\d+", text)
+    assert month, "the pattern holds a month"
+    number = read_month(month.group())
+    return day_of(date(year, number, int(day.group()))) if day else month_of(year, number)
+
+
+def _read_years(match: re.Match[str], _: Saying) -> Period | None:
+    first, last = int(_first_end(match)), match.group("year")
+    end = read_full_year(last) if len(last) > 2 else first - first % 100 + int(last)
+    return join(year_of(first), year_of(end)) if first < end else None
+
+
+def _first_end(match: re.Match[str]) -> str:
+    return match.group("first") or match.group("between")
+
+
+THE = r"(?:the\s+)?"
+PARTIAL = rf"{THE}(?:{DAY_NUMBER}\s+(?:of\s+)?{MONTH}|{MONTH}(?:\s+{DAY_NUMBER})?)"
+RANGE_RULES: tuple[Rule, ...] = (
+    rule(
+        MONTH_TRIGGERS,
+        rf"(?:between\s+{THE}(?P<between>{DAY_NUMBER}){AND}|(?:from\s+)?{THE}(?P<first>{DAY_NUMBER}){UNTIL}){THE}"
+        rf"(?P<last>{DAY_NUMBER})\s+(?:of\s+)?(?P<month>{MONTH}){RANGE_YEAR}",
+        _read_days,
+    ),
+    rule(
+        MONTH_TRIGGERS,
+        rf"(?:from\s+)?(?P<month>{MONTH})\s+(?P<first>{DAY_NUMBER}){UNTIL}{THE}(?P<last>{DAY_NUMBER}){RANGE_YEAR}",
+        _read_days,
+    ),
+    rule(
+        MONTH_TRIGGERS,
+        rf"(?:between\s+(?P<between>{PARTIAL}){AND}(?P<last_between>{PARTIAL})|"
+        rf"(?:from\s+)?(?P<first>{PARTIAL}){UNTIL}(?P<last>{PARTIAL})){RANGE_YEAR}",
+        _read_months,
+    ),
+    rule(
+        DIGITS,
+        rf"(?:between\s+(?P<between>{FULL_YEAR}){AND}|(?:from\s+)?(?P<first>{FULL_YEAR}){UNTIL})(?P<year>{FULL_YEAR}|\d\d(?![\d/:-]))",
+        _read_years,
+        r"(?<![\w/-])",
+        r"(?![-/:]\d)",
+    ),
+)
+
+
+MONDAY, THURSDAY, SUNDAY = 0, 3, 6
+
+
+def nth_weekday(year: int, month: int, weekday: int, nth: int) -> date:
+    """Give the nth such weekday of a month, from 1; Monday is 0."""
+    first = date(year, month, 1)
+    return first + timedelta(days=(weekday - first.weekday()) % DAYS_OF_A_WEEK + DAYS_OF_A_WEEK * (nth - 1))
+
+
+def last_monday(year: int, month: int) -> date:
+    """Give the last Monday of a month of 31 days."""
+    last = date(year, month, 31)
+    return last - timedelta(days=last.weekday())
+
+
+def easter(year: int) -> date:
+    """Give Easter Sunday of the Gregorian calendar (the anonymous computus; Meeus, Astronomical Algorithms, ch. 8)."""
+    a, (b, c) = year % 19, divmod(year, 100)
+    (d, e), (i, k) = divmod(b, 4), divmod(c, 4)
+    h = (19 * a + b - d - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
+    l = (32 + 2 * e + 2 * i - h - k) % 7  # noqa: E741  # the symbol of the formula
+    month, day = divmod(h + l - 7 * ((a + 11 * h + 22 * l) // 451) + 114, 31)
+    return date(year, month, day + 1)
+
+
+HOLIDAYS: dict[str, Callable[[int], date]] = {
+    r"christmas\s+eve": lambda year: date(year, 12, 24),
+    r"(?:christmas|xmas)(?:\s+day)?": lambda year: date(year, 12, 25),
+    r"boxing\s+day": lambda year: date(year, 12, 26),
+    r"new\s+year['’]?s\s+eve|nye": lambda year: date(year, 12, 31),
+    r"new\s+year['’]?s(?:\s+day)?": lambda year: date(year, 1, 1),
+    r"halloween": lambda year: date(year, 10, 31),
+    r"(?:saint\s+|st\.?\s+)?valentine['’]?s(?:\s+day)?": lambda year: date(year, 2, 14),
+    r"independence\s+day|(?:the\s+)?fourth\s+of\s+july": lambda year: date(year, 7, 4),
+    r"(?:saint|st\.?)\s+patrick['’]?s(?:\s+day)?": lambda year: date(year, 3, 17),
+    r"april\s+fools?['’]?s?(?:\s+day)?": lambda year: date(year, 4, 1),
+    r"earth\s+day": lambda year: date(year, 4, 22),
+    r"cinco\s+de\s+mayo": lambda year: date(year, 5, 5),
+    r"juneteenth": lambda year: date(year, 6, 19),
+    r"veterans?['’]?s?\s+day": lambda year: date(year, 11, 11),
+    r"thanksgiving(?:\s+day)?": lambda year: nth_weekday(year, 11, THURSDAY, 4),
+    r"black\s+friday": lambda year: nth_weekday(year, 11, THURSDAY, 4) + timedelta(days=1),
+    r"labor\s+day": lambda year: nth_weekday(year, 9, MONDAY, 1),
+    r"memorial\s+day": lambda year: last_monday(year, 5),
+    r"mother['’]?s['’]?\s+day": lambda year: nth_weekday(year, 5, SUNDAY, 2),
+    r"father['’]?s['’]?\s+day": lambda year: nth_weekday(year, 6, SUNDAY, 3),
+    r"good\s+friday": lambda year: easter(year) - timedelta(days=2),
+    r"easter\s+monday": lambda year: easter(year) + timedelta(days=1),
+    r"easter(?:\s+sunday)?": easter,
+}
+"""Patterns of names, the more special first, and the day in a year."""
+HOLIDAY_TRIGGERS = (
+    "christmas xmas boxing eve nye year halloween valentine valentines independence fourth patrick patricks april "
+    "earth cinco juneteenth veteran veterans thanksgiving friday labor memorial mother mothers father fathers easter"
+)
+HOLIDAY_LEAD = led_by(
+    "on", "at", "over", "for", "since", "until", "till", "by", "before", "after", "around", "during", "this"
+)
+
+
+def _read_holiday(match: re.Match[str], saying: Saying) -> Period | None:
+    which = match.groupdict().get("which")
+    if not match.groupdict().get("year") and names_something(saying.text, match.end()):
+        return None
+    day_in = next(day for name, day in HOLIDAYS.items() if re.fullmatch(name, match.group("name"), re.IGNORECASE))
+    return in_year(match, saying, lambda year: day_of(day_in(year)), read_which(which) if which else None)
+
+
+HOLIDAY = rf"(?:the\s+)?(?P<name>{'|'.join(HOLIDAYS)}){PART_OF_DAY}?"
+HOLIDAY_YEAR = rf"(?:,?\s+|,)(?:of\s+|in\s+)?(?P<year>{YEAR})"
+HOLIDAY_RULES: tuple[Rule, ...] = (
+    rule(HOLIDAY_TRIGGERS, rf"{HOLIDAY}{HOLIDAY_YEAR}", _read_holiday),
+    rule(HOLIDAY_TRIGGERS, rf"(?P<which>{WHICH})\s+{HOLIDAY}", _read_holiday),
+    rule(HOLIDAY_TRIGGERS, rf"{HOLIDAY}", _read_holiday, HOLIDAY_LEAD),
+)
+
+RULES: tuple[Rule, ...] = (*DATE_RULES, *RANGE_RULES, *HOLIDAY_RULES)
