@@ -1,6 +1,8 @@
-"""The folders are the architecture: imports point only downwards."""
+"""The folders are the architecture: imports point only downwards, inside `nodes/` too, and never in a circle."""
 
 import ast
+from collections.abc import Iterable, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -9,79 +11,161 @@ import langgraph_engram
 
 PACKAGE = Path(langgraph_engram.__file__).parent
 ROOT = PACKAGE.parent
-LAYERS: dict[str, int] = {
-    "schema": -1, "errors": -1,
-    "temporal": 0,
-    "settings": 1, "language": 1, "results": 1, "encoder": 1, "compressor": 1, "reranker": 1,
-    "state": 2, "usage": 2, "model": 2, "long_texts": 2, "narrative": 2,
-    "models": 3, "encoders": 3,
-    "prompts": 4, "compression": 4, "reranking": 4,
-    "stores": 5, "rules": 5,
-    "nodes": 6,
-    "graphs": 7, "formats": 7,
-    "configuration": 8, "runs": 8,
-    "erasure": 9,
-    "facade": 10,
-    "memory": 11, "demo": 11, "store": 11,
-    "agents": 12, "mcp_tools": 12, "testing": 12,
-    "retriever": 13, "tools": 13, "benchmarks": 13,
-    "middleware": 14, "training": 14,
-    "agent": 15,
-    "server": 16,
-    "commands": 17,
-    "cli": 18, "__init__": 18,
+FOLDERS = ("graphs", "nodes", "prompts", "stores")
+"""The folders that stand at the top of the repository."""
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("schema", "errors"),
+    ("settings", "temporal"),
+    ("text", "results"),
+    ("state", "embeddings", "llm"),
+    ("compression", "rerank", "prompts"),
+    ("stores", "rule_model"),
+    ("pending", "alignment"),
+    ("segmentation",),
+    ("extraction",),
+    ("consolidation",),
+    ("retrieval",),
+    ("summarization",),
+    ("nodes",),
+    ("graphs", "formats"),
+    ("presets",),
+    ("config", "runner"),
+    ("erasure", "history", "approvals"),
+    ("memory",),
+    ("integrations",),
+    ("server", "testing", "benchmarks"),
+    ("cli",),
+    ("__init__",),
+)
+"""The parts of the package from the lowest to the highest; a part imports only parts of lower rows, or itself."""
+FORBIDDEN = {
+    **{(part, "state"): "algorithms know no state" for part in
+       ("segmentation", "extraction", "consolidation", "retrieval", "summarization")},
+    ("nodes", "rule_model"): "a node asks a `Model`",
+    ("graphs", "rule_model"): "a graph is given its models",
+    ("graphs", "prompts"): "a graph wires, and asks nothing",
+    ("stores", "prompts"): "a store asks nothing",
 }  # fmt: skip
-"""How high each part stands. A part imports only parts that stand lower, or itself."""
-FORBIDDEN = {("nodes", "rules"), ("graphs", "rules"), ("graphs", "prompts"), ("stores", "prompts"), ("stores", "rules")}
 """Imports that would point down, and are not wanted all the same."""
-TOP = ("graphs", "nodes", "prompts", "rules", "stores", "benchmarks", "training")
+NODES = (
+    *("receive", "segment", "describe_events", "extract", "verify", "reload_records", "filter_candidates"),
+    *("consolidate", "approve_updates", "apply_updates", "persist", "synthesize", "report_run"),
+    *("parse_intent", "light_retrieve", "judge_sufficiency", "deep_select", "backtrack", "write_answer", "reflect"),
+    "conclude",
+)
+"""The boxes of the two drawings."""
+MOST_LINES = 500
+MOST_FILES = 200
 
 
-def python_files() -> list[Path]:
-    own = [
-        path for path in PACKAGE.rglob("*.py") if not any(part in TOP for part in path.relative_to(PACKAGE).parts[:1])
-    ]
-    return own + [path for folder in TOP for path in (ROOT / folder).rglob("*.py")]
+def source_files() -> list[Path]:
+    inside = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in FOLDERS]
+    return inside + [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
 
 
-def part_of(path: Path) -> str:
-    relative = path.relative_to(PACKAGE) if path.is_relative_to(PACKAGE) else path.relative_to(ROOT)
-    return relative.parts[0].removesuffix(".py")
+def module_name(path: Path) -> str:
+    base = PACKAGE if path.is_relative_to(PACKAGE) else ROOT
+    parts = path.relative_to(base).with_suffix("").parts
+    return ".".join(("langgraph_engram", *parts)).removesuffix(".__init__")
 
 
-def imports_of(path: Path) -> set[str]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+def part_of(module: str) -> str:
+    return module.split(".")[1] if "." in module else "__init__"
+
+
+def imports_of(source: str, known: Iterable[str]) -> set[str]:
+    """Return the names of the modules that a source imports; of ours, each as the module that is meant."""
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module:
-            names.add(node.module)
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            names |= inner & set(known) or {node.module}
         elif isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
     return names
 
 
-@pytest.mark.parametrize("path", python_files(), ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_imports_point_down(path):
-    """No part imports what stands above it, nor a folder by its bare name."""
-    part = part_of(path)
-
-    names = imports_of(path)
-
-    assert not {name.split(".")[0] for name in names} & set(TOP)
-    for name in (name for name in names if name.startswith("langgraph_engram.")):
-        other = name.split(".")[1]
-        assert other == part or LAYERS[other] < LAYERS[part], f"{part} imports {name}"
-        assert (part, other) not in FORBIDDEN, f"{part} imports {name}"
+@pytest.fixture(scope="module")
+def modules() -> dict[str, set[str]]:
+    """What each module of ours imports."""
+    paths = {module_name(path): path for path in source_files()}
+    return {name: imports_of(path.read_text(encoding="utf-8"), paths) for name, path in paths.items()}
 
 
-def test_nothing_imports_the_public_package():
+def offences(modules: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return every import that does not point down, or is forbidden."""
+    height = {part: row for row, parts in enumerate(LAYERS) for part in parts}
+    found = []
+    for module, names in modules.items():
+        part = part_of(module)
+        for name in sorted(name for name in names if name.split(".")[0] == "langgraph_engram"):
+            other = part_of(name)
+            if part == other == "nodes" and name != module:
+                found.append(f"{module} imports the node {name}")
+            elif part != other and height[other] >= height[part]:
+                found.append(f"{module} imports {name}, which does not stand lower")
+            elif (part, other) in FORBIDDEN:
+                found.append(f"{module} imports {name}: {FORBIDDEN[part, other]}")
+    return found
+
+
+def circle(modules: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return the modules of a circle of imports; none where there is no circle."""
+    try:
+        TopologicalSorter({name: set(names) & modules.keys() - {name} for name, names in modules.items()}).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_imports_point_down(modules):
+    """No part imports what stands above it, no node another node, no algorithm the state."""
+    assert offences(modules) == []
+
+
+def test_no_circle(modules):
+    """No module imports itself by way of others."""
+    assert circle(modules) == []
+
+
+def test_a_planted_offence_and_a_planted_circle_are_found(modules):
+    """The two tests above can fail: an arrow up, an arrow between nodes and a circle are told."""
+    segment, verify = "langgraph_engram.nodes.segment", "langgraph_engram.nodes.verify"
+    planted = {
+        **modules,
+        segment: {*modules[segment], verify},
+        verify: {*modules[verify], segment},
+        "langgraph_engram.text.tokens": {"langgraph_engram.memory"},
+    }
+
+    found = offences(planted)
+
+    assert len(found) == 3
+    assert {segment, verify} <= set(circle(planted))
+
+
+def test_every_part_has_its_layer(modules):
+    """Nothing stands outside of the drawing of the layers."""
+    assert {part_of(module) for module in modules} == {part for parts in LAYERS for part in parts}
+
+
+def test_nothing_imports_the_public_package_or_a_folder_by_its_bare_name(modules):
     """A name is imported from the module that defines it."""
-    guilty = [path for path in python_files() if "langgraph_engram" in imports_of(path)]
+    bare = {"langgraph_engram", *FOLDERS}
 
-    assert [path.name for path in guilty if path.name != "cli.py"] == []
+    guilty = {
+        module for module, names in modules.items() if {n for n in names if n.split(".")[0] in FOLDERS or n in bare}
+    }
+
+    assert guilty <= {"langgraph_engram.cli.main"}
 
 
-@pytest.mark.parametrize("folder", TOP)
+def test_nodes_are_the_drawing():
+    """Each box of the two drawings is one file, and there is no other file."""
+    assert {path.stem for path in (ROOT / "nodes").rglob("*.py")} == {"__init__", *NODES}
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_a_link_leads_to_each_folder(folder):
     """Type checkers and editors find the folders under the package."""
     link = PACKAGE / folder
@@ -90,16 +174,21 @@ def test_a_link_leads_to_each_folder(folder):
 
 
 def test_every_question_has_its_rule():
-    """A prompt that asks a question has a rule of the same file name."""
-    questions = {path.stem for path in (ROOT / "prompts").glob("*.py")} - {"__init__", "quoting", "sentences"}
+    """Each question of `prompts/` is answered by a rule."""
+    from langgraph_engram.llm.base import Question
+    from langgraph_engram.rule_model.model import RULES
 
-    rules = {path.stem for path in (ROOT / "rules").glob("*.py")}
+    for path in (ROOT / "prompts").glob("[a-z]*.py"):
+        __import__(f"langgraph_engram.prompts.{path.stem}")
 
-    assert questions <= rules
+    assert set(RULES) == {
+        kind for kind in Question.__subclasses__() if kind.__module__.startswith("langgraph_engram.prompts")
+    }
 
 
 def test_files_are_one_idea_each():
-    """A file fits in 500 lines."""
-    long = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in python_files()}
+    """No file is longer than a reader can hold, and there are not too many of them."""
+    lines = {module_name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in source_files()}
 
-    assert {name: lines for name, lines in long.items() if lines > 500} == {}
+    assert {name: count for name, count in lines.items() if count > MOST_LINES} == {}
+    assert len(lines) <= MOST_FILES
