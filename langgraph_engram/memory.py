@@ -1,4 +1,4 @@
-"""The facade: long-term memory in a handful of calls, over the two graphs.
+"""Long-term memory in a handful of calls, over the two graphs.
 
 memory = Memory(store="./engram-data")
 memory.remember(messages, user_id="ana", session_id="s1")
@@ -7,11 +7,10 @@ memory.recall("Where did I camp?", user_id="ana").answer
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
@@ -30,7 +29,6 @@ from langgraph_engram.config import (
 )
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
-from langgraph_engram.erasure.checkpoints import delete_threads
 from langgraph_engram.erasure.erase import Eraser
 from langgraph_engram.erasure.selection import make_target
 from langgraph_engram.errors import InvalidInput, StoreError
@@ -52,300 +50,24 @@ from langgraph_engram.results import (
 )
 from langgraph_engram.rules.model import RuleModel
 from langgraph_engram.runner import (
-    WriteRuns,
+    ReadRunner,
+    WriteRunner,
     add_receipts,
-    detached,
     in_thread,
     iterated_in_thread,
     prefetch_vectors,
-    stream_updates,
-    thread_of,
 )
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import ChatSettings, Settings
-from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.folders import open_store
+from langgraph_engram.stores.index import KindIndex
 
-
-class Forgetting:
-    """What a memory does when it is to forget."""
-
-    store: Store
-    settings: Settings
-    _checkpointer: BaseCheckpointSaver[str] | None
-    _forgettings = 0
-    """How often something was forgotten: recalls that were under way then let go of what they saved."""
-
-    def forget(
-        self,
-        *,
-        user_id: str,
-        session_id: str | None = None,
-        turn_id: str | None = None,
-        record_id: str | None = None,
-        tenant: str = "default",
-        agent_id: str | None = None,
-    ) -> ErasureReceipt:
-        """Forget a session, a turn or a record; all of the user's memory where none is named. There is no way back.
-
-        With turns go the vectors, events, boundaries, records, decisions and syntheses that rest on them or name them,
-        what is pending of them, and the checkpoints of every run of this memory that holds them. The other turns of a
-        record that goes are drawn from anew by `retry`, and a synthesis that goes is written anew by it. A record that
-        is forgotten by itself leaves the turns that say it, and is not drawn from them again.
-
-        What is forgotten is not barred: said again, it is remembered again. Memories of the user that another
-        `agent_id` or `tenant` keeps are another scope's.
-
-        Args:
-            session_id: The session to forget; with `turn_id`, the one that holds the turn.
-            turn_id: The turn to forget, by our id or by the one that it has in its source.
-            record_id: The record to forget, with what it was merged of and what was merged of it.
-
-        Returns:
-            What is gone, by kind; what is left to do; and where anything is still to be found. A user of whom nothing
-            is kept gives zeros.
-
-        Raises:
-            InvalidInput: The session, turn or record that is named is not kept here.
-            StoreError: It could not be done, or only in part; asking again does the rest.
-        """
-        scope = self._scope(user_id, tenant, agent_id)
-        target = make_target(session_id, turn_id, record_id)
-        self._forgettings += 1
-        return Eraser(self.store, self._checkpointer, self.settings.segment).forget(scope, target)
-
-    def _scope(self, user_id: str, tenant: str, agent_id: str | None) -> Scope:
-        """Say whose memory it is; the way into every method."""
-        raise NotImplementedError
-
-    aforget = in_thread(forget)
-
-
+Progress = Callable[[str, int, int], None]
+"""Called with what is done now, how many sessions are done, and how many there are."""
 ItemKind = Literal["records", "events", "boundaries", "syntheses", "decisions", "turns"]
 
 
-def scope_status(store: Store, scope: Scope, location: str, preset: str, model: str) -> Status:
-    """Count what is kept for a scope."""
-    index = store.index(scope)
-    return Status(
-        store=location,
-        encoder=store.encoder.name,
-        preset=preset,
-        model=model,
-        turns=len(index.turns),
-        events=len(index.events),
-        records=dict(Counter(str(record.status) for record in index.records.items)),
-        boundaries=len(index.boundaries),
-        syntheses=len(index.syntheses),
-        decisions=len(store.decisions(scope)),
-        pending=store.pending_tasks(scope),
-    )
-
-
-def scope_items(store: Store, scope: Scope, kind: ItemKind) -> Sequence[BaseModel]:
-    """Give everything of one kind, in order of time.
-
-    Raises:
-        InvalidInput: No such kind.
-    """
-    index = store.index(scope)
-    match kind:
-        case "decisions":
-            return store.decisions(scope)
-        case "records":
-            return [index.records.items[place] for place in index.records.order()]
-        case "events":
-            return [index.events.items[place] for place in index.events.order()]
-        case "boundaries":
-            return [index.boundaries.items[place] for place in index.boundaries.order()]
-        case "syntheses":
-            return [index.syntheses.items[place] for place in index.syntheses.order()]
-        case "turns":
-            return [index.turns.items[place] for place in index.turns.order()]
-    raise InvalidInput(f"unknown kind {kind!r}: choose one of {', '.join(get_args(ItemKind))}")
-
-
-class Reading:
-    """What a memory does with questions."""
-
-    read_graph: ReadGraph
-    _reading: ReadGraph
-    """The same with a checkpointer."""
-    _checkpointer: BaseCheckpointSaver[str] | None
-    _forgettings: int
-    """How often something was forgotten."""
-
-    @detached
-    def search(
-        self,
-        query: str,
-        *,
-        user_id: str,
-        budget: int | None = None,
-        now: datetime | str | None = None,
-        as_of: datetime | str | None = None,
-        tenant: str = "default",
-        agent_id: str | None = None,
-    ) -> Recollection:
-        """Find evidence without asking a model.
-
-        Args:
-            query: What is looked for.
-            budget: Tokens of evidence in the result.
-            now: The moment from which "last week" counts, a datetime or ISO 8601 text; `as_of`, or the newest turn's
-                time, unless told otherwise. Without an offset it is UTC.
-            as_of: The moment as of which memory is read, in the same forms; of a day alone, its end. What was said
-                later, or superseded only later, does not count.
-
-        Returns:
-            Evidence, best first, within the budget; no answer.
-        """
-        request = recall_request(query, self._scope(user_id, tenant, agent_id), "search", budget, now, as_of)
-        found: Recollection = self.read_graph.invoke({"request": request})["recollection"]
-        return found
-
-    @detached
-    def recall(
-        self,
-        query: str,
-        *,
-        user_id: str,
-        budget: int | None = None,
-        now: datetime | str | None = None,
-        as_of: datetime | str | None = None,
-        tenant: str = "default",
-        agent_id: str | None = None,
-    ) -> Recollection:
-        """Answer from memory, as deep as it takes. Arguments as for `search`.
-
-        Returns:
-            An answer with [n] citing the n-th piece of evidence, a verdict, and what it cost.
-
-        Raises:
-            ModelUnavailable: The model gave no answer; nothing was found to be absent.
-        """
-        request = recall_request(query, self._scope(user_id, tenant, agent_id), "recall", budget, now, as_of)
-        thread = thread_of(request.run_id, request.scope)
-        with self._unless_forgotten(request.run_id):
-            state = self._reading.invoke({"request": request}, thread, durability="async")
-        told: Recollection = state["recollection"]
-        return told
-
-    def stream(
-        self,
-        query: str,
-        *,
-        user_id: str,
-        budget: int | None = None,
-        now: datetime | str | None = None,
-        as_of: datetime | str | None = None,
-        tenant: str = "default",
-        agent_id: str | None = None,
-    ) -> Iterator[RecallUpdate]:
-        """Answer from memory and tell of it as it happens. Arguments and errors as for `recall`.
-
-        Yields:
-            An update for each step that is done, one for each piece of an answer's text while it is written, and as
-            the last one the whole recollection. Text after another step takes the place of what was written before. An
-            answer that no model streams comes whole, just before the last update.
-        """
-        request = recall_request(query, self._scope(user_id, tenant, agent_id), "recall", budget, now, as_of)
-        parts = self._reading.stream(
-            {"request": request},
-            thread_of(request.run_id, request.scope),
-            stream_mode=["updates", "messages"],
-            durability="async",
-        )
-        with self._unless_forgotten(request.run_id):
-            yield from stream_updates(parts)
-
-    @contextmanager
-    def _unless_forgotten(self, run_id: str) -> Iterator[None]:
-        """Let go of a run's checkpoints if something was forgotten meanwhile: it may have read that before."""
-        before = self._forgettings
-        try:
-            yield
-        finally:
-            if self._checkpointer and self._forgettings != before:
-                delete_threads(self._checkpointer, [run_id])
-
-    def _scope(self, user_id: str, tenant: str, agent_id: str | None) -> Scope:
-        """Say whose memory it is; the way into every method."""
-        raise NotImplementedError
-
-    asearch = in_thread(search)
-    arecall = in_thread(recall)
-    astream = iterated_in_thread(stream)
-
-
-class Revising:
-    """What a memory does with decisions that are made."""
-
-    store: Store
-    _runs: WriteRuns
-
-    def undo(self, run_id: str, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> UndoReceipt:
-        """Take back what a run merged and superseded. Nothing is deleted, and undoing twice changes nothing.
-
-        Syntheses of what is taken back are pending until `retry` writes them anew.
-
-        Args:
-            run_id: The run, as its receipt or a decision names it.
-
-        Raises:
-            InvalidInput: No such run changed anything here, or a later run builds on what this one did, or waits for
-                approval to.
-        """
-        scope = self._scope(user_id, tenant, agent_id)
-        with self.store.writing(scope):
-            return undo(self.store, scope, run_id, waiting_decisions(self.store, self._runs.graph, scope))
-
-    def history(
-        self, record_id: str, *, user_id: str, tenant: str = "default", agent_id: str | None = None
-    ) -> RecordHistory:
-        """Give what a record was made of, itself, and what took its place, with the decisions between them.
-
-        Raises:
-            InvalidInput: No such record is kept here.
-        """
-        return history(self.store, self._scope(user_id, tenant, agent_id), record_id)
-
-    def approvals(self, user_id: str, *, tenant: str = "default", agent_id: str | None = None) -> list[Approval]:
-        """Give the runs that wait for a person's approval, with what they would do."""
-        return approvals(self.store, self._runs.graph, self._scope(user_id, tenant, agent_id))
-
-    def approve(
-        self,
-        run_id: str,
-        answer: str | Mapping[str, str],
-        *,
-        user_id: str,
-        tenant: str = "default",
-        agent_id: str | None = None,
-    ) -> Receipt:
-        """Let a run that waits go on: "approve" or "reject" for all of it, or for each decision by its id.
-
-        Raises:
-            InvalidInput: No such run waits here, or the answer does not fit what it waits for.
-        """
-        scope = self._scope(user_id, tenant, agent_id)
-        with self.store.writing(scope):
-            return approve(self.store, self._runs.graph, scope, run_id, answer)
-
-    def _scope(self, user_id: str, tenant: str, agent_id: str | None) -> Scope:
-        """Say whose memory it is; the way into every method."""
-        raise NotImplementedError
-
-    aundo = in_thread(undo)
-    ahistory = in_thread(history)
-    aapprovals = in_thread(approvals)
-    aapprove = in_thread(approve)
-
-
-Progress = Callable[[str, int, int], None]
-
-
-class Memory(Reading, Revising, Forgetting):
+class Memory:
     """Long-term memory of many users.
 
     Every method takes whose memory it is: `user_id`, without a default; `tenant`, the organisation of the user; and
@@ -386,13 +108,14 @@ class Memory(Reading, Revising, Forgetting):
         self.store = open_store(choice.store, open_encoder(choice.encoder))
         self._owned = None if checkpointer else open_checkpointer(choice.store)
         self._checkpointer = checkpointer or self._owned
-        quick, compressor = RuleModel(), resolve_compressor(self.settings.extract)
+        rules, compressor = RuleModel(), resolve_compressor(self.settings.extract)
         reranker = resolve_reranker(self.settings.retrieve)
         self.write_graph: WriteGraph = build_write_graph(self.store, self.model, self.settings, compressor=compressor)
-        self.read_graph: ReadGraph = build_read_graph(self.store, self.model, quick, self.settings, reranker=reranker)
+        self.read_graph: ReadGraph = build_read_graph(self.store, self.model, rules, self.settings, reranker=reranker)
         writing = build_write_graph(self.store, self.model, self.settings, self._checkpointer, compressor)
-        self._runs = WriteRuns(self.store, writing)
-        self._reading = build_read_graph(self.store, self.model, quick, self.settings, self._checkpointer, reranker)
+        reading = build_read_graph(self.store, self.model, rules, self.settings, self._checkpointer, reranker)
+        self._writes = WriteRunner(self.store, writing)
+        self._reads = ReadRunner(self.read_graph, reading, self._checkpointer)
         self._closed = False
 
     def remember(
@@ -426,7 +149,7 @@ class Memory(Reading, Revising, Forgetting):
             CompressorUnavailable: Sentences are to be compressed, and nothing can. The turns are stored; see `retry`.
         """
         scope = self._scope(user_id, tenant, agent_id)
-        return self._runs.remember(
+        return self._writes.remember(
             remember_request(scope, to_messages(messages), session_id, close_session=close_session)
         )
 
@@ -454,34 +177,221 @@ class Memory(Reading, Revising, Forgetting):
             for session in to_sessions(sessions)
         ]
         receipts: list[Receipt] = []
-        for place, request in enumerate(prefetch_vectors(self.store, requests)):
+        for position, request in enumerate(prefetch_vectors(self.store, requests)):
             if progress:
-                progress(f"remembering {request.session_id or place + 1}", place, len(sessions))
-            receipts.append(self._runs.remember(request))
+                progress(f"remembering {request.session_id or position + 1}", position, len(sessions))
+            receipts.append(self._writes.remember(request))
         if progress:
             progress("remembered", len(sessions), len(sessions))
         return add_receipts(receipts)
 
     def retry(self, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> Receipt:
         """Do again what is pending, and only that: a run that was cut off goes on where it was."""
-        return self._runs.retry(self._scope(user_id, tenant, agent_id))
+        return self._writes.retry(self._scope(user_id, tenant, agent_id))
+
+    def search(
+        self,
+        query: str,
+        *,
+        user_id: str,
+        budget: int | None = None,
+        now: datetime | str | None = None,
+        as_of: datetime | str | None = None,
+        tenant: str = "default",
+        agent_id: str | None = None,
+    ) -> Recollection:
+        """Find evidence without asking a model.
+
+        Args:
+            query: What is looked for.
+            budget: Tokens of evidence in the result.
+            now: The moment from which "last week" counts, a datetime or ISO 8601 text; `as_of`, or the newest turn's
+                time, unless told otherwise. Without an offset it is UTC.
+            as_of: The moment as of which memory is read, in the same forms; of a day alone, its end. What was said
+                later, or superseded only later, does not count.
+
+        Returns:
+            Evidence, best first, within the budget; no answer.
+        """
+        request = recall_request(query, self._scope(user_id, tenant, agent_id), "search", budget, now, as_of)
+        return self._reads.search(request)
+
+    def recall(
+        self,
+        query: str,
+        *,
+        user_id: str,
+        budget: int | None = None,
+        now: datetime | str | None = None,
+        as_of: datetime | str | None = None,
+        tenant: str = "default",
+        agent_id: str | None = None,
+    ) -> Recollection:
+        """Answer from memory, as deep as it takes. Arguments as for `search`.
+
+        Returns:
+            An answer with [n] citing the n-th piece of evidence, a verdict, and what it cost.
+
+        Raises:
+            ModelUnavailable: The model gave no answer; nothing was found to be absent.
+        """
+        request = recall_request(query, self._scope(user_id, tenant, agent_id), "recall", budget, now, as_of)
+        return self._reads.recall(request)
+
+    def stream(
+        self,
+        query: str,
+        *,
+        user_id: str,
+        budget: int | None = None,
+        now: datetime | str | None = None,
+        as_of: datetime | str | None = None,
+        tenant: str = "default",
+        agent_id: str | None = None,
+    ) -> Iterator[RecallUpdate]:
+        """Answer from memory and tell of it as it happens. Arguments and errors as for `recall`.
+
+        Yields:
+            An update for each step that is done, one for each piece of an answer's text while it is written, and as
+            the last one the whole recollection. Text after another step takes the place of what was written before. An
+            answer that no model streams comes whole, just before the last update.
+        """
+        request = recall_request(query, self._scope(user_id, tenant, agent_id), "recall", budget, now, as_of)
+        yield from self._reads.stream(request)
+
+    def undo(self, run_id: str, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> UndoReceipt:
+        """Take back what a run merged and superseded. Nothing is deleted, and undoing twice changes nothing.
+
+        Syntheses of what is taken back are pending until `retry` writes them anew.
+
+        Args:
+            run_id: The run, as its receipt or a decision names it.
+
+        Raises:
+            InvalidInput: No such run changed anything here, or a later run builds on what this one did, or waits for
+                approval to.
+        """
+        scope = self._scope(user_id, tenant, agent_id)
+        with self.store.writing(scope):
+            return undo(self.store, scope, run_id, waiting_decisions(self.store, self._writes.graph, scope))
+
+    def history(
+        self, record_id: str, *, user_id: str, tenant: str = "default", agent_id: str | None = None
+    ) -> RecordHistory:
+        """Give what a record was made of, itself, and what took its place, with the decisions between them.
+
+        Raises:
+            InvalidInput: No such record is kept here.
+        """
+        return history(self.store, self._scope(user_id, tenant, agent_id), record_id)
+
+    def approvals(self, user_id: str, *, tenant: str = "default", agent_id: str | None = None) -> list[Approval]:
+        """Give the runs that wait for a person's approval, with what they would do."""
+        return approvals(self.store, self._writes.graph, self._scope(user_id, tenant, agent_id))
+
+    def approve(
+        self,
+        run_id: str,
+        answer: str | Mapping[str, str],
+        *,
+        user_id: str,
+        tenant: str = "default",
+        agent_id: str | None = None,
+    ) -> Receipt:
+        """Let a run that waits go on: "approve" or "reject" for all of it, or for each decision by its id.
+
+        Raises:
+            InvalidInput: No such run waits here, or the answer does not fit what it waits for.
+        """
+        scope = self._scope(user_id, tenant, agent_id)
+        with self.store.writing(scope):
+            return approve(self.store, self._writes.graph, scope, run_id, answer)
+
+    def forget(
+        self,
+        *,
+        user_id: str,
+        session_id: str | None = None,
+        turn_id: str | None = None,
+        record_id: str | None = None,
+        tenant: str = "default",
+        agent_id: str | None = None,
+    ) -> ErasureReceipt:
+        """Forget a session, a turn or a record; all of the user's memory where none is named. There is no way back.
+
+        With turns go the vectors, events, boundaries, records, decisions and syntheses that rest on them or name them,
+        what is pending of them, and the checkpoints of every run of this memory that holds them. The other turns of a
+        record that goes are drawn from anew by `retry`, and a synthesis that goes is written anew by it. A record that
+        is forgotten by itself leaves the turns that say it, and is not drawn from them again.
+
+        What is forgotten is not barred: said again, it is remembered again. Memories of the user that another
+        `agent_id` or `tenant` keeps are another scope's.
+
+        Args:
+            session_id: The session to forget; with `turn_id`, the one that holds the turn.
+            turn_id: The turn to forget, by our id or by the one that it has in its source.
+            record_id: The record to forget, with what it was merged of and what was merged of it.
+
+        Returns:
+            What is gone, by kind; what is left to do; and where anything is still to be found. A user of whom nothing
+            is kept gives zeros.
+
+        Raises:
+            InvalidInput: The session, turn or record that is named is not kept here.
+            StoreError: It could not be done, or only in part; asking again does the rest.
+        """
+        scope = self._scope(user_id, tenant, agent_id)
+        target = make_target(session_id, turn_id, record_id)
+        self._reads.discard_running()
+        return Eraser(self.store, self._checkpointer, self.settings.segment).forget(scope, target)
 
     def status(self, user_id: str, *, tenant: str = "default", agent_id: str | None = None) -> Status:
-        """Count what is kept for a user, and list what is left to do."""
+        """Count what is stored for a user, and list the pending tasks."""
         scope = self._scope(user_id, tenant, agent_id)
-        return scope_status(self.store, scope, self.location, self.settings.preset, self.model.name)
+        index = self.store.index(scope)
+        return Status(
+            store=self.location,
+            encoder=self.store.encoder.name,
+            preset=self.settings.preset,
+            model=self.model.name,
+            turns=len(index.turns),
+            events=len(index.events),
+            records=dict(Counter(str(record.status) for record in index.records.items)),
+            boundaries=len(index.boundaries),
+            syntheses=len(index.syntheses),
+            decisions=len(self.store.decisions(scope)),
+            pending=self.store.pending_tasks(scope),
+        )
 
     def show(
         self, kind: ItemKind, user_id: str, *, tenant: str = "default", agent_id: str | None = None
     ) -> Sequence[BaseModel]:
-        """Give everything of one kind that is kept for a user, in order of time."""
-        return scope_items(self.store, self._scope(user_id, tenant, agent_id), kind)
+        """Return everything of one kind that is stored for a user, in order of time.
+
+        Raises:
+            InvalidInput: No such kind.
+        """
+        scope = self._scope(user_id, tenant, agent_id)
+        if kind not in get_args(ItemKind):
+            raise InvalidInput(f"unknown kind {kind!r}: choose one of {', '.join(get_args(ItemKind))}")
+        if kind == "decisions":
+            return self.store.decisions(scope)
+        items: KindIndex[Any] = getattr(self.store.index(scope), kind)
+        return [items.items[position] for position in items.order()]
 
     aremember = in_thread(remember)
     aremember_sessions = in_thread(remember_sessions)
     aretry = in_thread(retry)
-    astatus = in_thread(scope_status)
-    ashow = in_thread(scope_items)
+    asearch = in_thread(search)
+    arecall = in_thread(recall)
+    astream = iterated_in_thread(stream)
+    aundo = in_thread(undo)
+    ahistory = in_thread(history)
+    aapprovals = in_thread(approvals)
+    aapprove = in_thread(approve)
+    aforget = in_thread(forget)
+    astatus = in_thread(status)
+    ashow = in_thread(show)
 
     def close(self) -> None:
         """Let go of the store and the checkpoints. Closing twice is harmless."""
@@ -501,7 +411,12 @@ class Memory(Reading, Revising, Forgetting):
         self.close()
 
     def _scope(self, user_id: str, tenant: str, agent_id: str | None) -> Scope:
-        """Say whose memory it is; the way into every method, and shut once the memory is closed."""
+        """Return whose memory a call is about.
+
+        Raises:
+            InvalidInput: No user is named, or a name is none.
+            StoreError: The memory is closed.
+        """
         scope = make_scope(user_id, tenant, agent_id)
         if self._closed:
             raise StoreError(f"the memory at {self.location!r} is closed: open it again")

@@ -1,13 +1,10 @@
-"""Run the write graph: one run of a scope at a time, and what is pending done again.
-
-Everybody in this process who shares the store waits for everybody else's runs of the same scope here. This module
-does not know who asks, nor what the arguments of a call look like.
-"""
+"""Run the two graphs: name the thread of a run, wait for the runs before it, stream it, and read its receipt."""
 
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import wraps
@@ -18,81 +15,77 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import set_config_context
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.sqlite import SqliteSaver
 
 from langgraph_engram.alignment import name_session, new_turns
 from langgraph_engram.embeddings.base import texts_of_turn
 from langgraph_engram.formats.requests import retry_request
+from langgraph_engram.graphs.read import ReadGraph
 from langgraph_engram.graphs.write import WriteGraph
 from langgraph_engram.nodes.report_run import report_run
 from langgraph_engram.prompts.write_answer import UNKNOWN
-from langgraph_engram.results import Comparisons, RecallUpdate, Receipt, total
+from langgraph_engram.results import Comparisons, RecallUpdate, Receipt, Recollection, total
 from langgraph_engram.retrieval.citations import is_unknown
 from langgraph_engram.schema import Scope
-from langgraph_engram.state import RememberRequest, WriteInput, WriteState
+from langgraph_engram.state import RecallRequest, RememberRequest, WriteInput, WriteState
 from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.collections import scope_hash
+
+LOG = logging.getLogger(__name__)
+SCOPE_KEY = "engram_scope"
+"""The key in a checkpoint's metadata under which the hash of its scope stands."""
+LIGHT_ANSWER = "judge_sufficiency"
+"""The step whose words are the answer unless they say that light memory does not suffice."""
+DEEP_ANSWER = "write_answer"
+"""The step whose words are the answer."""
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-def detached(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Give the same call, out of the run around it. Other context variables, such as those of tracing, stay."""
-
-    @wraps(method)
-    def alone(*given: Arguments.args, **named: Arguments.kwargs) -> Result:
-        with set_config_context({}) as context:
-            return context.run(method, *given, **named)
-
-    return alone
-
-
-def add_receipts(receipts: Sequence[Receipt]) -> Receipt:
-    """Add up receipts; the run named is the last one. None gives an empty receipt."""
-    counts = Receipt.model_fields.keys() - {"run_id", "usage"}
-    sums = {name: sum(getattr(receipt, name) for receipt in receipts) for name in counts}
-    entries = [entry for receipt in receipts for entry in receipt.usage.by_node]
-    return Receipt(run_id=receipts[-1].run_id if receipts else "", usage=total(entries), **sums)
-
-
-def receipt_of(state: dict[str, Any]) -> Receipt:
-    """Give the receipt of a run as its graph left it; of one that waits for a person, all turns are pending."""
-    left = cast(WriteState, state)
-    if "receipt" in left:
-        return left["receipt"]
-    return report_run(left)["receipt"].model_copy(update={"pending": len(left["turns"])})
-
-
-def comparisons_of(receipt: Receipt) -> Comparisons:
-    """Say how many comparisons of vectors the filter saved: the receipts of a whole scope, added up, give its figure.
-
-    DimMem reports 59 % saved on LoCoMo and 75 % on LongMemEval.
-    """
-    possible, made = receipt.pairs_possible, receipt.pairs_compared
-    return Comparisons(all_pairs=possible, made=made, saved=1 - made / possible if possible else 0.0)
-
-
-MARK = "engram_scope"
-"""The key under which a checkpoint's metadata say whose it is."""
-
-
 def thread_of(run_id: str, scope: Scope) -> RunnableConfig:
-    """Name the checkpointed thread of a run, and mark it with whose it is."""
-    return {"configurable": {"thread_id": run_id}, "metadata": {MARK: scope_hash(scope)}}
+    """Return the config of a run's checkpointed thread, marked with its scope."""
+    return {"configurable": {"thread_id": run_id}, "metadata": {SCOPE_KEY: scope_hash(scope)}}
 
 
 def threads_of(checkpointer: BaseCheckpointSaver[str], scope: Scope) -> list[str]:
-    """Give the threads of a scope's runs, newest first: those that were named by `thread_of`."""
-    found = checkpointer.list(None, filter={MARK: scope_hash(scope)})
-    return list(dict.fromkeys(str(one.config["configurable"]["thread_id"]) for one in found))
+    """Return the ids of the threads that `thread_of` named for a scope, newest first."""
+    checkpoints = checkpointer.list(None, filter={SCOPE_KEY: scope_hash(scope)})
+    return list(dict.fromkeys(str(checkpoint.config["configurable"]["thread_id"]) for checkpoint in checkpoints))
 
 
-LOG = logging.getLogger(__name__)
+def delete_threads(checkpointer: BaseCheckpointSaver[str], threads: Sequence[str]) -> int:
+    """Take threads away; with SQLite also from the log that it writes ahead.
+
+    Returns:
+        How many went: none where the checkpointer has no way to delete, and then they are found as residue.
+    """
+    try:
+        for thread in threads:
+            checkpointer.delete_thread(thread)
+    except NotImplementedError:
+        return 0
+    if isinstance(checkpointer, SqliteSaver):
+        with checkpointer.lock:
+            checkpointer.conn.commit()
+            checkpointer.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return len(threads)
+
+
+def detached(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Return `method` as it runs outside of the graph run around it; other context variables stay, as of tracing."""
+
+    @wraps(method)
+    def run(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> Result:
+        with set_config_context({}) as context:
+            return context.run(method, *arguments, **keywords)
+
+    return run
 
 
 @dataclass(frozen=True)
-class WriteRuns:
-    """Runs of a checkpointed write graph over a store."""
+class WriteRunner:
+    """Runs of a checkpointed write graph: one run of a scope at a time, among all who share the store in a process."""
 
     store: Store
     graph: WriteGraph
@@ -102,31 +95,30 @@ class WriteRuns:
         return self._run(request.scope, {"request": request}, request.run_id)
 
     def retry(self, scope: Scope) -> Receipt:
-        """Do again what is pending in a scope: a run that was cut off goes on where it was.
+        """Do the pending tasks of a scope: a run that was interrupted goes on where it was.
 
-        What is pending is read when no run of the scope is under way, so that a run that is alive is not taken for one
-        that was cut off.
+        The tasks are read while no run of the scope is under way, so that a live run is not taken for an interrupted
+        one. Runs that wait for a person's approval go on waiting.
         """
         with self.store.writing(scope):
-            runs = list(dict.fromkeys(one.run_id for one in self.store.pending_tasks(scope)))
+            runs = list(dict.fromkeys(task.run_id for task in self.store.pending_tasks(scope)))
             waiting = {run_id for run_id in runs if self._awaits_approval(scope, run_id)}
-            cut_off = [run_id for run_id in runs if run_id not in waiting and self._is_under_way(scope, run_id)]
-            receipts = [self._run(scope, None, run_id) for run_id in cut_off]
-            left: dict[str, list[str]] = {}
-            pending_tasks = self.store.pending_tasks(scope)
-            held = {turn_id for one in pending_tasks if one.run_id in waiting for turn_id in one.turn_ids}
-            for one in pending_tasks:
-                if one.run_id not in cut_off and held.isdisjoint(one.turn_ids):
-                    left.setdefault(one.session_id, []).extend(one.turn_ids)
-            receipts += [
-                self.remember(retry_request(scope, session_id, turn_ids)) for session_id, turn_ids in left.items()
-            ]
+            interrupted = [run_id for run_id in runs if run_id not in waiting and self._is_under_way(scope, run_id)]
+            receipts = [self._run(scope, None, run_id) for run_id in interrupted]
+            tasks = self.store.pending_tasks(scope)
+            held = {turn_id for task in tasks if task.run_id in waiting for turn_id in task.turn_ids}
+            turns_by_session: dict[str, list[str]] = {}
+            for task in tasks:
+                if task.run_id not in interrupted and held.isdisjoint(task.turn_ids):
+                    turns_by_session.setdefault(task.session_id, []).extend(task.turn_ids)
+            requests = (retry_request(scope, *session) for session in turns_by_session.items())
+            receipts += [self.remember(request) for request in requests]
         return add_receipts(receipts)
 
     @detached
-    def _run(self, scope: Scope, given: WriteInput | None, run_id: str) -> Receipt:
+    def _run(self, scope: Scope, update: WriteInput | None, run_id: str) -> Receipt:
         with self.store.writing(scope):
-            state = self.graph.invoke(given, thread_of(run_id, scope), durability="sync")
+            state = self.graph.invoke(update, thread_of(run_id, scope), durability="sync")
         receipt = receipt_of(state)
         if receipt.pending:
             LOG.warning("%d turns are stored but not finished: see status(), then retry()", receipt.pending)
@@ -139,64 +131,103 @@ class WriteRuns:
         return bool(self.graph.get_state(thread_of(run_id, scope)).interrupts)
 
 
-def in_thread(
-    method: Callable[Arguments, Result],
-) -> Callable[Arguments, Coroutine[Any, Any, Result]]:
-    """Give the twin of `method`, with its name, arguments, errors and docstring."""
+class ReadRunner:
+    """Runs of the read graph: searches without checkpoints, recalls with them."""
 
-    @wraps(method)
-    async def twin(*given: Arguments.args, **named: Arguments.kwargs) -> Result:
-        return await asyncio.to_thread(method, *given, **named)
+    def __init__(
+        self, search_graph: ReadGraph, recall_graph: ReadGraph, checkpointer: BaseCheckpointSaver[str] | None
+    ) -> None:
+        """Run searches on one graph, and recalls on the other, which saves its steps in `checkpointer`."""
+        self._search_graph = search_graph
+        self._recall_graph = recall_graph
+        self._checkpointer = checkpointer
+        self._erasures = 0
 
-    return twin
+    @detached
+    def search(self, request: RecallRequest) -> Recollection:
+        """Run a search."""
+        found: Recollection = self._search_graph.invoke({"request": request})["recollection"]
+        return found
 
+    @detached
+    def recall(self, request: RecallRequest) -> Recollection:
+        """Run a recall to its end."""
+        thread = thread_of(request.run_id, request.scope)
+        with self._discarded_if_erased(request.run_id):
+            state = self._recall_graph.invoke({"request": request}, thread, durability="async")
+        recollection: Recollection = state["recollection"]
+        return recollection
 
-def iterated_in_thread(
-    method: Callable[Arguments, Iterator[Result]],
-) -> Callable[Arguments, AsyncGenerator[Result, None]]:
-    """Give the twin of a method that yields: all of it runs in one thread, and ends there when nobody listens."""
+    def stream(self, request: RecallRequest) -> Iterator[RecallUpdate]:
+        """Run a recall and yield its updates."""
+        parts = self._recall_graph.stream(
+            {"request": request},
+            thread_of(request.run_id, request.scope),
+            stream_mode=["updates", "messages"],
+            durability="async",
+        )
+        with self._discarded_if_erased(request.run_id):
+            yield from stream_updates(parts)
 
-    @wraps(method)
-    async def twin(*given: Arguments.args, **named: Arguments.kwargs) -> AsyncGenerator[Result, None]:
-        loop, context, results = asyncio.get_running_loop(), copy_context(), method(*given, **named)
-        thread = ThreadPoolExecutor(max_workers=1)
+    def discard_running(self) -> None:
+        """Have the recalls that are under way delete their checkpoints when they end: something is erased now."""
+        self._erasures += 1
+
+    @contextmanager
+    def _discarded_if_erased(self, run_id: str) -> Iterator[None]:
+        """Delete a run's checkpoints if something was erased meanwhile: the run may have read it before."""
+        before = self._erasures
         try:
-            while found := await loop.run_in_executor(thread, context.run, _next, results):
-                yield found[0]
+            yield
         finally:
-            if isinstance(results, Generator):
-                thread.submit(context.run, results.close)  # behind the step that runs: no loop waits for that
-            thread.shutdown(wait=False)
-
-    return twin
+            if self._checkpointer and self._erasures != before:
+                delete_threads(self._checkpointer, [run_id])
 
 
-def _next(results: Iterator[Result]) -> list[Result]:
-    """Give the next result alone in a list; an empty one at the end, for StopIteration cannot leave a coroutine."""
-    return list(islice(results, 1))
+def receipt_of(state: dict[str, Any]) -> Receipt:
+    """Return the receipt of a run as its graph left it; of one that waits for approval, all turns are pending."""
+    left = cast(WriteState, state)
+    if "receipt" in left:
+        return left["receipt"]
+    return report_run(left)["receipt"].model_copy(update={"pending": len(left["turns"])})
+
+
+def add_receipts(receipts: Sequence[Receipt]) -> Receipt:
+    """Return the sum of receipts, with the run id of the last one; an empty receipt for none."""
+    counts = Receipt.model_fields.keys() - {"run_id", "usage"}
+    sums = {name: sum(getattr(receipt, name) for receipt in receipts) for name in counts}
+    entries = [entry for receipt in receipts for entry in receipt.usage.by_node]
+    return Receipt(run_id=receipts[-1].run_id if receipts else "", usage=total(entries), **sums)
+
+
+def comparisons_of(receipt: Receipt) -> Comparisons:
+    """Return how many comparisons of vectors the candidate filter saved; for a whole scope, of its summed receipts.
+
+    DimMem section 3.4 reports 59 % saved on LoCoMo and 75 % on LongMemEval.
+    """
+    possible, made = receipt.pairs_possible, receipt.pairs_compared
+    return Comparisons(all_pairs=possible, made=made, saved=1 - made / possible if possible else 0.0)
 
 
 def prefetch_vectors(store: Store, requests: Sequence[RememberRequest]) -> Iterator[RememberRequest]:
-    """Give requests in order, each when its turns are encoded, while those of the next one are.
+    """Yield requests in order, each once its turns are encoded, while the turns of the next one are being encoded.
 
     Args:
-        store: Where the requests are written, each before the next one is asked for.
+        store: Where each request is written before the next one is asked for.
         requests: What is to be remembered.
 
     Raises:
-        EncoderUnavailable: A request's turns cannot be encoded; it is not given.
+        EncoderUnavailable: A request's turns cannot be encoded; it is not yielded.
     """
     if len(requests) < 2:
         yield from requests
         return
-    with ThreadPoolExecutor(1, thread_name_prefix="encode-ahead") as pool:
-        waiting: list[Future[object]] = []
-        for place, request in enumerate(requests):
-            if not waiting:
-                waiting.append(pool.submit(_encode, store, request))
-            waiting.pop().result()
-            if place + 1 < len(requests):
-                waiting.append(pool.submit(_encode, store, requests[place + 1]))
+    with ThreadPoolExecutor(1, thread_name_prefix="engram-encode") as pool:
+        following: Future[None] = pool.submit(_encode, store, requests[0])
+        for position, request in enumerate(requests):
+            following.result()
+            if position + 1 < len(requests):
+                following = pool.submit(_encode, store, requests[position + 1])
             yield request
 
 
@@ -207,58 +238,87 @@ def _encode(store: Store, request: RememberRequest) -> None:
         store.encoder.encode(texts)
 
 
-TRYING = "judge_sufficiency"
-"""The step whose words are the answer unless they say that light memory does not suffice."""
-ANSWERING = "write_answer"
-"""The step whose words are the answer."""
-
-
 def stream_updates(parts: Iterable[Any]) -> Iterator[RecallUpdate]:
-    """Tell of the updates and messages that a read graph streams, in order.
+    """Yield an update for each step and each piece of an answer's text that a read graph streams, in order.
 
-    An answer that no model wrote word by word is told whole, just before the result.
+    An answer that no model wrote word by word is yielded whole, just before the result.
     """
-    words, written = AnswerStream(), False
+    answer, streamed = AnswerStream(), False
     for part in parts:
-        mode, update = cast(tuple[str, Any], part)
+        mode, content = cast(tuple[str, Any], part)
         if mode == "messages":
-            for piece in words.tell(*update):
-                written = True
-                yield piece
+            for update in answer.add(*content):
+                streamed = True
+                yield update
             continue
-        words = AnswerStream()
-        for done in _steps(update):
-            if done.recollection and done.recollection.answer and not written:
-                yield RecallUpdate(step=done.step, text=done.recollection.answer)
-            yield done
+        answer = AnswerStream()
+        for update in _steps(content):
+            if update.recollection and update.recollection.answer and not streamed:
+                yield RecallUpdate(step=update.step, text=update.recollection.answer)
+            yield update
 
 
 class AnswerStream:
-    """The words of one answer. Those that may yet say "I don't know" of light memory are held back."""
+    """The text of one answer; text that may yet say "I don't know" of light memory is held back."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Begin with no text."""
         self._held = ""
-        self._certain = False
+        self._is_answer = False
 
-    def tell(self, message: BaseMessage, about: Mapping[str, Any]) -> Iterator[RecallUpdate]:
-        """Give the words that are certain to be of an answer."""
-        step = about.get("langgraph_node")
-        if step not in (TRYING, ANSWERING) or not message.text:
+    def add(self, message: BaseMessage, metadata: Mapping[str, Any]) -> Iterator[RecallUpdate]:
+        """Yield the text that certainly belongs to an answer, with that of `message`."""
+        step = metadata.get("langgraph_node")
+        if step not in (LIGHT_ANSWER, DEEP_ANSWER) or not message.text:
             return
         self._held += str(message.text)
-        self._certain = self._certain or step == ANSWERING or not may_be_unknown(self._held)
-        if self._certain:
+        self._is_answer = self._is_answer or step == DEEP_ANSWER or not _may_be_unknown(self._held)
+        if self._is_answer:
             yield RecallUpdate(step=step, text=self._held)
             self._held = ""
 
 
-def may_be_unknown(begun: str) -> bool:
-    """Say whether a text, as far as it is written, says that something is unknown, or may go on to."""
-    said = begun.strip().casefold()
-    return UNKNOWN.casefold().startswith(said) or is_unknown(said)
+def _may_be_unknown(begun: str) -> bool:
+    """Return whether a text that is being written says that the answer is unknown, or may go on to say so."""
+    text = begun.strip().casefold()
+    return UNKNOWN.casefold().startswith(text) or is_unknown(text)
 
 
-def _steps(part: Mapping[str, Mapping[str, Any]]) -> Iterator[RecallUpdate]:
-    for step, update in part.items():
+def _steps(content: Mapping[str, Mapping[str, Any]]) -> Iterator[RecallUpdate]:
+    for step, update in content.items():
         yield RecallUpdate(step=step, recollection=(update or {}).get("recollection"))
+
+
+def in_thread(method: Callable[Arguments, Result]) -> Callable[Arguments, Coroutine[Any, Any, Result]]:
+    """Return `method` as a coroutine function that runs in a thread, with the same arguments, errors and docstring."""
+
+    @wraps(method)
+    async def run(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> Result:
+        return await asyncio.to_thread(method, *arguments, **keywords)
+
+    return run
+
+
+def iterated_in_thread(
+    method: Callable[Arguments, Iterator[Result]],
+) -> Callable[Arguments, AsyncGenerator[Result, None]]:
+    """Return a generator method as an asynchronous one; all of it runs in one thread, and ends there."""
+
+    @wraps(method)
+    async def run(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> AsyncGenerator[Result, None]:
+        loop, context, results = asyncio.get_running_loop(), copy_context(), method(*arguments, **keywords)
+        thread = ThreadPoolExecutor(max_workers=1)
+        try:
+            while following := await loop.run_in_executor(thread, context.run, _next, results):
+                yield following[0]
+        finally:
+            if isinstance(results, Generator):
+                thread.submit(context.run, results.close)  # behind the step that runs: no loop waits for that
+            thread.shutdown(wait=False)
+
+    return run
+
+
+def _next(results: Iterator[Result]) -> list[Result]:
+    """Return the next result alone in a list; an empty one at the end, for StopIteration cannot leave a coroutine."""
+    return list(islice(results, 1))

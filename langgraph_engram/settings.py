@@ -296,7 +296,6 @@ __all__ = [
     "ChatSettings",
     "DeepSettings",
     "ExtractSettings",
-    "VerifySettings",
     "Group",
     "PresetName",
     "RetrieveSettings",
@@ -304,6 +303,7 @@ __all__ = [
     "Settings",
     "SynthesisSettings",
     "UpdateSettings",
+    "VerifySettings",
 ]
 
 PresetName = Literal["engram", "dimmem", "esmem", "structmem", "hymem"]

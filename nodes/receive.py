@@ -45,7 +45,7 @@ class Receive:
         return {"turns": turns, "known_turns": len(request.messages) - len(turns)}
 
     def _retry(self, request: RememberRequest, session_id: str) -> WriteState:
-        """Take up stored turns of a session, and what is pending of them. The pending_tasks stand until they are done."""
+        """Take up stored turns of a session, and what is pending of them. They stand until they are done."""
         wanted = set(request.retry_turn_ids)
         pending_tasks = [one for one in self.store.pending_tasks(request.scope) if wanted.issuperset(one.turn_ids)]
         found = stored_turns(self.store.index(request.scope), request.retry_turn_ids)

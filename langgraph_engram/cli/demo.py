@@ -28,7 +28,6 @@ Progress = Callable[[str, int, int], None]
 
 def demo(store: Store = None, model: Model = None, preset: Preset = None, as_json: AsJson = False) -> None:
     """Remember a sample conversation of a year and answer ten questions from it. Needs no key and no network."""
-
     questions = load_questions()
     with ExitStack() as stack:
         bar = stack.enter_context(progress_bar("opening the memory"))

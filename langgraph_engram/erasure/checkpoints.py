@@ -55,24 +55,6 @@ def threads_with(checkpointer: BaseCheckpointSaver[str], scope: Scope, marks: Er
     return threads if marks is None else [one for one in threads if marks.stand_in(_strings_in(checkpointer, one))]
 
 
-def delete_threads(checkpointer: BaseCheckpointSaver[str], threads: Sequence[str]) -> int:
-    """Take threads away; with SQLite also from the log that it writes ahead.
-
-    Returns:
-        How many went: none where the checkpointer has no way to delete, and then they are found as residue.
-    """
-    try:
-        for thread in threads:
-            checkpointer.delete_thread(thread)
-    except NotImplementedError:
-        return 0
-    if isinstance(checkpointer, SqliteSaver):
-        with checkpointer.lock:
-            checkpointer.conn.commit()
-            checkpointer.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return len(threads)
-
-
 def files_of(checkpointer: BaseCheckpointSaver[str]) -> list[Path]:
     """Give the files of a SQLite checkpointer, its log included; none of any other."""
     if not isinstance(checkpointer, SqliteSaver):

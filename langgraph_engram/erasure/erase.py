@@ -11,10 +11,11 @@ from uuid import uuid4
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from langgraph_engram.consolidation.merging import as_active, as_superseded
-from langgraph_engram.erasure.checkpoints import ErasureMarks, Residue, delete_threads, threads_with
+from langgraph_engram.erasure.checkpoints import ErasureMarks, Residue, threads_with
 from langgraph_engram.erasure.selection import Erased, StoredScope, Target, select_erased
 from langgraph_engram.pending import UNFINISHED, is_cut_off, pending_task, stored_turns
 from langgraph_engram.results import ErasureReceipt
+from langgraph_engram.runner import delete_threads
 from langgraph_engram.schema import Boundary, Event, PendingTask, Record, Scope, Turn
 from langgraph_engram.segmentation.boundaries import retold
 from langgraph_engram.segmentation.titles import Namer
