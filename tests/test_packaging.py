@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-TOP = ("graphs", "nodes", "prompts", "rules", "stores", "benchmarks", "training")
+TOP = ("graphs", "nodes", "prompts", "stores", "benchmarks", "training")
 
 
 def sources() -> set[str]:
