@@ -1,4 +1,7 @@
-"""Wire the read graph: intent -> light retrieval -> sufficient? -> deep selection -> backtrack -> answer -> reflect."""
+"""Wire the read graph: intent -> light retrieval -> sufficient? -> deep selection -> backtrack -> answer -> reflect.
+
+A search ends after light retrieval: nobody reads what it found.
+"""
 
 from dataclasses import dataclass
 from typing import Literal, cast
@@ -11,7 +14,7 @@ from langgraph.types import Send
 from langgraph_engram.graphs.instrumentation import EntryNode, WatchedGraph, add_entry
 from langgraph_engram.llm.base import Model
 from langgraph_engram.nodes.backtrack import Backtrack
-from langgraph_engram.nodes.conclude import conclude
+from langgraph_engram.nodes.conclude import Conclude
 from langgraph_engram.nodes.deep_select import DeepSelect, GatherSelection, batches
 from langgraph_engram.nodes.judge_sufficiency import JudgeSufficiency
 from langgraph_engram.nodes.light_retrieve import LightRetrieve
@@ -55,13 +58,13 @@ def build_read_graph(
     )
     graph.add_node("parse_intent", ParseIntentStep(store, model, rule_model, settings.retrieve))
     graph.add_node("light_retrieve", LightRetrieve(store, settings.retrieve, reranker))
-    graph.add_node("judge_sufficiency", JudgeSufficiency(model, rule_model, settings.deep))
+    graph.add_node("judge_sufficiency", JudgeSufficiency(model, settings.deep))
     graph.add_node("deep_select", DeepSelect(model), input_schema=SelectInput)
     graph.add_node("gather_selection", GatherSelection(settings.deep))
     graph.add_node("backtrack", Backtrack(store, settings.deep))
     graph.add_node("write_answer", WriteAnswerStep(model, settings.deep))
     graph.add_node("reflect", ReflectStep(model, rule_model, settings.deep))
-    graph.add_node("conclude", conclude)
+    graph.add_node("conclude", Conclude(settings.retrieve))
     add_entry(graph, door, "parse_intent")
     graph.add_edge("parse_intent", "light_retrieve")
     graph.add_conditional_edges("light_retrieve", routing.after_light, ways_after_light(settings.deep))
@@ -84,17 +87,17 @@ class Routing:
     def after_light(
         self, state: ReadState
     ) -> Literal["judge_sufficiency", "backtrack", "write_answer", "conclude"] | list[Send]:
-        """Judge, unless the preset answers from what light retrieval found, or from the turns under it (ES-Mem)."""
-        if self.settings.sufficiency == "judged" or state["request"].mode == "search":
+        """End a search; judge, unless the preset answers from what was found, or from the turns under it (ES-Mem)."""
+        if state["request"].mode == "search":
+            return "conclude"
+        if self.settings.sufficiency == "judged":
             return "judge_sufficiency"
         if self.settings.sufficiency == "never":
             return self.deeper(state)
         return "backtrack" if self.settings.whole_events else "write_answer"
 
     def after_judge(self, state: ReadState) -> Literal["reflect", "conclude"] | list[Send]:
-        """End a search; go deep when light memory does not suffice."""
-        if state["request"].mode == "search":
-            return "conclude"
+        """Go deep when light memory does not suffice."""
         if state["sufficient"]:
             return "reflect" if self.settings.reflect else "conclude"
         return self.deeper(state)
@@ -112,10 +115,10 @@ def ways_after_light(settings: DeepSettings) -> list[str]:
     """Give the steps that may follow light retrieval under a preset, so that its drawing is true."""
     match settings.sufficiency:
         case "judged":
-            return ["judge_sufficiency"]
+            return ["judge_sufficiency", "conclude"]
         case "never":
-            return ["judge_sufficiency", "deep_select", "conclude"]
-    return ["judge_sufficiency", "backtrack" if settings.whole_events else "write_answer"]
+            return ["deep_select", "conclude"]
+    return ["backtrack" if settings.whole_events else "write_answer", "conclude"]
 
 
 def after_reflect(state: ReadState) -> Literal["parse_intent", "conclude"]:

@@ -27,7 +27,7 @@ from langgraph_engram.llm.base import Model
 from langgraph_engram.llm.factory import open_model
 from langgraph_engram.presets import preset
 from langgraph_engram.rerank import CrossEncoder, Reranker
-from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.settings import ChatSettings, ExtractSettings, RetrieveSettings, Settings
 from langgraph_engram.state import ReadState, WriteState
 

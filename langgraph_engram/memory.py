@@ -48,7 +48,7 @@ from langgraph_engram.results import (
     Status,
     UndoReceipt,
 )
-from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.runner import (
     ReadRunner,
     WriteRunner,

@@ -10,6 +10,9 @@ from pydantic import Field
 
 from langgraph_engram.schema import Action, Decision, Evidence, Frozen, PendingTask, Record, Scope
 
+Verdict = Literal["sufficient", "partial", "absent"]
+"""Whether memory answers: `sufficient` is a language model's word, `partial` also that of relevant evidence."""
+
 
 class UsageEntry(Frozen):
     """What one step cost: physical calls, tokens, seconds."""
@@ -146,7 +149,9 @@ class Recollection(Frozen):
 
     query: str
     answer: str | None = None
-    verdict: Literal["sufficient", "partial", "absent"]
+    quoted: bool = False
+    """Whether the answer quotes what was said, one quote a line, because no language model was asked."""
+    verdict: Verdict
     evidence: list[Evidence] = []
     missing: list[str] = []
     notes: list[str] = []

@@ -158,9 +158,11 @@ class ReadState(TypedDict, total=False):
     notes: list[str]
     """Set by `light_retrieve`."""
     sufficient: bool
-    """Set by `judge_sufficiency`."""
+    """Set by `judge_sufficiency`: whether the light answer is taken."""
     answer: str
     """Set by `judge_sufficiency` or `write_answer`."""
+    quoted: bool
+    """Set by `judge_sufficiency` or `write_answer`: whether a rule gave the answer, by quoting."""
     selections: Annotated[list[BatchSelection], operator.add]
     """Added to by each `deep_select`, emptied by `gather_selection`."""
     selected_ids: list[str]

@@ -1,37 +1,55 @@
-"""Sum up a read run as the recollection that its caller gets: answer, verdict, evidence, cost (DESIGN section 5)."""
+"""Conclude a read run with the recollection that its caller gets: answer, verdict, evidence, cost."""
 
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from langgraph_engram.prompts.write_answer import UNKNOWN
-from langgraph_engram.results import Recollection, total
+from langgraph_engram.results import Recollection, Verdict, total
 from langgraph_engram.retrieval.citations import is_unknown, with_citations
+from langgraph_engram.schema import Evidence
+from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.state import ReadState
 
 
-def conclude(state: ReadState) -> ReadState:
-    """Give the result of a search or a recall. Reads everything; sets `recollection`."""
-    searching = state["request"].mode == "search"
-    pool = state["evidence"] if searching else state["pool"]
-    answer = None if searching else with_citations(state.get("answer", ""), pool)
-    recollection = Recollection(
-        query=state["request"].query,
-        answer=answer or (None if searching else UNKNOWN),
-        verdict=verdict_of(state, answer),
-        evidence=pool,
-        missing=state.get("missing", []),
-        notes=state.get("notes", []),
-        rounds=state["round"],
-        went_deep=state["went_deep"],
-        run_id=state["run_id"],
-        usage=total(state.get("usage", [])),
-    )
-    return {"recollection": recollection, "begun_for": None}
+@dataclass(frozen=True)
+class Conclude:
+    """Conclude a search or a recall. Reads everything; sets `recollection`."""
 
+    settings: RetrieveSettings
 
-def verdict_of(state: ReadState, answer: str | None) -> Literal["sufficient", "partial", "absent"]:
-    """Judge the result: absent without evidence or answer, sufficient when nothing is missing, else partial."""
-    if state["request"].mode == "search":
-        return "sufficient" if state.get("sufficient") else ("partial" if state["evidence"] else "absent")
-    if not state["pool"] or not answer or is_unknown(answer):
-        return "absent"
-    return "partial" if state.get("missing") else "sufficient"
+    def __call__(self, state: ReadState) -> ReadState:
+        """Return the result: the evidence alone for a search, else the answer that rests on the pool."""
+        searching = state["request"].mode == "search"
+        pool = state["evidence"] if searching else state["pool"]
+        answer = with_citations(state.get("answer", ""), pool)
+        verdict = self._relevance_verdict(pool) if searching else self._verdict(state, answer)
+        quoted = state.get("quoted", False) and not searching
+        if not answer or (quoted and verdict == "absent"):
+            answer, quoted = UNKNOWN, False
+        recollection = Recollection(
+            query=state["request"].query,
+            answer=None if searching else answer,
+            quoted=quoted,
+            verdict=verdict,
+            evidence=pool,
+            missing=state.get("missing", []),
+            notes=state.get("notes", []),
+            rounds=state["round"],
+            went_deep=state["went_deep"],
+            run_id=state["run_id"],
+            usage=total(state.get("usage", [])),
+        )
+        return {"recollection": recollection, "begun_for": None}
+
+    def _verdict(self, state: ReadState, answer: str) -> Verdict:
+        """Return absent without evidence or answer, sufficient where a language model misses nothing, else partial."""
+        if not state["pool"] or not answer or is_unknown(answer):
+            return "absent"
+        if state.get("quoted"):
+            return self._relevance_verdict(state["pool"])
+        return "partial" if state.get("missing") else "sufficient"
+
+    def _relevance_verdict(self, evidence: Sequence[Evidence]) -> Verdict:
+        """Return partial where a passage is relevant, else absent: what was found is nobody's answer yet."""
+        best = max((piece.relevance for piece in evidence), default=0.0)
+        return "partial" if evidence and best >= self.settings.relevance_threshold else "absent"

@@ -18,7 +18,6 @@ class JudgeSufficiency:
     """Ask for a light answer. Reads `request`, `intent`, `evidence`, `pool`; sets `sufficient`, `answer`, `pool`."""
 
     model: Model
-    rule_model: Model
     settings: DeepSettings
 
     def __call__(self, state: ReadState) -> ReadState:
@@ -27,8 +26,7 @@ class JudgeSufficiency:
         pool = merge_pools(state["pool"], light_passages(state["evidence"], self.settings), request.budget)
         if not pool:
             return {"sufficient": False, "answer": "", "pool": pool}
-        model = self.rule_model if request.mode == "search" else self.model
-        asked = model.ask(
+        asked = self.model.ask(
             AnswerLight(request.query, state["intent"], tuple(pool), request.now, self.settings.whole_turns)
         )
         light = with_citations(asked.answer or "", pool)
@@ -36,6 +34,7 @@ class JudgeSufficiency:
         return {
             "sufficient": sufficient,
             "answer": light if sufficient else state.get("answer", ""),
+            "quoted": asked.by_rule,
             "pool": pool,
             "usage": [entry_of("judge_sufficiency", [asked])],
         }

@@ -64,6 +64,7 @@ def begin(request: RecallRequest, usage: UsageEntry) -> ReadState:
         "evidence": [],
         "sufficient": False,
         "answer": "",
+        "quoted": False,
         "selected_ids": [],
         "missing": [],
         "seen": 0,

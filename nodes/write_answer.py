@@ -18,7 +18,7 @@ from langgraph_engram.state import ReadState
 
 @dataclass(frozen=True)
 class WriteAnswerStep:
-    """Write the answer. Reads `request`, `intent`, `pool`; sets `answer`, adds to `notes`."""
+    """Write the answer. Reads `request`, `intent`, `pool`; sets `answer`, `quoted`, adds to `notes`."""
 
     model: Model
     settings: DeepSettings
@@ -41,6 +41,7 @@ class WriteAnswerStep:
         left_out = f"the model's context held {len(shown)} of {len(pool)} pieces: the answer rests on these"
         return {
             "answer": with_citations(attempts[-1].answer or "", shown) or UNKNOWN,
+            "quoted": attempts[-1].by_rule,
             "pool": pool,
             "notes": [*state.get("notes", []), *([left_out] if len(shown) < len(pool) else [])],
             "usage": [entry_of("write_answer", attempts)],

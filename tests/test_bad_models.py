@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from langgraph_engram.llm.chat import ChatModel
 from langgraph_engram.memory import Memory
-from langgraph_engram.rules.model import RULES
+from langgraph_engram.rule_model.model import RULES
 from langgraph_engram.settings import ChatSettings
 from langgraph_engram.testing import FakeServer, Reply
 

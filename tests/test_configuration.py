@@ -4,7 +4,7 @@ import pytest
 
 from langgraph_engram.config import open_checkpointer, resolve, resolve_model, travelling_types
 from langgraph_engram.errors import ModelUnavailable, UnknownModel, UnknownPreset
-from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.settings import ChatSettings
 
 

@@ -5,7 +5,7 @@ import pytest
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import preset
-from langgraph_engram.rules.model import RULES
+from langgraph_engram.rule_model.model import RULES
 from langgraph_engram.testing import FakeModel
 
 

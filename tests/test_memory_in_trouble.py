@@ -10,7 +10,7 @@ from langgraph_engram.memory import Memory
 from langgraph_engram.pending import pending_task
 from langgraph_engram.presets import preset
 from langgraph_engram.prompts.extract_facts import ExtractFacts
-from langgraph_engram.rules.model import RULES
+from langgraph_engram.rule_model.model import RULES
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import SegmentSettings, Settings, UpdateSettings
 from langgraph_engram.stores.base import Changes

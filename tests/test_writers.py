@@ -13,7 +13,7 @@ from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import preset
 from langgraph_engram.prompts.extract_events import ExtractEvents
-from langgraph_engram.rules.model import RULES, RuleModel
+from langgraph_engram.rule_model.model import RULES, RuleModel
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.folders import open_store
 from langgraph_engram.testing import FakeModel

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from langgraph_engram.benchmarks.questions import MemoryProtocol, Progress, read_samples
 from langgraph_engram.llm.base import LLMResult, Model, Question
 from langgraph_engram.results import count_tokens
-from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.runner import add_receipts, comparisons_of
 
 Answer = TypeVar("Answer")

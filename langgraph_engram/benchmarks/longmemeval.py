@@ -24,7 +24,7 @@ from langgraph_engram.benchmarks.longmemeval_figures import (
 from langgraph_engram.benchmarks.questions import MemoryProtocol, OpenMemory, Progress, Spent, kept, open_lines, spent
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.results import Receipt
-from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.rule_model.model import RuleModel
 
 
 def run_longmemeval(

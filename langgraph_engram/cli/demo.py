@@ -96,8 +96,8 @@ class DemoQuestion(Frozen):
 
     question: str
     expected: str
-    """The answer in short; empty where the conversation holds none."""
-    verdict: Literal["sufficient", "absent"]
+    """What a quote that answers says; empty where the conversation holds no answer."""
+    verdict: Literal["partial", "absent"]
     asks_for: str
     """What the question tries: a changed plan, a corrected fact, advice of the assistant."""
     evidence: list[TurnPlace]

@@ -50,8 +50,8 @@ def print_recollection(told: Recollection, indent: int = 0) -> None:
         told: What was found.
         indent: Columns to the left of it.
     """
-    if told.answer is not None:
-        say(one_line(told.answer), "bold", indent)
+    for line in (told.answer or "").splitlines():
+        say(one_line(line), "bold", indent, hang=2)
     rounds = f", {counted(told.rounds, 'round')}" if told.rounds > 1 else ""
     say(f"{told.verdict}{rounds}", VERDICT_STYLES[told.verdict], indent)
     for number, piece in _shown(told):
@@ -78,7 +78,7 @@ def _shown(told: Recollection) -> list[tuple[int, Evidence]]:
     numbered = list(enumerate(told.evidence, start=1))
     if told.answer is None:
         return numbered
-    if told.verdict == "absent":
+    if told.verdict == "absent" or told.quoted:
         return []
     cited = [(number, piece) for number, piece in numbered if cites(told.answer, number)]
     return cited or numbered[:SHOWN_EVIDENCE]

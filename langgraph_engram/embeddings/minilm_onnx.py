@@ -219,7 +219,7 @@ def load_network(graph: Path, tokenizer: Path) -> Network:
     """
     os.environ.setdefault(NO_TELEMETRY, "1")
     from onnxruntime import InferenceSession, SessionOptions
-    from onnxruntime.capi import onnxruntime_pybind11_state as errors  # type: ignore[import-untyped]  # as above
+    from onnxruntime.capi import onnxruntime_pybind11_state as errors
 
     options = SessionOptions()
     options.intra_op_num_threads = 1

@@ -32,12 +32,11 @@ from langgraph_engram.integrations.langchain_agents import (
     create_agent,
 )
 from langgraph_engram.integrations.middleware import AsyncHandler, EngramMiddleware, Handler
-from langgraph_engram.integrations.transcripts import FROM_MEMORY, question_of, quoted, start_of_newest_turn
+from langgraph_engram.integrations.transcripts import FROM_MEMORY, question_of, start_of_newest_turn
 from langgraph_engram.llm.factory import open_chat
 from langgraph_engram.memory import Memory
-from langgraph_engram.prompts.rendering import cited_numbers
 from langgraph_engram.results import Recollection
-from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.runner import detached
 from langgraph_engram.text.dialogue_acts import read_cues
 
@@ -79,14 +78,7 @@ class AnswerFromMemory(BaseChatModel):
             return AIMessage(NOTED)
         request = recall_request(question, resolve_scope(), "recall", now=datetime.now(UTC))
         told: Recollection = detached(self._graph.invoke)({"request": request})["recollection"]
-        return AIMessage(with_sources(told), response_metadata={"engram_verdict": told.verdict})
-
-
-def with_sources(told: Recollection) -> str:
-    """Give an answer with the pieces that it cites, each on a line under its number."""
-    cited = sorted(set(cited_numbers(told.answer or "")))
-    lines = [f"[{number}] {quoted(told.evidence[number - 1].text)}" for number in cited]
-    return "\n".join([told.answer or "", *lines])
+        return AIMessage(told.answer or "", response_metadata={"engram_verdict": told.verdict})
 
 
 RULES = "rules"

@@ -59,6 +59,8 @@ class LLMResult(Generic[Answer_co]):
     answer: Answer_co | None
     usage: UsageEntry
     failure: Failure | None = None
+    by_rule: bool = False
+    """Whether a rule answered: it finds and quotes, and judges nothing to be sufficient."""
 
 
 class Model(Protocol):

@@ -92,7 +92,7 @@ def _read_graph() -> "ReadGraph":
     from langgraph_engram.config import resolve_reranker as choose_reranker
     from langgraph_engram.graphs.instrumentation import EntryNode as Door
     from langgraph_engram.graphs.read import build_read_graph
-    from langgraph_engram.rules.model import RuleModel
+    from langgraph_engram.rule_model.model import RuleModel
     from langgraph_engram.server.identity import Identify, OwnReadInput
     from langgraph_engram.server.identity import ServedContext as Whose
     from langgraph_engram.server.typed_graph import with_typed_state as served

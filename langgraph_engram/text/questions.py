@@ -158,8 +158,9 @@ def later_state(query: str) -> str:
 
 
 def asks_for_one(query: str) -> bool:
-    """Say whether one statement can answer a query: no list, no count, nothing to conclude or to compare."""
-    return not (asks_for_several(query) or answer_type(query) in AMOUNTS or WEIGHED.search(query))
+    """Say whether one statement can answer a query: no list, count or advice, nothing to conclude or to compare."""
+    several = asks_for_several(query) or answer_type(query) in AMOUNTS | {"advice"}
+    return not (several or WEIGHED.search(query))
 
 
 CalendarUnit = Literal["day", "week", "month", "year"]

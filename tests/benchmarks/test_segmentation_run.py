@@ -7,7 +7,7 @@ import pytest
 from langgraph_engram.benchmarks.segmentation import read_dialogues, run_segmentation
 from langgraph_engram.embeddings.factory import HashingEncoder
 from langgraph_engram.errors import InvalidInput, UnreadableFile
-from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.stores.folders import open_store
 

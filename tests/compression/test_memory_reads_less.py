@@ -5,7 +5,7 @@ import pytest
 from langgraph_engram.config import resolve_compressor
 from langgraph_engram.errors import CompressorUnavailable
 from langgraph_engram.memory import Memory
-from langgraph_engram.rules.model import RULES
+from langgraph_engram.rule_model.model import RULES
 from langgraph_engram.settings import ExtractSettings, Settings
 from langgraph_engram.testing import FakeModel
 

@@ -15,7 +15,7 @@ from langgraph_engram.graphs.read import build_read_graph
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.llm.base import Model, Question
 from langgraph_engram.presets import preset
-from langgraph_engram.rules.model import RULES, RuleModel
+from langgraph_engram.rule_model.model import RULES, RuleModel
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import Settings
 from langgraph_engram.state import Message, RecallRequest, RememberRequest

@@ -11,7 +11,7 @@ from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.prompts.reflect import Reflect, Reflection
 from langgraph_engram.prompts.select_records import Selection, SelectRecords
 from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
-from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Evidence, Intent
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.testing import FakeModel
@@ -86,32 +86,24 @@ def test_a_router_names_nodes_alone(router):
         ({}, "recall", "judge_sufficiency"),
         ({"sufficiency": "always"}, "recall", "write_answer"),
         ({"sufficiency": "always", "whole_events": True}, "recall", "backtrack"),
-        ({"sufficiency": "always"}, "search", "judge_sufficiency"),
+        ({}, "search", "conclude"),
+        ({"sufficiency": "always"}, "search", "conclude"),
     ],
 )
 def test_the_way_after_light_retrieval(question, settings, mode, way):
-    """The preset decides whether light memory is judged; a search always is, by rules."""
+    """The preset decides whether light memory is judged; a search ends, since nobody reads what it found."""
     state = {"request": question.model_copy(update={"mode": mode})}
 
     assert Routing(DeepSettings(**settings)).after_light(state) == way
 
 
 @pytest.mark.parametrize(
-    ("mode", "sufficient", "evidence", "reflects", "way"),
-    [
-        ("search", False, ["x"], True, "conclude"),
-        ("recall", True, ["x"], True, "reflect"),
-        ("recall", True, ["x"], False, "conclude"),
-        ("recall", False, [], True, "conclude"),
-    ],
+    ("sufficient", "evidence", "reflects", "way"),
+    [(True, ["x"], True, "reflect"), (True, ["x"], False, "conclude"), (False, [], True, "conclude")],
 )
-def test_the_way_after_the_judge(question, mode, sufficient, evidence, reflects, way):
-    """A search ends; what does not suffice goes deep, if there is anything to go into."""
-    state = {
-        "request": question.model_copy(update={"mode": mode}),
-        "sufficient": sufficient,
-        "evidence": evidence,
-    }
+def test_the_way_after_the_judge(question, sufficient, evidence, reflects, way):
+    """What does not suffice goes deep, if there is anything to go into."""
+    state = {"request": question, "sufficient": sufficient, "evidence": evidence}
 
     assert Routing(DeepSettings(reflect=reflects)).after_judge(state) == way
 
@@ -154,15 +146,15 @@ def test_a_question_may_need_a_second_round(whole):
     assert told.usage.calls == len(asked)
 
 
-def test_reading_by_rules_answers_with_a_citation(place, question):
-    """Without a model the answer is what was said, and cites it."""
+def test_reading_by_rules_quotes_what_was_said(place, question):
+    """Without a language model the answer is quotes with citations, and never sufficient."""
     graph = build_read_graph(place.store, RuleModel(), RuleModel(), preset("engram"))
 
     told = graph.invoke({"request": question})["recollection"]
 
     assert "Oslo" in told.answer
     assert "[1]" in told.answer
-    assert (told.verdict, told.usage.calls) == ("sufficient", 0)
+    assert (told.verdict, told.quoted, told.usage.calls) == ("partial", True, 0)
 
 
 @pytest.mark.parametrize("node", NODES)

@@ -7,7 +7,7 @@ from langgraph_engram.embeddings.factory import HashingEncoder
 from langgraph_engram.graphs.read import build_read_graph
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.presets import preset
-from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.folders import open_store
 

@@ -10,7 +10,7 @@ from langgraph_engram.errors import StoreError, StoreFailed, StoreUnreachable
 from langgraph_engram.graphs.instrumentation import Watched
 from langgraph_engram.graphs.read import build_read_graph
 from langgraph_engram.presets import preset
-from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Scope
 from langgraph_engram.state import WriteInput, WriteState
 

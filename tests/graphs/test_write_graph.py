@@ -16,7 +16,7 @@ from langgraph_engram.graphs.write import (
 )
 from langgraph_engram.presets import PRESETS, preset
 from langgraph_engram.prompts.extract_events import ExtractEvents
-from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Pair
 from langgraph_engram.state import RememberRequest
 from langgraph_engram.testing import FakeModel

@@ -38,7 +38,7 @@ def kept(memory):
 
 
 def test_without_a_model_it_answers_by_rules_and_keeps_what_was_said(memory):
-    """What the user tells is noted; a question is answered with what the answer rests on, which is nobody's word."""
+    """What the user tells is noted; a question is answered by what was said."""
     agent = build_agent(memory)
 
     noted = say(agent, "I camped at Lake Bled.")
@@ -46,9 +46,8 @@ def test_without_a_model_it_answers_by_rules_and_keeps_what_was_said(memory):
     again = asyncio.run(agent.ainvoke({"messages": [("user", "Where did I camp?")]}, context=ANA))["messages"][-1]
 
     assert noted.text.startswith("Noted")
-    assert told.text.splitlines()[0] == "Lake Bled [1]"
-    assert "I camped at Lake Bled." in told.text.splitlines()[1]
-    assert again.text.splitlines()[0] == "Lake Bled [1]"
+    assert '"I camped at Lake Bled." [1]' in told.text.splitlines()[0]
+    assert again.text == told.text
     assert {role for role, _ in kept(memory)} == {"user"}
     assert ("user", "I camped at Lake Bled.") in kept(memory)
 
@@ -67,7 +66,7 @@ def test_memorys_own_model_does_not_answer_here():
 
         answer = say(agent, "Where did I camp?")
 
-    assert answer.text.startswith("Lake Bled [1]")
+    assert '"I camped at Lake Bled." [1]' in answer.text
     reading = {ParseIntent, AnswerLight, SelectRecords, WriteAnswer, Reflect}
     assert not {type(question) for question in model.asked} & reading
 

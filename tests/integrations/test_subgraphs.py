@@ -11,6 +11,8 @@ from langgraph_engram.settings import DeepSettings, Settings, UpdateSettings
 from langgraph_engram.state import RecallRequest, RememberRequest
 from langgraph_engram.testing import FakeServer, Reply
 
+LISBON = '"I live in Lisbon." [1]'
+
 
 class State(TypedDict, total=False):
     text: str
@@ -41,7 +43,8 @@ def test_both_graphs_embed(memory, on):
     state = graph.invoke({"text": "I live in Lisbon."}, on("a"))
     saved = graph.get_state(on("a")).values
 
-    assert (state["receipt"].stored_turns, state["recollection"].answer) == (1, "Lisbon [1]")
+    assert state["receipt"].stored_turns == 1
+    assert LISBON in state["recollection"].answer
     assert isinstance(saved["recollection"], Recollection)
     assert isinstance(saved["receipt"], Receipt)
 
@@ -54,7 +57,7 @@ def test_a_second_turn_starts_clean(memory, on):
     state = graph.invoke({"text": "I have a cat."}, on("a"))
 
     assert (state["receipt"].stored_turns, state["receipt"].known_turns) == (1, 0)
-    assert state["recollection"].answer == "Lisbon [1]"
+    assert LISBON in state["recollection"].answer
 
 
 def test_their_steps_are_drawn_and_streamed(memory, on):

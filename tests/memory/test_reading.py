@@ -66,7 +66,7 @@ def test_a_moment_may_be_text(memory, moment):
     """ISO 8601 does as well as a datetime; a day alone is meant to its end."""
     told = memory.recall("Where does Ana live?", user_id="ana", as_of=moment)
 
-    assert told.answer.startswith("Oslo")
+    assert "Oslo" in told.answer.splitlines()[0]
 
 
 def test_now_may_be_text(memory):

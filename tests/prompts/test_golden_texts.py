@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from langgraph_engram.rules.model import RULES
+from langgraph_engram.rule_model.model import RULES
 
 FOLDER = Path(__file__).parent / "golden"
 NAMES = sorted(question.__name__ for question in RULES)

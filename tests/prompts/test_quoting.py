@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage, SystemMessage
 
 from langgraph_engram.prompts.rendering import TAG, inside, without_tags
-from langgraph_engram.rules.model import RULES
+from langgraph_engram.rule_model.model import RULES
 
 NAMES = sorted(question.__name__ for question in RULES)
 TAGS = ("conversation", "context", "memories", "pool")

@@ -9,7 +9,7 @@ from langgraph_engram.prompts.extract_records import ExtractRecords
 from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.label_sentences import LabelSentences
 from langgraph_engram.prompts.rendering import number_sentences
-from langgraph_engram.rules.model import RULES
+from langgraph_engram.rule_model.model import RULES
 
 ASKING = [ExtractEvents, ExtractFacts, ExtractKeySentences, ExtractRecords, ExtractRelations, LabelSentences]
 

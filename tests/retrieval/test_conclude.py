@@ -2,8 +2,9 @@
 
 import pytest
 
-from langgraph_engram.nodes.conclude import conclude
+from langgraph_engram.nodes.conclude import Conclude
 from langgraph_engram.results import UsageEntry
+from langgraph_engram.settings import RetrieveSettings
 
 
 @pytest.fixture
@@ -13,6 +14,7 @@ def concluded(to_recall, piece):
     def run(answer, **fields):
         pieces = [piece("p0"), piece("p1")]
         state = {"request": to_recall(), "evidence": pieces, "pool": pieces, "round": 2, "went_deep": True}
+        conclude = Conclude(RetrieveSettings(relevance_threshold=0.5))
         return conclude({**state, "run_id": "run", "answer": answer, **fields})["recollection"]
 
     return run
@@ -35,15 +37,26 @@ def test_a_recall_has_a_verdict(concluded, answer, fields, verdict):
     assert concluded(answer, **fields).verdict == verdict
 
 
-@pytest.mark.parametrize(
-    ("fields", "verdict"),
-    [({"sufficient": True}, "sufficient"), ({"sufficient": False}, "partial"), ({"evidence": []}, "absent")],
-)
-def test_a_search_has_a_verdict_and_no_answer(concluded, to_recall, fields, verdict):
-    """A search gives evidence only."""
-    found = concluded("ignored", request=to_recall(mode="search"), **fields)
+@pytest.mark.parametrize(("relevance", "verdict"), [([0.1, 0.5], "partial"), ([0.4], "absent"), ([], "absent")])
+def test_a_search_has_a_verdict_by_relevance_and_no_answer(concluded, to_recall, piece, relevance, verdict):
+    """A search gives evidence only, and calls none of it sufficient."""
+    evidence = [piece(f"p{number}").model_copy(update={"relevance": value}) for number, value in enumerate(relevance)]
 
-    assert (found.verdict, found.answer) == (verdict, None)
+    found = concluded("ignored", request=to_recall(mode="search"), evidence=evidence)
+
+    assert (found.verdict, found.answer, found.quoted) == (verdict, None, False)
+    assert found.evidence == evidence
+
+
+@pytest.mark.parametrize(("relevance", "verdict"), [(0.5, "partial"), (0.4, "absent")])
+def test_quotes_are_partial_or_nothing(concluded, piece, relevance, verdict):
+    """What rules quote is never sufficient; where nothing is relevant they quote nothing."""
+    pool = [piece("p0").model_copy(update={"relevance": relevance})]
+
+    told = concluded('Ana: "I swim." [1]', quoted=True, pool=pool)
+
+    assert (told.verdict, told.quoted) == (verdict, verdict == "partial")
+    assert told.answer == ('Ana: "I swim." [1]' if told.quoted else "I don't know.")
 
 
 def test_the_result_adds_up_what_it_cost(concluded):

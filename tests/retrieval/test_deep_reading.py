@@ -12,7 +12,7 @@ from langgraph_engram.prompts.select_records import Selection
 from langgraph_engram.prompts.write_answer import UNKNOWN
 from langgraph_engram.results import count_tokens
 from langgraph_engram.retrieval.passages import runs
-from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.testing import FakeModel
 
@@ -38,7 +38,7 @@ def state(to_recall, intent, piece):
 )
 def test_anything_but_a_clear_answer_goes_deep(state, said, sufficient, answer):
     """No reply, an empty one, a plain no and words that rest on no piece are all insufficient."""
-    update = JudgeSufficiency(FakeModel([said]), RuleModel(), DeepSettings())(state)
+    update = JudgeSufficiency(FakeModel([said]), DeepSettings())(state)
 
     assert (update["sufficient"], update["answer"]) == (sufficient, answer)
 
@@ -47,7 +47,7 @@ def test_the_judge_sees_the_best_pieces_and_the_pool(state, piece):
     """k pieces of this round are shown, after those of earlier rounds."""
     model = FakeModel([UNKNOWN])
 
-    update = JudgeSufficiency(model, RuleModel(), DeepSettings(light_k=2))({**state, "pool": [piece("old")]})
+    update = JudgeSufficiency(model, DeepSettings(light_k=2))({**state, "pool": [piece("old")]})
 
     assert [one.evidence_id for one in model.asked[0].evidence] == ["old", "p0", "p1"]
     assert [one.evidence_id for one in update["pool"]] == ["old", "p0", "p1"]
@@ -57,25 +57,22 @@ def test_nothing_found_is_not_asked_about(state):
     """Without evidence there is nothing to judge, and nothing to pay for."""
     model = FakeModel()
 
-    update = JudgeSufficiency(model, RuleModel(), DeepSettings())({**state, "evidence": []})
+    update = JudgeSufficiency(model, DeepSettings())({**state, "evidence": []})
 
     assert (update["sufficient"], model.asked) == (False, [])
 
 
-def test_a_search_costs_no_call(state, to_recall):
-    """In a search, rules judge, whatever the model."""
-    model = FakeModel()
-
-    JudgeSufficiency(model, RuleModel(), DeepSettings())({**state, "request": to_recall(mode="search")})
-
-    assert model.asked == []
+def test_it_is_noted_whether_a_rule_answered(state):
+    """Rules quote, and what they quote is no model's word."""
+    assert JudgeSufficiency(RuleModel(), DeepSettings())(state)["quoted"] is True
+    assert JudgeSufficiency(FakeModel([UNKNOWN]), DeepSettings())(state)["quoted"] is False
 
 
 def test_an_earlier_answer_outlives_a_round_that_finds_nothing(state):
     """A later round that does not suffice leaves the answer of the round before."""
     model = FakeModel([UNKNOWN])
 
-    update = JudgeSufficiency(model, RuleModel(), DeepSettings())({**state, "answer": "At the lake [1]."})
+    update = JudgeSufficiency(model, DeepSettings())({**state, "answer": "At the lake [1]."})
 
     assert update.get("answer", "At the lake [1].") == "At the lake [1]."
 

@@ -6,7 +6,7 @@ from langgraph_engram.llm.base import Failure
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import preset
 from langgraph_engram.prompts.write_synthesis import WriteSynthesis
-from langgraph_engram.rules.model import RULES
+from langgraph_engram.rule_model.model import RULES
 from langgraph_engram.testing import FakeModel
 
 BOUNDARY, SYNTHESIS = (f"the route {name!r} has no data here" for name in ("boundary", "synthesis"))

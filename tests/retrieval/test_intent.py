@@ -8,7 +8,7 @@ from langgraph_engram.llm.base import Failure
 from langgraph_engram.nodes.parse_intent import ParseIntentStep
 from langgraph_engram.prompts.parse_intent import ParsedIntent
 from langgraph_engram.retrieval.queries import UNREAD, make_intent
-from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.testing import FakeModel
 

@@ -8,7 +8,7 @@ from langgraph_engram.llm.base import Failure
 from langgraph_engram.nodes.reflect import ReflectStep
 from langgraph_engram.prompts.reflect import Reflection
 from langgraph_engram.results import UsageEntry
-from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.testing import FakeModel
 

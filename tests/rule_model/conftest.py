@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from langgraph_engram.rules.utterances import Utterance
 from langgraph_engram.schema import Evidence, Intent, Record, Turn
 
 NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
@@ -67,16 +66,6 @@ def intent() -> Callable[..., Intent]:
 
     def make(query: str, **fields: object) -> Intent:
         return Intent.model_validate({"query": query, "anchor": query, **fields})
-
-    return make
-
-
-@pytest.fixture
-def said() -> Callable[..., Utterance]:
-    """Make a sentence that Ana said at noon on Monday, 8 May 2023."""
-
-    def make(text: str, **fields: object) -> Utterance:
-        return Utterance(**{"place": 0, "speaker": "Ana", "text": text, "said_at": NOON, "around": text, **fields})  # type: ignore[arg-type]  # fields of any type
 
     return make
 

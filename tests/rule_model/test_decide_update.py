@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from langgraph_engram.prompts.decide_update import DecideUpdate
-from langgraph_engram.rules.decide_update import decide_update
+from langgraph_engram.rule_model.updates import decide_update
 
 MAY = datetime(2023, 5, 1, tzinfo=UTC)
 
@@ -88,3 +88,37 @@ def test_each_cluster_has_its_verdict(record):
 def test_an_exclamation_is_not_worth_merging(record):
     """Two times "Woohoo!" are two exclamations."""
     assert decide(record("Ana: Woohoo!"), record("Ana: Woohoo!", 1)) == [("KEEP_BOTH", [])]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "action"),
+    [
+        ("Ana: I work at the Starbucks in Oslo.", "Ana: I no longer work at the Starbucks in Oslo.", "SUPERSEDE"),
+        ("Ana: I keep bees in the garden.", "Ana: I keep bees in the garden!", "MERGE"),
+        ("Ana: I like tea.", "Ana: I like coffee.", "KEEP_BOTH"),
+    ],
+)
+def test_look_alikes_are_decided_on_with_care(record, older, newer, action):
+    """A stated change supersedes, a repeat merges, anything else stays (DimMem Table 10)."""
+    (verdict,) = decide_update(DecideUpdate(((record(older), record(newer, 1)),))).verdicts
+
+    assert verdict.action == action
+    assert bool(verdict.content) is (action == "MERGE")
+
+
+def test_two_days_are_two_events(record):
+    """The same words of another day are another event."""
+    camped = record("Ana: I went camping.", memory_type="episodic", event_start=MAY, event_end=MAY)
+    again = camped.model_copy(update={"record_id": "x", "event_start": MAY.replace(day=7)})
+
+    (verdict,) = decide_update(DecideUpdate(((camped, again),))).verdicts
+    assert verdict.action == "KEEP_BOTH"
+
+
+def test_another_person_s_words_are_no_repeat(record):
+    """What Ben says of himself says nothing of Ana."""
+    bees = (record("I keep bees."), record("I keep bees.", 1, speaker="Ben"))
+
+    (verdict,) = decide_update(DecideUpdate((bees,))).verdicts
+
+    assert verdict.action == "KEEP_BOTH"

@@ -22,7 +22,7 @@ from langgraph_engram.prompts.select_records import SelectRecords
 from langgraph_engram.prompts.track_topics import TrackTopics
 from langgraph_engram.prompts.write_answer import WriteAnswer
 from langgraph_engram.prompts.write_synthesis import WriteSynthesis
-from langgraph_engram.rules.model import RULES, RuleModel
+from langgraph_engram.rule_model.model import RULES, RuleModel
 from langgraph_engram.schema import Evidence, Intent, Record, Turn
 
 TEXTS = st.one_of(

@@ -8,7 +8,7 @@ from langgraph_engram.embeddings.factory import HashingEncoder
 from langgraph_engram.nodes.segment import Segment
 from langgraph_engram.presets import PRESETS, preset
 from langgraph_engram.prompts.track_topics import TopicNote, TopicTrack
-from langgraph_engram.rules.model import RuleModel
+from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Scope, Turn
 from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.state import RememberRequest

@@ -1,4 +1,4 @@
-"""Read what a query asks for without a model: question words, names, times, and cues for the assistant's words."""
+"""Parse what a query asks for without a language model: by question words, names, times and cues."""
 
 import re
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ QUESTION_WORDS = frozenset(("many much long often kind type sort did happened ha
 
 
 def parse_intent(question: ParseIntent) -> ParsedIntent:
-    """Note what the query asks for. The dimension asked for is left open as a constraint."""
+    """Return what the query asks for. The dimension asked for is left open as a constraint."""
     query = question.query
     dimension = DIMENSIONS.get(answer_type(query), "purpose" if PURPOSE.search(query) else "content")
     constraint = parse_constraint(query, question.now)

@@ -15,16 +15,16 @@ from langgraph_engram.prompts.label_sentences import LabelSentences
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.prompts.rendering import number_sentences
 from langgraph_engram.prompts.track_topics import TrackTopics
-from langgraph_engram.rules.describe_boundary import describe_boundary
-from langgraph_engram.rules.extract_events import extract_events
-from langgraph_engram.rules.extract_facts import extract_facts
-from langgraph_engram.rules.extract_key_sentences import extract_key_sentences
-from langgraph_engram.rules.extract_records import extract_records
-from langgraph_engram.rules.extract_relations import extract_relations
-from langgraph_engram.rules.judge_boundary import judge_boundary
-from langgraph_engram.rules.label_sentences import label_sentences
-from langgraph_engram.rules.parse_intent import parse_intent
-from langgraph_engram.rules.track_topics import track_topics
+from langgraph_engram.rule_model.extraction import (
+    extract_events,
+    extract_facts,
+    extract_key_sentences,
+    extract_records,
+    extract_relations,
+    label_sentences,
+)
+from langgraph_engram.rule_model.intent import parse_intent
+from langgraph_engram.rule_model.topics import describe_boundary, judge_boundary, track_topics
 from langgraph_engram.text.keywords import is_small_talk
 
 NOW = datetime(2023, 5, 8, 12, tzinfo=UTC)

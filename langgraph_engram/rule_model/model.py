@@ -1,4 +1,7 @@
-"""Answer every question without a model: no key, no network, no cost. `RuleModel` is what people without a key get."""
+"""Answer every question without a language model: no key, no network, no cost.
+
+`RuleModel` is what people without a key get. It finds and quotes; it never says that an answer is sufficient.
+"""
 
 from collections.abc import Callable, Sequence
 from time import perf_counter
@@ -22,25 +25,22 @@ from langgraph_engram.prompts.track_topics import TrackTopics
 from langgraph_engram.prompts.write_answer import WriteAnswer
 from langgraph_engram.prompts.write_synthesis import WriteSynthesis
 from langgraph_engram.results import UsageEntry
-from langgraph_engram.rules.answer_light import answer_light
-from langgraph_engram.rules.decide_update import decide_update
-from langgraph_engram.rules.describe_boundary import describe_boundary
-from langgraph_engram.rules.extract_events import extract_events
-from langgraph_engram.rules.extract_facts import extract_facts
-from langgraph_engram.rules.extract_key_sentences import extract_key_sentences
-from langgraph_engram.rules.extract_records import extract_records
-from langgraph_engram.rules.extract_relations import extract_relations
-from langgraph_engram.rules.judge_boundary import judge_boundary
-from langgraph_engram.rules.label_sentences import label_sentences
-from langgraph_engram.rules.parse_intent import parse_intent
-from langgraph_engram.rules.reflect import reflect
-from langgraph_engram.rules.select_records import select_records
-from langgraph_engram.rules.track_topics import track_topics
-from langgraph_engram.rules.write_answer import write_answer
-from langgraph_engram.rules.write_synthesis import write_synthesis
+from langgraph_engram.rule_model.extraction import (
+    extract_events,
+    extract_facts,
+    extract_key_sentences,
+    extract_records,
+    extract_relations,
+    label_sentences,
+)
+from langgraph_engram.rule_model.intent import parse_intent
+from langgraph_engram.rule_model.quoting import quote, write_synthesis
+from langgraph_engram.rule_model.selection import reflect, select_records
+from langgraph_engram.rule_model.topics import describe_boundary, judge_boundary, track_topics
+from langgraph_engram.rule_model.updates import decide_update
 
 RULES: dict[type[Question[Any]], Callable[[Any], Any]] = {
-    AnswerLight: answer_light,
+    AnswerLight: quote,
     DecideUpdate: decide_update,
     DescribeBoundary: describe_boundary,
     ExtractEvents: extract_events,
@@ -54,7 +54,7 @@ RULES: dict[type[Question[Any]], Callable[[Any], Any]] = {
     Reflect: reflect,
     SelectRecords: select_records,
     TrackTopics: track_topics,
-    WriteAnswer: write_answer,
+    WriteAnswer: quote,
     WriteSynthesis: write_synthesis,
 }
 """The rule for each question. A question without one is a mistake of ours, and fails at once."""
@@ -69,9 +69,8 @@ class RuleModel:
         """Answer one question. Costs no call and no token."""
         start = perf_counter()
         answer = cast(Answer, RULES[type(question)](question))
-        return LLMResult(
-            answer=answer, usage=UsageEntry(node="", model=self.name, seconds=perf_counter() - start, asked=1)
-        )
+        usage = UsageEntry(node="", model=self.name, seconds=perf_counter() - start, asked=1)
+        return LLMResult(answer=answer, usage=usage, by_rule=True)
 
     def ask_all(self, questions: Sequence[Question[Answer]]) -> list[LLMResult[Answer]]:
         """Answer questions one after the other, in order."""

@@ -1,0 +1,1 @@
+"""Answer each question of `prompts/` by a short rule, without a language model."""

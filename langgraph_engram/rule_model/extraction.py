@@ -1,0 +1,129 @@
+"""Extract records, facts, key sentences and relations from turns without a language model.
+
+A sentence after its speaker's name stands alone: records point at what was said and have no words of their own. Their
+dimensions are read by cues.
+"""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from langgraph_engram.prompts.extract_events import EventNote, EventReading, ExtractEvents
+from langgraph_engram.prompts.extract_facts import ExtractFacts, SourcedSentence, SourcedSentences
+from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
+from langgraph_engram.prompts.extract_records import Extraction, ExtractRecords, RecordDraft
+from langgraph_engram.prompts.extract_relations import ExtractRelations
+from langgraph_engram.prompts.label_sentences import LabelSentences, SentenceLabel, SentenceLabels
+from langgraph_engram.prompts.rendering import Sentence, number_sentences
+from langgraph_engram.schema import Turn
+from langgraph_engram.settings import SegmentSettings
+from langgraph_engram.temporal.find import find_times
+from langgraph_engram.text.keywords import keywords_of, spread_of, topic_words
+from langgraph_engram.text.statements import location_of, purpose_of, reason_of, type_of
+from langgraph_engram.text.tokens import content_stems
+
+LEAST_STEMS = 3
+"""Content stems up to which a sentence is not a key sentence."""
+RELATION = re.compile(
+    r"\b(?:thank|grateful|support|proud of|happy for|inspir\w+|encourag\w+|help\w*|agree\w*|recommend\w*|"
+    r"suggest\w*|advi[cs]e\w*|miss you|love you|congrat\w*|together|both|admire\w*|trust\w*|worried about|sorry|"
+    r"because|so that)\b",
+    re.IGNORECASE,
+)
+"""What one person says to or about another."""
+
+
+def extract_records(question: ExtractRecords) -> Extraction:
+    """Return one record for each numbered sentence and each image of the core turns."""
+    return Extraction(records=[_record_of(sentence) for sentence in _numbered(question.turns, question.context)])
+
+
+def extract_events(question: ExtractEvents) -> EventReading:
+    """Return the records, and for each event the words that recur in it as its topic. Relations are records already."""
+    starts = [*question.event_starts, len(question.turns)]
+    spans = [question.turns[start:end] for start, end in pairwise(starts)]
+    spread = spread_of(_texts(question.turns))
+    people, most = {turn.speaker for turn in question.turns}, SegmentSettings().name_keywords
+    topics = [", ".join(topic_words(_texts(turns), spread, people, most)) for turns in spans]
+    notes = [_note(number, turns, topics) for number, turns in enumerate(spans, start=1)]
+    records = [_record_of(sentence) for sentence in _numbered(question.turns, question.context)]
+    return EventReading(events=notes, records=records)
+
+
+def extract_facts(question: ExtractFacts) -> SourcedSentences:
+    """Return the sentences that are no questions, in order."""
+    stating = [sentence for sentence in _numbered(question.turns, question.context) if not sentence.asks]
+    return SourcedSentences(sentences=[SourcedSentence(sources=[sentence.number]) for sentence in stating])
+
+
+def extract_key_sentences(question: ExtractKeySentences) -> SourcedSentences:
+    """Return the sentences with more than a few content words, in order."""
+    sentences = _numbered(question.turns, question.context)
+    key = [sentence for sentence in sentences if len(set(content_stems(sentence.as_said))) > LEAST_STEMS]
+    return SourcedSentences(sentences=[SourcedSentence(sources=[sentence.number]) for sentence in key])
+
+
+def extract_relations(question: ExtractRelations) -> SourcedSentences:
+    """Return the sentences that show one person acting on another, with both named."""
+    people = list(dict.fromkeys(turn.speaker for turn in (*question.context, *question.turns)))
+    sentences = _numbered(question.turns, question.context)
+    showing = [sentence for sentence in sentences if not sentence.image and RELATION.search(sentence.text)]
+    return SourcedSentences(sentences=[_relation(sentence, people) for sentence in showing])
+
+
+def label_sentences(question: LabelSentences) -> SentenceLabels:
+    """Return the type of each numbered sentence; questions are skipped."""
+    sentences = _numbered(question.turns, question.context)
+    return SentenceLabels(labels=[_label(sentence) for sentence in sentences])
+
+
+def _numbered(turns: Sequence[Turn], context: Sequence[Turn]) -> list[Sentence]:
+    return [sentence for sentence in number_sentences(turns, context) if sentence.number]
+
+
+def _record_of(sentence: Sentence) -> RecordDraft:
+    if sentence.image:
+        return RecordDraft(sources=[sentence.number], memory_type="fact", keywords=keywords_of(sentence.text))
+    return RecordDraft(
+        sources=[sentence.number],
+        memory_type=type_of(sentence.text, sentence.turn.said_at),
+        time=_time_of(sentence),
+        location=location_of(sentence.text),
+        reason=reason_of(sentence.text),
+        purpose=purpose_of(sentence.text),
+        keywords=keywords_of(sentence.text),
+    )
+
+
+def _time_of(sentence: Sentence) -> str:
+    """Return the first time that a sentence names, as start/end; empty for none."""
+    mentions = find_times(sentence.text, sentence.turn.said_at)
+    if not mentions:
+        return ""
+    interval = mentions[0].interval
+    return f"{interval.start.isoformat()}/{interval.end.isoformat()}"
+
+
+def _note(number: int, turns: Sequence[Turn], topics: Sequence[str]) -> EventNote:
+    topic, earlier = topics[number - 1], topics[number - 2] if number > 1 else ""
+    who = turns[0].speaker if turns else "somebody"
+    transition = f"After {earlier}, {who} brings up {topic}." if earlier else ""
+    return EventNote(event=number, topic=topic, transition=transition if topic else "")
+
+
+def _texts(turns: Sequence[Turn]) -> list[str]:
+    return [" ".join([turn.text, *turn.captions]) for turn in turns]
+
+
+def _relation(sentence: Sentence, people: Sequence[str]) -> SourcedSentence:
+    speaker = sentence.turn.speaker
+    others = ", ".join(name for name in people if name != speaker) or "themselves"
+    return SourcedSentence(sources=[sentence.number], content=f"{speaker} to {others}: {sentence.resolved}")
+
+
+def _label(sentence: Sentence) -> SentenceLabel:
+    if sentence.image:
+        return SentenceLabel(number=sentence.number, label="fact")
+    if sentence.asks:
+        return SentenceLabel(number=sentence.number, label="skip")
+    return SentenceLabel(number=sentence.number, label=type_of(sentence.text, sentence.turn.said_at))

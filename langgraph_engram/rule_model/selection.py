@@ -1,0 +1,95 @@
+"""Select candidates and check an answer without a language model: by the words that a query shares with them.
+
+What a query names is its content words but those that only ask, the people and the times. What mentions none of it does
+not matter; what nothing mentions is missing.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from langgraph_engram.prompts.reflect import Reflect, Reflection
+from langgraph_engram.prompts.rendering import cited_numbers
+from langgraph_engram.prompts.select_records import Selection, SelectRecords
+from langgraph_engram.prompts.write_answer import UNKNOWN
+from langgraph_engram.schema import Evidence, Intent
+from langgraph_engram.text.questions import AnswerType, answer_type
+from langgraph_engram.text.slots import told_stems
+from langgraph_engram.text.tokens import content_stems, words
+
+ASKING_WORDS = frozenset(
+    content_stems(
+        "much many long often kind type sort name thing things did happen time date day year month week place person "
+        "people one first last recently currently new now planned plan going get go make take tell said say told "
+        "mention"
+    )
+)
+"""Stems that say how something is asked, not what is asked for."""
+SAY_HOW: Mapping[AnswerType, frozenset[str]] = {
+    "name": frozenset(content_stems("called titled named")),
+    "advice": frozenset(
+        content_stems("tips advice ideas suggestions recommendations recommend suggest advise think should help look")
+    ),
+}
+"""Further ones, by the type of the answer."""
+MOST_SELECTED = 8
+SUFFICIENT = 0.6
+"""Share of what a query names from which the cited pieces cover it."""
+BY_ANOTHER = 0.5
+"""Factor of a candidate that mentions nobody of those the query names."""
+
+
+def select_records(question: SelectRecords) -> Selection:
+    """Return the numbers of the candidates that mention anything the query names, best first, at most eight."""
+    needed = needed_stems(question.query, question.intent)
+    held = [set(content_stems(_text(piece))) & needed for piece in question.candidates]
+    scores = _scores(question, needed, held)
+    order = sorted((index for index, stems in enumerate(held) if stems), key=lambda index: -scores[index])
+    return Selection(numbers=[index + 1 for index in order[:MOST_SELECTED]])
+
+
+def reflect(question: Reflect) -> Reflection:
+    """Return complete where the cited pieces mention most of what the query names, else the words to look for once."""
+    needed = needed_stems(question.query, question.intent)
+    answered = bool(question.answer) and question.answer != UNKNOWN
+    numbers = set(cited_numbers(question.answer))
+    cited = [piece for number, piece in enumerate(question.pool, 1) if number in numbers] or list(question.pool)
+    mentioned = _mentioned(cited)
+    if answered and len(needed & mentioned) >= SUFFICIENT * len(needed):
+        return Reflection(complete=True)
+    named = [word for word in dict.fromkeys(words(question.query)) if set(content_stems(word)) & needed]
+    missing = [word for word in named if not set(content_stems(word)) <= mentioned] or named
+    following = " ".join([*question.intent.speakers, *missing])
+    again = len(question.asked) > 1
+    return Reflection(complete=False, missing=", ".join(missing), next_query="" if again else following)
+
+
+def needed_stems(query: str, intent: Intent) -> set[str]:
+    """Return the stems that evidence must mention: those of the query but its asking words, people and times."""
+    people = {stem for name in intent.speakers for stem in content_stems(name)}
+    times = set(content_stems(intent.time.text)) if intent.time else set()
+    stems = set(content_stems(query)) - SAY_HOW.get(answer_type(query), frozenset())
+    return (stems - ASKING_WORDS - people - times) or (stems - people) or stems
+
+
+def _scores(question: SelectRecords, needed: set[str], held: Sequence[set[str]]) -> list[float]:
+    """Return for each candidate its share of what is named, rare stems counting more, and of the best score."""
+    weight = {stem: 1 / (1 + sum(stem in stems for stems in held)) for stem in needed}
+    whole = sum(weight.values()) or 1.0
+    best = max((piece.score for piece in question.candidates), default=0.0) or 1.0
+    people = {stem for name in question.intent.speakers for stem in content_stems(name)}
+    scores: list[float] = []
+    for piece, stems in zip(question.candidates, held, strict=True):
+        score = sum(weight[stem] for stem in sorted(stems)) / whole + piece.score / best
+        is_about = not people or not people.isdisjoint(content_stems(_text(piece)))
+        scores.append(score if is_about else BY_ANOTHER * score)
+    return scores
+
+
+def _mentioned(pieces: Sequence[Evidence]) -> set[str]:
+    """Return the stems of pieces and of the turns under them."""
+    said = [(_text(piece), piece.record.speaker if piece.record else "") for piece in pieces]
+    said += [(" ".join([turn.text, *turn.captions]), turn.speaker) for piece in pieces for turn in piece.turns]
+    return {stem for text, speaker in said for stem in told_stems(text, speaker)}
+
+
+def _text(piece: Evidence) -> str:
+    return piece.record.content if piece.record else piece.text

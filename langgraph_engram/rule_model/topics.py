@@ -1,0 +1,102 @@
+"""Follow topics and judge boundaries without a language model: by cue words, questions and shared stems."""
+
+import re
+from collections.abc import Sequence
+
+from langgraph_engram.prompts.describe_boundary import DescribeBoundary, plain_text
+from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, JudgeBoundary, LabelGuess
+from langgraph_engram.prompts.track_topics import SHIFT_LABELS, Label, TopicNote, TopicTrack, TrackTopics
+from langgraph_engram.schema import Turn
+from langgraph_engram.text.keywords import keywords_of, topic_of
+from langgraph_engram.text.sentences import ends_asking
+from langgraph_engram.text.tokens import content_stems
+
+OPENING_CUE = re.compile(
+    r"^\W*(?:(?:oh|well|so|hey|and)\W+)?(?:by the way|btw|anyway|speaking of|on another note|guess what|also,|"
+    r"changing the subject|what about you|how about you|i (?:wanted|meant) to (?:tell|ask)|did i tell you)\b",
+    re.IGNORECASE,
+)
+REPLY_CUE = re.compile(
+    r"^\W*(?:yes|yeah|yep|no|nope|thanks|thank you|wow|that'?s|that is|sounds|i agree|totally|exactly|sure|cool|nice|"
+    r"great|awesome|really|haha|lol|oh)\b",
+    re.IGNORECASE,
+)
+LOOK_BACK = 2
+"""Turns before it that a turn is compared with (L of ES-Mem section 3.1)."""
+SURE, LIKELY, UNSURE = 0.9, 0.8, 0.6
+
+
+def judge_boundary(question: JudgeBoundary) -> BoundaryVerdict:
+    """Return the likeliest label, and as the least likely one the opposite with the probability that is left."""
+    label, confidence = label_turn(question.before, question.after[0])
+    opposite: Label = "direct_resp" if label in SHIFT_LABELS else "topic_shift"
+    return BoundaryVerdict(
+        likeliest=LabelGuess(label=label, probability=confidence),
+        least_likely=LabelGuess(label=opposite, probability=1 - confidence),
+    )
+
+
+def describe_boundary(question: DescribeBoundary) -> str:
+    """Return one sentence made of the summaries of what ended and what began, and the time between."""
+    return plain_text(question)
+
+
+def track_topics(question: TrackTopics) -> TopicTrack:
+    """Return for each turn its keywords as topic, and the label that cues and shared words suggest."""
+    turns = (*question.before, *question.turns)
+    first = len(question.before)
+    topic = question.topic_before
+    notes: list[TopicNote] = []
+    for position, turn in enumerate(question.turns):
+        keywords = keywords_of(" ".join([turn.text, *turn.captions]))
+        now = topic_of(keywords, topic)
+        label, confidence = label_turn(turns[: first + position], turn)
+        notes.append(
+            TopicNote(
+                turn=position + 1,
+                topic=now,
+                keywords=keywords,
+                label=label,
+                confidence=confidence,
+                transition=_transition(topic, now, turn) if label in SHIFT_LABELS else "",
+            )
+        )
+        topic = now
+    return TopicTrack(notes=notes)
+
+
+def label_turn(before: Sequence[Turn], turn: Turn) -> tuple[Label, float]:
+    """Return the likeliest label of a turn and the confidence in it.
+
+    Args:
+        before: The turns before it, oldest first; none makes it an opening.
+        turn: The turn to label.
+
+    Returns:
+        A label, and a confidence in [0, 1].
+    """
+    if not before:
+        return "topic_intro", SURE
+    if OPENING_CUE.search(turn.text):
+        return "topic_shift", SURE
+    if ends_asking(before[-1].text):
+        return "direct_resp", SURE
+    shared = _shared(before, turn)
+    asks = ends_asking(turn.text)
+    if REPLY_CUE.search(turn.text):
+        return "direct_resp", UNSURE if asks and not shared else LIKELY
+    if not shared:
+        return "topic_shift", LIKELY if asks else UNSURE
+    return "detail_elaborate", LIKELY
+
+
+def _shared(before: Sequence[Turn], turn: Turn) -> bool:
+    earlier = {stem for other in before[-LOOK_BACK:] for stem in content_stems(other.indexed_text)}
+    names = {stem for other in (*before, turn) for stem in content_stems(other.speaker)}
+    return bool((set(content_stems(turn.text)) & earlier) - names)
+
+
+def _transition(earlier: str, later: str, turn: Turn) -> str:
+    if not earlier or not content_stems(earlier):
+        return f"The conversation turns to {later}, brought up by {turn.speaker}."
+    return f"After {earlier}, {turn.speaker} brings up {later}."

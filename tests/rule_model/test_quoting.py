@@ -1,0 +1,140 @@
+"""Without a language model an answer is quotes: whole sentences as they were said, with speaker, day and citation."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
+from langgraph_engram.prompts.write_synthesis import MOST_WORDS, WriteSynthesis
+from langgraph_engram.rule_model.quoting import quote, write_synthesis
+from langgraph_engram.schema import Evidence
+
+MAY = datetime(2023, 5, 7, tzinfo=UTC)
+
+
+@pytest.fixture
+def ask(intent):
+    """Quote what answers a query, each quote a line."""
+
+    def make(query, evidence, *speakers):
+        return quote(WriteAnswer(query, intent(query, speakers=list(speakers)), tuple(evidence))).splitlines()
+
+    return make
+
+
+def test_a_quote_says_who_when_and_where_it_stands(ask, heard):
+    """The whole sentence as it was said, not as a record retells it."""
+    found = heard("Ben: I keep bees.", "Ana: So happy! I dont eat meat since 2019, not even fish.")
+
+    assert ask("Does Ana eat meat?", found, "Ana")[0] == (
+        'Ana, 8 May 2023: "I dont eat meat since 2019, not even fish." [2]'
+    )
+
+
+def test_at_most_three_sentences_are_quoted_and_none_twice(ask, heard):
+    """Each from the first passage that shows it."""
+    lines = [f"Ana: I planted {tree} trees in the garden." for tree in ("apple", "pear", "plum", "fig")]
+    found = heard(*lines, lines[0])
+
+    quotes = ask("What trees did Ana plant in the garden?", found, "Ana")
+
+    assert len(quotes) == len(set(quotes)) == 3
+    assert sum("apple" in line for line in quotes) <= 1
+
+
+def test_questions_and_small_talk_are_not_quoted(ask, heard):
+    """Where something else answers; a question alone is better than nothing."""
+    found = heard("Ana: Where is my trumpet?", "Ana: Thanks, that sounds great!", "Ana: The trumpet is in the attic.")
+
+    assert ask("Where is the trumpet?", found, "Ana") == ['Ana, 8 May 2023: "The trumpet is in the attic." [3]']
+    assert ask("Where is the trumpet?", found[:1], "Ana") == ['Ana, 8 May 2023: "Where is my trumpet?" [1]']
+    assert ask("Where is the trumpet?", found[1:2], "Ana") == [UNKNOWN]
+
+
+def test_a_short_reply_is_quoted_with_its_question(ask, turns):
+    """A number means nothing alone."""
+    said = turns("Ben: How many cats do you have?", "Ana: Two, both black.")
+    found = Evidence(evidence_id="e", text="Ben: How many cats do you have? Ana: Two, both black.", turns=list(said))
+
+    assert ask("How many cats does Ana have?", [found], "Ana") == [
+        'Ana, 8 May 2023, asked "How many cats do you have?": "Two, both black." [1]'
+    ]
+
+
+def test_what_was_superseded_is_quoted_with_what_took_its_place(ask, turns, record):
+    """An outdated statement never stands alone, not in another passage either."""
+    said = turns("Ana: I live in Lisbon, near the sea.", "Ana: I moved to Porto.")
+    outdated = record("Ana: I live in Lisbon, near the sea.", status="superseded", superseded_by="new")
+    text = "8 May 2023, Ana: I live in Lisbon, near the sea.\nChanged since: 8 May 2023, Ana: I moved to Porto."
+    changed = Evidence(evidence_id="old", text=text, record=outdated, turns=list(said), score=0.5)
+    whole = Evidence(evidence_id="turn", text="Ana: I live in Lisbon, near the sea.", turns=[said[0]], score=1.0)
+
+    assert ask("Where does Ana live?", [whole, changed], "Ana") == [
+        'Ana, 8 May 2023: "I live in Lisbon, near the sea." Changed since: Ana, 8 May 2023: "I moved to Porto." [2]'
+    ]
+    assert ask("Where does Ana live?", [changed.model_copy(update={"text": text.split(chr(10))[0]})]) == [UNKNOWN]
+
+
+def test_an_image_is_quoted_by_what_it_shows(ask, turns):
+    """A caption is what somebody shared."""
+    (said,) = turns("Ana: Look!")
+    shown = said.model_copy(update={"captions": ["a red tent under pines"]})
+    found = Evidence(evidence_id="e", text="Ana shares an image: a red tent under pines", turns=[shown])
+
+    assert ask("What colour is the tent?", [found]) == [
+        'Ana, 8 May 2023, shares an image: "a red tent under pines" [1]'
+    ]
+
+
+def test_a_record_without_its_turns_is_quoted_in_its_own_words(ask, pieces):
+    """Turns may have been forgotten; a number in brackets is nobody's citation."""
+    assert ask("Where is the key?", pieces("Ana: The key is under stone [7].")) == [
+        'Ana, 8 May 2023: "The key is under stone (7)." [1]'
+    ]
+
+
+def test_the_person_asked_about_is_quoted_first(ask, heard):
+    """Another's words may still say it."""
+    found = heard("Ben: I play the trumpet on Sundays.", "Ana: I play the trumpet at school.")
+    equal = [piece.model_copy(update={"relevance": 0.6}) for piece in found]
+
+    assert ask("Who plays the trumpet?", equal, "Ana")[0].startswith("Ana")
+    assert "Ben" in ask("Who plays the trumpet?", equal, "Ana")[1]
+
+
+def test_a_synthesis_is_told_in_order_of_time(record):
+    """Earlier events first, each under its day, within the words allowed; questions are left out."""
+    history = (record("Ana: I planted apple trees.", 0),)
+    buffer = (record("Ana: The apple trees bloom.", 5), record("Ana: Do you like apples?", 6))
+
+    told = write_synthesis(WriteSynthesis(buffer, history))
+
+    assert told.index("planted") < told.index("bloom")
+    assert told.startswith("Mon 8 May 2023: ")
+    assert "?" not in told
+
+
+def test_a_synthesis_of_questions_is_not_empty(record):
+    """Agents are asked more than they are told; a conversation of questions alone is no failure."""
+    buffer = (record("Ana: Where did I camp?", 0), record("Ana: " + "Where else and when " * 200 + "?", 1))
+
+    told = [write_synthesis(WriteSynthesis(one)) for one in (buffer, buffer[1:])]
+
+    assert "Where did I camp?" in told[0]
+    assert 0 < len(told[1].split()) <= MOST_WORDS
+
+
+def test_a_synthesis_has_a_length(record):
+    """However much there is to tell, and on however many days: headings are words too."""
+    buffer = tuple(
+        record(f"Ana: I planted {number} apple trees in the garden behind the house.", number) for number in range(99)
+    )
+    days = tuple(
+        one.model_copy(update={"mentioned_at": MAY + timedelta(days=place)}) for place, one in enumerate(buffer)
+    )
+
+    told = [write_synthesis(WriteSynthesis(one, other)) for one in (buffer, days) for other in ((), buffer, days)]
+    short = write_synthesis(WriteSynthesis(buffer, days, most_words=60))
+
+    assert all(100 < len(text.split()) <= MOST_WORDS for text in told)
+    assert 20 < len(short.split()) <= 60
