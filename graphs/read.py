@@ -15,7 +15,7 @@ from langgraph_engram.graphs.instrumentation import EntryNode, WatchedGraph, add
 from langgraph_engram.llm.base import Model
 from langgraph_engram.nodes.backtrack import Backtrack
 from langgraph_engram.nodes.conclude import Conclude
-from langgraph_engram.nodes.deep_select import DeepSelect, GatherSelection, batches
+from langgraph_engram.nodes.deep_select import DeepSelect, batches
 from langgraph_engram.nodes.judge_sufficiency import JudgeSufficiency
 from langgraph_engram.nodes.light_retrieve import LightRetrieve
 from langgraph_engram.nodes.parse_intent import ParseIntentStep
@@ -60,7 +60,6 @@ def build_read_graph(
     graph.add_node("light_retrieve", LightRetrieve(store, settings.retrieve, reranker))
     graph.add_node("judge_sufficiency", JudgeSufficiency(model, settings.deep))
     graph.add_node("deep_select", DeepSelect(model), input_schema=SelectInput)
-    graph.add_node("gather_selection", GatherSelection(settings.deep))
     graph.add_node("backtrack", Backtrack(store, settings.deep))
     graph.add_node("write_answer", WriteAnswerStep(model, settings.deep))
     graph.add_node("reflect", ReflectStep(model, rule_model, settings.deep))
@@ -69,8 +68,7 @@ def build_read_graph(
     graph.add_edge("parse_intent", "light_retrieve")
     graph.add_conditional_edges("light_retrieve", routing.after_light, ways_after_light(settings.deep))
     graph.add_conditional_edges("judge_sufficiency", routing.after_judge, ["deep_select", "reflect", "conclude"])
-    graph.add_edge("deep_select", "gather_selection")
-    graph.add_edge("gather_selection", "backtrack")
+    graph.add_edge("deep_select", "backtrack")
     graph.add_edge("backtrack", "write_answer")
     graph.add_conditional_edges("write_answer", routing.after_answer)
     graph.add_conditional_edges("reflect", after_reflect)

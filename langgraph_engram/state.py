@@ -111,8 +111,8 @@ class RecallRequest(Frozen):
 class BatchSelection(Frozen):
     """What one batch of the deep selection named."""
 
-    place: int
-    """Where the batch begins among the candidates."""
+    start: int
+    """Position of the batch's first candidate."""
     evidence_ids: list[str]
 
 
@@ -122,7 +122,7 @@ class SelectInput(TypedDict):
     query: str
     intent: Intent
     batch: list[Evidence]
-    place: int
+    start: int
 
 
 class ReadInput(TypedDict):
@@ -164,11 +164,11 @@ class ReadState(TypedDict, total=False):
     quoted: bool
     """Set by `judge_sufficiency` or `write_answer`: whether a rule gave the answer, by quoting."""
     selections: Annotated[list[BatchSelection], operator.add]
-    """Added to by each `deep_select`, emptied by `gather_selection`."""
+    """Added to by each `deep_select`, emptied by `backtrack`."""
     selected_ids: list[str]
-    """Set by `gather_selection`: evidence ids that matter."""
+    """Set by `backtrack`: evidence ids that matter, best first."""
     went_deep: bool
-    """Set by `gather_selection`."""
+    """Set by `backtrack`: whether a deep selection led to the pool."""
     missing: list[str]
     """Set by `reflect`."""
     seen: int

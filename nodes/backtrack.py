@@ -1,20 +1,23 @@
-"""Go back from chosen memories to the turns under them, Level 2, within a budget (HyMem section 3.3)."""
+"""Backtrack from selected memories to the turns under them, Level 2, within a budget (HyMem section 3.3)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import cast
+
+from langgraph.types import Overwrite
 
 from langgraph_engram.retrieval.passages import (
-    _event_turns,
-    _stands_for_itself,
+    event_turns,
     fit_budget,
     merge_pools,
     runs,
+    stands_alone,
     turn_passage,
 )
 from langgraph_engram.schema import Evidence, Turn
 from langgraph_engram.settings import DeepSettings
-from langgraph_engram.state import ReadState
+from langgraph_engram.state import BatchSelection, ReadState
 from langgraph_engram.stores.as_of import index_as_of
 from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.index import ScopeIndex
@@ -23,44 +26,55 @@ from langgraph_engram.temporal.datetimes import epoch_seconds
 
 @dataclass(frozen=True)
 class Backtrack:
-    """Fetch turns. Reads `request`, `evidence`, `selected_ids`, `pool`; sets `pool`."""
+    """Fetch turns. Reads `request`, `evidence`, `selections`, `pool`; sets `selected_ids`, `pool`, `went_deep`."""
 
     store: Store
     settings: DeepSettings
 
     def __call__(self, state: ReadState) -> ReadState:
-        """Return the pool with the chosen memories in the words of their turns, in place of the memories alone."""
+        """Return the pool with the selected memories in the words of their turns, in place of the memories alone."""
         index, budget = index_as_of(self.store, state["request"]), state["request"].budget
-        found = {piece.evidence_id: piece for piece in state["evidence"]}
-        ids = state.get("selected_ids") or [piece.evidence_id for piece in state["evidence"][: self.settings.light_k]]
-        chosen = [found[one] for one in ids if one in found]
+        selected = self._selected(state)
         most = self.settings.level2_tokens
-        told = [piece for piece in chosen if _stands_for_itself(piece)]
-        by_turns = [piece for piece in chosen if not _stands_for_itself(piece)]
-        pieces = fit_budget(self._pieces(index, by_turns), most if budget is None else min(most, budget))
-        kept = {turn.turn_id for piece in pieces for turn in piece.turns}
+        alone = [passage for passage in selected if stands_alone(passage)]
+        others = [passage for passage in selected if not stands_alone(passage)]
+        passages = fit_budget(self._passages(index, others), most if budget is None else min(most, budget))
+        shown = {turn.turn_id for passage in passages for turn in passage.turns}
         light = [
-            piece
-            for piece in state["pool"]
-            if _stands_for_itself(piece) or not {turn.turn_id for turn in piece.turns} <= kept
+            passage
+            for passage in state["pool"]
+            if stands_alone(passage) or not {turn.turn_id for turn in passage.turns} <= shown
         ]
-        return {"pool": merge_pools(merge_pools(pieces, told, budget), light, budget)}
+        return {
+            "selected_ids": [passage.evidence_id for passage in selected],
+            "pool": merge_pools(merge_pools(passages, alone, budget), light, budget),
+            "selections": cast(list[BatchSelection], Overwrite([])),
+            "went_deep": state.get("went_deep", False) or bool(state.get("selections")),
+        }
 
-    def _pieces(self, index: ScopeIndex, chosen: Sequence[Evidence]) -> list[Evidence]:
+    def _selected(self, state: ReadState) -> list[Evidence]:
+        """Return what the batches selected, in the order of the batches; the best of the light routes for nothing."""
+        found = {passage.evidence_id: passage for passage in state["evidence"]}
+        selections = sorted(state.get("selections", []), key=lambda selection: selection.start)
+        ids = dict.fromkeys(evidence_id for selection in selections for evidence_id in selection.evidence_ids)
+        selected = [found[evidence_id] for evidence_id in ids if evidence_id in found]
+        return selected or state["evidence"][: self.settings.light_k]
+
+    def _passages(self, index: ScopeIndex, selected: Sequence[Evidence]) -> list[Evidence]:
         shown: set[str] = set()
-        pieces: list[Evidence] = []
-        for piece in chosen:
-            for turns in runs([turn for turn in self._around(index, piece) if turn.turn_id not in shown]):
+        passages: list[Evidence] = []
+        for passage in selected:
+            for turns in runs([turn for turn in self._around(index, passage) if turn.turn_id not in shown]):
                 shown.update(turn.turn_id for turn in turns)
-                pieces.append(turn_passage(turns, piece.score, piece.routes, piece.relevance))
-        return pieces
+                passages.append(turn_passage(turns, passage.score, passage.routes, passage.relevance))
+        return passages
 
-    def _around(self, index: ScopeIndex, piece: Evidence) -> list[Turn]:
+    def _around(self, index: ScopeIndex, passage: Evidence) -> list[Turn]:
         wanted: dict[str, Turn] = {}
-        for source in piece.turns:
+        for source in passage.turns:
             session = index.session_turns(source.session_id)
             if self.settings.whole_events:
-                near = _event_turns(index, source, session)
+                near = event_turns(index, source, session)
             else:
                 near = [turn for turn in session if abs(turn.seq - source.seq) <= self.settings.level2_window]
             wanted |= {turn.turn_id: turn for turn in near}

@@ -147,7 +147,7 @@ def merge_pools(pool: Sequence[Evidence], found: Sequence[Evidence], budget: int
     return [*pool, *fresh]
 
 
-def _stands_for_itself(piece: Evidence) -> bool:
+def stands_alone(piece: Evidence) -> bool:
     """Say whether turns cannot take a piece's place: a narrative, or what is shown with the record that changed it."""
     return bool(piece.synthesis_id) or (piece.record is not None and piece.record.status == "superseded")
 
@@ -164,7 +164,8 @@ def runs(turns: Sequence[Turn]) -> list[list[Turn]]:
     return found
 
 
-def _event_turns(index: ScopeIndex, source: Turn, session: Sequence[Turn]) -> list[Turn]:
+def event_turns(index: ScopeIndex, source: Turn, session: Sequence[Turn]) -> list[Turn]:
+    """Return the turns of the event that a turn belongs to; the turn alone without one."""
     for event in index.session_events(source.session_id):
         if source.turn_id in event.turn_ids:
             members = set(event.turn_ids)

@@ -17,7 +17,7 @@ from langgraph_engram.settings import DeepSettings
 from langgraph_engram.testing import FakeModel
 
 NODES = [
-    "parse_intent", "light_retrieve", "judge_sufficiency", "deep_select", "gather_selection", "backtrack",
+    "parse_intent", "light_retrieve", "judge_sufficiency", "deep_select", "backtrack",
     "write_answer", "reflect", "conclude",
 ]  # fmt: skip
 NEXT = "What does Runa teach?"
@@ -116,7 +116,7 @@ def test_what_does_not_suffice_is_selected_from_in_batches(question):
 
     sent = Routing(DeepSettings(batch=3)).after_judge(state)
 
-    assert [(one.node, one.arg["place"], len(one.arg["batch"])) for one in sent] == [
+    assert [(one.node, one.arg["start"], len(one.arg["batch"])) for one in sent] == [
         ("deep_select", 0, 3),
         ("deep_select", 3, 2),
     ]

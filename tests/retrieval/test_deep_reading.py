@@ -5,7 +5,7 @@ import pytest
 from langgraph_engram.errors import ModelUnavailable
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.nodes.backtrack import Backtrack
-from langgraph_engram.nodes.deep_select import DeepSelect, GatherSelection, batches
+from langgraph_engram.nodes.deep_select import DeepSelect, batches
 from langgraph_engram.nodes.judge_sufficiency import JudgeSufficiency
 from langgraph_engram.nodes.write_answer import WriteAnswerStep
 from langgraph_engram.prompts.select_records import Selection
@@ -14,6 +14,7 @@ from langgraph_engram.results import count_tokens
 from langgraph_engram.retrieval.passages import runs
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.settings import DeepSettings
+from langgraph_engram.state import BatchSelection
 from langgraph_engram.testing import FakeModel
 
 
@@ -78,12 +79,13 @@ def test_an_earlier_answer_outlives_a_round_that_finds_nothing(state):
 
 
 @pytest.fixture
-def select(state):
-    """Select in batches, as the graph does: each batch by itself, in any order, then what they named together."""
+def select(store, state):
+    """Select in batches, as the graph does: each batch by itself, in any order, then what they selected together."""
 
     def run(model, settings):
         parts = [DeepSelect(model)(batch)["selections"] for batch in batches(state, settings)]
-        return GatherSelection(settings)({**state, "selections": [one for part in reversed(parts) for one in part]})
+        selections = [selection for part in reversed(parts) for selection in part]
+        return Backtrack(store, settings)({**state, "selections": selections})
 
     return run
 
@@ -122,6 +124,10 @@ def test_runs_follow_one_another_in_one_session(turn):
     assert runs([]) == []
 
 
+def selection_of(found):
+    return BatchSelection(start=0, evidence_ids=[passage.evidence_id for passage in found])
+
+
 @pytest.fixture
 def back(store, keep, turn, event, state, piece):
     """Go back from pieces that cite these turns, of ten turns in two events."""
@@ -130,7 +136,7 @@ def back(store, keep, turn, event, state, piece):
     def go(*cited, **settings):
         found = [piece(f"p{one}", turns=[turn(one)], score=1.0) for one in cited]
         step = Backtrack(store, DeepSettings(**settings))
-        return step({**state, "evidence": found, "pool": found, "selected_ids": [one.evidence_id for one in found]})
+        return step({**state, "evidence": found, "pool": found, "selections": [selection_of(found)]})
 
     return go
 
@@ -155,9 +161,10 @@ def test_what_is_superseded_stays_as_it_was_shown(store, keep, turn, record, sta
     keep(turns=[turn(one, f"Line {one}.") for one in range(6)])
     old = record(1, "Line 1.", status="superseded", superseded_by="r5")
     found = [piece("old", record=old, turns=[turn(1), turn(5)], score=1.0), piece("p3", turns=[turn(3)], score=0.9)]
-    ids = [one.evidence_id for one in found]
 
-    update = Backtrack(store, DeepSettings())({**state, "evidence": found, "pool": found, "selected_ids": ids})
+    update = Backtrack(store, DeepSettings())(
+        {**state, "evidence": found, "pool": found, "selections": [selection_of(found)]}
+    )
 
     assert [[one.seq for one in found.turns] for found in update["pool"]] == [[2, 3, 4], [1, 5]]
     assert update["pool"][1].record.status == "superseded"
