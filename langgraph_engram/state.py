@@ -136,7 +136,7 @@ class ReadState(TypedDict, total=False):
 
     request: RecallRequest
     """Set by the caller."""
-    begun_for: RecallRequest | None
+    current_request: RecallRequest | None
     """Set by `parse_intent`, cleared by `conclude`: the request that the run under way answers."""
     run_id: str
     """Set by `parse_intent`."""
@@ -171,10 +171,10 @@ class ReadState(TypedDict, total=False):
     """Set by `backtrack`: whether a deep selection led to the pool."""
     missing: list[str]
     """Set by `reflect`."""
-    seen: int
-    """Set by `reflect`: pieces in the pool when it last looked further."""
-    doubted: str
-    """Set by `reflect`: the answer for which it last looked further."""
+    seen_passages: int
+    """Set by `reflect`: passages in the pool when it last searched further."""
+    doubted_answer: str
+    """Set by `reflect`: the answer when it last searched further."""
     done: bool
     """Set by `reflect`."""
     usage: Annotated[list[UsageEntry], operator.add]

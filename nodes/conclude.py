@@ -39,7 +39,7 @@ class Conclude:
             run_id=state["run_id"],
             usage=total(state.get("usage", [])),
         )
-        return {"recollection": recollection, "begun_for": None}
+        return {"recollection": recollection, "current_request": None}
 
     def _verdict(self, state: ReadState, answer: str) -> Verdict:
         """Return absent without evidence or answer, sufficient where a language model misses nothing, else partial."""
@@ -50,6 +50,6 @@ class Conclude:
         return "partial" if state.get("missing") else "sufficient"
 
     def _relevance_verdict(self, evidence: Sequence[Evidence]) -> Verdict:
-        """Return partial where a passage is relevant, else absent: what was found is nobody's answer yet."""
-        best = max((piece.relevance for piece in evidence), default=0.0)
+        """Return partial where a passage is relevant, else absent."""
+        best = max((passage.relevance for passage in evidence), default=0.0)
         return "partial" if evidence and best >= self.settings.relevance_threshold else "absent"

@@ -1,6 +1,6 @@
-"""Answer from light memory, or send the query deep (HyMem section 3.3; DESIGN, read step 3).
+"""Answer from light memory, or send the query deep (HyMem section 3.3).
 
-Anything but an answer that rests on one of the pieces goes deep, an unreadable reply included.
+Anything but an answer that cites a passage goes deep, an unreadable reply included.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class JudgeSufficiency:
     settings: DeepSettings
 
     def __call__(self, state: ReadState) -> ReadState:
-        """Return whether the pool and the best pieces of this round suffice, and the answer; an earlier one if not."""
+        """Return whether the pool and the best passages of this round suffice, and the answer; else the earlier one."""
         request = state["request"]
         pool = merge_pools(state["pool"], light_passages(state["evidence"], self.settings), request.budget)
         if not pool:

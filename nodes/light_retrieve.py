@@ -1,4 +1,4 @@
-"""Find evidence by the light routes, fused, within the budget (DESIGN, read step 2). No model is asked."""
+"""Retrieve evidence by the light routes, fused, within the budget; no model is asked."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ from langgraph_engram.text.questions import asks_across
 
 @dataclass(frozen=True)
 class LightRetrieve:
-    """Search. Reads `request`, `query`, `intent`; sets `evidence`, adds to `notes`."""
+    """Retrieve passages. Reads `request`, `query`, `intent`; sets `evidence`, adds to `notes`."""
 
     store: Store
     settings: RetrieveSettings
     reranker: Reranker | None = None
 
     def __call__(self, state: ReadState) -> ReadState:
-        """Return the pieces found, best first; a note for each route without data, and one for too small a budget."""
+        """Return the passages, best first, and a note for each route without data and for too small a budget."""
         request = state["request"]
         index = index_as_of(self.store, request)
         if not len(index.turns) and not len(index.records):
@@ -38,8 +38,8 @@ class LightRetrieve:
         routes = Routes(self.store.encoder, self.settings)
         intents = [state["intent"], *(part_intents(state["intent"]) if self.settings.by_parts else ())]
         scores = [routes.score(index, intent) for intent in intents]
-        rankings = [self._rank(index, request.mode, *one) for one in zip(intents, scores, strict=True)]
-        ranked: Iterator[Evidence] = (format_passage(index, one) for one in interleaved(rankings))
+        rankings = [self._rank(index, request.mode, *scored) for scored in zip(intents, scores, strict=True)]
+        ranked: Iterator[Evidence] = (format_passage(index, candidate) for candidate in interleaved(rankings))
         if self.reranker:
             ranked = reranked(self.reranker, state["query"], ranked, self.settings.rerank_n)
         ranked, found = tee(ranked)
@@ -47,16 +47,13 @@ class LightRetrieve:
         evidence = with_relevance(index, state["intent"], scores[0].query, fit_budget(ranked, budget))
         notes = [f"the route {name!r} has no data here" for name in scores[0].empty]
         if not evidence and (least := smallest_size(found)):
-            notes.append(f"no piece found fits the budget of {budget:,}: the smallest takes {least:,} tokens")
+            notes.append(f"no passage fits the budget of {budget:,} tokens: the smallest takes {least:,}")
         return {"evidence": evidence, "notes": list(dict.fromkeys([*state.get("notes", []), *notes]))}
 
     def _rank(
         self, index: ScopeIndex, mode: Literal["search", "recall"], intent: Intent, scores: RouteScores
     ) -> Iterator[Candidate]:
-        """Rank pieces: of one exchange each where they are shown, of one turn where they are answered from.
-
-        What adds up over sessions is found in many of them, so that no session tells more at once there.
-        """
+        """Rank candidates: a search groups exchanges, a recall single turns; what adds up spans sessions."""
         if self.settings.session_factor and asks_across(intent.query):
             ranking = fuse(index, intent, scores, self.settings)
             return iter(diversify_sessions(index, ranking, self.settings.session_factor))

@@ -1,4 +1,4 @@
-"""Note what the query of this round asks for (DimMem section 3.3; DESIGN, read step 1)."""
+"""Parse what the query of this round asks for (DimMem section 3.3)."""
 
 from dataclasses import dataclass
 from time import time
@@ -19,19 +19,19 @@ from langgraph_engram.stores.base import Store
 
 @dataclass(frozen=True)
 class ParseIntentStep:
-    """Read the query. Reads `request` (JSON too) and `query`; sets `intent`, and at first what a run starts with."""
+    """Parse the query. Reads `request`, JSON included, and `query`; sets `intent`, at first the whole initial state."""
 
     store: Store
     model: Model
     rule_model: Model
-    """Answers where no call may be made: for `search`, and where the settings say that rules read queries."""
+    """Parses where no call may be made: for a search, and where the settings say so."""
     settings: RetrieveSettings
 
     def __call__(self, state: ReadState) -> ReadState:
-        """Return the intent of the query that this round looks for."""
+        """Return the intent of the query of this round."""
         whole = RecallRequest.model_validate(state["request"])
         request = whole.model_copy(update={"query": beginning(whole.query)})
-        goes_on = state.get("begun_for") == request
+        goes_on = state.get("current_request") == request
         query = state["query"] if goes_on else request.query
         index = index_as_of(self.store, request)
         now = request.now or request.as_of or index.newest
@@ -42,7 +42,7 @@ class ParseIntentStep:
         notes = [*before, *([] if asked.answer else [UNREAD])]
         if not goes_on:
             return {
-                **begin(request, entry_of("parse_intent", [asked])),
+                **initial_state(request, entry_of("parse_intent", [asked])),
                 "query": query,
                 "intent": make_intent(query, asked.answer, now),
                 "notes": notes,
@@ -56,19 +56,19 @@ class ParseIntentStep:
         }
 
 
-def begin(request: RecallRequest, usage: UsageEntry) -> ReadState:
-    """Give what a run starts with: nothing of a run before it on the same thread, which may be another user's."""
+def initial_state(request: RecallRequest, usage: UsageEntry) -> ReadState:
+    """Return the state that a run starts with: nothing of an earlier run on the thread, which may be another user's."""
     return {
         "request": request,
-        "begun_for": request,
+        "current_request": request,
         "evidence": [],
         "sufficient": False,
         "answer": "",
         "quoted": False,
         "selected_ids": [],
         "missing": [],
-        "seen": 0,
-        "doubted": "",
+        "seen_passages": 0,
+        "doubted_answer": "",
         "done": False,
         "usage": cast(list[UsageEntry], Overwrite([usage])),
         "run_id": request.run_id or str(uuid4()),

@@ -1,7 +1,7 @@
-"""Check the answer against the first question and the whole pool, and end or look further (HyMem section 3.4).
+"""Reflect on the answer against the query and the whole pool, and end or search further (HyMem section 3.4).
 
-The loop stops on a complete answer, a query asked before in whatever form, an answer that looking further did not
-change, nothing new, or a spent budget; a budget says so.
+The loop ends on a complete answer, a query asked before in any form, an answer that another round did not change,
+nothing new, or a spent budget.
 """
 
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ from langgraph_engram.state import ReadState
 from langgraph_engram.text.questions import asks_for_one
 from langgraph_engram.text.tokens import content_stems
 
-NOTHING_NEW = "looking further found nothing new"
-UNCHANGED = "looking further did not change the answer"
+NOTHING_NEW = "searching further found nothing new"
+UNCHANGED = "searching further did not change the answer"
 
 
 @dataclass(frozen=True)
@@ -60,14 +60,14 @@ class ReflectStep:
             "missing": missing,
             "query": following,
             "round": state["round"] + 1,
-            "seen": len(state["pool"]),
-            "doubted": state["answer"],
+            "seen_passages": len(state["pool"]),
+            "doubted_answer": state["answer"],
             "asked_queries": [*state["asked_queries"], following],
             "usage": usage,
         }
 
     def _is_settled(self, question: Reflect) -> bool:
-        """Say whether no call is needed: one thing is asked for, and the pieces cited name all that the query does."""
+        """Return whether no call is needed: one thing is asked for, and the cited passages cover the query."""
         if not (asks_for_one(question.query) and rests_on_evidence(question.answer)):
             return False
         thought = self.rule_model.ask(question).answer
@@ -76,7 +76,7 @@ class ReflectStep:
     def _ends(self, state: ReadState) -> str:
         if state["round"] >= self.settings.max_rounds:
             return f"the budget of {self.settings.max_rounds} rounds is spent"
-        return NOTHING_NEW if len(state["pool"]) <= state.get("seen", 0) else ""
+        return NOTHING_NEW if len(state["pool"]) <= state.get("seen_passages", 0) else ""
 
     def _spent(self, state: ReadState) -> str:
         usage = total(state.get("usage", []))
@@ -90,13 +90,13 @@ class ReflectStep:
 
 
 def _unchanged(state: ReadState) -> bool:
-    """Say whether the answer is still the one for which the last round looked further."""
+    """Return whether the answer is still the one that the last round doubted."""
     before, now = (
-        CITATION.sub("", answer).casefold().split() for answer in (state.get("doubted", ""), state["answer"])
+        CITATION.sub("", answer).casefold().split() for answer in (state.get("doubted_answer", ""), state["answer"])
     )
     return bool(before) and before == now
 
 
 def _asks_something_new(query: str, asked: tuple[str, ...]) -> bool:
-    """Say whether a query is more than an earlier one put in another form: "Where was Ana camping?"."""
-    return bool(query) and set(content_stems(query)) not in [set(content_stems(one)) for one in asked]
+    """Return whether a query differs in content words from every earlier one."""
+    return bool(query) and set(content_stems(query)) not in [set(content_stems(earlier)) for earlier in asked]

@@ -1,6 +1,6 @@
-"""Answer from the pool, with citations; the text streams (HyMem section 3.3; DESIGN, read step 6).
+"""Answer from the pool, with citations; the text streams (HyMem section 3.3).
 
-Where a model's context does not hold the whole pool, it is shown the first half of it, then of that, until it does.
+A pool too long for the model's context is halved until it fits.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class WriteAnswerStep:
     settings: DeepSettings
 
     def __call__(self, state: ReadState) -> ReadState:
-        """Return the answer to the first question; unknown when nothing was found.
+        """Return the answer to the query; unknown when nothing was found.
 
         Raises:
             ModelUnavailable: The model gave no answer. A failure must not look like an empty result.
@@ -38,7 +38,7 @@ class WriteAnswerStep:
             attempts.append(self._ask(state, shown))
         if failure := attempts[-1].failure:
             raise ModelUnavailable(f"{self.model.name} gave no answer: {failure.reason}")
-        left_out = f"the model's context held {len(shown)} of {len(pool)} pieces: the answer rests on these"
+        left_out = f"the model's context held {len(shown)} of {len(pool)} passages: the answer rests on these"
         return {
             "answer": with_citations(attempts[-1].answer or "", shown) or UNKNOWN,
             "quoted": attempts[-1].by_rule,
@@ -54,5 +54,5 @@ class WriteAnswerStep:
         )
 
 
-def _is_too_long(asked: LLMResult[str]) -> bool:
-    return asked.failure is not None and asked.failure.kind == "too_long"
+def _is_too_long(result: LLMResult[str]) -> bool:
+    return result.failure is not None and result.failure.kind == "too_long"

@@ -188,8 +188,8 @@ def test_a_budget_below_every_piece_is_told(memory, ask):
 
     assert (told.verdict, told.evidence) == ("absent", [])
     (note,) = [one for one in told.notes if "budget" in one]
-    least = int(note.split()[-2])
-    assert note == f"no piece found fits the budget of 1: the smallest takes {least} tokens"
+    least = int(note.split()[-1])
+    assert note == f"no passage fits the budget of 1 tokens: the smallest takes {least}"
     assert getattr(memory, ask)("Where does Ana live?", user_id="ana", budget=least).evidence
     assert not getattr(memory, ask)("Where does Ana live?", user_id="ana", budget=least - 1).evidence
 

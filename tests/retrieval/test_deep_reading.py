@@ -197,7 +197,7 @@ def test_a_pool_that_is_too_long_is_halved_until_it_fits(state):
 
     assert [len(one.evidence) for one in model.asked] == [5, 2, 1]
     assert (update["answer"], update["pool"]) == ("At the lake [1].", pool)
-    assert update["notes"] == ["the model's context held 1 of 5 pieces: the answer rests on these"]
+    assert update["notes"] == ["the model's context held 1 of 5 passages: the answer rests on these"]
     assert update["usage"][0].calls == 3
 
 

@@ -78,26 +78,26 @@ def test_the_last_round_ends_it_and_says_so(reflect):
 
 def test_looking_further_ends_when_it_found_nothing_new(reflect):
     """A pool that has not grown since the last round will not grow by asking again."""
-    stopped = reflect(MORE, round=2, seen=1)
-    going_on = reflect(MORE, round=2, seen=0)
+    stopped = reflect(MORE, round=2, seen_passages=1)
+    going_on = reflect(MORE, round=2, seen_passages=0)
 
     assert (stopped["done"], stopped["missing"]) == (True, ["the year"])
-    assert stopped["notes"] == ["looking further found nothing new"]
-    assert (going_on["done"], going_on["seen"]) == (False, 1)
+    assert stopped["notes"] == ["searching further found nothing new"]
+    assert (going_on["done"], going_on["seen_passages"]) == (False, 1)
 
 
 @pytest.mark.parametrize("now", ["At the lake [1].", "at the lake [2]."])
 def test_looking_further_ends_when_it_changed_nothing(reflect, now):
     """The answer for which more was looked for stands: it is not doubted twice, and costs no further call."""
-    update = reflect(lambda question: pytest.fail("asked"), round=2, doubted="At the lake [1].", answer=now)
+    update = reflect(lambda question: pytest.fail("asked"), round=2, doubted_answer="At the lake [1].", answer=now)
 
-    assert (update["done"], update["notes"]) == (True, ["looking further did not change the answer"])
+    assert (update["done"], update["notes"]) == (True, ["searching further did not change the answer"])
     assert "missing" not in update
 
 
 def test_a_changed_answer_is_checked_again(reflect):
     """What looking further changed is an answer of its own."""
-    assert reflect(Reflection(complete=True), round=2, doubted="In the hills [1].")["usage"][0].calls == 1
+    assert reflect(Reflection(complete=True), round=2, doubted_answer="In the hills [1].")["usage"][0].calls == 1
 
 
 @pytest.mark.parametrize(
