@@ -1,4 +1,4 @@
-"""Tell which runs wait for a person, and let them go on with what the person says."""
+"""List the runs that wait for a person's approval, and resume them with the answer."""
 
 from collections.abc import Mapping
 
@@ -14,18 +14,20 @@ from langgraph_engram.stores.base import Store
 
 
 def approvals(store: Store, graph: WriteGraph, scope: Scope) -> list[Approval]:
-    """Give the runs of a scope that wait for a person's approval, oldest first."""
-    return [Approval.model_validate(one.interrupts[0].value) for one in _stopped(store, graph, scope)]
+    """Return the runs of a scope that wait for approval, oldest first."""
+    return [Approval.model_validate(state.interrupts[0].value) for state in _interrupted(store, graph, scope)]
 
 
 def waiting_decisions(store: Store, graph: WriteGraph, scope: Scope) -> list[Decision]:
-    """Give what the runs that wait would decide."""
-    proposals: list[Proposal] = [one for run in _stopped(store, graph, scope) for one in run.values["proposals"]]
-    return [one.decision for one in proposals]
+    """Return the decisions that wait for approval."""
+    proposals: list[Proposal] = [
+        proposal for state in _interrupted(store, graph, scope) for proposal in state.values["proposals"]
+    ]
+    return [proposal.decision for proposal in proposals]
 
 
 def approve(store: Store, graph: WriteGraph, scope: Scope, run_id: str, answer: str | Mapping[str, str]) -> Receipt:
-    """Let a run go on with a person's answer. No model is asked again what it was asked before.
+    """Resume a run with a person's answer; no model is asked again what it was asked before.
 
     Args:
         answer: "approve" or "reject" for all, or one of them for each decision id.
@@ -33,12 +35,12 @@ def approve(store: Store, graph: WriteGraph, scope: Scope, run_id: str, answer: 
     Raises:
         InvalidInput: No such run waits here, or the answer leaves a decision open or names one that is not there.
     """
-    waiting = {one.run_id: one for one in approvals(store, graph, scope)}
+    waiting = {approval.run_id: approval for approval in approvals(store, graph, scope)}
     if run_id not in waiting:
         raise InvalidInput(
             f"run {run_id!r} waits for no approval here: approvals(), or engram approve, lists those that do"
         )
-    ids = [one.decision_id for one in waiting[run_id].decisions]
+    ids = [decision.decision_id for decision in waiting[run_id].decisions]
     if missing := unanswered(answer, ids):
         raise InvalidInput(f'say "approve" or "reject" of each decision: {", ".join(missing)} has neither')
     if isinstance(answer, Mapping) and (unknown := answer.keys() - set(ids)):
@@ -47,7 +49,7 @@ def approve(store: Store, graph: WriteGraph, scope: Scope, run_id: str, answer: 
     return receipt_of(graph.invoke(resumed, thread_of(run_id, scope), durability="sync"))
 
 
-def _stopped(store: Store, graph: WriteGraph, scope: Scope) -> list[StateSnapshot]:
-    """Give where the runs that wait for a person stand, oldest first."""
-    runs = dict.fromkeys(one.run_id for one in store.pending_tasks(scope) if one.awaits_approval)
+def _interrupted(store: Store, graph: WriteGraph, scope: Scope) -> list[StateSnapshot]:
+    """Return the states of the runs that wait for approval, oldest first."""
+    runs = dict.fromkeys(task.run_id for task in store.pending_tasks(scope) if task.awaits_approval)
     return [state for run_id in runs if (state := graph.get_state(thread_of(run_id, scope))).interrupts]

@@ -1,4 +1,4 @@
-"""Turn what a user names into the parts a memory is made of: arguments first, then `ENGRAM_*`, then defaults.
+"""Resolve what a user names to the parts of a memory: arguments first, then `ENGRAM_*`, then defaults.
 
 A key in the environment never switches a paid model on by itself.
 """
@@ -31,15 +31,18 @@ from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.settings import ChatSettings, ExtractSettings, RetrieveSettings, Settings
 from langgraph_engram.state import ReadState, WriteState
 
-VARIABLE = "ENGRAM_SETTINGS"
-EXAMPLE = '{"update": {"approve": ["MERGE"]}}'
+SETTINGS_VARIABLE = "ENGRAM_SETTINGS"
+SETTINGS_EXAMPLE = '{"update": {"approve": ["MERGE"]}}'
 CHAT_VARIABLE = "ENGRAM_CHAT"
 CHAT_EXAMPLE = '{"timeout_seconds": 300, "concurrency": 1}'
+DEFAULT_STORE = "./engram-data"
+IN_MEMORY = "memory:"
+
 M = TypeVar("M", bound=BaseModel)
 
 
 def overridden(settings: Settings, text: str) -> Settings:
-    """Give settings with some of them changed.
+    """Return settings with some of them overridden.
 
     Args:
         settings: A preset's.
@@ -51,14 +54,14 @@ def overridden(settings: Settings, text: str) -> Settings:
     if not text.strip():
         return settings
     whole = settings.model_dump()
-    for group, change in _read(text, VARIABLE, EXAMPLE).items():
+    for group, change in _read(text, SETTINGS_VARIABLE, SETTINGS_EXAMPLE).items():
         held = whole.get(group)
         whole[group] = {**held, **change} if isinstance(held, dict) and isinstance(change, dict) else change
-    return _validated(Settings, whole, VARIABLE)
+    return _validated(Settings, whole, SETTINGS_VARIABLE)
 
 
 def chat_settings(text: str) -> ChatSettings:
-    """Say how a chat model is talked to.
+    """Return how a chat model is called.
 
     Args:
         text: A JSON object that holds what is not as by default, or the path of a file that does; empty for nothing.
@@ -73,7 +76,7 @@ def _validated(kind: type[M], values: dict[str, object], variable: str) -> M:
     try:
         return kind.model_validate(values)
     except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+        wrong = "; ".join(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in error.errors())
         raise InvalidSetting(
             f"{variable} does not fit the settings ({wrong}): see langgraph_engram.settings.{kind.__name__}"
         ) from error
@@ -81,8 +84,8 @@ def _validated(kind: type[M], values: dict[str, object], variable: str) -> M:
 
 def _read(text: str, variable: str, example: str) -> dict[str, object]:
     try:
-        told = text if text.lstrip().startswith("{") else Path(text).expanduser().read_text(encoding="utf-8")
-        changes = json.loads(told)
+        source = text if text.lstrip().startswith("{") else Path(text).expanduser().read_text(encoding="utf-8")
+        changes = json.loads(source)
     except (OSError, ValueError) as error:
         raise InvalidSetting(
             f"{variable} is neither JSON nor a file that holds some ({error}): give such as {example}"
@@ -90,10 +93,6 @@ def _read(text: str, variable: str, example: str) -> dict[str, object]:
     if not isinstance(changes, dict):
         raise InvalidSetting(f"{variable} holds {type(changes).__name__}, not an object: give such as {example}")
     return changes
-
-
-DEFAULT_STORE = "./engram-data"
-IN_MEMORY = "memory:"
 
 
 @dataclass(frozen=True)
@@ -122,13 +121,13 @@ def resolve(
     return Configuration(
         store=str(store or os.environ.get("ENGRAM_STORE") or DEFAULT_STORE),
         model=model or os.environ.get("ENGRAM_MODEL") or "rules",
-        settings=overridden(named, os.environ.get(VARIABLE, "")),
+        settings=overridden(named, os.environ.get(SETTINGS_VARIABLE, "")),
         encoder=encoder or os.environ.get("ENGRAM_ENCODER") or None,
     )
 
 
 def resolve_chat(chat: ChatSettings | None = None) -> ChatSettings:
-    """Say how a chat model is talked to: as given, else as `ENGRAM_CHAT` says, else as by default.
+    """Return how a chat model is called: as given, else as `ENGRAM_CHAT` says, else the defaults.
 
     Raises:
         InvalidSetting: `ENGRAM_CHAT` does not fit.
@@ -147,32 +146,32 @@ def resolve_model(model: str | BaseChatModel | Model, chat: ChatSettings) -> Mod
 
 
 def resolve_compressor(extract: ExtractSettings) -> Compressor | None:
-    """Give what shortens the sentences that are asked about, if any are. It loads at its first use."""
+    """Return what compresses the sentences of an extraction, if the settings ask for it; it loads at its first use."""
     if extract.compress_rate is None or extract.strategy == "none":
         return None
     return LLMLingua2(extract.compress_rate, extract.compress_model)
 
 
 def resolve_reranker(retrieve: RetrieveSettings) -> Reranker | None:
-    """Give what puts evidence in a new order, if anything does. It loads at its first use."""
+    """Return what reranks evidence, if the settings ask for it; it loads at its first use."""
     return CrossEncoder(retrieve.rerank_model) if retrieve.rerank_model else None
 
 
 def open_checkpointer(store: str) -> BaseCheckpointSaver[str]:
     """Open the checkpointer that goes with a store: a SQLite file beside it, or one of the user's for a server."""
-    serializer = JsonPlusSerializer(allowed_msgpack_modules=travelling_types())
+    serializer = JsonPlusSerializer(allowed_msgpack_modules=checkpointed_types())
     if store == IN_MEMORY:
         return InMemorySaver(serde=serializer)
     folder = user_data_path("langgraph-engram", ensure_exists=True) if "://" in store else Path(store).expanduser()
     connection = sqlite3.connect(folder / "checkpoints.sqlite", check_same_thread=False)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=NORMAL")
-    connection.execute("PRAGMA secure_delete=ON")  # what is forgotten is overwritten, not only let go of
+    connection.execute("PRAGMA secure_delete=ON")  # what is erased is overwritten, not only unlinked
     return SqliteSaver(connection, serde=serializer)
 
 
-def travelling_types() -> list[tuple[str, str]]:
-    """Name the types that a checkpoint of ours may hold, and no others: what the two states are made of."""
+def checkpointed_types() -> list[tuple[str, str]]:
+    """Return module and name of the types that a checkpoint may hold: those that the two states are made of."""
     found: dict[type[BaseModel], None] = {}
     for state in (WriteState, ReadState):
         for annotation in get_type_hints(state).values():

@@ -1,6 +1,6 @@
-"""Follow a record's lineage, and take back what a run's update decisions did to it. Nothing is deleted.
+"""Follow a record's lineage, and undo what a run's decisions did to it; nothing is deleted.
 
-A decision that is taken back stays in the audit trail, marked. This module does not know how decisions are made.
+An undone decision stays in the audit trail, marked.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,11 +15,11 @@ from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.index import RECORDS, RecordIndex
 from langgraph_engram.summarization.scheduling import SynthesisState, pending_syntheses, stale_jobs
 
-TAKEN_BACK = "a decision on what it tells was taken back"
+UNDONE = "a decision on what it covers was undone"
 
 
 def undo(store: Store, scope: Scope, run_id: str, waiting: Sequence[Decision] = ()) -> UndoReceipt:
-    """Take back what a run's decisions changed, in one commit.
+    """Undo what a run's decisions changed, in one commit.
 
     Merged and superseded records are active again, what merges made is archived, and syntheses over any of them turn
     stale, and pending, so that a retry writes them anew.
@@ -31,10 +31,10 @@ def undo(store: Store, scope: Scope, run_id: str, waiting: Sequence[Decision] = 
         InvalidInput: No such run changed anything here, or a later run builds on what this one did, or would.
     """
     trail = store.decisions(scope)
-    mine = [one for one in trail if one.run_id == run_id and one.action != "KEEP_BOTH"]
+    mine = [decision for decision in trail if decision.run_id == run_id and decision.action != "KEEP_BOTH"]
     if not mine:
         raise _nothing_to_undo(run_id, trail)
-    standing = [one for one in mine if one.undone_at is None]
+    standing = [decision for decision in mine if decision.undone_at is None]
     if not standing:
         return UndoReceipt(run_id=run_id, already_undone=True)
     index = store.index(scope)
@@ -45,10 +45,10 @@ def undo(store: Store, scope: Scope, run_id: str, waiting: Sequence[Decision] = 
     records = [*restored, *archived]
     outdated = stale(index, {record.record_id for record in records})
     jobs = stale_jobs(SynthesisState(index, records=records, syntheses=outdated))
-    pending_tasks = pending_syntheses(run_id, index, jobs, [TAKEN_BACK] * len(jobs))
+    pending_tasks = pending_syntheses(run_id, index, jobs, [UNDONE] * len(jobs))
     now = datetime.now(UTC)
-    marked = [one.model_copy(update={"undone_at": now}) for one in standing]
-    # The records stand before the decisions in a commit: one that is cut off can be done again.
+    marked = [decision.model_copy(update={"undone_at": now}) for decision in standing]
+    # Records are written before decisions, so that an interrupted undo can be repeated.
     store.commit(scope, Changes(records=records, syntheses=outdated, decisions=marked, pending_tasks=pending_tasks))
     return UndoReceipt(
         run_id=run_id,
@@ -60,7 +60,7 @@ def undo(store: Store, scope: Scope, run_id: str, waiting: Sequence[Decision] = 
 
 
 def history(store: Store, scope: Scope, record_id: str) -> RecordHistory:
-    """Give the lineage of a record in order of time, and the decisions on it and between its members.
+    """Return the lineage of a record in order of time, and the decisions on it and between its members.
 
     Raises:
         InvalidInput: No such record is kept here.
@@ -73,8 +73,8 @@ def history(store: Store, scope: Scope, record_id: str) -> RecordHistory:
     before, after = _links(records.values())
     lineage = _reached(record_id, before) | _reached(record_id, after)
     return RecordHistory(
-        records=sorted((records[one] for one in lineage), key=RECORDS.place_of),
-        decisions=[one for one in store.decisions(scope) if _concerns(one, record_id, lineage)],
+        records=sorted((records[member] for member in lineage), key=RECORDS.place_of),
+        decisions=[decision for decision in store.decisions(scope) if _concerns(decision, record_id, lineage)],
     )
 
 
@@ -84,11 +84,11 @@ def _concerns(decision: Decision, record_id: str, lineage: set[str]) -> bool:
 
 
 def _links(records: Iterable[Record]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-    """Give, for each record, those it comes from and those that took its place."""
+    """Return, for each record, those it derives from and those that took its place."""
     before: dict[str, set[str]] = {}
     after: dict[str, set[str]] = {}
     for record in records:
-        links = [(one, record.record_id) for one in record.derived_from]
+        links = [(source, record.record_id) for source in record.derived_from]
         links += [(record.record_id, record.superseded_by)] if record.superseded_by else []
         for older, newer in links:
             before.setdefault(newer, set()).add(older)
@@ -105,21 +105,21 @@ def _reached(start: str, links: Mapping[str, set[str]]) -> set[str]:
     return found
 
 
-def _restored(decisions: Sequence[Decision], kept: RecordIndex) -> Iterable[Record]:
-    """Give the records that the decisions closed, active again."""
-    results = {one.result_id for one in decisions}
-    for one in dict.fromkeys(one for decision in decisions for one in decision.pair):
-        record = kept.get(one)
+def _restored(decisions: Sequence[Decision], index: RecordIndex) -> Iterable[Record]:
+    """Yield the records that the decisions closed, active again."""
+    results = {decision.result_id for decision in decisions}
+    for record_id in dict.fromkeys(member for decision in decisions for member in decision.pair):
+        record = index.get(record_id)
         if record and record.status in ("merged", "superseded") and record.superseded_by in results:
             yield as_active(record)
 
 
-def _archived(decisions: Sequence[Decision], kept: RecordIndex) -> Iterable[Record]:
-    """Give the records that merges made, as archived."""
+def _archived(decisions: Sequence[Decision], index: RecordIndex) -> Iterable[Record]:
+    """Yield the records that merges made, archived."""
     for decision in decisions:
-        made = kept.get(decision.result_id or "")
-        if decision.action == "MERGE" and made:
-            yield made.model_copy(update={"status": "archived"})
+        merged = index.get(decision.result_id or "")
+        if decision.action == "MERGE" and merged:
+            yield merged.model_copy(update={"status": "archived"})
 
 
 def _require_last(run_id: str, standing: Sequence[Decision], trail: Sequence[Decision]) -> None:
@@ -133,26 +133,26 @@ def _require_last(run_id: str, standing: Sequence[Decision], trail: Sequence[Dec
 
 def _require_unawaited(run_id: str, standing: Sequence[Decision], waiting: Sequence[Decision]) -> None:
     """Refuse where a decision that waits for a person would rest on a result of these."""
-    for one in waiting:
-        if _builds_on(standing, one):
+    for later in waiting:
+        if _builds_on(standing, later):
             raise InvalidInput(
-                f"run {run_id!r} cannot be undone yet: run {one.run_id!r} waits for approval to change what it made; "
-                f"approve or reject that first: engram approve {one.run_id} --user USER [--reject]"
+                f"run {run_id!r} cannot be undone yet: run {later.run_id!r} waits for approval to change what it made; "
+                f"approve or reject that first: engram approve {later.run_id} --user USER [--reject]"
             )
 
 
 def _builds_on(standing: Sequence[Decision], later: Decision) -> bool:
-    """Say whether a decision changes a result of these, or rests on what one of them merged."""
+    """Return whether a decision changes a result of these, or rests on what one of them merged."""
     if later.action == "KEEP_BOTH":
         return False
-    merges = {one.result_id for one in standing if one.action == "MERGE"}
-    results = {one.result_id for one in standing}
+    merges = {decision.result_id for decision in standing if decision.action == "MERGE"}
+    results = {decision.result_id for decision in standing}
     closed = set(later.pair) - ({later.result_id} if later.action == "SUPERSEDE" else set())
     return bool(merges & set(later.pair) or results & closed)
 
 
 def _nothing_to_undo(run_id: str, trail: Sequence[Decision]) -> InvalidInput:
-    if any(one.run_id == run_id for one in trail):
+    if any(decision.run_id == run_id for decision in trail):
         return InvalidInput(f"run {run_id!r} merged and superseded nothing: there is nothing to undo")
     return InvalidInput(
         f"run {run_id!r} decided on nothing here: `engram show --user USER --kind decisions` names the runs that did"

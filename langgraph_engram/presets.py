@@ -1,4 +1,4 @@
-"""Hold the presets: one `Settings` value for each paper, and `engram`, which takes the best of each.
+"""The presets: one `Settings` value for each paper, and `engram`, which takes the best of each.
 
 The graphs are the same for all of them. Constants: DimMem sections 3.2-3.4, ES-Mem section 3, StructMem section 3,
 HyMem section 3. What each preset leaves out, its paper leaves out.
@@ -21,7 +21,7 @@ from langgraph_engram.settings import (
 
 
 def preset(name: str) -> Settings:
-    """Give the settings of a preset.
+    """Return the settings of a preset.
 
     Raises:
         UnknownPreset: No preset of that name.

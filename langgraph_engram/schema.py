@@ -1,8 +1,7 @@
-"""Say what a memory is: turns (Level 2), events, boundaries, records (Level 1), syntheses, decisions.
+"""What a memory is: turns (Level 2), events, boundaries, records (Level 1), syntheses and decisions.
 
-Everything is a frozen pydantic model, so that it can travel in a checkpointed state and lie flat in a store. Event
-time (`event_start`, `event_end`) and mention time (`mentioned_at`) are kept apart. This module does not know how
-anything is stored, found or worded.
+Everything is a frozen pydantic model, so that it fits into a checkpointed state and a flat row of a store. Event time
+(`event_start`, `event_end`) and mention time (`mentioned_at`) are separate fields.
 """
 
 import json
@@ -13,7 +12,7 @@ from uuid import UUID, uuid5
 from pydantic import BaseModel, ConfigDict, Field
 
 NAMESPACE = UUID("6f1d5cf6-5c0e-5b5e-9d63-0f8f5d4d8a11")
-"""The root of every id of ours: ids are uuid5 of content and place, so the same input gives the same ids."""
+"""The root of every id of ours: ids are uuid5 of content and position, so that equal input gives equal ids."""
 
 Role = Literal["user", "assistant", "system", "tool"]
 MemoryType = Literal["fact", "episodic", "profile"]
@@ -48,7 +47,7 @@ class Scope(Frozen):
 
     @property
     def key(self) -> str:
-        """Give one string that no other scope shares."""
+        """A string that no other scope shares."""
         return json.dumps([self.tenant, self.user_id, self.agent_id], ensure_ascii=False)
 
 
@@ -58,7 +57,7 @@ class Turn(Frozen):
     turn_id: str
     session_id: str
     seq: int = Field(ge=0)
-    """The turn's place in its session, from 0."""
+    """Position in the session, from 0."""
     role: Role
     speaker: str
     text: str
@@ -70,12 +69,12 @@ class Turn(Frozen):
 
     @property
     def indexed_text(self) -> str:
-        """Give the text that routes search."""
+        """The text that the routes search."""
         return " ".join([f"{self.speaker}: {self.text}", *self.captions])
 
     @property
     def is_spoken(self) -> bool:
-        """Say whether a person or an assistant said it: no record is drawn from what tools give back or systems ask."""
+        """Whether a person or an assistant said it; no record is extracted from what tools return or systems ask."""
         return self.role in ("user", "assistant")
 
 
@@ -85,7 +84,7 @@ class Event(Frozen):
     event_id: str
     session_id: str
     seq: int = Field(ge=0)
-    """The event's place in its session, from 0."""
+    """Position in the session, from 0."""
     kind: EventKind
     turn_ids: list[str]
     context_turn_ids: list[str] = []
@@ -99,7 +98,7 @@ class Event(Frozen):
 
     @property
     def indexed_text(self) -> str:
-        """Give the text that routes search."""
+        """The text that the routes search."""
         return self.summary
 
 
@@ -119,7 +118,7 @@ class Boundary(Frozen):
 
     @property
     def indexed_text(self) -> str:
-        """Give the text that routes search."""
+        """The text that the routes search."""
         return self.text
 
 
@@ -144,9 +143,9 @@ class Record(Frozen):
     session_id: str
     event_id: str
     seq: int = Field(ge=0)
-    """The place in the session of the last turn that it cites."""
+    """Position in the session of the last turn that it cites."""
     part: int = Field(default=0, ge=0)
-    """Its place among the records of the same answer."""
+    """Position among the records of the same extraction."""
     source_turn_ids: list[str]
     status: RecordStatus = "active"
     reject_reason: str = ""
@@ -158,7 +157,7 @@ class Record(Frozen):
 
     @property
     def indexed_text(self) -> str:
-        """Give the text that routes search: content, reason and purpose (DimMem section 3.3), each said once."""
+        """The text that the routes search: content, reason and purpose (DimMem section 3.3), each said once."""
         return " ".join([self.content, *(part for part in (self.reason, self.purpose) if part not in self.content)])
 
 
@@ -175,12 +174,12 @@ class Synthesis(Frozen):
 
     @property
     def indexed_text(self) -> str:
-        """Give the text that routes search."""
+        """The text that the routes search."""
         return self.text
 
 
 class Decision(Frozen):
-    """What was decided about records that resemble one another: the audit trail."""
+    """What was decided about near-duplicate or conflicting records: an entry of the audit trail."""
 
     decision_id: str
     run_id: str
@@ -193,11 +192,11 @@ class Decision(Frozen):
     result_id: str | None = None
     decided_at: datetime | None = None
     undone_at: datetime | None = None
-    """When it was taken back; it stays in the trail."""
+    """When it was undone; it stays in the trail."""
 
 
 class PendingTask(Frozen):
-    """Turns that are stored and searchable, but whose later steps have not been done."""
+    """A step that is still to be done for turns that are stored and searchable."""
 
     pending_id: str
     run_id: str
@@ -209,7 +208,7 @@ class PendingTask(Frozen):
 
     @property
     def awaits_approval(self) -> bool:
-        """Say whether what is to be done next is a person's."""
+        """Whether a person's approval comes next."""
         return self.step == APPROVAL
 
 
@@ -244,11 +243,11 @@ class Intent(Frozen):
     """The dimension asked for; never used as a filter."""
     needs_assistant: bool = False
     asked_at: datetime | None = None
-    """When it is asked: as told, else the newest turn's time."""
+    """When it is asked: as the caller says, else the newest turn's time."""
 
 
 class Evidence(Frozen):
-    """One piece that an answer rests on, as a reader is shown it, and how it was found."""
+    """One passage as a reader is shown it, and how it was found."""
 
     evidence_id: str
     text: str
@@ -263,7 +262,7 @@ class Evidence(Frozen):
 
 
 class Pair(Frozen):
-    """Two records that resemble one another."""
+    """Two near-duplicate or conflicting records."""
 
     older_id: str
     newer_id: str
@@ -272,7 +271,7 @@ class Pair(Frozen):
 
 
 class FilterCounts(Frozen):
-    """What the filter of look-alikes did: pairs that hold a new record, all the way down to those to decide on."""
+    """How many pairs the candidate filter saw (DimMem section 3.4), from all that hold a new record to those left."""
 
     possible: int = 0
     """Pairs that comparing everything with everything would compare."""
@@ -281,11 +280,11 @@ class FilterCounts(Frozen):
     alike: int = 0
     """Pairs that passed every threshold."""
     ruled_out: dict[str, int] = {}
-    """Pairs kept apart without asking, by reason."""
+    """Pairs ruled out without a model, by reason."""
 
 
 class Proposal(Frozen):
-    """A decision that is made and not carried out."""
+    """A decision that is made and not applied yet."""
 
     decision: Decision
     content: str = ""

@@ -201,7 +201,7 @@ class SegmentSettings(Group):
 
     @property
     def read_beside(self) -> int:
-        """Give how many turns just before an event are read beside it: those of the overlap, where windows slide."""
+        """Return how many turns just before an event are read beside it: those of the overlap, where windows slide."""
         return self.overlap if self.strategy == "window" else self.context_turns
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from langgraph_engram.config import open_checkpointer, resolve, resolve_model, travelling_types
+from langgraph_engram.config import checkpointed_types, open_checkpointer, resolve, resolve_model
 from langgraph_engram.errors import ModelUnavailable, UnknownModel, UnknownPreset
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.settings import ChatSettings
@@ -52,7 +52,7 @@ def test_what_means_nothing_is_told_at_once():
 
 def test_checkpoints_name_what_they_may_hold(tmp_path):
     """The allowed types are those of the two states, nested ones included."""
-    names = {name for _, name in travelling_types()}
+    names = {name for _, name in checkpointed_types()}
 
     assert {"RememberRequest", "RecallRequest", "Message", "Turn", "Record", "Evidence", "Receipt", "Usage"} <= names
     saver = open_checkpointer(str(tmp_path))

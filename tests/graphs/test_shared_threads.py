@@ -2,7 +2,7 @@
 
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_engram.config import travelling_types
+from langgraph_engram.config import checkpointed_types
 from langgraph_engram.embeddings.factory import HashingEncoder
 from langgraph_engram.graphs.read import build_read_graph
 from langgraph_engram.graphs.write import build_write_graph
@@ -19,7 +19,7 @@ SECRET = "My passport number is 44117703."
 def saver():
     from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-    return InMemorySaver(serde=JsonPlusSerializer(allowed_msgpack_modules=travelling_types()))
+    return InMemorySaver(serde=JsonPlusSerializer(allowed_msgpack_modules=checkpointed_types()))
 
 
 def said(user, text):
