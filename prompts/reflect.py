@@ -45,6 +45,6 @@ class Reflect(Question[Reflection]):
             SystemMessage(SYSTEM),
             HumanMessage(
                 f"Found:\n{inside('pool', number_evidence(self.pool) or 'nothing')}\n\n"
-                f"LLMResult so far: {'; '.join(self.asked)}\nQuestion: {self.query}\nAnswer: {self.answer or 'none'}"
+                f"Asked so far: {'; '.join(self.asked)}\nQuestion: {self.query}\nAnswer: {self.answer or 'none'}"
             ),
         ]

@@ -13,12 +13,11 @@ from langgraph_engram.cli.format import counted, format_cost, format_receipt, pr
 from langgraph_engram.cli.opening import open_memory
 from langgraph_engram.cli.options import AsJson, Model, Preset, Store
 from langgraph_engram.cli.output import print_json, progress_bar, say
-from langgraph_engram.formats.files import own_sessions
-from langgraph_engram.formats.messages import Session
 from langgraph_engram.results import Receipt, Recollection
 from langgraph_engram.schema import Frozen
 
 if TYPE_CHECKING:
+    from langgraph_engram.formats.messages import Session
     from langgraph_engram.memory import Memory
 
 
@@ -104,8 +103,10 @@ class DemoQuestion(Frozen):
     """The turns on which the answer rests."""
 
 
-def load_sessions() -> list[Session]:
-    """Give the sample conversation, oldest session first."""
+def load_sessions() -> "list[Session]":
+    """Return the sample conversation, oldest session first."""
+    from langgraph_engram.formats.files import own_sessions
+
     return own_sessions(json.loads(_text(CONVERSATION_FILE)))
 
 
@@ -115,4 +116,4 @@ def load_questions() -> list[DemoQuestion]:
 
 
 def _text(name: str) -> str:
-    return files(__name__).joinpath(name).read_text(encoding="utf-8")
+    return files("langgraph_engram.cli").joinpath(name).read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
-from tests.store.conftest import DIMENSIONS, HashedWords
+from tests.langgraph_store.conftest import DIMENSIONS, HashedWords
 
 from langgraph_engram.integrations.store import EngramStore
 

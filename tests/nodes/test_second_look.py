@@ -111,7 +111,7 @@ def test_a_record_that_was_taken_up_counts_as_it_stands(store, scope, keep, reco
 
 
 @pytest.mark.parametrize(
-    ("rechecks", "waits", "again"), [(1, False, True), (MAX_RECHECKS, False, False), (1, True, False)]
+    ("looks", "waits", "again"), [(1, False, True), (MAX_RECHECKS, False, False), (1, True, False)]
 )
 def test_a_run_looks_again_within_bounds(store, scope, looks, waits, again):
     """Not endlessly, and a person is not asked twice."""

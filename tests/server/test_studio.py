@@ -129,7 +129,7 @@ def test_whose_memory_it_is_may_stand_in_the_context(opened, user):
     assert failed["__error__"]["error"] == "MissingUser"
 
 
-@pytest.mark.parametrize("name", ["nodes", "graphs", "prompts", "stores", "benchmarks", "training"])
+@pytest.mark.parametrize("name", ["nodes", "graphs", "prompts", "stores"])
 def test_no_second_copy_of_our_folders_can_be_loaded(opened, name):
     """The server puts the repository on Python's path; a folder of ours is still imported under its full name alone."""
     told = opened.client().runs.wait(None, "probe", input={"name": name})
