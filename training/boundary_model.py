@@ -23,17 +23,13 @@ from langgraph_engram.segmentation.boundary_model import (
     BoundaryModel,
     Numbers,
     boundary_features,
-    sigmoid,
 )
 from langgraph_engram.text.dialogue_acts import read_cues
+from training.logistic import fit_logistic
 from training.varied_dialogues import Lesson, lessons_of
 
 SEEDS = (3, 4, 5)
 """Each gives lessons of its own; what is learned is an average over chance."""
-RIDGE = 10.0
-"""The weight of the squared norm of the standardised weights."""
-STEPS = 50
-TOLERANCE = 1e-9
 DIGITS = 5
 
 
@@ -63,7 +59,7 @@ def encode_texts(lessons: Sequence[Lesson], encoder: Encoder) -> dict[str, Numbe
 
 
 def fit(features: Numbers, labels: Numbers, weights: Numbers) -> BoundaryModel:
-    """Fit a ridge logistic regression by Newton's method.
+    """Fit a ridge logistic regression.
 
     Args:
         features: Of shape (gaps, len(FEATURES)).
@@ -73,22 +69,9 @@ def fit(features: Numbers, labels: Numbers, weights: Numbers) -> BoundaryModel:
     Returns:
         The model, in the units of the features.
     """
-    mean, deviation = features.mean(axis=0), features.std(axis=0)
-    deviation = np.where(deviation > 0, deviation, 1.0)
-    rows = np.column_stack([np.ones(len(features)), (features - mean) / deviation])
-    ridge = np.diag([TOLERANCE, *[RIDGE] * features.shape[1]])
-    solution = np.zeros(rows.shape[1])
-    for _ in range(STEPS):
-        guessed = sigmoid(rows @ solution)
-        slope = rows.T @ (weights * (labels - guessed)) - ridge @ solution
-        bend = (rows.T * (weights * guessed * (1 - guessed))) @ rows + ridge
-        step = np.linalg.solve(bend, slope)
-        solution = solution + step
-        if np.abs(step).max() < TOLERANCE:
-            break
-    scaled = solution[1:] / deviation
-    named = {name: round(float(value), DIGITS) for name, value in zip(FEATURES, scaled, strict=True)}
-    return BoundaryModel(round(float(solution[0] - scaled @ mean), DIGITS), named)
+    intercept, solution = fit_logistic(features, labels, weights)
+    named = {name: round(float(value), DIGITS) for name, value in zip(FEATURES, solution, strict=True)}
+    return BoundaryModel(round(intercept, DIGITS), named)
 
 
 def write(model: BoundaryModel, path: Path) -> None:

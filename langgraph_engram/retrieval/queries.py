@@ -21,9 +21,7 @@ SAYS_ITSELF = 3
 def part_intents(intent: Intent) -> list[Intent]:
     """Give for each of two compared parts what it alone asks for; none where a query compares nothing."""
     asked = time_question(intent.query)
-    if asked is None or len(asked.parts) == 1:
-        return []
-    return [_part_intent(intent, part, asked.shared) for part in asked.parts]
+    return [_part_intent(intent, part, asked.shared) for part in asked.parts] if asked else []
 
 
 def interleaved(rankings: Iterable[Iterator[Candidate]]) -> Iterator[Candidate]:

@@ -1,26 +1,114 @@
 """Estimate the relevance of passages: the probability that each holds what a query asks for.
 
-A few numbers that mean the same in every scope (cosine, coverage, whose words they are, share of the best score) go
-through a logistic regression. Only passages that are shown are looked at.
+A few numbers that mean the same in every scope go through a logistic regression, whose weights come from
+`training/relevance.py`. Most of them compare words and meaning. Where a query names people, what is said about them is
+told from what is said about others: "What challenges have you met?", said by Tim, says nothing of Tim, and an answer
+that better fits another person is a reason for doubt (docs/decisions/0030). Only passages that are shown are looked at.
 """
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from math import log1p
 
 import numpy as np
 from numpy.typing import NDArray
 
-from langgraph_engram.embeddings.base import Vectors
-from langgraph_engram.schema import Evidence, Intent
+from langgraph_engram.embeddings.base import LONG, Vectors
+from langgraph_engram.schema import Evidence, Intent, Record, Turn
 from langgraph_engram.stores.bm25 import inverse_document_frequency
 from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.text.sentences import split_sentences
+from langgraph_engram.text.statements import own_words, speaks_to_listener
 from langgraph_engram.text.tokens import content_stems, words
 
 Numbers = NDArray[np.float64]
 
-FEATURES = ("cosine", "coverage", "unknown", "speaker", "share")
-"""The numbers of a passage, in the order of the columns."""
-INTERCEPT = -4.5
-WEIGHTS: Mapping[str, float] = {"cosine": 6.0, "coverage": 4.0, "unknown": -2.0, "speaker": 1.0, "share": 1.0}
+WEIGHTS_FILE = "relevance_weights.json"
+FEATURES = ("cosine", "own_cosine", "breadth", "own_coverage", "rival_lead", "share", "unknown")
+"""The numbers of a passage, in the order of the columns; see `relevance_features`."""
+TEXTS_KEPT = 65_536
+"""Texts whose sentences are kept in the process."""
+MOST_LOG_ODDS = 30.0
+PRIOR_TURNS = 20
+"""Turns that what is usual counts for, so that a memory of a few turns is judged like any other."""
+USUAL_COSINE = 0.1
+"""Cosine of a query with a turn about something else."""
+MOST_SAMPLED = 1000
+"""Turns by which the usual cosine of a query is told."""
+
+
+@dataclass(frozen=True)
+class RelevanceModel:
+    """A logistic regression over the numbers of a passage."""
+
+    intercept: float
+    weights: Mapping[str, float]
+    """One weight a feature, by name; a feature without one counts nothing."""
+
+    def probability(self, features: Numbers) -> Numbers:
+        """Return the relevance of each passage, in [0, 1].
+
+        Args:
+            features: Of shape (passages, len(FEATURES)).
+        """
+        weights = np.array([self.weights.get(name, 0.0) for name in FEATURES])
+        log_odds = np.clip(self.intercept + features @ weights, -MOST_LOG_ODDS, MOST_LOG_ODDS)
+        return np.asarray(1 / (1 + np.exp(-log_odds)))
+
+
+@dataclass(frozen=True)
+class _Sentence:
+    """One sentence of a turn or a record."""
+
+    stems: frozenset[str]
+    words: frozenset[str]
+    to_listener: bool
+    """Whether it speaks of whoever listens, and not of the speaker."""
+
+
+@dataclass(frozen=True)
+class _Query:
+    """What passages are compared with."""
+
+    vector: Vectors
+    usual: float
+    """The mean cosine of the query with the turns of the scope, which depends on the encoder and on the query."""
+    rarity: Mapping[str, float]
+    people: Collection[str]
+    names: frozenset[str]
+    """The words of the people's names."""
+
+    def nearness(self, vector: Vectors) -> float:
+        """Return how far a cosine is above the usual one: 0 for as near as any turn, 1 for the same."""
+        return max(0.0, (float(vector @ self.vector) - self.usual) / (1 - self.usual))
+
+    def is_about(self, sentence: _Sentence, speaker: str) -> bool:
+        """Return whether a sentence is about the people asked about; always where none are named."""
+        if not self.people or not self.names.isdisjoint(sentence.words):
+            return True
+        return (speaker in self.people) != sentence.to_listener
+
+
+@dataclass
+class _Match:
+    """How well a passage matches, by what is about the people asked about ("own") and by what is about others."""
+
+    cosine: float = 0.0
+    own_cosine: float = 0.0
+    coverage: float = 0.0
+    own_coverage: float = 0.0
+    rival_coverage: float = 0.0
+
+
+@cache
+def load_model() -> RelevanceModel:
+    """Return the model whose weights stand beside this module."""
+    text = files("langgraph_engram.retrieval").joinpath(WEIGHTS_FILE).read_text(encoding="utf-8")
+    stored = json.loads(text)
+    return RelevanceModel(stored["intercept"], stored["weights"])
 
 
 def with_relevance(index: ScopeIndex, intent: Intent, query: Vectors, passages: Sequence[Evidence]) -> list[Evidence]:
@@ -32,79 +120,125 @@ def with_relevance(index: ScopeIndex, intent: Intent, query: Vectors, passages: 
         query: Its unit vector, of shape (d,).
         passages: What is shown, best first.
     """
-    estimates = relevance(relevance_features(index, intent, query, passages))
+    estimates = load_model().probability(relevance_features(index, intent, query, passages))
     return [
         passage.model_copy(update={"relevance": float(estimate)})
         for passage, estimate in zip(passages, estimates, strict=True)
     ]
 
 
-def relevance(features: Numbers) -> Numbers:
-    """Return one probability a passage, in [0, 1].
-
-    Args:
-        features: Of shape (passages, len(FEATURES)).
-    """
-    weights = np.array([WEIGHTS[name] for name in FEATURES])
-    return np.asarray(1 / (1 + np.exp(-(INTERCEPT + features @ weights))))
-
-
 def relevance_features(index: ScopeIndex, intent: Intent, query: Vectors, passages: Sequence[Evidence]) -> Numbers:
-    """Return the numbers of each passage, as an array of shape (passages, len(FEATURES))."""
-    rarity = stem_rarity(index, intent)
-    whole = sum(rarity.values())
-    unknown = sum(weight for stem, weight in rarity.items() if not len(index.turns.lexical.holders(stem)))
-    best = max((passage.score for passage in passages), default=0.0) or 1.0
+    """Return the numbers of each passage, as an array of shape (passages, len(FEATURES)).
+
+    - `cosine`: of the query with the nearest of the passage's record and turns.
+    - `own_cosine`: the same over what is about the people whom the query names; as `cosine` where it names none.
+    - `breadth`: the share of the query's stems, weighted by rarity in the scope, that the passage and its turns hold,
+      times ln(1 + the query's stems): one word of two is less than four of eight.
+    - `own_coverage`: that share over the sentences of one turn that are about those people.
+    - `rival_lead`: how much more of the query is covered by what a turn of any passage says about others.
+    - `share`: of the best passage's score.
+    - `unknown`: the share of the query's stems, weighted by rarity, that nobody ever said in this scope.
+    """
+    asked = _query(index, intent, query)
+    whole = sum(asked.rarity.values())
+    unknown = sum(weight for stem, weight in asked.rarity.items() if not len(index.turns.lexical.holders(stem)))
+    matches = [_match(index, asked, passage) for passage in passages]
+    rival = max((match.rival_coverage for match in matches), default=0.0)
+    best = max((passage.score for passage in passages), default=0.0)
     rows = [
         (
-            _cosine(index, query, passage),
-            covered_share(rarity, _stems(passage)),
+            match.cosine,
+            match.own_cosine,
+            match.coverage * log1p(len(asked.rarity)),
+            match.own_coverage,
+            max(0.0, rival - match.own_coverage),
+            max(0.0, passage.score / best) if best > 0 else 0.0,
             unknown / whole if whole else 0.0,
-            _speaks_or_is_named(passage, intent.speakers),
-            passage.score / best,
         )
-        for passage in passages
+        for match, passage in zip(matches, passages, strict=True)
     ]
     return np.array(rows, dtype=np.float64).reshape(-1, len(FEATURES))
 
 
-def stem_rarity(index: ScopeIndex, intent: Intent) -> dict[str, float]:
-    """Return the content stems that a query asks with, each with its inverse document frequency among the turns.
+def covered_share(rarity: Mapping[str, float], stems: Collection[str]) -> float:
+    """Return the share of a query's stems, weighted by rarity, that a text holds; 0 for a query without any."""
+    whole = sum(rarity.values())
+    return sum(weight for stem, weight in rarity.items() if stem in stems) / whole if whole else 0.0
 
-    The names of speakers are left out: they stand in nearly every turn.
-    """
+
+def _query(index: ScopeIndex, intent: Intent, vector: Vectors) -> _Query:
+    """Weigh the stems of a query by rarity. Names of speakers are left out: they stand in nearly every turn."""
     people = {stem for name in intent.speakers for stem in content_stems(name)}
     lexical = index.turns.lexical
-    return {
-        stem: inverse_document_frequency(len(lexical), len(lexical.holders(stem)))
+    rarity = {
+        stem: inverse_document_frequency(len(lexical) + PRIOR_TURNS, len(lexical.holders(stem)))
         for stem in content_stems(intent.anchor)
         if stem not in people
     }
+    names = frozenset(word for name in intent.speakers for word in words(name))
+    return _Query(vector, _usual_cosine(index, vector), rarity, frozenset(intent.speakers), names)
 
 
-def covered_share(rarity: Mapping[str, float], stems: set[str]) -> float:
-    """Return the share of a query's stems, weighted by rarity, that a text holds; 1 where there are none."""
-    whole = sum(rarity.values())
-    return sum(weight for stem, weight in rarity.items() if stem in stems) / whole if whole else 1.0
+def _usual_cosine(index: ScopeIndex, vector: Vectors) -> float:
+    sample = index.turns.vectors[:: 1 + len(index.turns) // MOST_SAMPLED]
+    total = float(np.einsum("nd,d->", sample, vector)) if len(sample) else 0.0
+    return min(0.99, max(0.0, (total + PRIOR_TURNS * USUAL_COSINE) / (len(sample) + PRIOR_TURNS)))
 
 
-def _cosine(index: ScopeIndex, query: Vectors, passage: Evidence) -> float:
-    vectors = [index.turns.vectors[index.turns.position(turn.turn_id)] for turn in passage.turns]
+def _match(index: ScopeIndex, asked: _Query, passage: Evidence) -> _Match:
+    match, stems = _Match(), set(content_stems(passage.text))
+    for turn in passage.turns:
+        stems.update(*(sentence.stems for sentence in _sentences(turn)))
+        _add_turn(match, asked, turn, asked.nearness(index.turns.vectors[index.turns.position(turn.turn_id)]))
     if passage.record:
-        vectors.append(index.records.vectors[index.records.position(passage.record.record_id)])
+        place = index.records.position(passage.record.record_id)
+        _add_record(match, asked, passage.record, asked.nearness(index.records.vectors[place]))
+    match.coverage = covered_share(asked.rarity, stems)
     if passage.synthesis_id:
-        vectors.append(index.syntheses.vectors[index.syntheses.position(passage.synthesis_id)])
-    return max((float(vector @ query) for vector in vectors), default=0.0)
+        place = index.syntheses.position(passage.synthesis_id)
+        match.cosine = match.own_cosine = asked.nearness(index.syntheses.vectors[place])
+        match.own_coverage = match.coverage
+    return match
 
 
-def _stems(passage: Evidence) -> set[str]:
-    texts = [passage.text, *(turn.indexed_text for turn in passage.turns)]
-    return {stem for text in texts for stem in content_stems(text)}
+def _add_turn(match: _Match, asked: _Query, turn: Turn, cosine: float) -> None:
+    """Add what a turn gives; what an assistant says about others is no rival of what a person says."""
+    own: set[str] = set()
+    others: set[str] = set()
+    for sentence in _sentences(turn):
+        (own if asked.is_about(sentence, turn.speaker) else others).update(sentence.stems)
+    covered, rival = covered_share(asked.rarity, own), covered_share(asked.rarity, others)
+    match.cosine = max(match.cosine, cosine)
+    match.own_coverage = max(match.own_coverage, covered)
+    if turn.role == "user":
+        match.rival_coverage = max(match.rival_coverage, rival)
+    if covered >= rival:
+        match.own_cosine = max(match.own_cosine, cosine)
 
 
-def _speaks_or_is_named(passage: Evidence, people: Sequence[str]) -> float:
-    if not people:
-        return 0.5
-    speakers = {turn.speaker for turn in passage.turns}
-    said = set(words(passage.text))
-    return float(any(name in speakers or not said.isdisjoint(words(name)) for name in people))
+def _add_record(match: _Match, asked: _Query, record: Record, cosine: float) -> None:
+    sentence = _sentence(own_words(record.content, record.speaker))
+    covered = covered_share(asked.rarity, sentence.stems)
+    match.cosine = max(match.cosine, cosine)
+    if asked.is_about(sentence, record.speaker):
+        match.own_cosine = max(match.own_cosine, cosine)
+        match.own_coverage = max(match.own_coverage, covered)
+    else:
+        match.rival_coverage = max(match.rival_coverage, covered)
+
+
+def _sentences(turn: Turn) -> tuple[_Sentence, ...]:
+    """Return the sentences of a turn; none of a long one, which covers anything: its record says what was found."""
+    if len(turn.text) >= LONG:
+        return ()
+    return (*_split(turn.text), *map(_sentence, turn.captions))
+
+
+@lru_cache(maxsize=TEXTS_KEPT)
+def _split(text: str) -> tuple[_Sentence, ...]:
+    return tuple(map(_sentence, split_sentences(text)))
+
+
+@lru_cache(maxsize=TEXTS_KEPT)
+def _sentence(text: str) -> _Sentence:
+    return _Sentence(frozenset(content_stems(text)), frozenset(words(text)), speaks_to_listener(text))

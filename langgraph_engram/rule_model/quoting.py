@@ -1,8 +1,8 @@
-"""Answer without a language model by quoting: up to three sentences as they were said, each with speaker and day.
+"""Answer without a language model by quoting what was said, with speaker, day and the number of the passage.
 
-Nothing is read off a sentence and no clause is cut from it, so that no quote says what was not said. What has been
-superseded is quoted only together with what took its place. Sentences are chosen by how relevant their passage is and
-by how many of the query's content words they hold.
+A quote is one sentence, or two that one person said in one exchange. Nothing is read off a sentence and no clause is
+cut from it, so that no quote says what was not said. What has been superseded is quoted only behind what took its
+place. Sentences are chosen by how relevant their passage is and by how many of the query's content words they hold.
 """
 
 import math
@@ -16,22 +16,30 @@ from langgraph_engram.prompts.rendering import CITATION, is_short_reply
 from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
 from langgraph_engram.prompts.write_synthesis import WriteSynthesis
 from langgraph_engram.rule_model.selection import needed_stems
-from langgraph_engram.schema import Evidence, Intent, Turn
+from langgraph_engram.schema import Evidence, Intent, Record, Turn
 from langgraph_engram.temporal.resolve import resolve_times
 from langgraph_engram.text.keywords import extractive_narrative, is_small_talk
 from langgraph_engram.text.sentences import question_at_end, split_sentences
 from langgraph_engram.text.slots import told_stems
 from langgraph_engram.text.statements import is_question, own_words
-from langgraph_engram.text.tokens import content_stems, words
+from langgraph_engram.text.tokens import words
 
 Turns: TypeAlias = Mapping[tuple[str, int], Turn]
 """Turns by their session and their place in it."""
 MOST_QUOTES = 3
 OPENING_WORDS = 6
 """Words by which a sentence is found in the text of a passage."""
-RELEVANCE, COVERED, REPLY, BY_ANOTHER = 1.0, 0.5, 0.25, 0.3
-"""Weights of a passage's relevance, of the query's words in the sentence and in the question that it replies to; and
-what a sentence loses that somebody else said than whom the query names."""
+RELEVANCE, RANK, COVERED, ASKS, BY_ANOTHER = 1.0, 2.0, 0.4, -1.0, -0.7
+"""Weights of a passage's relevance and its reciprocal rank, of the query's words in a sentence, of one that asks, and
+of one by somebody else than the query names: a softmax over sentences, fitted on LoCoMo and rounded."""
+REACH = 2
+"""Turns apart that two sentences of one person are one quote."""
+GOES_ON = 2.0
+"""How much less than the first of them the second may score."""
+LEAST_RELEVANCE = 0.02
+"""Share of the relevance of the best passage from which a further quote is given."""
+MOST_EARLIER = 2
+"""Superseded sentences behind what took their place."""
 CHANGED = "\nChanged since: "
 """What stands in a passage between a superseded record and the one that took its place."""
 
@@ -50,29 +58,40 @@ class Sentence:
     """The question before a short reply, where that is known."""
     image: bool = False
     """Whether it says what an image shows."""
-    changed_to: "Sentence | None" = None
-    """What took its place, where it has been superseded."""
+    position: tuple[str, int, int] | None = None
+    """Its session, the place of its turn in that, and its own in the turn; absent where the turn is gone."""
+    earlier: tuple["Sentence", ...] = ()
+    """What it took the place of."""
 
     @property
     def key(self) -> tuple[str, str]:
         """Return what two sentences share that say the same in the same words."""
         return self.speaker, " ".join(words(self.text))
 
-    def __str__(self) -> str:
-        """Return the sentence with who said it and when."""
-        day = f"{self.said_at.day} {self.said_at:%b %Y}" if self.said_at else ""
-        who = ", ".join(part for part in (self.speaker, day) if part) or "Somebody"
-        how = f', asked "{self.replies_to}"' if self.replies_to else ", shares an image" if self.image else ""
-        since = f" Changed since: {self.changed_to}" if self.changed_to else ""
-        return f'{who}{how}: "{_without_numbers(self.text)}"{since}'
+    @property
+    def turn(self) -> tuple[str, int] | None:
+        """Return what tells its turn from others."""
+        return self.position[:2] if self.position else None
+
+    @property
+    def day(self) -> str:
+        """Return the day on which it was said; empty where that is not known."""
+        return f"{self.said_at.day} {self.said_at:%b %Y}" if self.said_at else ""
 
 
 def quote(question: AnswerLight | WriteAnswer) -> str:
     """Return up to three quotes, one a line, best first; the word for unknown where there is nothing to quote."""
-    sentences = _distinct(question.evidence)
-    ranked = _ranked(question.query, question.intent, sentences, question.evidence)
-    stating = [sentence for sentence in ranked if not is_question(sentence.text)] or ranked
-    return "\n".join(f"{sentence} [{sentence.number}]" for sentence in stating[:MOST_QUOTES]) or UNKNOWN
+    evidence = question.evidence
+    sentences = _distinct(evidence)
+    scores = _scores(question.query, question.intent, sentences, evidence)
+    best = max((piece.relevance for piece in evidence), default=0.0)
+    lines: list[str] = []
+    for quoted in _chosen(sentences, scores):
+        numbers = list(dict.fromkeys(one.number for sentence in quoted for one in (sentence, *sentence.earlier)))
+        relevance = max(evidence[number - 1].relevance for number in numbers)
+        if not lines or relevance >= LEAST_RELEVANCE * best:
+            lines.append(f"{_line(quoted)} {''.join(f'[{number}]' for number in numbers)}")
+    return "\n".join(lines) or UNKNOWN
 
 
 def write_synthesis(question: WriteSynthesis) -> str:
@@ -80,25 +99,62 @@ def write_synthesis(question: WriteSynthesis) -> str:
     return extractive_narrative(question.buffer, question.history, question.most_words)
 
 
-def _ranked(query: str, intent: Intent, sentences: Sequence[Sentence], evidence: Sequence[Evidence]) -> list[Sentence]:
-    """Order sentences by how well they answer, best first."""
-    held = [told_stems(sentence.text, sentence.speaker) for sentence in sentences]
-    weights = _rarity(needed_stems(query, intent), held)
-    best = max((piece.score for piece in evidence), default=0.0) or 1.0
+def _chosen(sentences: Sequence[Sentence], scores: Sequence[float]) -> Iterator[list[Sentence]]:
+    """Return the best sentences, each with the best of its exchange where that is nearly as good; no turn twice."""
+    order = sorted(range(len(sentences)), key=lambda index: -scores[index])
+    left = [index for index in order if not is_question(sentences[index].text)] or order
+    for _ in range(MOST_QUOTES):
+        if not left:
+            return
+        first, *others = left
+        near = [other for other in others if scores[other] >= scores[first] - GOES_ON]
+        second = next((other for other in near if _goes_on(sentences[first], sentences[other])), first)
+        quoted = sorted({sentences[first], sentences[second]}, key=lambda sentence: sentence.position or ("", 0, 0))
+        yield quoted
+        turns = {sentence.turn for sentence in quoted if sentence.turn}
+        left = [other for other in others if other != second and sentences[other].turn not in turns]
 
-    def score(sentence: Sentence, stems: Set[str]) -> float:
-        piece = evidence[sentence.number - 1]
-        reply = set(content_stems(sentence.replies_to)) - stems
-        by_another = bool(intent.speakers) and sentence.speaker not in intent.speakers
+
+def _goes_on(sentence: Sentence, other: Sentence) -> bool:
+    """Return whether one person said both in one exchange."""
+    if sentence.turn is None or other.turn is None or sentence.earlier or other.earlier:
+        return False
+    (session, seq), (other_session, other_seq) = sentence.turn, other.turn
+    return sentence.speaker == other.speaker and session == other_session and abs(seq - other_seq) <= REACH
+
+
+def _line(sentences: Sequence[Sentence]) -> str:
+    """Return sentences of one exchange with who said them and when, and behind them what is no longer so."""
+    first = sentences[0]
+    who = ", ".join(part for part in (first.speaker, first.day) if part) or "Somebody"
+    said = " … ".join(_said_words(sentence) for sentence in sentences)
+    before = "; ".join(f"{one.day}: {_said_words(one)}" for sentence in sentences for one in sentence.earlier)
+    return f"{who}{', ' if first.replies_to or first.image else ': '}{said}{before and f' Before, {before}'}"
+
+
+def _said_words(sentence: Sentence) -> str:
+    """Return the words between quotation marks, after what they reply to; no number in them looks like a citation."""
+    how = f'asked "{sentence.replies_to}": ' if sentence.replies_to else "shares an image: " if sentence.image else ""
+    return f'{how}"{CITATION.sub(lambda match: match.group().replace("[", "(").replace("]", ")"), sentence.text)}"'
+
+
+def _scores(query: str, intent: Intent, sentences: Sequence[Sentence], evidence: Sequence[Evidence]) -> list[float]:
+    """Return how well each sentence, or what it took the place of, answers."""
+    stems_of = {
+        one: told_stems(one.text, one.speaker) for sentence in sentences for one in (sentence, *sentence.earlier)
+    }
+    weights = _rarity(needed_stems(query, intent), list(stems_of.values()))
+
+    def score(sentence: Sentence) -> float:
         return (
-            RELEVANCE * (piece.relevance or piece.score / best)
-            + COVERED * _covered(stems, weights)
-            + REPLY * _covered(reply, weights)
-            - BY_ANOTHER * by_another
+            RELEVANCE * evidence[sentence.number - 1].relevance
+            + RANK / sentence.number
+            + COVERED * sum(weight for stem, weight in weights.items() if stem in stems_of[sentence])
+            + ASKS * is_question(sentence.text)
+            + BY_ANOTHER * (bool(intent.speakers) and sentence.speaker not in intent.speakers)
         )
 
-    scores = [score(sentence, stems) for sentence, stems in zip(sentences, held, strict=True)]
-    return [sentences[index] for index in sorted(range(len(sentences)), key=lambda index: -scores[index])]
+    return [max(score(one) for one in (sentence, *sentence.earlier)) for sentence in sentences]
 
 
 def _rarity(needed: Set[str], held: Sequence[Set[str]]) -> dict[str, float]:
@@ -108,42 +164,36 @@ def _rarity(needed: Set[str], held: Sequence[Set[str]]) -> dict[str, float]:
     return {stem: value / whole for stem, value in raw.items()}
 
 
-def _covered(stems: Set[str], weights: Mapping[str, float]) -> float:
-    return sum(weight for stem, weight in weights.items() if stem in stems)
-
-
 def _distinct(evidence: Sequence[Evidence]) -> list[Sentence]:
-    """Return each sentence that the passages show once; without small talk.
-
-    Superseded ones come first with what took their place, so that no other passage shows either of them alone.
-    """
+    """Return each sentence that the passages show once, without small talk; superseded ones under what is so now."""
     turns = {(turn.session_id, turn.seq): turn for piece in evidence for turn in piece.turns}
     people = {turn.speaker for turn in turns.values()}
-    numbered = sorted(enumerate(evidence, start=1), key=lambda one: not _is_superseded(one[1]))
     found: dict[tuple[str, str], Sentence] = {}
-    known: set[tuple[str, str]] = set()
-    for number, piece in numbered:
-        for sentence in _changed(number, piece, turns) if _is_superseded(piece) else _shown(number, piece, turns):
-            if sentence.key not in known and not is_small_talk(sentence.text, people):
-                found[sentence.key] = sentence
-            known |= {sentence.key, *([sentence.changed_to.key] if sentence.changed_to else [])}
+    outdated: set[tuple[str, str]] = set()
+    for number, piece in enumerate(evidence, start=1):
+        if piece.record and piece.record.status == "superseded":
+            older, newer = _changed(number, piece, piece.record, turns)
+            outdated |= {sentence.key for sentence in older}
+            if newer:
+                known = found.get(newer.key, newer)
+                found[newer.key] = replace(known, earlier=(*known.earlier, *older)[:MOST_EARLIER])
+    for number, piece in enumerate(evidence, start=1):
+        for sentence in (
+            _shown(number, piece, turns) if not (piece.record and piece.record.status == "superseded") else ()
+        ):
+            if sentence.key not in outdated and not is_small_talk(sentence.text, people):
+                found.setdefault(sentence.key, sentence)
     return sorted(found.values(), key=lambda sentence: sentence.number)
 
 
-def _is_superseded(piece: Evidence) -> bool:
-    return piece.record is not None and piece.record.status == "superseded"
-
-
-def _changed(number: int, piece: Evidence, turns: Turns) -> Iterator[Sentence]:
-    """Return what a superseded record says with what took its place; nothing where that is not shown."""
+def _changed(number: int, piece: Evidence, record: Record, turns: Turns) -> tuple[list[Sentence], Sentence | None]:
+    """Return what a superseded record says, and what took its place; none where the passage does not show that."""
     before, _, after = piece.text.partition(CHANGED)
-    sources = set(piece.record.source_turn_ids) if piece.record else set()
-    of_older = [turn for turn in piece.turns if turn.turn_id in sources]
-    of_newer = [turn for turn in piece.turns if turn.turn_id not in sources]
-    older = piece.model_copy(update={"text": before, "turns": of_older})
+    of_older = [turn for turn in piece.turns if turn.turn_id in record.source_turn_ids]
+    of_newer = [turn for turn in piece.turns if turn.turn_id not in record.source_turn_ids]
+    older = list(_shown(number, piece.model_copy(update={"text": before, "turns": of_older}), turns))
     newer = Evidence(evidence_id=piece.evidence_id, text=after, turns=of_newer)
-    later = next(_shown(number, newer, turns), None) if after else None
-    yield from (replace(sentence, changed_to=later) for sentence in _shown(number, older, turns) if later)
+    return older, next(_shown(number, newer, turns), None) if after else None
 
 
 def _shown(number: int, piece: Evidence, turns: Turns) -> Iterator[Sentence]:
@@ -162,8 +212,11 @@ def _said(number: int, turn: Turn, turns: Turns) -> Iterator[Sentence]:
     asked = question_at_end(before.text) if before and before.speaker != turn.speaker else ""
     for position, text in enumerate(split_sentences(turn.text)):
         replies_to = asked if position == 0 and is_short_reply(text) else ""
-        yield Sentence(number, turn.speaker, turn.said_at, text, replies_to)
-    yield from (Sentence(number, turn.speaker, turn.said_at, caption, image=True) for caption in turn.captions)
+        where = (turn.session_id, turn.seq, position)
+        yield Sentence(number, turn.speaker, turn.said_at, text, replies_to, position=where)
+    for position, caption in enumerate(turn.captions, start=len(turn.text)):
+        where = (turn.session_id, turn.seq, position)
+        yield Sentence(number, turn.speaker, turn.said_at, caption, image=True, position=where)
 
 
 def _without_turns(number: int, piece: Evidence) -> Iterator[Sentence]:
@@ -178,8 +231,3 @@ def _without_turns(number: int, piece: Evidence) -> Iterator[Sentence]:
 def _opening(sentence: Sentence) -> str:
     """Return the words with which a sentence begins in the text of a passage, where its times are resolved."""
     return " ".join(words(resolve_times(sentence.text, sentence.said_at))[:OPENING_WORDS])
-
-
-def _without_numbers(text: str) -> str:
-    """Return a text in which nothing looks like the number of a passage."""
-    return CITATION.sub(lambda match: match.group().replace("[", "(").replace("]", ")"), text)

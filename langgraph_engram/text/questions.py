@@ -28,8 +28,6 @@ AnswerType = Literal[
 
 AMOUNTS: frozenset[AnswerType] = frozenset({"number", "duration"})
 """Types that add up: every part of what is counted must be known."""
-EXACT: frozenset[AnswerType] = AMOUNTS | {"age", "time", "clock_time", "weekday"}
-"""Types for which nothing else will do: a sentence that holds none does not answer."""
 PERIOD = "year|month|day|date|time|week|weekend|season|century|decade"
 PLACE = (
     "places?|city|cities|towns?|villages?|country|countries|states?|regions?|venue|location|continents?|islands?|"
@@ -163,10 +161,7 @@ def asks_for_one(query: str) -> bool:
     return not (several or WEIGHED.search(query))
 
 
-CalendarUnit = Literal["day", "week", "month", "year"]
-UNITS: tuple[CalendarUnit, ...] = ("day", "week", "month", "year")
-
-UNIT = r"(?:many\s+(?P<unit>day|week|month|year)s?|long|much\s+time)"
+UNIT = r"(?:many\s+(?:day|week|month|year)s?|long|much\s+time)"
 PASSED = (
     r"(?:\s+(?:have|has|had|did|were|was|went|lie|lay|are|is))?(?:\s+(?:passed|elapsed|gone\s+by|pass|go\s+by|there))?"
 )
@@ -174,8 +169,8 @@ THE_DAY = r"(?:the\s+(?:day|date|time|moment)\s+(?:that\s+|when\s+|of\s+)?)?"
 END = r"[\s?.!]*$"
 BRACKETS = re.compile(r"\s*\([^()]*\)")
 CHOICE = re.compile(
-    r"^\W*(?:which|what|who)\b(?P<shared>[^,:?]*?)\b(?:(?P<first>first|earlier|earliest)|"
-    rf"(?P<last>last|later|latest|(?:most|more)\s+recently))\b(?P<more>[^,:?]*)[,:]\s*(?P<one>.+?),?\s+or\s+(?P<two>.+?){END}",
+    r"^\W*(?:which|what|who)\b(?P<shared>[^,:?]*?)\b(?:first|earlier|earliest|"
+    rf"last|later|latest|(?:most|more)\s+recently)\b(?P<more>[^,:?]*)[,:]\s*(?P<one>.+?),?\s+or\s+(?P<two>.+?){END}",
     re.IGNORECASE,
 )
 """Queries that name two things and ask which came first or last."""
@@ -190,43 +185,22 @@ SPANS = tuple(
     )
 )
 """Queries for the time between two things."""
-SINCE = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"\bhow\s+{UNIT}\s+ago\s+(?:did|was|were|had|have)\s+(?P<one>.+?){END}",
-        rf"\bhow\s+{UNIT}\s+(?:have|has|had|is)\s+(?:it\s+been|passed|elapsed|gone\s+by|it)\s+since\s+(?P<one>.+?){END}",
-    )
-)
-"""Queries for the time from something until now."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeQuestion:
     """What a query compares the times of."""
 
-    asks: Literal["first", "last", "span"]
-    """Which of the parts came first or last, or how long lies between them, or between the one and now."""
-    parts: tuple[str, ...]
-    """What happened: two parts, or one that is compared with now."""
+    parts: tuple[str, str]
+    """What happened."""
     shared: str = ""
     """What the query says of both."""
-    unit: CalendarUnit | None = None
-    """The unit that a span is asked for in; None for the one that fits."""
 
 
 def time_question(query: str) -> TimeQuestion | None:
-    """Read a query that compares times; None where it does not, or its words do not say so."""
+    """Return the two things whose times a query compares; None where it compares none, or its words do not say so."""
     query = BRACKETS.sub("", query)
     if choice := CHOICE.search(query):
-        shared = f"{choice['shared']} {choice['more']}".strip()
-        return TimeQuestion("first" if choice["first"] else "last", (choice["one"], choice["two"]), shared)
+        return TimeQuestion((choice["one"], choice["two"]), f"{choice['shared']} {choice['more']}".strip())
     between = next((found for pattern in SPANS if (found := pattern.search(query))), None)
-    if between:
-        return TimeQuestion("span", (between["one"], between["two"]), unit=_unit(between))
-    since = next((found for pattern in SINCE if (found := pattern.search(query))), None)
-    return TimeQuestion("span", (since["one"],), unit=_unit(since)) if since else None
-
-
-def _unit(match: re.Match[str]) -> CalendarUnit | None:
-    named = (match["unit"] or "").casefold()
-    return next((unit for unit in UNITS if unit == named), None)
+    return TimeQuestion((between["one"], between["two"])) if between else None

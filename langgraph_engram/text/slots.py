@@ -81,8 +81,6 @@ IMPLIED = {
     "relationship": "relationship status",
 }
 """What a question about an attribute says, and a sentence that sets it may not: who moved to Porto lives there."""
-CHANGING = {"home": "move relocate settle", "work": "start join", "relationship": "marry divorce", "age": "turn"}
-"""What a question about a change of an attribute says."""
 TRIGGER = re.compile(
     r"\d|\b(?:live|living|reside|moved|relocated|settled|based|work|started|employ|job|position|role|drive|car|boss|"
     r"single|married|engaged|divorced|separated|widowed|phone|mobile|cell|number|address|e-?mail|age|birthday|manager|"
@@ -131,12 +129,6 @@ def told_stems(text: str, speaker: str) -> set[str]:
     """Give the content stems of a sentence, and those by which one asks for the attribute that it sets."""
     found = slot_of(text, speaker)
     return {*content_stems(text), *(content_stems(IMPLIED.get(found.name, "")) if found else ())}
-
-
-def is_asked_by(query: str, attribute: Slot) -> bool:
-    """Say whether a query asks for an attribute, or for its change, by one of the words for it."""
-    named = " ".join([attribute.name, IMPLIED.get(attribute.name, ""), CHANGING.get(attribute.name, "")])
-    return not set(content_stems(query)).isdisjoint(content_stems(named))
 
 
 @lru_cache(maxsize=KEPT)

@@ -18,13 +18,6 @@ FIRST_PERSON = re.compile(
 PRONOUN = r"(?:i|we|he|she|it|they|you|there|that|this|these|those|my|our|his|her|their)"
 """Words that a clause opens with about somebody, in a pattern."""
 SECOND_PERSON = re.compile(r"\b(?:you|you['’](?:re|ve|d|ll)|your|yours|yourself)\b", re.IGNORECASE)
-SINGULAR = re.compile(r"\b(?:i|i['’](?:m|ve|d|ll)|im|ive|my|me|mine|myself)\b", re.IGNORECASE)
-OTHERS = re.compile(
-    r"\b(?:you|your|yours|yourself|we|us|our|ours|he|she|they|him|her|hers|them|his|their|theirs|everyone|everybody|both|"
-    r"together)\b",
-    re.IGNORECASE,
-)
-"""Words for others than the speaker alone."""
 IMAGE = re.compile(r"\bshares? an image\b", re.IGNORECASE)
 CHANGE = re.compile(
     r"\b(?:no longer|not any ?more|anymore|used to|instead of|changed(?=:)|changed (?:my|the|our|to)|"
@@ -55,11 +48,6 @@ def shows_image(text: str) -> bool:
 def speaks_of_self(text: str) -> bool:
     """Say whether a text speaks in the first person."""
     return FIRST_PERSON.search(text) is not None
-
-
-def speaks_of_self_alone(text: str) -> bool:
-    """Say whether a text tells of its speaker, and has no word for anybody else: it says nothing of whoever listens."""
-    return SINGULAR.search(text) is not None and OTHERS.search(text) is None
 
 
 def speaks_to_listener(text: str) -> bool:
@@ -95,10 +83,6 @@ SAYS_ITSELF = re.compile(rf"\b(?:{PRONOUN}|is|are|was|were|am|has|have|had)\b|['
 """Words of a clause that no item of a list holds."""
 LONGEST_ITEM = 4
 """Words of an item of a list, at most."""
-ASKS_FOR_DENIED = re.compile(
-    r"\b(?:not|never|no longer|stop(?:s|ped|ping)?|quit|g[ia]ven? up|avoid\w*|without|dislike\w*)\b|n['’]t\b",
-    re.IGNORECASE,
-)
 
 
 def affirmed(text: str) -> str:
@@ -121,11 +105,6 @@ def affirmed(text: str) -> str:
         if not denying:
             kept.append(clause)
     return "".join(kept).strip()
-
-
-def asks_for_denied(query: str) -> bool:
-    """Say whether a query asks for what is not so, or not any more: "What did I stop playing?"."""
-    return ASKS_FOR_DENIED.search(query) is not None
 
 
 def _denies(clause: str) -> bool:

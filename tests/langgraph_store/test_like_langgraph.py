@@ -4,9 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
-from tests.langgraph_store.conftest import DIMENSIONS, HashedWords
 
 from langgraph_engram.integrations.store import EngramStore
+from tests.langgraph_store.conftest import DIMENSIONS, HashedWords
 
 LABELS = st.sampled_from(["a", "b", "ab", "*", "é"])
 NAMESPACES = st.lists(LABELS, min_size=1, max_size=3).map(tuple)

@@ -156,6 +156,16 @@ def test_whole_events_come_in_full(back):
     assert [[one.seq for one in found.turns] for found in update["pool"]] == [[0, 1, 2, 3]]
 
 
+def test_turns_keep_the_relevance_of_what_led_to_them(store, keep, turn, state, piece):
+    """What was judged of a memory holds for the words it comes from."""
+    keep(turns=[turn(0)])
+    found = [piece("p0", turns=[turn(0)], score=1.0, relevance=0.7)]
+
+    update = Backtrack(store, DeepSettings())({**state, "evidence": found, "pool": found, "selected_ids": ["p0"]})
+
+    assert [(len(one.turns), one.relevance) for one in update["pool"]] == [(1, 0.7)]
+
+
 def test_what_is_superseded_stays_as_it_was_shown(store, keep, turn, record, state, piece):
     """Its turns alone would not tell that it has changed."""
     keep(turns=[turn(one, f"Line {one}.") for one in range(6)])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.text.statements import affirmed, asks_for_denied
+from langgraph_engram.text.statements import affirmed
 
 
 @pytest.mark.parametrize(
@@ -40,12 +40,6 @@ def test_what_is_denied_is_left_out(text: str, left: str) -> None:
 )
 def test_thoughts_praise_and_turns_of_speech_deny_nothing(text: str) -> None:
     assert affirmed(text) == text
-
-
-@pytest.mark.parametrize("query", ["What did I stop playing?", "What don't I eat?", "Which city did I never visit?"])
-def test_a_query_may_ask_for_what_is_not_so(query: str) -> None:
-    assert asks_for_denied(query)
-    assert not asks_for_denied("What do I eat?")
 
 
 @given(st.text(alphabet=st.sampled_from("I never eat fish, and we don't but.;–— no longer \n"), max_size=120))

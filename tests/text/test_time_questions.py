@@ -10,42 +10,49 @@ from langgraph_engram.text.questions import TimeQuestion, time_question
     [
         (
             "Which came first, the race or the wedding?",
-            TimeQuestion("first", ("the race", "the wedding"), "came"),
+            TimeQuestion(("the race", "the wedding"), "came"),
         ),
         (
             "Which bus line did I use most recently, the 12 or the 40?",
-            TimeQuestion("last", ("the 12", "the 40"), "bus line did I use"),
+            TimeQuestion(("the 12", "the 40"), "bus line did I use"),
         ),
-        ("Who graduated earlier: Runa or Ben?", TimeQuestion("first", ("Runa", "Ben"), "graduated")),
+        ("Who graduated earlier: Runa or Ben?", TimeQuestion(("Runa", "Ben"), "graduated")),
         (
             "How many days passed between the day I ran the race and the day of the wedding?",
-            TimeQuestion("span", ("I ran the race", "the wedding"), unit="day"),
+            TimeQuestion(("I ran the race", "the wedding")),
         ),
         (
             "How many weeks before the wedding did I run the race?",
-            TimeQuestion("span", ("the wedding", "I run the race"), unit="week"),
+            TimeQuestion(("the wedding", "I run the race")),
         ),
         (
             "How many months had passed since I ran the race when I married?",
-            TimeQuestion("span", ("I ran the race", "I married"), unit="month"),
+            TimeQuestion(("I ran the race", "I married")),
         ),
-        ("How long after the race was the wedding?", TimeQuestion("span", ("the race", "the wedding"))),
+        ("How long after the race was the wedding?", TimeQuestion(("the race", "the wedding"))),
         (
             "How many days did it take for my bag to arrive after I ordered it?",
-            TimeQuestion("span", ("I ordered it", "arrive"), unit="day"),
+            TimeQuestion(("I ordered it", "arrive")),
         ),
-        ("How many days ago did I run the race?", TimeQuestion("span", ("I run the race",), unit="day")),
-        ("How long has it been since the race (in Oslo)?", TimeQuestion("span", ("the race",))),
+        ("How long was it between the race (in Oslo) and the wedding?", TimeQuestion(("the race", "the wedding"))),
     ],
 )
 def test_what_is_compared_is_read_off_a_query(query, asked):
-    """The parts, what is said of both, and the unit."""
+    """The two parts, and what is said of both."""
     assert time_question(query) == asked
 
 
 @pytest.mark.parametrize(
     "query",
-    ["When did I run the race?", "How long has Ana sailed?", "Who came first in the race?", "Tea or coffee?", "", "?"],
+    [
+        "When did I run the race?",
+        "How many days ago did I run the race?",
+        "How long has Ana sailed?",
+        "Who came first in the race?",
+        "Tea or coffee?",
+        "",
+        "?",
+    ],
 )
 def test_other_queries_compare_nothing(query):
     """One time, or a choice without an order."""

@@ -1,0 +1,179 @@
+"""The relevance of a passage is a probability: high where it holds what is asked for, low for what was never said."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from langgraph_engram.nodes.light_retrieve import LightRetrieve
+from langgraph_engram.retrieval.passages import turn_passage
+from langgraph_engram.retrieval.relevance import (
+    FEATURES,
+    RelevanceModel,
+    covered_share,
+    load_model,
+    relevance_features,
+    with_relevance,
+)
+from langgraph_engram.schema import Evidence
+from langgraph_engram.settings import RetrieveSettings
+
+STEMS = st.sampled_from(["lake", "camp", "dog", "piano"])
+
+
+@pytest.fixture
+def features_of(store, scope, intent):
+    """Give the numbers of the passages of turns that are kept, by name, for a query."""
+
+    def measure(query, *passages, **fields):
+        index = store.index(scope)
+        vector = store.encoder.encode([query])[0]
+        rows = relevance_features(index, intent(query, **fields), vector, passages)
+        return [dict(zip(FEATURES, row, strict=True)) for row in rows.tolist()]
+
+    return measure
+
+
+@pytest.fixture
+def retrieve(store, scope, to_recall, intent):
+    """Search the scope as a search does."""
+
+    def search(query, **fields):
+        state = {"request": to_recall(query, mode="search"), "query": query, "intent": intent(query, **fields)}
+        return LightRetrieve(store, RetrieveSettings())(state)["evidence"]
+
+    return search
+
+
+def test_what_holds_the_answer_is_more_relevant_than_what_does_not(keep, turn, record, retrieve):
+    """Every passage of a search carries its relevance."""
+    texts = ["I went camping by the lake.", "My dog eats too much.", "It rained all day in town."]
+    keep(
+        turns=[turn(number, text) for number, text in enumerate(texts)],
+        records=[record(number, f"Ana: {text}") for number, text in enumerate(texts)],
+    )
+
+    found = {passage.record.record_id: passage.relevance for passage in retrieve("Where did Ana go camping?")}
+
+    assert found["r0"] == max(found.values())
+    assert all(0 < relevance < 1 for relevance in found.values())
+
+
+def test_what_nobody_spoke_of_is_found_with_little_relevance(keep, turn, record, retrieve):
+    """A search shows the nearest passages all the same; their relevance tells that nothing was found."""
+    keep(turns=[turn(0)], records=[record(0, "Ana: I went camping by the lake.")])
+
+    known = max(passage.relevance for passage in retrieve("Did I go camping by the lake?"))
+    unknown = max((passage.relevance for passage in retrieve("Which university did I study at?")), default=0.0)
+
+    assert unknown < RetrieveSettings().relevance_threshold <= known
+
+
+def test_words_to_a_listener_are_not_about_their_speaker(keep, turn, features_of):
+    """Ben asks Ana of her camping: that is about Ana, and when Ben's camping is asked for, a reason for doubt."""
+    asked = turn(0, "Did you enjoy camping by the lake?", speaker="Ben")
+    keep(turns=[asked])
+    passage = turn_passage([asked], 1.0, {})
+
+    (of_ben,) = features_of("Did Ben enjoy camping by the lake?", passage, speakers=["Ben"])
+    (of_ana,) = features_of("Did Ana enjoy camping by the lake?", passage, speakers=["Ana"])
+    (of_nobody,) = features_of("Did anybody enjoy camping by the lake?", passage)
+
+    assert (of_ben["own_coverage"], of_ben["own_cosine"]) == (0, 0)
+    assert of_ben["rival_lead"] == of_ana["own_coverage"] > 0.9
+    assert of_ana["rival_lead"] == of_nobody["rival_lead"] == 0
+
+
+def test_who_is_named_is_spoken_of_by_anybody(keep, turn, features_of):
+    """What Ana says of Ben by his name is about Ben."""
+    told = turn(0, "Ben went camping by the lake.")
+    keep(turns=[told])
+
+    (found,) = features_of("Did Ben go camping?", turn_passage([told], 1.0, {}), speakers=["Ben"])
+
+    assert found["own_coverage"] == 1
+    assert found["own_cosine"] == found["cosine"] > 0
+    assert found["rival_lead"] == 0
+
+
+def test_an_assistant_is_no_rival(keep, turn, features_of):
+    """What an assistant explains fits many a question about somebody; it tells of nobody else."""
+    said = turn(0, "Camping by a lake needs a tent.", speaker="Assistant", role="assistant")
+    keep(turns=[said])
+
+    (found,) = features_of("Did Ana go camping by a lake?", turn_passage([said], 1.0, {}), speakers=["Ana"])
+
+    assert (found["own_coverage"], found["rival_lead"]) == (0, 0)
+
+
+def test_a_rare_word_weighs_more_and_an_unknown_one_most(keep, turn, features_of):
+    """Coverage is weighted by rarity in the scope; what nobody ever said counts as unknown."""
+    turns = [turn(0, "A dog and a piano."), *(turn(number, "A dog.") for number in range(1, 9))]
+    keep(turns=turns)
+    both, dog = turn_passage(turns[:1], 1.0, {}), turn_passage(turns[1:2], 0.5, {})
+
+    first, second = features_of("dog piano", both, dog)
+    (third,) = features_of("dog trumpet", dog)
+
+    assert first["own_coverage"] == 1
+    assert third["own_coverage"] < second["own_coverage"] < 0.5
+    assert (first["unknown"], first["share"], second["share"]) == (0, 1, 0.5)
+    assert third["unknown"] == pytest.approx(1 - third["own_coverage"])
+
+
+def test_more_words_of_a_longer_query_are_more(keep, turn, features_of):
+    """Half of two words may be chance; half of four is less so."""
+    said = turn(0, "A dog by the lake.")
+    keep(turns=[said])
+
+    (short,) = features_of("dog trumpet", turn_passage([said], 1.0, {}))
+    (long,) = features_of("dog lake trumpet violin", turn_passage([said], 1.0, {}))
+
+    assert short["own_coverage"] == pytest.approx(long["own_coverage"])
+    assert short["breadth"] < long["breadth"]
+
+
+def test_a_narrative_and_a_query_without_content_are_judged_too(store, scope, keep, turn, intent):
+    """Nothing is divided by nothing: no stems, no scores, no passages."""
+    keep(turns=[turn(0)])
+    index, vector = store.index(scope), store.encoder.encode(["What?"])[0]
+
+    shown = with_relevance(index, intent("What?"), vector, [Evidence(evidence_id="p", text="The lake.")])
+
+    assert 0 <= shown[0].relevance < RetrieveSettings().relevance_threshold
+    assert with_relevance(index, intent("What?"), vector, []) == []
+
+
+@given(st.lists(st.lists(st.floats(-1e6, 1e6), min_size=len(FEATURES), max_size=len(FEATURES)), max_size=5))
+def test_relevance_is_a_probability(rows):
+    """Whatever the numbers are, without overflow."""
+    found = load_model().probability(np.array(rows, dtype=np.float64).reshape(-1, len(FEATURES)))
+
+    assert found.shape == (len(rows),)
+    assert ((found >= 0) & (found <= 1)).all()
+
+
+@given(st.dictionaries(STEMS, st.floats(0.01, 10)), st.sets(STEMS), st.sets(STEMS))
+def test_coverage_grows_with_what_is_held(rarity, some, more):
+    """It is a share; holding more never lowers it, holding all makes it 1."""
+    share = covered_share(rarity, some)
+
+    assert 0 <= share <= covered_share(rarity, some | more) <= 1 + 1e-9
+    assert covered_share(rarity, set(rarity)) == pytest.approx(1.0 if rarity else 0.0)
+
+
+def test_the_shipped_weights_point_the_right_way():
+    """Nearness speaks for a passage; what is said of others, and what nobody said, against it."""
+    weights = load_model().weights
+
+    assert set(weights) == set(FEATURES)
+    assert {name for name, weight in weights.items() if weight < 0} == {"rival_lead", "unknown"}
+
+
+def test_a_feature_without_a_weight_counts_nothing():
+    """So that weights can be learned for features that the shipped ones do not know."""
+    rows = np.eye(len(FEATURES))
+
+    found = RelevanceModel(0.0, {"cosine": 1.0}).probability(rows)
+
+    assert found.tolist() == pytest.approx([0.7311, *[0.5] * (len(FEATURES) - 1)], abs=1e-4)

@@ -1,0 +1,119 @@
+"""Relevance can be learned again from any questions with known evidence, and comes out the same."""
+
+import json
+
+import numpy as np
+import pytest
+
+from langgraph_engram.retrieval.relevance import FEATURES
+from training.asked_conversations import (
+    AskedConversation,
+    AskedQuestion,
+    read_evidence,
+    read_locomo,
+    with_foreign_questions,
+)
+from training.relevance import main, roc_area, share_above
+
+SAID = {
+    "lake": [("Ana", "I went camping by the lake in June."), ("Ben", "My dog Rex ate a shoe.")],
+    "town": [("Cleo", "I play the piano in a band."), ("Dan", "I paint boats in the harbour.")],
+}
+ASKED = {
+    "lake": [("Where did Ana go camping?", ["D1:1"], 4), ("Where did Ben go camping?", ["D1:1"], 5)],
+    "town": [("What does Cleo play?", ["D1:1"], 4), ("What might Dan like?", ["D1:2"], 3)],
+}
+
+
+@pytest.fixture
+def locomo(tmp_path):
+    """Two conversations of two turns, each with two questions: one is a trick, one asks for an inference."""
+    samples = [
+        {
+            "sample_id": name,
+            "conversation": {
+                "speaker_a": said[0][0],
+                "speaker_b": said[1][0],
+                "session_1_date_time": "1:56 pm on 8 May, 2023",
+                "session_1": [
+                    {"speaker": speaker, "dia_id": f"D1:{number}", "text": text}
+                    for number, (speaker, text) in enumerate(said, start=1)
+                ],
+            },
+            "qa": [
+                {"question": question, "evidence": evidence, "category": category}
+                for question, evidence, category in ASKED[name]
+            ],
+        }
+        for name, said in SAID.items()
+    ]
+    path = tmp_path / "locomo.json"
+    path.write_text(json.dumps(samples))
+    return path
+
+
+def test_learning_twice_gives_the_same_weights(locomo, tmp_path, capsys):
+    """What is written once is not written again, and the written files are equal."""
+    written = [tmp_path / "one.json", tmp_path / "two.json"]
+
+    for path in written:
+        main(["--locomo", str(locomo), "--stores", str(tmp_path), "--out", str(path), "--encoder", "hashing"])
+
+    assert written[0].read_bytes() == written[1].read_bytes()
+    assert set(json.loads(written[0].read_text())["weights"]) == set(FEATURES)
+    assert "roc_area" in capsys.readouterr().out
+
+
+def test_a_trick_question_has_no_evidence(locomo):
+    """The turns it was made from do not answer it."""
+    questions = [question for one in read_locomo(locomo) for question in one.questions]
+
+    assert [(one.is_answerable, len(one.evidence), one.is_open) for one in questions] == [
+        (True, 1, False),
+        (False, 0, False),
+        (True, 1, False),
+        (True, 1, True),
+    ]
+
+
+def test_questions_of_others_are_put_under_ones_own_names(locomo):
+    """Only those with an answer elsewhere, and none that asks for an inference."""
+    lake, town = with_foreign_questions(read_locomo(locomo), 9)
+
+    assert [(one.text, one.is_answerable) for one in lake.foreign] == [("What does Ana play?", False)]
+    assert [one.text for one in town.foreign] == ["Where did Cleo go camping?"]
+
+
+def test_a_question_and_its_unanswerable_form_are_not_put_to_each_other():
+    """A haystack and its abstention variant share the subject."""
+    question = AskedQuestion("Where?", is_answerable=True, evidence=frozenset({"t"}))
+    pair = [AskedConversation("longmemeval", name, [], [question]) for name in ("q1", "q1_abs")]
+
+    assert [one.foreign for one in with_foreign_questions(pair, 9)] == [[], []]
+
+
+def test_evidence_alone_makes_conversations(tmp_path):
+    """A session of each evidence turn; abstention questions have no evidence."""
+    items = [
+        {
+            "question_id": name,
+            "question": "Where do I live?",
+            "evidence_sessions": [{"date": "2023/05/20 (Sat) 00:44", "turns": [{"role": "user", "content": "Oslo."}]}],
+        }
+        for name in ("q1", "q2_abs")
+    ]
+    path = tmp_path / "evidence.jsonl"
+    path.write_text("\n".join(map(json.dumps, items)))
+
+    (pool,) = read_evidence(path)
+
+    assert [session.session_id for session in pool.sessions] == ["q1-0", "q2_abs-0"]
+    assert [sorted(one.evidence) for one in pool.questions] == [["q1-0:0"], []]
+
+
+def test_the_roc_area_is_the_share_of_pairs_in_order():
+    """Ties count half; without one of the two there is none."""
+    assert roc_area([0.9, 0.5], [0.1, 0.5]) == pytest.approx((1 + 1 + 1 + 0.5) / 4)
+    assert roc_area([], [0.1]) is None
+    assert share_above([0.1, 0.2, 0.3, 0.4], 0.25) == pytest.approx(0.5)
+    assert share_above(np.array([]).tolist(), 0.5) is None
