@@ -34,7 +34,7 @@ def draft_of(sentence: Sentence) -> RecordDraft:
 
 def time_of(sentence: Sentence) -> str:
     """Give the first time that a sentence names, as start/end; empty for none."""
-    mentions = find_times(sentence.text, sentence.turn.said_at)
+    mentions = find_times(sentence.text, sentence.turn.said_at, sentence.turn.date_order)
     if not mentions:
         return ""
     interval = mentions[0].interval

@@ -17,6 +17,11 @@ from langgraph_engram.text.statements import affirmed, asks_for_denied
         ("We aren't in Lisbon, we are in Porto.", "we are in Porto."),
         ("I don't eat meat because I love animals.", "because I love animals."),
         ("I no longer eat meat and fish.", ""),
+        ("I dont eat meat since 2019.", ""),
+        ("I cant eat nuts but I like figs.", "but I like figs."),
+        ("We wont go to Oslo.", ""),
+        ("He isnt in Paris, he is in Lyon.", "he is in Lyon."),
+        ("I didnt go, I havent time, it doesnt matter and we werent asked.", ""),
         ("It’s not a poodle - it’s a beagle.", "it’s a beagle."),
     ],
 )
@@ -32,6 +37,7 @@ def test_what_is_denied_is_left_out(text: str, left: str) -> None:
         "I've never felt so alive as on that hike in the Alps.",
         "Didn't you visit Rome?",
         "I can't wait to see the Alps.",
+        "I cant wait to see the Alps, I can't believe we won!",
         "Not only did I win, I set a record.",
         "Never mind, Ana's party is on Friday.",
         "I don't want to leave Oslo.",
@@ -42,7 +48,9 @@ def test_thoughts_praise_and_turns_of_speech_deny_nothing(text: str) -> None:
     assert affirmed(text) == text
 
 
-@pytest.mark.parametrize("query", ["What did I stop playing?", "What don't I eat?", "Which city did I never visit?"])
+@pytest.mark.parametrize(
+    "query", ["What did I stop playing?", "What don't I eat?", "What dont I eat?", "Which city did I never visit?"]
+)
 def test_a_query_may_ask_for_what_is_not_so(query: str) -> None:
     assert asks_for_denied(query)
     assert not asks_for_denied("What do I eat?")
