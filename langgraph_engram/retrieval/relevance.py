@@ -53,7 +53,7 @@ def relevance_features(index: ScopeIndex, intent: Intent, query: Vectors, passag
     """Return the numbers of each passage, as an array of shape (passages, len(FEATURES))."""
     rarity = stem_rarity(index, intent)
     whole = sum(rarity.values())
-    unknown = sum(weight for stem, weight in rarity.items() if not len(index.turns.lexical.holders(stem)))
+    unknown = sum(weight for stem, weight in rarity.items() if not len(index.turns.lexical.positions(stem)))
     best = max((passage.score for passage in passages), default=0.0) or 1.0
     rows = [
         (
@@ -76,7 +76,7 @@ def stem_rarity(index: ScopeIndex, intent: Intent) -> dict[str, float]:
     people = {stem for name in intent.speakers for stem in content_stems(name)}
     lexical = index.turns.lexical
     return {
-        stem: inverse_document_frequency(len(lexical), len(lexical.holders(stem)))
+        stem: inverse_document_frequency(len(lexical), len(lexical.positions(stem)))
         for stem in content_stems(intent.anchor)
         if stem not in people
     }
