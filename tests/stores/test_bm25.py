@@ -98,8 +98,10 @@ def test_a_term_of_every_document_still_counts():
     assert (index.get_scores(["a"]) > 0).all()
 
 
-def test_chosen_documents_are_scored_in_the_given_order():
-    """The library's method for a part of the corpus returns the same scores."""
-    index = BM25Index([["a"], ["b"], ["a", "b"]])
+def test_the_library_s_other_methods_agree():
+    """A part of the corpus, in the given order, and the best documents of it."""
+    documents = [["a"], ["b"], ["a", "b"]]
+    index = BM25Index(documents)
 
     assert index.get_batch_scores(["a"], [2, 1, 0]) == index.get_scores(["a"])[[2, 1, 0]].tolist()
+    assert index.get_top_n(["a"], documents, n=2) == [["a"], ["a", "b"]]
