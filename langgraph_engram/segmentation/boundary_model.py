@@ -1,4 +1,4 @@
-"""Judge without a language model where a conversation turns to something else: a logistic regression over its gaps.
+"""Detect event boundaries without a language model: a logistic regression over the gaps between turns.
 
 The weights come from `training/boundary_model.py`. What the regression says of single gaps is then weighed by the
 dialogue at hand: kinds of turns that seldom open a subject in it count less, and a dialogue whose subjects are plain to
@@ -31,35 +31,41 @@ FEATURES = (
     "across_later", "across_earlier", "coherence_ahead",
 )  # fmt: skip
 """The numbers of a gap, in the order of the columns."""
+WEIGHTS_FILE = "boundary_weights.json"
+CLIP = 1e-6
+"""The least distance of a probability from 0 and 1 before its logarithm is taken."""
+DIGITS = 6
+"""Decimals to which a probability is rounded. The last ones of a sum change with the processor, and even with where its
+numbers lie in memory: a run that is done again must give the same boundary."""
 PRIOR_GAPS = 6
-"""Gaps that what is usual counts for."""
+"""Gaps that the prior counts for."""
 MOST_STEMS = 8
 """Stems of a turn that can be expected to be said again."""
 REACH = 3
 """Gaps on each side among which a peak of coherence is looked for."""
-FEW_ACROSS = 0.25
-USUAL_AHEAD = 0.4
-"""What is usual of single similarities: across one turn, and with the turns that follow."""
+PRIOR_ACROSS = 0.25
+PRIOR_AHEAD = 0.4
+"""Prior means of single similarities: across one turn, and with the turns that follow."""
 
 
 @dataclass(frozen=True)
-class Usual:
+class Prior:
     """The mean and the deviation that are usual in a dialogue."""
 
     mean: float
     deviation: float
 
     def relative(self, values: Numbers) -> Numbers:
-        """Give values as deviations from their mean, both drawn towards what is usual."""
+        """Return values as deviations from their mean, both drawn towards the prior."""
         count = PRIOR_GAPS + len(values)
         mean = (PRIOR_GAPS * self.mean + values.sum()) / count
         variance = (PRIOR_GAPS * self.deviation**2 + ((values - mean) ** 2).sum()) / count
         return np.asarray((values - mean) / np.sqrt(variance))
 
 
-COHERENCE = Usual(0.5, 0.1)
-DEPTH = Usual(0.15, 0.14)
-LENGTH = Usual(2.3, 0.6)
+COHERENCE = Prior(0.5, 0.1)
+DEPTH = Prior(0.15, 0.14)
+LENGTH = Prior(2.3, 0.6)
 """Logarithms of words a turn."""
 
 
@@ -67,7 +73,7 @@ def boundary_features(cues: Sequence[SpeechCues], vectors: Vectors) -> Numbers:
     """Describe the gaps between n turns.
 
     Args:
-        cues: What the words of each turn tell.
+        cues: The dialogue acts of each turn.
         vectors: Their unit vectors, of shape (n, d).
 
     Returns:
@@ -81,10 +87,13 @@ def boundary_features(cues: Sequence[SpeechCues], vectors: Vectors) -> Numbers:
 
 def _spoken(cues: Sequence[SpeechCues]) -> list[Numbers]:
     asks, inside, ends, replies, greets, leaves, points = np.array(
-        [(o.asks, o.asks_inside, o.ends_asking, o.replies, o.greets, o.takes_leave, o.points_back) for o in cues],
+        [
+            (cue.asks, cue.asks_inside, cue.ends_asking, cue.replies, cue.greets, cue.takes_leave, cue.points_back)
+            for cue in cues
+        ],
         dtype=np.float64,
     ).T
-    length = LENGTH.relative(np.log1p(np.array([one.length for one in cues], dtype=np.float64)))
+    length = LENGTH.relative(np.log1p(np.array([cue.length for cue in cues], dtype=np.float64)))
     return [
         asks[1:], inside[1:], asks[:-1], inside[:-1], ends[:-1], asks[1:] * (1 - asks[:-1]), asks[1:] * replies[1:],
         greets[1:], greets[:-1], leaves[1:], leaves[:-1], points[1:], _shared(cues), length[1:],
@@ -92,21 +101,22 @@ def _spoken(cues: Sequence[SpeechCues]) -> list[Numbers]:
 
 
 def _shared(cues: Sequence[SpeechCues]) -> Numbers:
-    """Give the share of a turn's stems that the two turns before it hold."""
-    before = [cues[place].stems | (cues[place - 1].stems if place else frozenset()) for place in range(len(cues) - 1)]
+    """Return the share of a turn's stems that the two turns before it hold."""
+    none: frozenset[str] = frozenset()
+    before = [cue.stems | previous for cue, previous in zip(cues, [none, *(cue.stems for cue in cues)], strict=False)]
     shares = [
-        len(one.stems & earlier) / max(1, min(len(one.stems), MOST_STEMS))
-        for one, earlier in zip(cues[1:], before, strict=True)
+        len(cue.stems & earlier) / max(1, min(len(cue.stems), MOST_STEMS))
+        for cue, earlier in zip(cues[1:], before, strict=False)
     ]
     return np.array(shares)
 
 
 def _coherent(products: Numbers) -> list[Numbers]:
-    one, two, three = (coherence(products, side) for side in (1, 2, 3))
+    side_1, side_2, side_3 = (coherence(products, side) for side in (1, 2, 3))
     later, earlier = _across(products)
-    depths = _peaks(three[::-1])[::-1] + _peaks(three) - 2 * three
+    depths = _highest_ahead(side_3[::-1])[::-1] + _highest_ahead(side_3) - 2 * side_3
     return [
-        one, two, three, COHERENCE.relative(two), DEPTH.relative(depths), _minima(one), _minima(two),
+        side_1, side_2, side_3, COHERENCE.relative(side_2), DEPTH.relative(depths), _minima(side_1), _minima(side_2),
         later, earlier, _ahead(products),
     ]  # fmt: skip
 
@@ -138,36 +148,31 @@ def _block(
     return np.asarray(sums[bottom, right] - sums[top, right] - sums[bottom, left] + sums[top, left])
 
 
-def _peaks(values: Numbers) -> Numbers:
-    """Give the highest of each value and the `REACH` that follow."""
+def _highest_ahead(values: Numbers) -> Numbers:
+    """Return the highest of each value and the `REACH` that follow."""
     padded = np.pad(values, (0, REACH), constant_values=-np.inf)
     return np.asarray(np.lib.stride_tricks.sliding_window_view(padded, REACH + 1).max(axis=1))
 
 
 def _minima(values: Numbers) -> Numbers:
-    """Give 1 for each value that no neighbour is below, else 0."""
+    """Return 1 for each value that no neighbour is below, else 0."""
     padded = np.pad(values, 1, mode="edge")
     return np.asarray((values <= padded[:-2]) & (values <= padded[2:]), dtype=np.float64)
 
 
 def _across(products: Numbers) -> tuple[Numbers, Numbers]:
-    """Give what the turn before a gap shares with the second after it, and the second before with the one after."""
+    """Return what the turn before a gap shares with the second after it, and the second before with the one after."""
     skips = np.diagonal(products, offset=2)
-    usual = (skips.sum() + FEW_ACROSS) / (len(skips) + 1)
-    return np.append(skips - usual, 0.0), np.insert(skips - usual, 0, 0.0)
+    mean = (skips.sum() + PRIOR_ACROSS) / (len(skips) + 1)
+    return np.append(skips - mean, 0.0), np.insert(skips - mean, 0, 0.0)
 
 
 def _ahead(products: Numbers) -> Numbers:
-    """Give what the turn after a gap shares with one of the two turns that follow it; 0 where none does yet."""
+    """Return what the turn after a gap shares with one of the two turns that follow it; 0 where none does yet."""
     near, far = np.diagonal(products, offset=1)[1:], np.diagonal(products, offset=2)[1:]
     best = np.maximum(near, np.append(far, -np.inf)) if len(near) else near
-    usual = (best.sum() + USUAL_AHEAD) / (len(best) + 1)
-    return np.append(best - usual, 0.0)
-
-
-WEIGHTS_FILE = "boundary_weights.json"
-CLIP = 1e-6
-"""The least distance of a probability from 0 and 1 before its logarithm is taken."""
+    mean = (best.sum() + PRIOR_AHEAD) / (len(best) + 1)
+    return np.append(best - mean, 0.0)
 
 
 @dataclass(frozen=True)
@@ -193,7 +198,7 @@ class BoundaryModel:
 
 @cache
 def load_model() -> BoundaryModel:
-    """Load the weights that stand beside this module."""
+    """Load the weights beside this module."""
     text = files("langgraph_engram.segmentation").joinpath(WEIGHTS_FILE).read_text(encoding="utf-8")
     stored = json.loads(text)
     return BoundaryModel(stored["intercept"], stored["weights"])
@@ -204,7 +209,7 @@ def sigmoid(log_odds: Numbers) -> Numbers:
     return np.asarray(1 / (1 + np.exp(-log_odds)))
 
 
-def odds_of(probabilities: Numbers) -> Numbers:
+def log_odds_of(probabilities: Numbers) -> Numbers:
     """Turn probabilities into log-odds, finite ones."""
     clipped = np.clip(probabilities, CLIP, 1 - CLIP)
     return np.asarray(np.log(clipped / (1 - clipped)))
@@ -224,19 +229,19 @@ def sharpen(probabilities: Numbers, kinds: Sequence[object], strength: float) ->
     if len(set(kinds)) < 2:
         return probabilities
     named = np.array([str(kind) for kind in kinds])
-    usual, count, total = probabilities.mean(), len(probabilities), probabilities.sum()
-    log_odds = odds_of(probabilities)
+    mean, count, total = probabilities.mean(), len(probabilities), probabilities.sum()
+    log_odds = log_odds_of(probabilities)
     for kind in set(named):
-        mine = named == kind
-        sum_of_kind, number = probabilities[mine].sum(), int(mine.sum())
-        like = (sum_of_kind - probabilities[mine] + usual) / number
-        unlike = (total - sum_of_kind + usual) / (count - number + 1)
-        log_odds[mine] += np.minimum(0.0, strength * np.log(np.maximum(like, CLIP) / max(unlike, CLIP)))
+        of_kind = named == kind
+        sum_of_kind, number = probabilities[of_kind].sum(), int(of_kind.sum())
+        like = (sum_of_kind - probabilities[of_kind] + mean) / number
+        unlike = (total - sum_of_kind + mean) / (count - number + 1)
+        log_odds[of_kind] += np.minimum(0.0, strength * np.log(np.maximum(like, CLIP) / max(unlike, CLIP)))
     return sigmoid(log_odds)
 
 
 def own_threshold(probabilities: Numbers, least: float, share: float) -> float:
-    """Give the probability from which a gap of this dialogue is a boundary.
+    """Return the probability from which a gap of this dialogue is a boundary.
 
     The threshold that does best for the expected F1 is half of the F1 it reaches (Lipton et al. 2014): high where the
     probabilities are far apart, low where they are not.
@@ -258,41 +263,36 @@ def peaks(probabilities: Numbers, threshold: float) -> NDArray[np.bool_]:
     return np.asarray(highest & (probabilities >= threshold))
 
 
-DIGITS = 6
-"""Decimals of a probability that is kept. The last ones of a sum change with the processor, and even with the place of
-its numbers in memory: a run that is done again must give the same boundary."""
-
-
 @dataclass(frozen=True)
-class LearnedCuts:
+class BoundaryDetector:
     """Mark where events begin by the learned model."""
 
     encoder: Encoder
     settings: SegmentSettings
 
-    def follow(self, turns: Sequence[Turn], before: Sequence[Turn], going: Event | None) -> list[TurnTopic]:
-        """Give a line for each turn, with the probability of a boundary before it.
+    def track(self, turns: Sequence[Turn], before: Sequence[Turn], open_event: Event | None) -> list[TurnTopic]:
+        """Return a topic for each turn, with the probability of a boundary before it.
 
         Args:
             turns: The run's turns, at least one.
             before: The turns of the same session that are stored already, oldest first.
-            going: The event of the session that is still open.
+            open_event: The event of the session that is still open.
 
         Returns:
-            One line a turn. The session's first turn has no probability: nothing stands before it.
+            One topic a turn. The session's first turn has no probability: nothing stands before it.
         """
         earlier = before[-self.settings.look_back :] if self.settings.look_back else []
-        lines = provisional_topics(turns, last_topic(going))
+        topics = provisional_topics(turns, last_topic(open_event))
         probabilities = self.probabilities([*earlier, *turns])
         if not len(probabilities):
-            return lines
+            return topics
         threshold = own_threshold(probabilities, self.settings.least_probability, self.settings.certainty_share)
         cuts = peaks(probabilities, threshold)
         first = len(turns) - len(probabilities[-len(turns) :])
-        judged = zip(lines[first:], probabilities[-len(turns) :], cuts[-len(turns) :], strict=True)
+        judged = zip(topics[first:], probabilities[-len(turns) :], cuts[-len(turns) :], strict=True)
         return [
-            *lines[:first],
-            *(replace(line, p_eb=round(float(p_eb), DIGITS), cut=bool(cut)) for line, p_eb, cut in judged),
+            *topics[:first],
+            *(replace(topic, p_eb=round(float(p_eb), DIGITS), cut=bool(cut)) for topic, p_eb, cut in judged),
         ]
 
     def probabilities(self, turns: Sequence[Turn]) -> Numbers:
@@ -310,9 +310,9 @@ class LearnedCuts:
         found = sharpen(found, [turn.speaker for turn in turns[1:]], strength)
         found = sharpen(found, _question_cues(cues), strength)
         answers = np.array([turn.role != "user" for turn in turns[1:]])
-        return sigmoid(odds_of(found) - self.settings.reply_penalty * answers)
+        return sigmoid(log_odds_of(found) - self.settings.reply_penalty * answers)
 
 
 def _question_cues(cues: Sequence[SpeechCues]) -> list[bool]:
-    """Say of each gap whether a question follows something else than a question."""
+    """Return for each gap whether a question follows something else than a question."""
     return [later.asks and not earlier.asks for earlier, later in pairwise(cues)]
