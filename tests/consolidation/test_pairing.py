@@ -202,7 +202,7 @@ def test_what_states_nothing_is_not_compared(keep, record, find_pairs, content):
 
 
 def test_common_words_say_nothing(keep, record, find_pairs):
-    """What more than a few records of a scope hold says nothing about any single record, in keywords and in contents."""
+    """What more than a few records of a scope hold says nothing of any record, in keywords and in contents."""
     keep(records=[record(seq, "Ana: I can't wait!", keywords=["wait"]) for seq in range(20)])
 
     pairs, counts = find_pairs(record(20, "Ana: I can't wait!", keywords=["wait"]))
