@@ -11,16 +11,14 @@ from hypothesis.extra.numpy import arrays
 from langgraph_engram.nodes.segment import Segment
 from langgraph_engram.segmentation.boundary_model import (
     DIGITS,
-    FEATURES,
     WEIGHTS_FILE,
     BoundaryDetector,
-    boundary_features,
-    coherence,
     load_model,
     own_threshold,
     peaks,
     sharpen,
 )
+from langgraph_engram.segmentation.features import FEATURES, boundary_features, coherence
 from langgraph_engram.segmentation.topic_tracking import coupling
 from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.stores.base import Changes
