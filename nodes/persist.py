@@ -128,7 +128,7 @@ def _updated_records(state: WriteState) -> UpdatedRecords:
         state.get("records", []),
         state.get("changed", []),
         state.get("decisions", []),
-        state.get("reloaded", []),
+        dict.fromkeys(state.get("reloaded", [])),
     )
 
 

@@ -43,7 +43,7 @@ class UpdatedRecords:
             This object itself where every decision holds.
         """
         own = {record.record_id: record for record in self.records}
-        outdated = [decision for decision in self.decisions if is_outdated(decision, own, index.records)]
+        outdated = [decision for decision in self.decisions if _is_outdated(decision, own, index.records)]
         if not outdated:
             return self, []
         made = {decision.result_id for decision in outdated if decision.action == "MERGE"}
@@ -134,7 +134,7 @@ class UpdatedRecords:
         return [pending_task(self.run_id, turns, "consolidate", MISSED)] if turns else []
 
 
-def is_outdated(decision: Decision, own: Collection[str], records: RecordIndex) -> bool:
+def _is_outdated(decision: Decision, own: Collection[str], records: RecordIndex) -> bool:
     """Return whether a record that is decided on is gone, or was changed by something else than this decision.
 
     What this very decision has changed, in a commit that was cut off, holds.

@@ -26,7 +26,7 @@ def carry_out(proposal: Proposal, known: Mapping[str, Record]) -> tuple[list[Rec
     match proposal.decision.action:
         case "MERGE":
             made = merged(group, proposal.content)
-            return [made], as_merged(group, made)
+            return [made], _as_merged(group, made)
         case "SUPERSEDE":
             return [], as_superseded(group[:-1], group[-1])
     return [], []
@@ -63,27 +63,9 @@ def objection_to_merge(group: Sequence[Record], made: Record) -> str:
     pairs = ((first, second) for position, first in enumerate(group) for second in group[:position])
     if any(are_apart_in_time(first, second) for first, second in pairs):
         return TWO_EVENTS
-    if not cites_all_sources(made, group):
+    if not _cites_all_sources(made, group):
         return LOSES_SOURCE
-    return "" if all(says_as_much(made, record) for record in group) else LEAVES_OUT
-
-
-def cites_all_sources(made: Record, group: Sequence[Record]) -> bool:
-    """Return whether a merged record cites every turn that its group cites."""
-    return {turn_id for record in group for turn_id in record.source_turn_ids} <= set(made.source_turn_ids)
-
-
-def says_as_much(made: Record, record: Record) -> bool:
-    """Return whether a merged text holds every name and number of a record it is made of, the speaker's name aside."""
-    speaker = set(content_stems(record.speaker))
-    names = {stem for name in proper_names(record.content) for stem in content_stems(name)} - speaker
-    numbers = set(numbers_in(record.content))
-    return names <= set(content_stems(made.content)) and numbers <= set(numbers_in(made.content))
-
-
-def as_merged(group: Sequence[Record], made: Record) -> list[Record]:
-    """Return the records of a group as parts of the one made of them; how long they are true does not change."""
-    return [record.model_copy(update={"status": "merged", "superseded_by": made.record_id}) for record in group]
+    return "" if all(_says_as_much(made, record) for record in group) else LEAVES_OUT
 
 
 def as_superseded(group: Sequence[Record], by: Record) -> list[Record]:
@@ -96,6 +78,24 @@ def as_superseded(group: Sequence[Record], by: Record) -> list[Record]:
 def as_active(record: Record) -> Record:
     """Return a merged or superseded record as it was before."""
     return record.model_copy(update={"status": "active", "superseded_by": None, "valid_to": None})
+
+
+def _cites_all_sources(made: Record, group: Sequence[Record]) -> bool:
+    """Return whether a merged record cites every turn that its group cites."""
+    return {turn_id for record in group for turn_id in record.source_turn_ids} <= set(made.source_turn_ids)
+
+
+def _says_as_much(made: Record, record: Record) -> bool:
+    """Return whether a merged text holds every name and number of a record it is made of, the speaker's name aside."""
+    speaker = set(content_stems(record.speaker))
+    names = {stem for name in proper_names(record.content) for stem in content_stems(name)} - speaker
+    numbers = set(numbers_in(record.content))
+    return names <= set(content_stems(made.content)) and numbers <= set(numbers_in(made.content))
+
+
+def _as_merged(group: Sequence[Record], made: Record) -> list[Record]:
+    """Return the records of a group as parts of the one made of them; how long they are true does not change."""
+    return [record.model_copy(update={"status": "merged", "superseded_by": made.record_id}) for record in group]
 
 
 def _true_from(record: Record) -> datetime | None:

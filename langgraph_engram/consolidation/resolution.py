@@ -27,7 +27,7 @@ NAMED_TWICE = "an earlier verdict is about some of them, so nothing changes"
 OTHERS_STAY = "the others stand beside what was decided"
 WITH_SUPERSEDED = "one of them is superseded, so they do not merge"
 
-PairVerdict: TypeAlias = tuple[Record, Record, UpdateVerdict]
+_PairVerdict: TypeAlias = tuple[Record, Record, UpdateVerdict]
 """An older record, a newer one, and what was answered of them."""
 
 
@@ -80,7 +80,7 @@ def resolve_cluster(records: Sequence[Record], verdicts: Sequence[UpdateVerdict]
     return resolutions
 
 
-def resolve_pairs(decided: Sequence[PairVerdict]) -> list[Resolution]:
+def resolve_pairs(decided: Sequence[_PairVerdict]) -> list[Resolution]:
     """Resolve the verdicts on pairs of original records, the same for every order of pairs."""
     pairs = sorted(decided, key=lambda pair: (by_age(pair[0]), by_age(pair[1])))
     superseding = {
@@ -169,8 +169,8 @@ def _replaced(resolution: Resolution) -> tuple[Record, ...]:
     return resolution.members[:-1] if resolution.action == "SUPERSEDE" else resolution.members
 
 
-def _supersessions(superseding: Mapping[str, PairVerdict]) -> Iterator[Resolution]:
-    groups: dict[str, list[PairVerdict]] = {}
+def _supersessions(superseding: Mapping[str, _PairVerdict]) -> Iterator[Resolution]:
+    groups: dict[str, list[_PairVerdict]] = {}
     for pair in superseding.values():
         groups.setdefault(pair[1].record_id, []).append(pair)
     for group in groups.values():
@@ -179,7 +179,7 @@ def _supersessions(superseding: Mapping[str, PairVerdict]) -> Iterator[Resolutio
         yield Resolution((*olds, newest), "SUPERSEDE", _joined(verdict.reason for _, _, verdict in group))
 
 
-def _merges(merging: Sequence[PairVerdict]) -> Iterator[Resolution]:
+def _merges(merging: Sequence[_PairVerdict]) -> Iterator[Resolution]:
     known = {record.record_id: record for older, newer, _ in merging for record in (older, newer)}
     links = [
         Pair(older_id=older.record_id, newer_id=newer.record_id, jaccard=0, cosine=0) for older, newer, _ in merging

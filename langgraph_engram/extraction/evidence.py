@@ -48,7 +48,7 @@ class Verifier:
         """Return a record verified, or quarantined with the first reason found."""
         sources = self._turns(record.source_turn_ids)
         verified = verify_record(record, sources, self._turns(self._nearby.get(record.event_id, [])), self.settings)
-        reason = recycled_reason(verified, sources, self.index, self.settings) if verified.status == "active" else ""
+        reason = _recycled_reason(verified, sources, self.index, self.settings) if verified.status == "active" else ""
         return _quarantined(verified, reason) if reason else verified
 
     @cached_property
@@ -84,35 +84,6 @@ def verify_record(record: Record, sources: Sequence[Turn], nearby: Sequence[Turn
         or _misattributed(record, sources, nearby)
     )
     return _quarantined(record, reason) if reason else _with_supported_dimensions(record, nearby)
-
-
-def recycled_reason(record: Record, sources: Sequence[Turn], index: ScopeIndex, settings: VerifySettings) -> str:
-    """Return which stored record this one recycles; empty if it says anything of its own.
-
-    What an assistant says that a stored record holds already, nearly word for word, comes from memory. What a user says
-    is never recycled.
-
-    Args:
-        record: The record to verify.
-        sources: The turns it cites.
-        index: What is stored of the scope.
-        settings: The least share of its stems that the stored one holds.
-    """
-    if not sources or any(turn.role == "user" for turn in sources) or not len(index.records):
-        return ""
-    speakers = {name for turn in sources for name in content_stems(turn.speaker)}
-    stems = set(content_stems(record.content)) - speakers
-    if not stems:
-        return ""
-    least = settings.echo * len(stems)
-    held_by = index.records.lexical.count_held(stems)
-    for position in np.flatnonzero(held_by >= least):  # by content or by keywords
-        stored = index.records.items[position]
-        if stored.status != "active" or set(stored.source_turn_ids) & set(record.source_turn_ids):
-            continue
-        if len(stems.intersection(content_stems(stored.content))) >= least:
-            return f"it recycles the record {stored.record_id}"
-    return ""
 
 
 def missing_number(numbers: Sequence[str], said: Collection[str]) -> str:
@@ -252,6 +223,35 @@ def _with_supported_dimensions(record: Record, nearby: Sequence[Turn]) -> Record
         "keywords": [word for word in record.keywords if supported(word, HALF)],
     }
     return record.model_copy(update=update)
+
+
+def _recycled_reason(record: Record, sources: Sequence[Turn], index: ScopeIndex, settings: VerifySettings) -> str:
+    """Return which stored record this one recycles; empty if it says anything of its own.
+
+    What an assistant says that a stored record holds already, nearly word for word, comes from memory. What a user says
+    is never recycled.
+
+    Args:
+        record: The record to verify.
+        sources: The turns it cites.
+        index: What is stored of the scope.
+        settings: The least share of its stems that the stored one holds.
+    """
+    if not sources or any(turn.role == "user" for turn in sources) or not len(index.records):
+        return ""
+    speakers = {name for turn in sources for name in content_stems(turn.speaker)}
+    stems = set(content_stems(record.content)) - speakers
+    if not stems:
+        return ""
+    least = settings.echo * len(stems)
+    held_by = index.records.lexical.count_held(stems)
+    for position in np.flatnonzero(held_by >= least):  # by content or by keywords
+        stored = index.records.items[position]
+        if stored.status != "active" or set(stored.source_turn_ids) & set(record.source_turn_ids):
+            continue
+        if len(stems.intersection(content_stems(stored.content))) >= least:
+            return f"it recycles the record {stored.record_id}"
+    return ""
 
 
 def _quarantined(record: Record, reason: str) -> Record:

@@ -73,7 +73,7 @@ class BoundaryDescriber:
     ) -> DescribeBoundary:
         side = self.settings.boundary_side
         return DescribeBoundary(
-            kind=boundary_kind(earlier, later),
+            kind=_boundary_kind(earlier, later),
             earlier_summary=earlier.summary if earlier else "",
             later_summary=later.summary,
             last_turns=_turns(index, turns, earlier.turn_ids[-side:]) if earlier else (),
@@ -92,7 +92,7 @@ def relink_boundary(boundary: Boundary, earlier: Event | None, later: Event, fir
         first_turns: The turns that `later` begins with.
     """
     gap = gap_seconds(earlier, later)
-    kind = boundary_kind(earlier, later)
+    kind = _boundary_kind(earlier, later)
     question = DescribeBoundary(kind, "", "", (), tuple(first_turns), gap=_format_gap(gap))
     update = {
         "from_event_id": earlier.event_id if earlier else None,
@@ -118,18 +118,18 @@ def previous_event(index: ScopeIndex, events: Sequence[Event]) -> Event | None:
     return earlier[-1] if earlier else None
 
 
-def boundary_kind(earlier: Event | None, later: Event) -> BoundaryKind:
-    """Return the kind of the boundary between two events, by their sessions."""
-    if earlier is None:
-        return "opening"
-    return "topic" if earlier.session_id == later.session_id else "session_break"
-
-
 def gap_seconds(earlier: Event | None, later: Event) -> float | None:
     """Return the seconds between two events; None where a time is not known."""
     if earlier is None or earlier.ended_at is None or later.started_at is None:
         return None
     return (later.started_at - earlier.ended_at).total_seconds()
+
+
+def _boundary_kind(earlier: Event | None, later: Event) -> BoundaryKind:
+    """Return the kind of the boundary between two events, by their sessions."""
+    if earlier is None:
+        return "opening"
+    return "topic" if earlier.session_id == later.session_id else "session_break"
 
 
 def _boundary(

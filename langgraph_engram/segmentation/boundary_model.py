@@ -64,12 +64,6 @@ def sigmoid(log_odds: Numbers) -> Numbers:
     return np.asarray(1 / (1 + np.exp(-log_odds)))
 
 
-def log_odds_of(probabilities: Numbers) -> Numbers:
-    """Turn probabilities into log-odds, finite ones."""
-    clipped = np.clip(probabilities, CLIP, 1 - CLIP)
-    return np.asarray(np.log(clipped / (1 - clipped)))
-
-
 def sharpen(probabilities: Numbers, kinds: Sequence[object], strength: float) -> Numbers:
     """Lower the gaps of a kind that seldom opens a subject in this dialogue.
 
@@ -85,7 +79,7 @@ def sharpen(probabilities: Numbers, kinds: Sequence[object], strength: float) ->
         return probabilities
     named = np.array([str(kind) for kind in kinds])
     mean, count, total = probabilities.mean(), len(probabilities), probabilities.sum()
-    log_odds = log_odds_of(probabilities)
+    log_odds = _log_odds_of(probabilities)
     for kind in set(named):
         of_kind = named == kind
         sum_of_kind, number = probabilities[of_kind].sum(), int(of_kind.sum())
@@ -165,7 +159,13 @@ class BoundaryDetector:
         found = sharpen(found, [turn.speaker for turn in turns[1:]], strength)
         found = sharpen(found, _question_cues(cues), strength)
         answers = np.array([turn.role != "user" for turn in turns[1:]])
-        return sigmoid(log_odds_of(found) - self.settings.reply_penalty * answers)
+        return sigmoid(_log_odds_of(found) - self.settings.reply_penalty * answers)
+
+
+def _log_odds_of(probabilities: Numbers) -> Numbers:
+    """Turn probabilities into log-odds, finite ones."""
+    clipped = np.clip(probabilities, CLIP, 1 - CLIP)
+    return np.asarray(np.log(clipped / (1 - clipped)))
 
 
 def _question_cues(cues: Sequence[SpeechCues]) -> list[bool]:

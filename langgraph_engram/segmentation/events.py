@@ -119,14 +119,6 @@ def summarize_event(
     return {"topics": kept_topics, "keywords": kept_keywords, "summary": summary}
 
 
-def _distinct(texts: Sequence[str]) -> list[str]:
-    """Return texts without repeats, whatever their case; the first form stays."""
-    first: dict[str, str] = {}
-    for text in texts:
-        first.setdefault(text.casefold(), text)
-    return list(first.values())
-
-
 def windows(count: int, window: int, overlap: int) -> list[tuple[int, int]]:
     """Cut `count` turns into sliding windows (DimMem section 3.2).
 
@@ -200,3 +192,11 @@ def events_with_turns(index: ScopeIndex, session_id: str, turn_ids: Sequence[str
     """Return the stored events of a session that hold any of these turns."""
     wanted = set(turn_ids)
     return [event for event in index.session_events(session_id) if wanted & set(event.turn_ids)]
+
+
+def _distinct(texts: Sequence[str]) -> list[str]:
+    """Return texts without repeats, whatever their case; the first form stays."""
+    first: dict[str, str] = {}
+    for text in texts:
+        first.setdefault(text.casefold(), text)
+    return list(first.values())

@@ -27,11 +27,11 @@ REACH = 3
 """Gaps on each side among which a peak of coherence is looked for."""
 PRIOR_ACROSS = 0.25
 PRIOR_AHEAD = 0.4
-"""Prior means of single similarities: across one turn, and with the turns that follow."""
+"""_Prior means of single similarities: across one turn, and with the turns that follow."""
 
 
 @dataclass(frozen=True)
-class Prior:
+class _Prior:
     """The mean and the deviation that are usual in a dialogue."""
 
     mean: float
@@ -45,9 +45,9 @@ class Prior:
         return np.asarray((values - mean) / np.sqrt(variance))
 
 
-COHERENCE = Prior(0.5, 0.1)
-DEPTH = Prior(0.15, 0.14)
-LENGTH = Prior(2.3, 0.6)
+COHERENCE = _Prior(0.5, 0.1)
+DEPTH = _Prior(0.15, 0.14)
+LENGTH = _Prior(2.3, 0.6)
 """Logarithms of words a turn."""
 
 
@@ -65,6 +65,27 @@ def boundary_features(cues: Sequence[SpeechCues], vectors: Vectors) -> Numbers:
         return np.zeros((0, len(FEATURES)))
     centred = vectors.astype(np.float64) - vectors.mean(axis=1, keepdims=True)
     return np.column_stack([*_dialogue_features(cues), *_coherence_features(centred @ centred.T)])
+
+
+def coherence(products: Numbers, side: int) -> Numbers:
+    """Compute the correlation between the means of `side` turns before and after each gap (rho of ES-Mem Eq. 1).
+
+    Args:
+        products: Inner products of the turns' centred vectors, of shape (n, n).
+        side: L, turns a side, fewer where a dialogue begins or ends.
+
+    Returns:
+        n - 1 correlations in [-1, 1]; a constant vector correlates with nothing.
+    """
+    sums = np.pad(products, ((1, 0), (1, 0))).cumsum(axis=0).cumsum(axis=1)
+    gaps = np.arange(1, len(products))
+    low, high = np.maximum(0, gaps - side), np.minimum(len(products), gaps + side)
+    within_before = _block(sums, low, gaps, low, gaps)
+    within_after = _block(sums, gaps, high, gaps, high)
+    size = np.sqrt(np.maximum(within_before, 0) * np.maximum(within_after, 0))
+    across = _block(sums, low, gaps, gaps, high)
+    rho = np.divide(across, size, out=np.zeros_like(across), where=size > np.finfo(np.float32).eps)
+    return np.asarray(np.clip(rho, -1, 1))
 
 
 def _dialogue_features(cues: Sequence[SpeechCues]) -> list[Numbers]:
@@ -101,27 +122,6 @@ def _coherence_features(products: Numbers) -> list[Numbers]:
         side_1, side_2, side_3, COHERENCE.relative(side_2), DEPTH.relative(depths), _minima(side_1), _minima(side_2),
         later, earlier, _ahead(products),
     ]  # fmt: skip
-
-
-def coherence(products: Numbers, side: int) -> Numbers:
-    """Compute the correlation between the means of `side` turns before and after each gap (rho of ES-Mem Eq. 1).
-
-    Args:
-        products: Inner products of the turns' centred vectors, of shape (n, n).
-        side: L, turns a side, fewer where a dialogue begins or ends.
-
-    Returns:
-        n - 1 correlations in [-1, 1]; a constant vector correlates with nothing.
-    """
-    sums = np.pad(products, ((1, 0), (1, 0))).cumsum(axis=0).cumsum(axis=1)
-    gaps = np.arange(1, len(products))
-    low, high = np.maximum(0, gaps - side), np.minimum(len(products), gaps + side)
-    within_before = _block(sums, low, gaps, low, gaps)
-    within_after = _block(sums, gaps, high, gaps, high)
-    size = np.sqrt(np.maximum(within_before, 0) * np.maximum(within_after, 0))
-    across = _block(sums, low, gaps, gaps, high)
-    rho = np.divide(across, size, out=np.zeros_like(across), where=size > np.finfo(np.float32).eps)
-    return np.asarray(np.clip(rho, -1, 1))
 
 
 def _block(

@@ -48,7 +48,7 @@ def rebase(
         close_earlier: Whether a session that begins closes those before it.
     """
     own = rebase_events(builder, index, session_id, events)
-    every = [*own, *(closed_sessions(index, session_id, own) if close_earlier else [])]
+    every = [*own, *(_closed_sessions(index, session_id, own) if close_earlier else [])]
     return RebasedRun(
         every, rebase_boundaries(boundaries, index, session_id, own), rebase_records(records, index, every)
     )
@@ -117,7 +117,7 @@ def rebase_boundaries(
     ]
 
 
-def closed_sessions(index: ScopeIndex, session_id: str, events: Sequence[Event]) -> list[Event]:
+def _closed_sessions(index: ScopeIndex, session_id: str, events: Sequence[Event]) -> list[Event]:
     """Return the last events of earlier sessions that were still open, as closed.
 
     Args:

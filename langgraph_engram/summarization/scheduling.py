@@ -75,16 +75,16 @@ def due_jobs(view: ScopeView, session_ids: Iterable[str], settings: SynthesisSet
     jobs = stale_jobs(view)
     covered = {record.record_id for job in jobs for record in job.records}
     for session_id in session_ids:
-        buffer = [record for record in uncovered_records(view, session_id) if record.record_id not in covered]
+        buffer = [record for record in _uncovered_records(view, session_id) if record.record_id not in covered]
         closed = settings.at_session_close and view.is_closed(session_id)
-        jobs += [SynthesisJob(tuple(part)) for part in parts_due(buffer, settings, closed=closed)]
+        jobs += [SynthesisJob(tuple(part)) for part in _parts_due(buffer, settings, closed=closed)]
     return jobs
 
 
 def stale_jobs(view: ScopeView) -> list[SynthesisJob]:
     """Return jobs for the stale syntheses of a scope that still cover something."""
     stale = [synthesis for synthesis in view.all_syntheses() if synthesis.status == "stale"]
-    return [SynthesisJob(tuple(records), old) for old in stale if (records := covered_records(view, old))]
+    return [SynthesisJob(tuple(records), old) for old in stale if (records := _covered_records(view, old))]
 
 
 def due_tasks(
@@ -141,13 +141,34 @@ def stale_syntheses(index: ScopeIndex, changed: Collection[str]) -> list[Synthes
     ]
 
 
-def uncovered_records(view: ScopeView, session_id: str) -> list[Record]:
+def by_mention(record: Record) -> tuple[float, str, int, int]:
+    """Return the key that sorts records by when they were mentioned; those of unknown time come last."""
+    return epoch_seconds(record.mentioned_at, inf), record.session_id, record.seq, record.part
+
+
+def equal_parts(records: Sequence[Record], limit: int) -> list[list[Record]]:
+    """Cut records into as few parts of at most `limit` tokens as hold them, about equal; at least one record each."""
+    sizes = [count_tokens(record.content) for record in records]
+    wanted = -(-sum(sizes) // limit)
+    target = min(limit, -(-sum(sizes) // max(wanted, 1)) + max(sizes, default=0))
+    parts: list[list[Record]] = []
+    held = 0
+    for record, size in zip(records, sizes, strict=True):
+        if not parts or held + size > target:
+            parts.append([])
+            held = 0
+        parts[-1].append(record)
+        held += size
+    return parts
+
+
+def _uncovered_records(view: ScopeView, session_id: str) -> list[Record]:
     """Return a session's active records, of whatever kind, that no synthesis covers, in order of time."""
     covered = {record_id for synthesis in view.all_syntheses() for record_id in synthesis.covered_record_ids}
     return [record for record in view.active_in(session_id) if record.record_id not in covered]
 
 
-def covered_records(view: ScopeView, synthesis: Synthesis) -> list[Record]:
+def _covered_records(view: ScopeView, synthesis: Synthesis) -> list[Record]:
     """Return the records that a synthesis covers as they stand now.
 
     In place of a record that was replaced stands what replaced it, unless another synthesis covers that; in place of a
@@ -169,12 +190,7 @@ def covered_records(view: ScopeView, synthesis: Synthesis) -> list[Record]:
     return sorted(found.values(), key=by_mention)
 
 
-def by_mention(record: Record) -> tuple[float, str, int, int]:
-    """Return the key that sorts records by when they were mentioned; those of unknown time come last."""
-    return epoch_seconds(record.mentioned_at, inf), record.session_id, record.seq, record.part
-
-
-def parts_due(buffer: Sequence[Record], settings: SynthesisSettings, *, closed: bool) -> list[list[Record]]:
+def _parts_due(buffer: Sequence[Record], settings: SynthesisSettings, *, closed: bool) -> list[list[Record]]:
     """Return the parts of a session's buffer that are due, each small enough for one synthesis.
 
     Args:
@@ -193,22 +209,6 @@ def parts_due(buffer: Sequence[Record], settings: SynthesisSettings, *, closed: 
         is_full = sum(count_tokens(record.content) for record in buffer) >= settings.least_buffer
         due = [list(buffer)] if closed or (is_full and _span(buffer) > window) else []
     return [part for records in due for part in equal_parts(records, settings.buffer_tokens)]
-
-
-def equal_parts(records: Sequence[Record], limit: int) -> list[list[Record]]:
-    """Cut records into as few parts of at most `limit` tokens as hold them, about equal; at least one record each."""
-    sizes = [count_tokens(record.content) for record in records]
-    wanted = -(-sum(sizes) // limit)
-    target = min(limit, -(-sum(sizes) // max(wanted, 1)) + max(sizes, default=0))
-    parts: list[list[Record]] = []
-    held = 0
-    for record, size in zip(records, sizes, strict=True):
-        if not parts or held + size > target:
-            parts.append([])
-            held = 0
-        parts[-1].append(record)
-        held += size
-    return parts
 
 
 def _current(view: ScopeView, record_id: str) -> list[Record]:
