@@ -33,7 +33,7 @@ class AskNote(Question[Note]):
 
 
 @dataclass(frozen=True)
-class Tell(Question[str]):
+class AskText(Question[str]):
     """Say something."""
 
     text: str = "Hello?"
@@ -53,8 +53,8 @@ def ask_note() -> type[AskNote]:
 
 
 @pytest.fixture
-def tell() -> type[Tell]:
-    return Tell
+def ask_text() -> type[AskText]:
+    return AskText
 
 
 @pytest.fixture
