@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from langgraph_engram.embeddings.base import LONG, encode_turns, mean_of, texts_of_narrative, texts_of_turn
-from langgraph_engram.embeddings.factory import HashingEncoder
+from langgraph_engram.embeddings.hashing import HashingEncoder
 from langgraph_engram.schema import Turn
 
 

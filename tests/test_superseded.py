@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from langgraph_engram.embeddings.factory import HashingEncoder
+from langgraph_engram.embeddings.hashing import HashingEncoder
 from langgraph_engram.memory import Memory
 
 HOMES = ("I live in Rome with my dog Rex.", "I moved to Oslo with my cat Miso.", "I live in Kyiv now.")

@@ -17,7 +17,7 @@ from langchain_core.messages import (
 
 from langgraph_engram.errors import InvalidMessages
 from langgraph_engram.formats.messages import to_messages
-from langgraph_engram.state import MOST_NAME_CHARACTERS, Message
+from langgraph_engram.state import MAX_NAME_CHARACTERS, Message
 
 NOON = datetime(2024, 3, 9, 12, 0, tzinfo=UTC)
 
@@ -206,7 +206,7 @@ def test_any_text_that_is_kept_can_be_stored(text):
         ("Ana\x1b[31m\x85Lima\u2028", "Ana [31m Lima"),
         ("A\u202ena\ufeff", "Ana"),
         ("\u0639\u0644\u06cc\u200c\u0631\u0636\u0627", "\u0639\u0644\u06cc\u200c\u0631\u0636\u0627"),
-        ("A" * 5_000, "A" * MOST_NAME_CHARACTERS),
+        ("A" * 5_000, "A" * MAX_NAME_CHARACTERS),
         ("\t\x07", "assistant"),
     ],
 )

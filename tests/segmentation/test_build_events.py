@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.embeddings.factory import HashingEncoder
+from langgraph_engram.embeddings.hashing import HashingEncoder
 from langgraph_engram.memory import Memory
 from langgraph_engram.segmentation.events import EventBuilder, TurnTopic, sum_up
 from langgraph_engram.settings import SegmentSettings, Settings
