@@ -37,7 +37,7 @@ Moment = Annotated[datetime, AfterValidator(with_offset)]
 MAX_NAME_CHARACTERS = 100
 """Characters of a speaker's name that are kept."""
 INVISIBLE = re.compile(r"[\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
-"""Invisible characters and those that change the direction of text. Joiners belong to names of some scripts and stay."""
+"""Invisible characters and those that change the direction of text; joiners, which some scripts need, stay."""
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
