@@ -113,7 +113,7 @@ class RecallRequest(ScopedRequest):
 
 
 class BatchSelection(Frozen):
-    """What one batch of the deep selection named."""
+    """What one batch of the deep selection selected."""
 
     place: int
     """Where the batch begins among the candidates."""
@@ -121,7 +121,7 @@ class BatchSelection(Frozen):
 
 
 class SelectInput(TypedDict):
-    """What one batch of the deep selection is given."""
+    """The input of one batch of the deep selection."""
 
     query: str
     intent: Intent
@@ -174,9 +174,9 @@ class ReadState(TypedDict, total=False):
     missing: list[str]
     """Set by `reflect`."""
     seen: int
-    """Set by `reflect`: pieces in the pool when it last looked further."""
+    """Set by `reflect`: how much evidence was in the pool when it last searched further."""
     doubted: str
-    """Set by `reflect`: the answer for which it last looked further."""
+    """Set by `reflect`: the answer for which it last searched further."""
     done: bool
     """Set by `reflect`."""
     usage: Annotated[list[UsageEntry], operator.add]
@@ -201,17 +201,17 @@ class WriteState(TypedDict, total=False):
     session_id: str
     """Set by `receive`."""
     turns: list[Turn]
-    """Set by `receive`: the turns of this run that were not known, or that are taken up again."""
+    """Set by `receive`: the new turns of this run, or those that are retried."""
     known_turns: int
     """Set by `receive`."""
     retried: list[PendingTask]
-    """Set by `receive`: what was pending and is done now. Empty but for a retry; each step does its own part of it."""
+    """Set by `receive`: the pending tasks of a retry; each step does its own part."""
     events: list[Event]
-    """Set by `segment`: events opened, continued or closed by this run; `describe_events` words them again."""
+    """Set by `segment`: events opened, continued or closed by this run; `describe_events` titles them again."""
     boundaries: list[Boundary]
     """Set by `segment`, and by `describe_events`."""
     records: list[Record]
-    """Set by `extract`, judged by `ground`, added to by `reload_records`, changed by `apply_updates` and
+    """Set by `extract`, verified by `verify`, added to by `reload_records`, changed by `apply_updates` and
     `persist`: this run's."""
     reloaded: list[str]
     """Set by `reload_records`: ids of those of `records` that were stored before."""
@@ -220,13 +220,13 @@ class WriteState(TypedDict, total=False):
     filtered: FilterCounts
     """Set by `filter_candidates`."""
     checked_revision: str
-    """Set by `filter_candidates`: the revision of the scope in which it looked."""
+    """Set by `filter_candidates`: the revision of the scope that it searched."""
     rechecks: int
-    """Set by `filter_candidates`: how often it has looked."""
+    """Set by `filter_candidates`: how often it has searched."""
     proposals: list[Proposal]
     """Set by `consolidate`, changed by `approve_updates`."""
     recheck: bool
-    """Set by `persist`: whether another run changed or stored look-alikes meanwhile, so that nothing is written yet."""
+    """Set by `persist`: whether another run changed or stored near-duplicates meanwhile; then nothing is written."""
     changed: list[Record]
     """Set by `apply_updates`, changed by `persist`: older records whose status this run changes."""
     decisions: list[Decision]

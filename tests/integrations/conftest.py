@@ -37,7 +37,7 @@ class ScriptedModel(BaseChatModel):
 
     def shown(self, call=-1):
         """Give the system message of a call."""
-        return "\n".join(str(one.text) for one in self.seen[call] if isinstance(one, SystemMessage))
+        return "\n".join(str(message.text) for message in self.seen[call] if isinstance(message, SystemMessage))
 
 
 class Context(BaseModel):

@@ -29,7 +29,7 @@ def memory():
 
 @cache
 def tools():
-    return {one.name: one for one in create_memory_tools(memory(), user_id="ana")}
+    return {tool.name: tool for tool in create_memory_tools(memory(), user_id="ana")}
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -54,14 +54,14 @@ def test_no_answer_holds_another_s_secret(guarded):
         client = clients[user]
         thread = client.threads.create()["thread_id"]
         whose = {"agent_id": agent, "user_id": USERS[(USERS.index(user) + 1) % len(USERS)]}
-        told = client.runs.wait(thread, saved[user, agent], input=chat("What is my secret word?"))
+        output = client.runs.wait(thread, saved[user, agent], input=chat("What is my secret word?"))
         read = client.runs.wait(None, "recall", input=asked("What is the secret word?", **whose))
-        return told, read
+        return output, read
 
     jobs = [(user, agent) for user in USERS for agent in AGENTS]
     at_once(tell, jobs)
     answers = at_once(ask, jobs)
 
-    for (user, _), (told, read) in zip(jobs, answers, strict=True):
-        assert held(told, user) == (True, set())
+    for (user, _), (output, read) in zip(jobs, answers, strict=True):
+        assert held(output, user) == (True, set())
         assert held(read, user) == (True, set())

@@ -52,15 +52,15 @@ def test_three_small_tools_answer_in_json(guarded):
     """What a tool takes is small, and what it answers is JSON, as data and as text."""
     tools, answers = calling(over_http(guarded, "user9"), ("remember", TELLING), ("recall", ASKING), ("search", ASKING))
 
-    kept, told, found = (answer.structured_content for answer in answers)
+    remembered, recalled, found = (answer.structured_content for answer in answers)
     assert tools.keys() == {"remember", "recall", "search"}
     assert tools["remember"].input_schema["properties"].keys() == {"messages", "session_id"}
     assert tools["recall"].input_schema["properties"].keys() == {"query", "budget"}
     assert all(len(json.dumps(tool.input_schema)) < 1500 for tool in tools.values())
-    assert kept == {"stored_turns": 1, "known_turns": 0, "records": 1, "pending": 0}
-    assert "Miso" in told["answer"]
+    assert remembered == {"stored_turns": 1, "known_turns": 0, "records": 1, "pending": 0}
+    assert "Miso" in recalled["answer"]
     assert "Miso" in found["evidence"][0]["text"]
-    assert [json.loads(answer.content[0].text) for answer in answers] == [kept, told, found]
+    assert [json.loads(answer.content[0].text) for answer in answers] == [remembered, recalled, found]
 
 
 def test_nobody_is_told_of_another(guarded):
