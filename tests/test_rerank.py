@@ -24,12 +24,12 @@ def save_network(folder: Path, labels: int) -> Path:
     from transformers.utils import logging as progress
 
     progress.disable_progress_bar()
-    marks = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    markers = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     pieces = [*ascii_lowercase, *(f"##{letter}" for letter in ascii_lowercase), *".,?:"]
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "vocab.txt").write_text("\n".join([*marks, *pieces]), encoding="utf-8")
+    (folder / "vocab.txt").write_text("\n".join([*markers, *pieces]), encoding="utf-8")
     config = BertConfig(
-        vocab_size=len(marks) + len(pieces), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+        vocab_size=len(markers) + len(pieces), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
         intermediate_size=16, max_position_embeddings=128, num_labels=labels, initializer_range=1.0,
     )  # fmt: skip
     with torch.random.fork_rng():

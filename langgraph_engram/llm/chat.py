@@ -118,7 +118,7 @@ class ChatModel:
     def _ask(self, question: Question[Answer], tally: Tally) -> Answer | Failure:
         try:
             outcome = self._answer(question, tally)
-            if self._without_temperature(outcome):
+            if self._drop_temperature(outcome):
                 outcome = self._answer(question, tally)
         except ModelUnavailable as error:
             return RequestFailure("refused", str(error), affects_all=True)
@@ -194,7 +194,7 @@ class ChatModel:
         ambiguous = failure.status in METHOD_STATUSES - {404} and failure.kind != "too_long"
         return self._methods.probing and ambiguous and self._methods.drop(method, refused=False, answered=False)
 
-    def _without_temperature(self, outcome: object) -> bool:
+    def _drop_temperature(self, outcome: object) -> bool:
         """Stop sending a temperature if the model refused one (OpenAI's reasoning models do); return whether it did."""
         chat = self._chat_model()
         refused = isinstance(outcome, RequestFailure) and outcome.status == 400 and "temperature" in outcome.reason

@@ -22,7 +22,7 @@ class CountingEncoder:
         self.asked: list[list[str]] = []
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Give an angle that depends on the text alone."""
+        """Return an angle that depends on the text alone."""
         self.asked.append(list(texts))
         angles = np.array([sum(map(ord, text)) + len(text) for text in texts], dtype=np.float32)
         return np.stack([np.cos(angles), np.sin(angles)], axis=1)

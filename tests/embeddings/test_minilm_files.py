@@ -83,7 +83,7 @@ def test_a_file_changed_after_it_was_checked_is_checked_again(tmp_path: Path) ->
 
 
 def test_a_folder_that_lacks_a_file_is_named(tmp_path: Path, packaged_weights: Path) -> None:
-    """A folder that was given is used or refused; nothing else is used in its place."""
+    """A folder that was given is used or refused; there is no fallback."""
     folder = copy_of(packaged_weights, tmp_path / "weights", TOKENIZER)
 
     with pytest.raises(EncoderUnavailable, match=r"no tokenizer\.json"):

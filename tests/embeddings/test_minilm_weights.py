@@ -35,7 +35,7 @@ class SmallHub(BaseHTTPRequestHandler):
         self.wfile.write(self.content)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Stay silent."""
 
 
 @pytest.fixture

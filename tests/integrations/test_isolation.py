@@ -99,7 +99,7 @@ def test_the_served_agent_answers_each_user_from_their_own(filled_memory, monkey
     agents = [build_agent(filled_memory), build_agent(filled_memory)]
 
     async def gathered():
-        runs = (agents[place % 2].ainvoke(**sent(*run)) for place, run in enumerate(RUNS))
+        runs = (agents[index % 2].ainvoke(**sent(*run)) for index, run in enumerate(RUNS))
         return await asyncio.gather(*runs)
 
     states = asyncio.run(gathered())

@@ -24,7 +24,7 @@ def weather() -> str:
 
 
 class Chat:
-    """An agent with memory, and what it is told."""
+    """An agent with memory, and its input."""
 
     def __init__(self, memory, model, context, *, saver=True, tools=(), extra=(), **options):
         self.memory, self.model, self.context, self.saver = memory, model, context, InMemorySaver() if saver else None

@@ -9,7 +9,7 @@ from langchain_core.runnables import RunnableLambda
 from langgraph_engram.errors import InvalidInput, MissingUser
 from langgraph_engram.integrations.retriever import EngramRetriever
 
-TOLD = [
+MESSAGES = [
     {"speaker": "Ana", "text": "I camped at Lake Bled.", "said_at": "2024-06-12T09:00:00Z"},
     {"speaker": "Ana", "text": "My cat is called Miso.", "said_at": "2024-06-13T09:00:00Z"},
     {"speaker": "Ana", "text": "I work at the harbour.", "said_at": "2024-06-14T09:00:00Z"},
@@ -19,7 +19,7 @@ ANA = {"configurable": {"user_id": "ana"}}
 
 @pytest.fixture
 def filled_memory(memory):
-    memory.remember(TOLD, user_id="ana", session_id="june")
+    memory.remember(MESSAGES, user_id="ana", session_id="june")
     return memory
 
 

@@ -137,13 +137,13 @@ def test_a_tool_node_of_any_graph_runs_them(memory, calling):
 
 
 def test_what_is_forgotten_is_found_no_more(agent, calling, on, context, memory):
-    """The id that a search shows forgets the words as well as what was drawn from them."""
+    """The id that a search shows forgets the words as well as what was extracted from them."""
     memory.remember([{"role": "user", "content": "My passport number is Q77-4411."}], user_id="ana", session_id="s1")
     memory.remember([{"role": "user", "content": "I live in Lisbon."}], user_id="ana", session_id="s2")
 
     def forget(messages):
         found = Recollection.model_validate(outputs(messages)[-1].artifact)
-        passport = next(piece for piece in found.evidence if "Q77-4411" in piece.text)
+        passport = next(evidence for evidence in found.evidence if "Q77-4411" in evidence.text)
         short_id = passport.evidence_id[:8]
         assert f"(id {short_id})" in outputs(messages)[-1].content
         return calling("forget_memory", memory_id=short_id)

@@ -1,4 +1,4 @@
-"""New messages of a thread are told from older ones, and from those that nobody said."""
+"""New messages of a thread are distinguished from older ones, and from those that nobody said."""
 
 import pytest
 from langchain_core.messages import AIMessage, FunctionMessage, HumanMessage, SystemMessage, ToolMessage

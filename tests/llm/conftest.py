@@ -34,7 +34,7 @@ class AskNote(Question[Note]):
 
 @dataclass(frozen=True)
 class AskText(Question[str]):
-    """Say something."""
+    """A text question."""
 
     text: str = "Hello?"
 

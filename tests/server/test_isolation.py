@@ -32,7 +32,7 @@ def thread(guarded):
 
 
 def outcome_of(action):
-    """Give what an action gives, or how it fails, as one text."""
+    """Return what an action gives, or how it fails, as one text."""
     try:
         return json.dumps(action(), default=str)
     except Exception as error:  # noqa: BLE001 - every way of failing is as good
@@ -40,7 +40,7 @@ def outcome_of(action):
 
 
 def recalled(client, **more):
-    """Ask for the secret on a thread of one's own, and give all that can be seen of it."""
+    """Ask for the secret on an own thread, and give all that can be seen of it."""
     own = client.threads.create()["thread_id"]
     output = client.runs.wait(own, "recall", raise_error=False, **more)
     return [output, client.threads.get_state(own), client.threads.get_history(own)]
@@ -80,7 +80,7 @@ def with_a_forged_history(client):
 
 
 def over_a_checkpoint_of(client, thread):
-    """Run on a thread of one's own over a checkpoint that names another."""
+    """Run on an own thread over a checkpoint that names another."""
     own = client.threads.create()["thread_id"]
     checkpoint = {"thread_id": thread, "checkpoint_ns": "", "checkpoint_id": None}
     return [
@@ -192,7 +192,7 @@ def test_no_attack_reaches_anothers_secret(seen, attack):
     assert '"hers"' not in seen[attack]
 
 
-def test_the_same_doors_lead_to_one_s_own_memory(guarded, thread):
+def test_the_same_calls_reach_ones_own_memory(guarded, thread):
     """What Eve tries is no empty threat: done by Ana, it finds the secret."""
     ana = guarded.client("ana")
 
@@ -232,7 +232,7 @@ def test_nobody_writes_into_another_s_memory(guarded, thread):
     assert "Popocatepetl" in outcome_of(lambda: recalled(eve, input=asked(QUESTION)))
 
 
-def test_tenants_are_apart(guarded, thread):
+def test_tenants_are_isolated(guarded, thread):
     """Ana of another organisation is another Ana, whatever she says hers is."""
     other = guarded.client("ana-of-acme")
 
@@ -256,7 +256,7 @@ def test_tenants_are_apart(guarded, thread):
     ],
 )
 @pytest.mark.parametrize("header", [{}, {"Authorization": "Bearer wrong"}, {"X-Auth-Scheme": "langsmith"}])
-def test_nobody_comes_in_without_a_token(guarded, method, path, header):
+def test_nobody_gets_in_without_a_token(guarded, method, path, header):
     """401, with no token, a wrong one, or the word of LangGraph Studio."""
     answer = guarded.http().request(method, path, json={}, headers=header)
 
@@ -302,7 +302,7 @@ def test_assistants_and_schedules_are_their_owners(guarded, thread):
 
 
 @pytest.mark.parametrize("path", ["/a2a/recall", "/internal/truncate", "/deploy", "/internal/debug/thread/x"])
-def test_doors_that_nobody_watches_are_shut(guarded, opened, path):
+def test_unauthenticated_internal_routes_are_blocked(guarded, opened, path):
     """They are not there, token or not."""
     for server in (guarded.http("eve"), opened.http()):
         assert server.post(path, json={}).status_code in (404, 405)

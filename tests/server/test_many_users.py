@@ -30,7 +30,7 @@ def at_once(work, jobs):
 
 
 def held(answer, user):
-    """Give the secrets in an answer: the user's own, and others'."""
+    """Return the secrets in an answer: the user's own, and others'."""
     text = json.dumps(answer)
     found = {name for name, secret in SECRETS.items() if secret in text}
     return user in found, found - {user}

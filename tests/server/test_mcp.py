@@ -22,7 +22,7 @@ ASKING = {"query": "What is my cat called?"}
 
 @asynccontextmanager
 async def over_http(server, user=None):
-    """Give a connection with the token of a user."""
+    """Return a connection with the token of a user."""
     async with (
         create_mcp_http_client(headers=headers_of(user)) as client,
         streamable_http_client(f"{server.url}/mcp", http_client=client) as streams,
@@ -38,7 +38,7 @@ def over_stdio(folder, user):
 
 
 def calling(connection, *calls):
-    """Give the tools that are shown, and what each call answers."""
+    """Return the tools that are shown, and what each call answers."""
 
     async def call():
         async with mcp.Client(connection) as client:
@@ -74,7 +74,7 @@ def test_nobody_is_told_of_another(guarded):
 
 
 def test_nobody_calls_without_a_token(guarded):
-    """A client is told so at its first request."""
+    """A client sees it at its first request."""
     hello = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
     refused = httpx.post(f"{guarded.url}/mcp", json=hello, headers={"Accept": "application/json, text/event-stream"})
@@ -118,7 +118,7 @@ def test_each_call_names_a_user_where_the_server_knows_nobody(opened, user):
 
 
 def test_a_desktop_client_has_the_same_tools(tmp_path):
-    """One process serves one user, and remembers from start to start; what is wrong is told."""
+    """One process serves one user, and remembers across starts; errors are reported."""
     _, first = calling(over_stdio(tmp_path, "ana"), ("remember", TELLING), ("recall", {"query": " "}))
     tools, second = calling(over_stdio(tmp_path, "ana"), ("recall", ASKING))
 
