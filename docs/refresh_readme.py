@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from langgraph_engram.embeddings.factory import HashingEncoder
+from langgraph_engram.embeddings.hashing import HashingEncoder
 from langgraph_engram.memory import Memory
 
 README = Path(__file__).parent.parent / "README.md"
