@@ -1,7 +1,6 @@
 """What the README shows is what happens."""
 
 import contextlib
-import importlib.util
 import io
 import re
 from pathlib import Path
@@ -92,25 +91,3 @@ def test_the_lines_for_agents_run(name):
         if name == "graphs":
             graph = given["graph"].add_edge(START, "ask").add_edge("ask", "recall").compile()
             assert "Lake Bled" in graph.invoke({"question": "Where did Ana camp?"})["recollection"].answer
-
-
-@pytest.mark.parametrize("name", ["remember", "recall"])
-def test_the_drawings_are_fresh(name):
-    """Both graphs are shown as LangGraph draws them now; `make docs` refreshes them."""
-    spec = importlib.util.spec_from_file_location("refresh_readme", ROOT / "docs" / "refresh_readme.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-
-    drawing = module.drawings()[name]
-
-    assert f"<!-- graph: {name} -->\n```mermaid\n{drawing}\n```" in README
-
-
-def test_every_command_in_the_readme_exists():
-    """A reader can type what stands there."""
-    from langgraph_engram.cli.main import run
-
-    for command in sorted(set(re.findall(r"^engram (\w+)", README, re.MULTILINE))):
-        with contextlib.redirect_stdout(io.StringIO()) as shown:
-            assert run([command, "--help"]) == 0
-        assert "Usage" in shown.getvalue()
