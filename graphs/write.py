@@ -63,7 +63,7 @@ def build_write_graph(
         door.context_schema if door else None,
         input_schema=door.input_schema if door else WriteInput,
     )
-    graph.add_node("receive", Receive(store))
+    graph.add_node("receive", Receive(store, settings.extract.date_order))
     graph.add_node("segment", Segment(store, model, settings.segment))
     graph.add_node("describe_events", DescribeEvents(store, model, settings.segment))
     graph.add_node("extract", Extract(store, drafter, settings.extract, settings.segment))

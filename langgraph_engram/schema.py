@@ -21,6 +21,8 @@ RecordStatus = Literal["active", "superseded", "merged", "archived", "quarantine
 EventKind = Literal["window", "event", "session", "buffer"]
 BoundaryKind = Literal["topic", "session_break", "opening"]
 Action = Literal["MERGE", "SUPERSEDE", "KEEP_BOTH"]
+DateOrder = Literal["day_first", "month_first"]
+"""In which order a date such as 03/04/2025 is written."""
 Dimension = Literal["content", "time", "location", "reason", "purpose", "keywords"]
 
 APPROVAL = "approve_updates"
@@ -64,6 +66,8 @@ class Turn(Frozen):
     captions: list[str] = []
     """What the images of this turn show, in words."""
     said_at: datetime | None = None
+    date_order: DateOrder | None = None
+    """In which order its speaker writes the numbers of a date, where that is known."""
     external_id: str | None = None
     """The turn's id in its source, where it has one."""
 

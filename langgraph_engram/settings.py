@@ -7,6 +7,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from langgraph_engram.schema import DateOrder
+
 
 class Group(BaseModel):
     """The base of a group of settings: immutable, closed to unknown names."""
@@ -220,6 +222,9 @@ class ExtractSettings(Group):
     """Text of events that share one call, in tokens; an event above it goes alone."""
     shared_calls: bool = True
     """Let several short events share a call."""
+    date_order: DateOrder | None = None
+    """How the user writes 03/04/2025: "day_first" or "month_first". None leaves such a date unread, unless another date
+    of the same message shows the order."""
     causal: bool = True
     """Whether records carry reason and purpose."""
     max_records_per_call: int = Field(400, ge=1)

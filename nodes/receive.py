@@ -13,7 +13,7 @@ from langgraph.types import Overwrite
 from langgraph_engram.alignment import name_session, new_turns
 from langgraph_engram.pending import UNFINISHED, is_cut_off, pending_task, stored_turns
 from langgraph_engram.results import UsageEntry
-from langgraph_engram.schema import FilterCounts, PendingTask, Scope
+from langgraph_engram.schema import DateOrder, FilterCounts, PendingTask, Scope
 from langgraph_engram.state import RememberRequest, WriteState
 from langgraph_engram.stores.base import Changes, Store
 
@@ -23,6 +23,8 @@ class Receive:
     """Store the raw turns. Reads `request`, JSON included; sets `run_id`, `session_id`, `turns`, `known_turns`."""
 
     store: Store
+    date_order: DateOrder | None = None
+    """How the user writes the numbers of a date, where that is known."""
 
     def __call__(self, state: WriteState) -> WriteState:
         """Return the turns of this run that were not known, each with its id and its place; or those of a retry."""
@@ -38,7 +40,8 @@ class Receive:
         with self.store.committing(request.scope):
             index = self.store.index(request.scope)
             begun = stored_turns(index, self._begun(request.scope, run_id, session_id))
-            turns = [*begun, *new_turns(request, session_id, index, begun)]
+            new = new_turns(request, session_id, index, begun)
+            turns = [*begun, *(turn.model_copy(update={"date_order": self.date_order}) for turn in new)]
             if turns:
                 pending = pending_task(run_id, turns, "segment", UNFINISHED)
                 self.store.commit(request.scope, Changes(turns=turns, pending_tasks=[pending]))

@@ -46,7 +46,7 @@ def day_headings(moments: Iterable[datetime | None]) -> Iterator[list[str]]:
 def quote_turn(turn: Turn) -> str:
     """Quote one turn on one line: speaker, text with relative times resolved, captions of images."""
     captions = "".join(f" (shares an image: {caption})" for caption in turn.captions)
-    return f"{plain(turn.speaker)}: {plain(resolve_times(turn.text, turn.said_at) + captions)}"
+    return f"{plain(turn.speaker)}: {plain(resolve_times(turn.text, turn.said_at, turn.date_order) + captions)}"
 
 
 def number_turns(turns: Sequence[Turn], first: int = 1) -> str:
@@ -167,7 +167,9 @@ class Sentence:
     @property
     def resolved(self) -> str:
         """Give the words with their times written out; of an image, that it is one."""
-        return f"shares an image: {self.text}" if self.image else resolve_times(self.text, self.turn.said_at)
+        if self.image:
+            return f"shares an image: {self.text}"
+        return resolve_times(self.text, self.turn.said_at, self.turn.date_order)
 
     @property
     def as_said(self) -> str:

@@ -172,12 +172,12 @@ def quiet() -> Iterator[None]:
 
 
 NUMBER_WORDS = frozenset(NUMBERS) - frozenset("a an another".split()) | frozenset(
-    "zero half dozen once twice seventy eighty ninety thousand million billion".split()
+    "hundred zero half dozen once twice seventy eighty ninety thousand million billion".split()
 )
 DATE_NAME = re.compile(rf"{FULL_WEEKDAY}|{MONTH}", re.IGNORECASE)
 DENIALS = frozenset(
-    "no not never nobody nothing nowhere none neither nor without cannot hardly dont didnt doesnt isnt wasnt wont "
-    "cant couldnt".split()
+    "no not never nobody nothing nowhere none neither nor without cannot hardly dont didnt doesnt isnt arent "
+    "wasnt werent havent hasnt hadnt wont wouldnt cant couldnt shouldnt".split()
 )
 CONTRACTED_DENIALS = ("n't", "n’t")
 OPENERS = STOP_WORDS - {"will"}

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from langgraph_engram.schema import Interval, Record, Turn
+from langgraph_engram.schema import DateOrder, Interval, Record, Turn
 from langgraph_engram.settings import VerifySettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.datetimes import on_clock
@@ -44,19 +44,21 @@ class TurnSupport:
 def support_of(turn: Turn) -> TurnSupport:
     """Give what a turn gives grounds for. It is read once, however many records cite it."""
     read = _read if len(turn.text) <= LONGEST_KEPT else _read_long
-    return read(turn.speaker, turn.text, tuple(turn.captions), on_clock(turn.said_at))
+    return read(turn.speaker, turn.text, tuple(turn.captions), on_clock(turn.said_at), turn.date_order)
 
 
 @lru_cache(maxsize=TURNS_KEPT)
-def _read(speaker: str, text: str, captions: tuple[str, ...], said_at: datetime | None) -> TurnSupport:
+def _read(
+    speaker: str, text: str, captions: tuple[str, ...], said_at: datetime | None, date_order: DateOrder | None
+) -> TurnSupport:
     day = f"{said_at:%Y-%m-%d} {said_at.day} {said_at:%B %Y}" if said_at else ""
-    said = " ".join([speaker, resolve_times(text, said_at), *captions, day])
+    said = " ".join([speaker, resolve_times(text, said_at, date_order), *captions, day])
     each = words(said)
     return TurnSupport(
         text=said.casefold(),
         stems=frozenset(stem(word) for word in each) | frozenset(content_stems(said)),
         numbers=frozenset(value for value in (*numbers_in(said), *spelled_numbers(each))),
-        spans=tuple(mention.interval for mention in find_times(text, said_at)),
+        spans=tuple(mention.interval for mention in find_times(text, said_at, date_order)),
         asks=question_at_end(text),
     )
 

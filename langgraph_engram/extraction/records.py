@@ -145,7 +145,12 @@ def _time(noted: str, mentions: Sequence[TimeMention], wording: Wording) -> tupl
 
 
 def _mentions(sentences: Sequence[Sentence]) -> list[TimeMention]:
-    return [mention for one in sentences if not one.image for mention in find_times(one.text, one.turn.said_at)]
+    return [
+        mention
+        for sentence in sentences
+        if not sentence.image
+        for mention in find_times(sentence.text, sentence.turn.said_at, sentence.turn.date_order)
+    ]
 
 
 def _meet(one: Interval, other: Interval) -> bool:

@@ -63,7 +63,9 @@ def format_passage(index: ScopeIndex, candidate: Candidate) -> Evidence:
 
 def turn_passage(turns: Sequence[Turn], score: float, routes: dict[str, float], relevance: float = 0.0) -> Evidence:
     """Show turns that follow one another as one piece, under their day, verbatim but for resolved times."""
-    lines = [f"{turn.speaker}: {resolve_times(turn.text, turn.said_at)}{_captions(turn)}" for turn in turns]
+    lines = [
+        f"{turn.speaker}: {resolve_times(turn.text, turn.said_at, turn.date_order)}{_captions(turn)}" for turn in turns
+    ]
     return Evidence(
         evidence_id=make_id("turns", *[turn.turn_id for turn in turns]),
         text=dated("\n".join(lines), turns[0].said_at),

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
+from langgraph_engram.nodes.parse_intent import _time
 from langgraph_engram.prompts.parse_intent import ParsedIntent
 from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.schema import Intent
-from langgraph_engram.temporal.parse import parse_constraint
 from langgraph_engram.text.questions import time_question
 from langgraph_engram.text.tokens import content_stems
 
@@ -81,7 +81,7 @@ def make_intent(query: str, parsed: ParsedIntent | None, now: datetime | None) -
         anchor=parsed.anchor or query,
         target_types=list(dict.fromkeys(parsed.target_types)),
         keywords=list(dict.fromkeys(parsed.keywords)),
-        time=parse_constraint(parsed.time, now) if parsed.time and asked_for != "time" else None,
+        time=_time(query, parsed.time, now) if asked_for != "time" else None,
         location="" if asked_for == "location" else parsed.location,
         speakers=list(dict.fromkeys(parsed.speakers)),
         answer_dimension=asked_for,

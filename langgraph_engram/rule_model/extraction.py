@@ -97,7 +97,7 @@ def _record_of(sentence: Sentence) -> RecordDraft:
 
 def _time_of(sentence: Sentence) -> str:
     """Return the first time that a sentence names, as start/end; empty for none."""
-    mentions = find_times(sentence.text, sentence.turn.said_at)
+    mentions = find_times(sentence.text, sentence.turn.said_at, sentence.turn.date_order)
     if not mentions:
         return ""
     interval = mentions[0].interval

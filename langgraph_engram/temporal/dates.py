@@ -1,21 +1,25 @@
 """Read dates: a day, a month, a season, a year, a decade or a holiday, and ranges whose ends share a month or a year.
 
-What lacks its year lies where its clause looks, behind or ahead, and is the nearest where the clause does not say; a
-habit has no date. Numbers whose order is uncertain ("5/7/2023") are not read. Holidays are those whose date is fixed or
-can be computed, as they are kept in the United States; one's name alone is no time ("a Christmas tree"): a preposition,
-a year, or "last" and its like must go with it. This module does not know words that count from today.
+What lacks its year lies where its clause looks, behind or ahead; where the clause does not say it is the nearest, if
+that is certain (docs/decisions/0031). A habit has no date. Numbers whose order is uncertain ("5/7/2023") are not read.
+Holidays are those whose date is fixed or can be computed, as they are kept in the United States; one's name alone is no
+time ("a Christmas tree"): a preposition, a year, or "last" and its like must go with it. This module does not know
+words that count from today.
 """
 
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 
+from langgraph_engram.schema import DateOrder
 from langgraph_engram.temporal.patterns import (
+    CENTURY,
     DAY_NUMBER,
     DECADES,
     DIGITS,
     FULL_YEAR,
     MONTH,
+    MONTHS,
     ORDINAL,
     ORDINALS,
     PART_OF_DAY,
@@ -32,11 +36,13 @@ from langgraph_engram.temporal.patterns import (
     read_day,
     read_full_year,
     read_month,
+    read_weekday,
     read_which,
     rule,
 )
 from langgraph_engram.temporal.periods import (
     DAYS_OF_A_WEEK,
+    MONTHS_OF_A_YEAR,
     Period,
     day_of,
     join,
@@ -64,8 +70,15 @@ NOT_A_YEAR = (
     r"points|hours|minutes|days|members|users|followers|square|sq|times|views|copies|units|degrees|rpm|pieces|students|"
     r"employees|bucks|grams|feet|pm|am)\b))"
 )
+NUMERIC = re.compile(
+    rf"(?<![\w/.-])(?P<first>\d\d?)(?P<mark>[-/])(?P<second>\d\d?)(?P=mark)(?:{FULL_YEAR}|\d\d)(?![\w/-])"
+)
+MONTH_AND_NUMBER = re.compile(r"[a-z]{3} \d\d", re.IGNORECASE)
+YEARS_NEAR = 2
+"""How near to the clock's year a number is read as one, after a short month."""
+SHORT_MONTHS = frozenset(MONTHS) - {"may"}
 AMBIGUOUS_MONTHS = ("may", "march", "mar")
-"""Month names that lower-case text also uses as """
+"""Month names that lower-case text also uses as words."""
 
 
 def _read_iso(match: re.Match[str], _: Saying) -> Period | None:
@@ -89,26 +102,44 @@ def _read_iso_month(match: re.Match[str], _: Saying) -> Period | None:
 
 
 def _read_numbers(match: re.Match[str], saying: Saying) -> Period | None:
-    """Read day, month and year, or month, day and year, where only one of the two orders is a date."""
+    """Read day, month and year, or month, day and year, where it is certain which of the two orders it is."""
     first, second = int(match.group("first")), int(match.group("second"))
-    if match.group("mark") == "." or first > 12 or first == second:
-        day, month = first, second
-    elif second > 12:
-        day, month = second, first
-    else:
+    order = _order_of(first, second, match.group("mark")) or _order_in(saying.text) or saying.date_order
+    if order is None and first != second:
         return None
+    day, month = (second, first) if order == "month_first" else (first, second)
     return _on(match, saying, month, day)
+
+
+def _order_of(first: int, second: int, mark: str) -> DateOrder | None:
+    """Tell the order of one date: that of its numbers where only one is a date; with dots the day is first."""
+    if mark == "." or first > MONTHS_OF_A_YEAR >= second:
+        return "day_first"
+    return "month_first" if second > MONTHS_OF_A_YEAR >= first else None
+
+
+def _order_in(text: str) -> DateOrder | None:
+    """Tell the order that the certain ones of a text's dates share."""
+    orders = {_order_of(int(match["first"]), int(match["second"]), "/") for match in NUMERIC.finditer(text)} - {None}
+    return orders.pop() if len(orders) == 1 else None
 
 
 def _read_date(match: re.Match[str], saying: Saying) -> Period | None:
     if _is_doubtful(match, saying):
         return None
-    return _on(match, saying, read_month(match.group("month")), read_day(match.group("day")))
+    period = _on(match, saying, read_month(match.group("month")), read_day(match.group("day")))
+    weekday = match.group("weekday")
+    return period if period is None or weekday is None or read_weekday(weekday) == period.first.weekday() else None
 
 
 def _is_doubtful(match: re.Match[str], saying: Saying) -> bool:
-    bare = match.group("year") is None and match.group("day").isdecimal()
-    return bare and match.group("month") in AMBIGUOUS_MONTHS and names_something(saying.text, match.end())
+    """Tell whether "may 5" may be no date, or "Mar 22" a month of that year."""
+    if match.group("year") or not match.group("day").isdecimal():
+        return False
+    if match.group("month") in AMBIGUOUS_MONTHS:
+        return names_something(saying.text, match.end())
+    is_year = abs(int(match.group("day")) - saying.today.year % CENTURY) <= YEARS_NEAR
+    return is_year and MONTH_AND_NUMBER.fullmatch(match.group("span")) is not None
 
 
 def _on(match: re.Match[str], saying: Saying, month: int, day: int) -> Period | None:
@@ -116,8 +147,11 @@ def _on(match: re.Match[str], saying: Saying, month: int, day: int) -> Period | 
 
 
 def _read_month(match: re.Match[str], saying: Saying) -> Period | None:
+    """Read a month; without a year and a tense it is one of each year, and without a capital "jan" is a name."""
+    if match.group("month") in SHORT_MONTHS:
+        return None
     month = read_month(match.group("month"))
-    return in_year(match, saying, lambda year: month_of(year, month))
+    return in_year(match, saying, lambda year: month_of(year, month), needs_tense=True)
 
 
 def _read_year(match: re.Match[str], _: Saying) -> Period | None:
@@ -125,8 +159,9 @@ def _read_year(match: re.Match[str], _: Saying) -> Period | None:
 
 
 def _read_season(match: re.Match[str], saying: Saying) -> Period | None:
+    """Read a season; without a year and a tense it is one of each year."""
     name = match.group("season").casefold()
-    return in_year(match, saying, lambda year: season_of(year, name))
+    return in_year(match, saying, lambda year: season_of(year, name), needs_tense=True)
 
 
 def _read_decade(match: re.Match[str], _: Saying) -> Period | None:
@@ -137,10 +172,10 @@ def _read_decade(match: re.Match[str], _: Saying) -> Period | None:
 
 def _read_day_of_month(match: re.Match[str], saying: Saying) -> Period | None:
     """Read "on the 15th": of the last month that had it by today, or of the next where the sentence looks ahead."""
-    if names_something(saying.text, match.end()) or saying.is_habit(*match.span("span")):
+    tense = saying.tense(*match.span("span"))
+    if tense is None or names_something(saying.text, match.end()) or saying.is_habit(*match.span("span")):
         return None
-    day, today = read_day(match.group("day")), saying.today
-    ahead = saying.looks_ahead(*match.span("span"))
+    day, today, ahead = read_day(match.group("day")), saying.today, tense == "ahead"
     for _ in range(3):
         month = unit_of("month", today)
         on = month.first + timedelta(days=day - 1)
@@ -166,7 +201,7 @@ DATE_RULES: tuple[Rule, ...] = (
     rule(DIGITS, rf"(?P<year>{FULL_YEAR})-(?P<month>0[1-9]|1[0-2])", _read_iso_month, after=r"(?!-\w|/\d\d?(?!\d))"),
     rule(
         DIGITS,
-        rf"(?P<first>\d\d?)(?P<mark>[-/.])(?P<second>\d\d?)(?P=mark)(?P<year>{FULL_YEAR}|\d\d(?=[^\d/.-]|[.-]\s|[.-]?$))",
+        rf"(?P<first>\d\d?)(?P<mark>[-/.])(?P<second>\d\d?)(?P=mark)(?P<year>{FULL_YEAR}|(?<!-)\d\d(?=[^\d/.-]|[.-]\s|[.-]?$))",
         _read_numbers,
         before=r"(?<![\w/.-])",
     ),
@@ -179,12 +214,12 @@ DATE_RULES: tuple[Rule, ...] = (
     ),
     rule(
         MONTH_TRIGGERS,
-        rf"(?:{WEEKDAY},?\s+)?(?:the\s+)?(?P<day>{DAY_NUMBER}|{ORDINAL}(?=\s+of\b))\s*(?:of\s+)?(?P<month>{MONTH}){YEAR_FOLLOWS}",
+        rf"(?:(?P<weekday>{WEEKDAY}),?\s+)?(?:the\s+)?(?P<day>{DAY_NUMBER}|{ORDINAL}(?=\s+of\b))\s*(?:of\s+)?(?P<month>{MONTH}){YEAR_FOLLOWS}",
         _read_date,
     ),
     rule(
         MONTH_TRIGGERS,
-        rf"(?:{WEEKDAY},?\s+)?(?P<month>{MONTH})\s*(?:the\s+)?(?P<day>{DAY_NUMBER}|{ORDINAL}){YEAR_FOLLOWS}",
+        rf"(?:(?P<weekday>{WEEKDAY}),?\s+)?(?P<month>{MONTH})\s*(?:the\s+)?(?P<day>{DAY_NUMBER}|{ORDINAL}){YEAR_FOLLOWS}",
         _read_date,
         after=r"(?!\s*[ap]\.?m\b)",
     ),
@@ -218,20 +253,22 @@ DATE_RULES: tuple[Rule, ...] = (
         SEASON_TRIGGERS,
         rf"the\s+(?P<season>{SEASON})(?:time)?",
         _read_season,
-        led_by("in", "during", "over", "since", "until", "by", "before", "this past", "early in", "late in", "for"),
+        led_by("over", "since", "until", "by", "before", "this past", "for"),
     ),
     rule(
         ORDINAL_TRIGGERS,
         r"the\s+(?P<day>(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th))",
         _read_day_of_month,
         rf"{led_by('on', 'by', 'since', 'until', 'before', 'after', 'from', 'around')}(?:{WEEKDAY},?\s+)?",
-        r"(?!-)",
+        r"(?!-|(?:st|nd|rd|th)|\s+(?:and|or|to)\s+\d)",
     ),
 )
 
 
 RANGE_YEAR = rf"(?:(?:,?\s+|,)(?:of\s+)?(?P<year>{YEAR}))?"
 AND = r"\s+and\s+"
+SEASON_OF_MONTHS = re.compile(r"[a-z.]+\s*[-–—]\s*[a-z.]+", re.IGNORECASE)
+"""Months with a dash between them, "April-May", come again each year."""
 
 
 def _read_days(match: re.Match[str], saying: Saying) -> Period | None:
@@ -243,11 +280,16 @@ def _read_days(match: re.Match[str], saying: Saying) -> Period | None:
 
 
 def _read_months(match: re.Match[str], saying: Saying) -> Period | None:
-    """Read a range from one month or day to another; a first end later in the year is a year earlier."""
+    """Read a range from one month or day to another; a first end later in the year is a year earlier.
+
+    Without a year and a tense it is one of each year: "the peak season (June to August)".
+    """
     first, last = _first_end(match), match.group("last") or match.group("last_between")
+    if match.group("year") is None and SEASON_OF_MONTHS.fullmatch(match.group("span")):
+        return None
     if saying.is_move(match):
         return in_year(match, saying, lambda year: _partial(last, year), "coming")
-    return in_year(match, saying, lambda year: _between(first, last, year))
+    return in_year(match, saying, lambda year: _between(first, last, year), needs_tense=True)
 
 
 def _between(first: str, last: str, year: int) -> Period:
@@ -368,7 +410,8 @@ def _read_holiday(match: re.Match[str], saying: Saying) -> Period | None:
     if not match.groupdict().get("year") and names_something(saying.text, match.end()):
         return None
     day_in = next(day for name, day in HOLIDAYS.items() if re.fullmatch(name, match.group("name"), re.IGNORECASE))
-    return in_year(match, saying, lambda year: day_of(day_in(year)), read_which(which) if which else None)
+    chosen = read_which(which) if which else None
+    return in_year(match, saying, lambda year: day_of(day_in(year)), chosen, needs_tense=True)
 
 
 HOLIDAY = rf"(?:the\s+)?(?P<name>{'|'.join(HOLIDAYS)}){PART_OF_DAY}?"

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-from langgraph_engram.schema import Interval
+from langgraph_engram.schema import DateOrder, Interval
 from langgraph_engram.temporal import dates, relative
 from langgraph_engram.temporal.datetimes import on_clock
 from langgraph_engram.temporal.patterns import (
     AMOUNT,
     DIGITS,
+    FULL_WEEKDAY,
     UNIT,
     UNTIL,
     WEEKDAY,
@@ -40,6 +41,7 @@ from langgraph_engram.temporal.periods import (
     day_of,
     join,
     part_of,
+    shift,
     span,
     unit_of,
     weekday_from,
@@ -54,13 +56,19 @@ NO_CLOCK = datetime(2000, 1, 1, tzinfo=UTC)
 WORD = re.compile(r"[a-z]+")
 DIGIT = re.compile(r"\d")
 RECURRING = re.compile(
-    r"\b(?:(?:every|each|most|any|per|happy)(?:\s+(?:other|single|last|first|second|third))?|an?)\s+$", re.IGNORECASE
+    r"\b(?:(?:every|each|most|any|per|happy|previous|preceding|following|same|particular|certain|typical)"
+    r"(?:\s+(?:other|single|last|first|second|third))?|an?)\s+$",
+    re.IGNORECASE,
 )
-"""Before a time these words make it a habit, a wish or a kind."""
+"""Before a time these words make it a habit, a wish or a kind, or count it from another time."""
 TEXTS_KEPT = 1024
 """Texts whose times are kept in the process."""
 LONGEST_KEPT = 2_000
 """Characters of the longest such text."""
+LABEL = re.compile(
+    rf"^\W*(?:(?:day|week|month|phase|sprint|step|session|part)\s+\d+|{FULL_WEEKDAY})\W*$", re.IGNORECASE
+)
+"""A line that only numbers or names a day or a week before a time: the time is one of a schedule."""
 REACH = 24
 """How many characters before a time are looked at for such words."""
 
@@ -79,22 +87,23 @@ class TimeMention:
     """Whether it is only known by the clock of whoever said it."""
 
 
-def find_times(text: str, clock: datetime | None) -> list[TimeMention]:
+def find_times(text: str, clock: datetime | None, date_order: DateOrder | None = None) -> list[TimeMention]:
     """Find the times that a text mentions, in order, not overlapping.
 
     Args:
-        text: Any text; nothing in it raises an error, and an impossible date is none.
+        text: Any text; nothing in it raises an error, and an impossible or uncertain date is none.
         clock: When it was said; without it only complete dates are found.
+        date_order: The order of day and month in "03/04/2025", where the text itself does not show it.
     """
     find = _find if len(text) <= LONGEST_KEPT else _find.__wrapped__
-    return list(find(text, on_clock(clock)))
+    return list(find(text, on_clock(clock), date_order))
 
 
 @lru_cache(maxsize=TEXTS_KEPT)
-def _find(text: str, clock: datetime | None) -> tuple[TimeMention, ...]:
+def _find(text: str, clock: datetime | None, date_order: DateOrder | None) -> tuple[TimeMention, ...]:
     """Read a text once: its type, its dates and what it says in brackets are asked for one after the other."""
     known = clock is not None and clock.year in PLAUSIBLE_YEARS
-    saying = Saying(text, clock if clock and known else NO_CLOCK)
+    saying = Saying(text, clock if clock and known else NO_CLOCK, date_order)
     found = [one for one in _claim(saying) if known or not one.relative]
     return tuple(_mention(text, one) for one in join_times(text, found))
 
@@ -136,7 +145,8 @@ def _words(text: str) -> Iterable[str]:
 
 def _read(rule: Rule, match: re.Match[str], saying: Saying) -> Period | None:
     start = match.start("span")
-    if RECURRING.search(saying.text[max(0, start - REACH) : start]):
+    before = saying.text[max(0, start - REACH) : start]
+    if RECURRING.search(before) or (needs_clock(match) and LABEL.match(before.rpartition("\n")[2])):
         return None
     try:
         return rule.read(match, saying)
@@ -242,6 +252,10 @@ def _step_away(match: re.Match[str], period: Period) -> Period | None:
         return day_of(weekday_from(period.first, weekday, -1) if before else weekday_from(period.last, weekday, 1))
     least, most = read_amount(match.group("amount")) if match.group("amount") else (1, 1)
     unit, size = read_unit(match.group("unit") or match.group("one"))
+    if match.group("way").casefold() == "from":
+        return (
+            day_of(shift(unit, period.first, least * size)) if period.granularity == "day" and least == most else None
+        )
     if unit == "weekend":
         on = weekday_from(period.first, SUNDAY, -1) if before else weekday_from(period.last, SATURDAY, 1)
         return away(unit, on, 1 - least if before else least - 1, 1 - most if before else most - 1)
@@ -268,7 +282,7 @@ CHANGES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Period], Period |
     (
         re.compile(
             rf"\b(?:(?P<amount>{AMOUNT})\s+(?P<unit>{UNIT})s?|the\s+(?:(?P<weekday>{WEEKDAY})|(?P<one>{UNIT})))\s+"
-            r"(?P<way>before|after|prior\s+to|preceding|following)\s+(?:the\s+)?$",
+            r"(?P<way>before|after|prior\s+to|preceding|following|from)\s+(?:the\s+)?$",
             re.IGNORECASE,
         ),
         _step_away,

@@ -6,12 +6,13 @@ rule.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from langgraph_engram.temporal.periods import Period, Unit, Which, choose, yearly
-from langgraph_engram.temporal.tense import Tense, is_habit_at, is_move_at, sentence_before, tense_at
+from langgraph_engram.schema import DateOrder
+from langgraph_engram.temporal.periods import Period, Unit, Which, choose, days_between, yearly
+from langgraph_engram.temporal.tense import Tense, is_habit_at, is_move_at, sentence_after, sentence_before, tense_at
 
 CENTURY = 100
 PIVOT = 50
@@ -28,7 +29,7 @@ NUMBERS = {
         ).split(),
         start=1,
     )
-} | {"a": 1, "an": 1, "another": 1, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "hundred": 100}
+} | {"a": 1, "an": 1, "another": 1, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60}
 VAGUE_NUMBERS = {"couple": (2, 3), "few": (2, 5), "several": (3, 7)}
 """What is meant by a vague number, at least and at most."""
 ORDINALS = {
@@ -59,7 +60,6 @@ UNITS: dict[str, Unit] = {
 WHICHES: dict[str, Which] = {
     "past": "recent",
     "last": "last",
-    "previous": "last",
     "coming": "coming",
     "upcoming": "coming",
     "this": "this",
@@ -75,17 +75,20 @@ WEEKDAY_NAME = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
 FULL_WEEKDAY = rf"{WEEKDAY_NAME}(?![a-z])"
 WEEKDAY = rf"(?:{FULL_WEEKDAY}|(?-i:(?:Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)(?:\b\.(?=,|\s*\d))?)(?![a-z]))"
 """A weekday in full, or short with a capital: "sat" and "sun" are words."""
-DAY_NUMBER = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?(?![\d:])"
+DAY_NUMBER = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?(?!\d|:\d)"
 ORDINAL = rf"(?:(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)|{'|'.join(sorted(ORDINALS, key=len, reverse=True))})"
 FULL_YEAR = r"(?:1[5-9]|20|21)\d\d(?![\d%])(?!\.\d)"
 YEAR = rf"(?:{FULL_YEAR}(?!-\d)|['’]\d\d(?!\d)|(?:last|this|next)\s+year)"
-COUNT = rf"(?:\d{{1,3}}|{'|'.join(sorted(NUMBERS, key=len, reverse=True))})"
+COUNT = (
+    rf"(?:(?<![\d][.,])\d{{1,3}}|(?:twenty|thirty|forty|fifty|sixty)[\s-](?:one|two|three|four|five|six|seven|eight|nine)|"
+    rf"{'|'.join(sorted(NUMBERS, key=len, reverse=True))})"
+)
 AMOUNT = rf"(?:(?:a\s+)?(?:couple|few)(?:\s+of)?|several|{COUNT})"
 UNIT = r"(?:day|night|week|weekend|fortnight|month|year|yr|decade)"
 SEASON = r"(?:spring|summer|autumn|fall|winter)"
 PART_OF_DAY = r"(?:\s+(?:early\s+|late\s+)?(?:morning|afternoon|evening|night)(?![a-z]))"
-WHICH = r"(?:(?:the\s+|this\s+)?(?:past|last|previous|coming|upcoming)|this|(?<!the\s)next)"
-"""Not "the next": in a story that counts from what was told before."""
+WHICH = r"(?:(?:the\s+|this\s+)?(?:past|last|coming|upcoming)|this|(?<!the\s)next)"
+"""Not "the next" nor "previous": in a story they count from what was mentioned before."""
 UNTIL = r"\s*(?:-|–|—|to|until|till|thru|through)\s*"
 """What stands between the ends of a range."""
 
@@ -133,7 +136,7 @@ def read_amount(words: str) -> tuple[int, int]:
     for word in words.casefold().split():
         if word in VAGUE_NUMBERS:
             return VAGUE_NUMBERS[word]
-    number = int(words) if words.isdecimal() else NUMBERS[words.casefold()]
+    number = int(words) if words.isdecimal() else sum(NUMBERS[word] for word in re.split(r"[\s-]", words.casefold()))
     return number, number
 
 
@@ -154,6 +157,10 @@ def names_something(text: str, end: int) -> bool:
     return follower is not None and CONTRACTED.sub("", follower.group(1)) not in FUNCTION_WORDS
 
 
+MOST_DAYS_WITHOUT_YEAR = 305
+"""Nobody leaves out the year of what lies more than ten months away: what seems to is something else."""
+MOST_DAYS_UNTOLD = 120
+"""Where no word says whether a date is past or to come, the nearest is meant if all others are twice as far."""
 DIGITS = "#"
 """Stands among the words of a text for any number."""
 
@@ -164,6 +171,8 @@ class Saying:
 
     text: str
     clock: datetime
+    date_order: DateOrder | None = None
+    """In which order whoever said it writes the numbers of a date, where that is known."""
 
     @property
     def today(self) -> date:
@@ -190,6 +199,16 @@ class Saying:
         """Give the sentence up to a place."""
         return sentence_before(self.text, start)
 
+    def speaks_of_people(self, start: int, end: int) -> bool:
+        """Tell whether the sentence around a place speaks of somebody, not of what holds nowadays or in general."""
+        return PERSON.search(f"{self.before(start)} {sentence_after(self.text, end)}") is not None
+
+
+PERSON = re.compile(
+    r"\b(?:i|me|my|mine|we|us|our|ours|you|your|he|him|she|her|let['’]?s|can['’]?t\s+wait)\b|^\W*(?!during\b)[a-z]+(?:ing|ed)\b",
+    re.IGNORECASE,
+)
+"""Words for people of whom something is said, or a verb that opens a sentence without its "I"."""
 
 Read = Callable[[re.Match[str], Saying], Period | None]
 
@@ -234,7 +253,12 @@ def needs_clock(match: re.Match[str]) -> bool:
 
 
 def in_year(
-    match: re.Match[str], saying: Saying, make: Callable[[int], Period], which: Which | None = None
+    match: re.Match[str],
+    saying: Saying,
+    make: Callable[[int], Period],
+    which: Which | None = None,
+    *,
+    needs_tense: bool = False,
 ) -> Period | None:
     """Make a period in the year that the match names, or else in the one the sentence leads to.
 
@@ -243,17 +267,30 @@ def in_year(
         saying: What was said, and when.
         make: Gives the period of a year; raises ValueError for a year that lacks it.
         which: The occurrence that words before it choose, if any do.
+        needs_tense: Whether nothing is meant where no word says if it is past or to come.
     """
     year = match.groupdict().get("year")
     if year and year[-1].isdigit():
         return make(read_full_year(year))
     if year:
         return make(saying.today.year + {"last": -1, "this": 0, "next": 1}[year.split()[0].casefold()])
-    if which is None and "day" not in match.groupdict() and saying.is_habit(*match.span("span")):
+    occurrences = list(yearly(make, saying.today))
+    if which is not None:
+        return choose(which, occurrences, saying.today)
+    if saying.is_habit(*match.span("span")):
         return None
-    return choose(which or _which(match, saying), yearly(make, saying.today), saying.today)
+    tense = tense_at(saying.text, *match.span("span"), certain=True)
+    if tense or needs_tense:
+        return _undated(tense, occurrences, saying.today) if tense else None
+    near = _undated(None, occurrences, saying.today)
+    if near or saying.tense(*match.span("span")) is None:
+        return near
+    return _undated("behind", occurrences, saying.today)
 
 
-def _which(match: re.Match[str], saying: Saying) -> Which:
-    tense = saying.tense(*match.span("span"))
-    return "nearest" if tense is None else "coming" if tense == "ahead" else "recent"
+def _undated(tense: Tense | None, occurrences: Sequence[Period], today: date) -> Period | None:
+    """Choose what a date without its year means; none where that is uncertain."""
+    which: Which = "nearest" if tense is None else "coming" if tense == "ahead" else "recent"
+    period = choose(which, occurrences, today)
+    farthest = MOST_DAYS_UNTOLD if tense is None else MOST_DAYS_WITHOUT_YEAR
+    return period if period and days_between(period, today) <= farthest else None

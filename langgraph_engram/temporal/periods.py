@@ -172,7 +172,7 @@ def choose(which: Which, occurrences: Iterable[Period], today: date) -> Period |
         case "this":
             return min(ordered, key=lambda one: _strangeness(one, today), default=None)
         case "nearest":
-            return min(ordered, key=lambda one: _distance(one, today), default=None)
+            return min(ordered, key=lambda one: days_between(one, today), default=None)
         case "coming":
             return next((one for one in ordered if one.last >= today), None)
         case "next":
@@ -181,11 +181,12 @@ def choose(which: Which, occurrences: Iterable[Period], today: date) -> Period |
 
 def _strangeness(period: Period, today: date) -> tuple[bool, bool, int]:
     """Give how little a period is "this" one: not running, not of this year, far away."""
-    distance = _distance(period, today)
+    distance = days_between(period, today)
     return distance > 0, period.first.year != today.year, distance
 
 
-def _distance(period: Period, today: date) -> int:
+def days_between(period: Period, today: date) -> int:
+    """Give how many days lie between a period and a day; 0 within it."""
     return max((period.first - today).days, (today - period.last).days, 0)
 
 

@@ -1,12 +1,13 @@
 """Read times that count from when something is said: yesterday, last week, three years ago, in two weeks, on Friday.
 
-A bare weekday lies in the past unless its clause looks ahead, and is never today but in "it is Friday": who means today
-says so. This module does not know dates with a number or a month's name in them but "last June" and "next March".
+A bare weekday lies where its clause looks, is none where the clause does not say, and is never today but in "it is
+Friday": who means today says so. Who says "last Friday" on a Saturday, or "next Friday" on a Monday, may mean either of
+two: it is none (docs/decisions/0031). This module does not know dates with a number or a month's name in them but "last
+June" and "next March".
 """
 
 import re
 from datetime import date, timedelta
-from typing import Literal
 
 from langgraph_engram.temporal.dates import MONTH_TRIGGERS, SEASON_TRIGGERS
 from langgraph_engram.temporal.patterns import (
@@ -37,6 +38,7 @@ from langgraph_engram.temporal.periods import (
     away,
     choose,
     day_of,
+    days_between,
     moment,
     month_of,
     season_of,
@@ -46,6 +48,7 @@ from langgraph_engram.temporal.periods import (
     weekday_from,
     yearly,
 )
+from langgraph_engram.temporal.tense import Tense, sentence_after
 
 DAYS_AWAY = {
     "the day before yesterday": -2,
@@ -61,10 +64,12 @@ DAYS_AWAY = {
     "this afternoon": 0,
     "this evening": 0,
 }
-UNITS_AWAY = {"last": -1, "previous": -1, "past": -1, "this": 0, "next": 1, "coming": 1, "upcoming": 1}
+UNITS_AWAY = {"last": -1, "past": -1, "this": 0, "next": 1, "coming": 1, "upcoming": 1}
 WEEKENDS_AWAY = UNITS_AWAY | {"coming": 0, "upcoming": 0}
 """A weekend lies at the end of its week, so that the coming one is this week's."""
-CLOSED = r"(?!\s+(?:of|that)\b)"
+MOST_DAYS_SINCE_THIS = 3
+"""How long after a weekend it is still called this one, by somebody who speaks of what was."""
+CLOSED = r"(?!\s+(?:of|that)\b|\s*/)"
 """A unit of something else ("the last week of school") is none of the calendar's."""
 OTHERS: dict[Unit, tuple[int, int]] = {"day": (-2, -10), "week": (-1, -3)}
 """How far away, at the least and the most, is "the other day" and "the other week"."""
@@ -73,28 +78,62 @@ AN_AGE = re.compile(
     r"(?:world|society|age|era|day\s+and\s+age|economy|youth|generation|culture|standards|times)\b",
     re.IGNORECASE,
 )
+NOWADAYS = re.compile(
+    r"\b(?:still|even|continu(?:es?|ing)|remain(?:s|ing)?|relevan(?:t|ce)|legacy|world|society|modern|(?:compared|relative)\s+to)\b",
+    re.IGNORECASE,
+)
+"""Before "today" these words make it nowadays."""
+BEING = re.compile(r"\b(?:is|are|was|were)\s+$", re.IGNORECASE)
+PERFECT = re.compile(r"\b(?:has|have)\b", re.IGNORECASE)
+LIKE = re.compile(r"\blike\s+(?:it\s+was\s+)?(?:just\s+|only\s+)?$", re.IGNORECASE)
+"""Before "yesterday": it was long ago."""
+SUPPOSED = re.compile(
+    r"\b(?:(?:if|suppos(?:e|ing)|assum(?:e|ing)|given)\s+(?:that\s+)?$|(?:suppose|probability|likelihood|scenario)\b)",
+    re.IGNORECASE,
+)
+"""Before a day these words make it any day."""
 NAMED_AFTER = re.compile(r"\s+(?:show|programme|program)\b", re.IGNORECASE)
 NAMED_BEFORE = re.compile(r"(?:\bthe|\b(?!I\b)(?-i:[A-Z])[\w&.]*[^\W_])\s+$")
 DURATION = re.compile(
-    r"\b(?:not|never|ever|first|best|worst|most|only|longest|biggest|once|twice|times?)\b|n['’]t\b", re.IGNORECASE
+    r"\b(?:not|never|ever|first|best|worst|most|only|longest|biggest|once|twice|times?|"
+    r"(?:do|does|did|have|has|had|is|are|was|were|ca|could|wo|would)n['’]?t)\b",
+    re.IGNORECASE,
 )
 """Before "in three weeks" these words make it a duration, as the past tense does."""
+LIST_LINE = re.compile(r"^\s*(?:[-*+•#|]|\d+[.)])")
+"""How a line of a list, a heading or a table starts."""
 
 
 def _read_day(match: re.Match[str], saying: Saying) -> Period | None:
     phrase = " ".join(match.group("phrase").casefold().split())
-    if phrase in ("today", "tonight") and _is_title(match, saying):
+    if phrase == "yesterday" and LIKE.search(saying.before(match.start("span"))):
+        return None
+    if phrase in ("today", "tonight", "tomorrow") and _is_general(match, saying):
         return None
     phrase = phrase if phrase in DAYS_AWAY else f"the {phrase}"
     return day_of(saying.today + timedelta(days=DAYS_AWAY[phrase]))
 
 
-def _is_title(match: re.Match[str], saying: Saying) -> bool:
-    """Tell whether "Today" belongs to a name ("USA Today", "the Today show") or to an age ("today's world")."""
-    if AN_AGE.match(saying.text, match.end("span")):
+def _is_general(match: re.Match[str], saying: Saying) -> bool:
+    """Tell whether "today" means nowadays or any day, or belongs to a name ("USA Today", "the Today show")."""
+    start, end = match.span("span")
+    before = saying.before(start)
+    if AN_AGE.match(saying.text, end) or NOWADAYS.search(before) or SUPPOSED.search(before):
+        return True
+    if _is_template(match, saying) or not (saying.speaks_of_people(start, end) or _is_told(match, saying, before)):
         return True
     named = NAMED_AFTER.match(saying.text, match.end("span")) or NAMED_BEFORE.search(saying.before(match.start("span")))
     return match.group("phrase").istitle() and named is not None
+
+
+def _is_told(match: re.Match[str], saying: Saying, before: str) -> bool:
+    """Tell whether something is, was or will be on a day, though nobody is named: "Today was fun"."""
+    start, end = match.span("span")
+    end += len("'s") if saying.text[end : end + 2] in ("'s", "’s") else 0
+    tense = saying.tense(start, end)
+    if match.group("phrase").casefold() != "today" or BEING.search(before):
+        return tense is not None
+    return tense == "behind" and not PERFECT.search(before + sentence_after(saying.text, end))
 
 
 def _read_the_other(match: re.Match[str], saying: Saying) -> Period | None:
@@ -107,6 +146,10 @@ def _read_which_unit(match: re.Match[str], saying: Saying) -> Period | None:
     """Read "last week" as a calendar week, but "the past week" and "the last month" as so long until now."""
     unit, size = read_unit(match.group("unit"))
     article, way = (match.group("which").casefold().split() * 2)[:2]
+    if way != "last" and _is_template(match, saying):
+        return None
+    if unit == "weekend" and way == "this":
+        return _read_this_weekend(match, saying)
     if unit == "weekend":
         return unit_of(unit, shift(unit, saying.today, WEEKENDS_AWAY[way]))
     if way == "past" or (article == "the" and way == "last"):
@@ -114,15 +157,32 @@ def _read_which_unit(match: re.Match[str], saying: Saying) -> Period | None:
     return unit_of(unit, shift(unit, saying.today, size * UNITS_AWAY[way]))
 
 
+def _is_template(match: re.Match[str], saying: Saying) -> bool:
+    """Tell whether a time stands in a line of a list that speaks of nobody: it may be of any week."""
+    line = saying.text[saying.text.rfind("\n", 0, match.start()) + 1 : match.start()]
+    return LIST_LINE.match(line) is not None and not saying.speaks_of_people(*match.span("span"))
+
+
+def _read_this_weekend(match: re.Match[str], saying: Saying) -> Period | None:
+    """Read "this weekend": the running one, else the one before up to Wednesday if it is past, else the coming one."""
+    this = unit_of("weekend", saying.today)
+    if this.first <= saying.today or saying.tense(*match.span("span")) != "behind":
+        return this
+    before = unit_of("weekend", shift("weekend", saying.today, -1))
+    return before if days_between(before, saying.today) <= MOST_DAYS_SINCE_THIS else None
+
+
 def _read_rolling(match: re.Match[str], saying: Saying) -> Period | None:
+    if _is_template(match, saying):
+        return None
+    ahead = match.group("way").casefold() in ("next", "coming")
     unit, size = read_unit(match.group("unit"))
-    most = read_amount(match.group("amount"))[1] * size
-    return _rolling(saying, match.group("way").casefold() in ("next", "coming"), unit, most)
+    return _rolling(saying, ahead, unit, read_amount(match.group("amount"))[1] * size)
 
 
 def _read_the_next_unit(match: re.Match[str], saying: Saying) -> Period | None:
     unit, size = read_unit(match.group("unit"))
-    return _rolling(saying, True, unit, size)
+    return None if unit == "day" or _is_template(match, saying) else _rolling(saying, True, unit, size)
 
 
 def _rolling(saying: Saying, ahead: bool, unit: Unit, most: int) -> Period:
@@ -155,7 +215,7 @@ def _read_half_years_ago(match: re.Match[str], saying: Saying) -> Period | None:
 
 
 def _read_in(match: re.Match[str], saying: Saying) -> Period | None:
-    if DURATION.search(saying.before(match.start())) or saying.tense(*match.span("span")) == "behind":
+    if DURATION.search(saying.before(match.start())) or not saying.looks_ahead(*match.span("span")):
         return None
     unit, size = read_unit(match.group("unit"))
     least, most = read_amount(match.group("amount"))
@@ -169,6 +229,8 @@ def _read_before_last(match: re.Match[str], saying: Saying) -> Period | None:
 
 
 def _read_which_month(match: re.Match[str], saying: Saying) -> Period | None:
+    if match.group("month") in ("may", "mar", "march"):
+        return None
     month = read_month(match.group("month"))
     made = yearly(lambda year: month_of(year, month), saying.today)
     return choose(read_which(match.group("which")), made, saying.today)
@@ -181,10 +243,11 @@ def _read_which_season(match: re.Match[str], saying: Saying) -> Period | None:
 
 
 def _read_the_weekend(match: re.Match[str], saying: Saying) -> Period | None:
-    if saying.is_habit(*match.span("span")):
+    tense = saying.tense(*match.span("span"))
+    if tense is None or saying.is_habit(*match.span("span")):
         return None
     this = unit_of("weekend", saying.today)
-    if saying.looks_ahead(*match.span("span")) or this.first <= saying.today:
+    if tense == "ahead" or this.first <= saying.today:
         return this
     return unit_of("weekend", shift("weekend", saying.today, -1))
 
@@ -210,14 +273,14 @@ COUNTED_RULES: tuple[Rule, ...] = (
         CLOSED,
     ),
     rule(
-        "last past this next coming upcoming previous",
+        "last past this next coming upcoming",
         rf"(?P<which>{WHICH})\s+(?P<unit>week|weekend|fortnight|month|year|decade)",
         _read_which_unit,
         after=CLOSED,
     ),
     rule(
-        "last past next previous coming",
-        rf"(?:(?:the|these|this)\s+)?(?P<way>last|past|next|previous|coming)\s+{AMOUNT_GROUP}\s+{UNITS}",
+        "last past next coming",
+        rf"(?:(?:the|these|this)\s+)?(?P<way>last|past|next|coming)\s+{AMOUNT_GROUP}\s+{UNITS}",
         _read_rolling,
         after=CLOSED,
     ),
@@ -237,9 +300,9 @@ COUNTED_RULES: tuple[Rule, ...] = (
     ),
     rule(
         "in",
-        rf"in\s+(?:about\s+|around\s+|just\s+|like\s+|another\s+)?{AMOUNT_GROUP}\s+{UNITS}(?:['’]?\s+time)?",
+        rf"in\s+(?:about\s+|around\s+|like\s+|another\s+)?{AMOUNT_GROUP}\s+{UNITS}(?:['’]?\s+time)?",
         _read_in,
-        after=CLOSED,
+        after=r"(?!\s+(?:of|that|or|is|was)\b|\s*/)",
     ),
     rule("from", rf"{AMOUNT_GROUP}\s+{UNITS}\s+from\s+(?:now|today)", _read_in),
     rule(
@@ -256,7 +319,7 @@ COUNTED_RULES: tuple[Rule, ...] = (
         "weekend",
         r"the\s+weekend",
         _read_the_weekend,
-        led_by("over", "at", "on", "for", "during"),
+        led_by("over", "at", "for", "during"),
         r"(?!\s+(?:of|before|after)\b)",
     ),
     rule(
@@ -272,8 +335,15 @@ DAY_TRIGGERS = "monday tuesday wednesday thursday friday saturday sunday mon tue
 DAYS_TRIGGERS = "mondays tuesdays wednesdays thursdays fridays saturdays sundays"
 WEEKS = {"last": -1, "this": 0, "next": 1}
 CLAUSE_ENDS = r"(?=\s*(?:[.,;:!?)\n]|$|at\s+\d|(?:and|but|so|with)\s+(?:I|we|it|my)\b))"
-NAMES = frozenset(["black", "good", "ash", "cyber", "super", "ruby", "bloody", "happy", "palm"])
+NAMED_DAY = re.compile(
+    r"\b(?:black|good|ash|cyber|super|ruby|bloody|happy|palm|throwback|my|your|our|his|her|their)\s+$",
+    re.IGNORECASE,
+)
 """Words that make a weekday the name of something else."""
+IN_A_LIST = re.compile(rf"{FULL_WEEKDAY}(?:,\s*(?:and\s+|or\s+)?|\s+or\s+)$", re.IGNORECASE)
+"""Before a weekday another one and a comma or "or" make it one of those on which something is or may be done."""
+AND_ANOTHER = re.compile(rf"(?:,|\s+or)\s+{FULL_WEEKDAY}", re.IGNORECASE)
+LABEL_ENDS = re.compile(r"[*_]*\s*(?:[:(|]|[-–—]\s|$)")
 SAYS_TODAY = re.compile(r"\b(?:it|today)(?:['’]?s|\s+is)\s+(?:a\s+)?$", re.IGNORECASE)
 
 
@@ -283,29 +353,42 @@ def _read_which_weekday(match: re.Match[str], saying: Saying) -> Period | None:
         read_weekday(match.group("weekday")),
         saying.today,
     )
-    if which in ("last", "past", "previous"):
-        return day_of(weekday_from(today, weekday, -1))
+    if which in ("last", "past"):
+        on = weekday_from(today, weekday, -1)
+        return None if which == "last" and on == today - timedelta(days=1) else day_of(on)
     if which in ("next", "coming", "upcoming"):
-        return day_of(weekday_from(today, weekday, 1))
-    return day_of(_this_weekday(today, weekday, saying.looks_ahead(*match.span("span"))))
+        on = weekday_from(today, weekday, 1)
+        return None if which == "next" and on <= unit_of("week", today).last else day_of(on)
+    return _this_weekday(today, weekday, saying.tense(*match.span("span")))
 
 
-def _this_weekday(today: date, weekday: int, ahead: bool) -> date:
+def _this_weekday(today: date, weekday: int, tense: Tense | None) -> Period | None:
+    """Give the weekday of this week, or the next one where it is over and the clause looks ahead."""
     on = today + timedelta(days=weekday - today.weekday())
-    return weekday_from(today, weekday, 1) if ahead and on < today else on
+    if on >= today or tense == "behind":
+        return day_of(on)
+    return day_of(weekday_from(today, weekday, 1)) if tense == "ahead" else None
 
 
 def _read_bare_weekday(match: re.Match[str], saying: Saying) -> Period | None:
-    before = saying.text[max(0, match.start("span") - 12) : match.start("span")].casefold().split()
-    if (before and before[-1] in NAMES) or names_something(saying.text, match.end()):
+    start, end = match.span("span")
+    before = saying.before(start)
+    named = NAMED_DAY.search(before) or names_something(saying.text, match.end())
+    if named or IN_A_LIST.search(before) or AND_ANOTHER.match(saying.text, end) or _is_label(saying.text, start, end):
         return None
     weekday = read_weekday(match.group("weekday"))
     if weekday == saying.today.weekday() and SAYS_TODAY.search(saying.before(match.start("span"))):
         return day_of(saying.today)
-    if saying.is_habit(*match.span("span")):
+    tense = saying.tense(start, end)
+    if tense is None or saying.is_habit(start, end):
         return None
-    direction: Literal[-1, 1] = 1 if saying.looks_ahead(*match.span("span")) else -1
-    return day_of(weekday_from(saying.today, weekday, direction))
+    return day_of(weekday_from(saying.today, weekday, 1 if tense == "ahead" else -1))
+
+
+def _is_label(text: str, start: int, end: int) -> bool:
+    """Tell whether a weekday opens a line of a schedule: "- **Monday:** a run", "Tuesday (Day 2)"."""
+    line = text[text.rfind("\n", 0, start) + 1 : start]
+    return not any(letter.isalpha() for letter in line) and LABEL_ENDS.match(text, end) is not None
 
 
 def _read_weekday_range(match: re.Match[str], saying: Saying) -> Period | None:
@@ -315,7 +398,10 @@ def _read_weekday_range(match: re.Match[str], saying: Saying) -> Period | None:
     first, last = read_weekday(match.group("first")), read_weekday(match.group("last"))
     if saying.is_move(match):
         return day_of(weekday_from(saying.today, last, 1))
-    if saying.looks_ahead(*match.span("span")):
+    tense = saying.tense(*match.span("span"))
+    if tense is None:
+        return None
+    if tense == "ahead":
         start = weekday_from(saying.today, first, 1)
         return span(start, weekday_from(start, last, 1))
     end = weekday_from(saying.today, last, -1)

@@ -3,32 +3,46 @@
 import re
 from datetime import datetime, timedelta
 
-from langgraph_engram.schema import Interval
-from langgraph_engram.temporal.find import find_times
+from langgraph_engram.schema import DateOrder, Interval
+from langgraph_engram.temporal.find import TimeMention, find_times
 from langgraph_engram.temporal.patterns import WEEKDAY
 from langgraph_engram.temporal.periods import DAYS_OF_A_WEEK, Granularity, name_interval
 
 UNIT_NAMED = re.compile(rf"\bweek(?:end)?s?\b|\b{WEEKDAY}", re.IGNORECASE)
 """A time told by its week, weekend or weekday."""
+VAGUE = re.compile(r"\b(?:couple|few|several|other)\b", re.IGNORECASE)
+"""Nobody knows the ends of what these words measure."""
+NUMBERS_ALONE = re.compile(r"\d\d?([/-])\d\d?\1\d+")
+"""A date whose order of day and month a reader would have to guess."""
 BRACKET = re.compile(r"\s*\(")
 MOST_DAYS_BEFORE = 34
 """Longer ago than four weeks before this one, a date says more than a count."""
 NUMBERS = ("", "one", "two", "three", "four")
 
 
-def resolve_times(text: str, clock: datetime | None) -> str:
-    """Write after each time that counts from the clock what it means: "I went yesterday (7 May 2023)".
+def resolve_times(text: str, clock: datetime | None, date_order: DateOrder | None = None) -> str:
+    """Return the text with what its relative times mean in brackets: "I went yesterday (7 May 2023)".
 
-    A past weekday, week or weekend is told as seen from the clock too: "last Friday (5 May 2023, the Friday before)".
+    A past weekday, week or weekend is named as seen from the clock too: "last Friday (5 May 2023, the Friday before)".
+    A date in numbers is written out. What is vague ("a few years ago") gets no brackets.
+
+    Args:
+        text: Any text; only brackets are added to it.
+        clock: When it was said.
+        date_order: The order of day and month in "03/04/2025", where the text itself does not show it.
     """
     pieces, done = [], 0
-    for mention in find_times(text, clock):
-        if clock and mention.relative and not BRACKET.match(text, mention.end_char):
+    for mention in find_times(text, clock, date_order):
+        if clock and _is_worth_a_bracket(mention) and not BRACKET.match(text, mention.end_char):
             name = name_interval(mention.interval, mention.granularity)
             seen = name_before(mention.interval, mention.granularity, clock) if UNIT_NAMED.search(mention.text) else ""
             pieces.append(f"{text[done : mention.end_char]} ({', '.join(filter(None, (name, seen)))})")
             done = mention.end_char
     return "".join([*pieces, text[done:]])
+
+
+def _is_worth_a_bracket(mention: TimeMention) -> bool:
+    return NUMBERS_ALONE.fullmatch(mention.text) is not None or (mention.relative and not VAGUE.search(mention.text))
 
 
 def name_before(interval: Interval, granularity: Granularity, clock: datetime) -> str:

@@ -12,12 +12,14 @@ from typing import Literal
 Tense = Literal["ahead", "behind"]
 FAR = 140
 """How many characters before a place, and half as many after it, belong to what is judged."""
-SENTENCE_END = re.compile(r"(?:[!?\n]|(?<!\b[ap]\.m)(?<!\b[DMS][rst])(?<!\bMrs)(?<!\bvs)\.)(?=\s|$)")
+SENTENCE_END = re.compile(
+    r"\n(?=\s*(?:[-*+•#|]|\d))|(?:[!?\n]|(?<!\b[ap]\.m)(?<!\b[DMS][rst])(?<!\bMrs)(?<!\bvs)\.)(?=\s|$)"
+)
 SUBJECT = r"(?:i|we|he|she|it|they|you|there|that|this|my|our|his|her|their|the)(?:['’](?:m|re|s|ve|d|ll))?"
 CLAUSE_END = re.compile(
     rf"[;:]\s|\s+[–—-]+\s+|,?\s+(?=(?:but|because|although|though|whereas|unless)\b)|"
     rf",\s+(?=(?:and|so|or|then|while|when|which|who|since|if)\s)|,?\s+(?=(?:and|so|or)\s+{SUBJECT}\b)|"
-    rf",\s+(?={SUBJECT}\s)|\s+(?=that\s+(?:on|in|by)\s)",
+    rf",\s+(?={SUBJECT}\s)|\s+(?=that\s)",
     re.IGNORECASE,
 )
 
@@ -25,7 +27,7 @@ LONGEST_OPENING = 4
 """How many words a clause has, at most, that only opens the next: "but on Friday, we ..."."""
 BE = r"(?:\b(?:am|is|are)|['’](?:m|re|s))"
 PERSON = r"(?:i|you|we|they|he|she|it)"
-SOFTENER = r"(?:(?:not|also|just|still|now|all|both|only|really|finally|probably|definitely|[a-z]+ly)\s+)?"
+SOFTENER = r"(?:(?:not|also|just|still|now|all|both|already|even|first|then|[a-z]+ly)\s+)?"
 
 GOINGS = (
     "going coming leaving flying driving moving heading travelling traveling visiting meeting seeing having hosting "
@@ -37,7 +39,7 @@ GOINGS = (
 """What someone who is doing it is often about to do."""
 SCHEDULED = (
     "starts? begins opens closes launches arrives returns departs expires lands flies premieres airs graduates resumes "
-    "takes\\s+place kicks\\s+off comes\\s+out goes\\s+live"
+    "leaves takes\\s+place kicks\\s+off comes\\s+out goes\\s+live"
 ).split()
 """What is said in the present tense of what stands in a calendar."""
 PLANS = (
@@ -46,13 +48,13 @@ PLANS = (
 ).split()
 """Likewise, of oneself and one's company."""
 INTENTIONS = (
-    rf"(?-i:will|WILL)|will\s+(?:{PERSON}|there|the|your|my)|won['’]t|shall|should|must|might|ought\s+to|needs?\s+to",
-    r"gonna|going\s+to|about\s+to|ha(?:ve|s)\s+to|got\s+to|can(?:not)?|can['’]t\s+wait|plan(?:s|ning)?|planned\s+(?:for|in|on)",
-    r"look(?:ing)?\s+forward|hop(?:e|es|ing)\s+to|hopefully|want(?:s|ing)?\s+to|would\s+(?:you\s+)?(?:like|love)\s+to",
+    rf"(?-i:will|WILL)|will\s+(?:{PERSON}|there|the|your|my)|won['’]?t|shall|should|must|might|ought\s+to|needs?\s+to",
+    rf"gonna|going\s+to|about\s+to|ha(?:ve|s)\s+to|got\s+to|{PERSON}\s+can|can\s+{PERSON}|can['’]?t\s+wait|plan(?:s|ning)?|planned\s+(?:for|in|on)",
+    r"look(?:ing)?\s+forward|(?:hop|aim)(?:e|es|s|ing)?\s+to|hopefully|want(?:s|ing)?\s+to|would\s+(?:you\s+)?(?:like|love)\s+to",
     r"(?:thinking|dreaming)\s+(?:of|about)\s+[a-z]+ing|(?:training|practi[cs]ing|studying|saving|packing)\s+for",
     r"(?:invited|selected|chosen|agreed|promised|signed\s+up)\s+(?:(?:me|us|him|her|them|you)\s+)?to\s+[a-z]+",
     r"(?<!was )(?<!were )(?<!was so )(?<!were so )excited\s+(?:for|about|to)|preparing|getting\s+ready|remind(?:er)?",
-    r"see\s+you|let['’]?s|how\s+about|don['’]t\s+forget|save\s+the\s+date|rsvp|please|tomorrow|soon|next(?!\s+to)|be\s+there",
+    r"see\s+you|let['’]?s|how\s+about|don['’]?t\s+forget|save\s+the\s+date|rsvp|please|tomorrow|soon|next(?!\s+to)|be\s+there",
     r"scheduled|rescheduled|expect(?:s|ed|ing)?|supposed\s+to|upcoming|coming|due(?!\s+to)|deadline|(?:to|will)\s+be\s+held",
 )
 """What is said of what is wanted, owed or promised."""
@@ -67,24 +69,26 @@ AHEAD = re.compile(
     re.IGNORECASE,
 )
 """What speaks of the future wherever it stands."""
+ARRANGING = r"(?:book|reserv|regist|schedul|plann|arrang|enroll?|invit|order|bought|sign(?=ed\s+up))\w*"
+"""What was done about a day that may still lie ahead: it does not speak of the past of that day."""
 PAST_VERBS = (
     "ended visited attended started finished happened did saw came made took gave felt met won lost told said ran "
-    "found held began ate bought broke brought built caught chose drank drew drove fell flew forgot fought grew "
+    "found held began ate broke brought built caught chose drank drew drove fell flew forgot fought grew "
     "heard knew led paid rode sang sent slept sold spent spoke stood swam taught thought threw woke wore wrote hid "
-    "shot swept froze dug bit blew stole tore rang rose shook hung lent meant lit became"
+    "shot swept froze dug bit blew stole tore rang rose shook hung lent meant lit became paid stuck struck understood"
 ).split()
 NOT_PASSIVE = r"(?<!\bbe )(?<!\bis )(?<!\bare )(?<!['’]re )(?<!\bget )(?<!\bto )"
 BEHIND = re.compile(
-    r"\b(?:was|were|wasn['’]t|weren['’]t|didn['’]t|had|hadn['’]t|(?<!will have )(?<!['’]ll have )been|"
+    r"\b(?:was|were|(?:was|were|did|had)n['’]?t|had|(?<!will have )(?<!['’]ll have )been|"
     r"ago|yesterday|since|last|went|(?<!\bgo )(?<!going )(?<!\bcome )(?<!coming )(?<!\bbe )back\s+in|"
-    rf"wouldn['’]t|couldn['’]t|{PERSON}\s+{SOFTENER}(?!need\b|indeed\b|feed\b)[a-z]{{2,}}ed|"
+    rf"wouldn['’]?t|couldn['’]?t|{PERSON}\s+{SOFTENER}(?!need\b|indeed\b|feed\b|{ARRANGING})[a-z]{{2,}}ed|"
     r"left(?!\s+(?:until|till|to|before|for)\b)|kept|"
     rf"{NOT_PASSIVE}(?:(?<!have )(?<!has )(?<!['’]ve )got|{'|'.join(PAST_VERBS)}))\b",
     re.IGNORECASE,
 )
 """What speaks of the past wherever it stands."""
 PAST_FORM = re.compile(
-    rf"\b{NOT_PASSIVE}(?!need|excited|supposed|interested|indeed|wedding|speed|based|limited|hundred|"
+    rf"\b{NOT_PASSIVE}(?!{ARRANGING}|need|excited|supposed|interested|indeed|wedding|speed|based|limited|hundred|"
     r"red\b)[a-z]{2,}ed\b",
     re.IGNORECASE,
 )
@@ -115,7 +119,7 @@ IS_ON = re.compile(
 """What is on a day, right before it."""
 IS = re.compile(r"\s+(?:is|are|['’]s)\b")
 """What the day itself is, right after it."""
-PRESENT = re.compile(rf"{BE}|\b(?:do|does|have|has|don['’]t|doesn['’]t)\b|['’]ve\b", re.IGNORECASE)
+PRESENT = re.compile(rf"{BE}|\b(?:do|does|have|has|don['’]?t|doesn['’]?t)\b|['’]ve\b", re.IGNORECASE)
 """A clause that holds one of these is whole, and needs no other one to tell its tense."""
 WHERE = re.compile(r"\s*(?:where|when)\b", re.IGNORECASE)
 """What opens a clause about the time it follows."""
@@ -124,39 +128,43 @@ DUE_BY = re.compile(r"(?<!managed )(?<!able )(?<!had )\bto\s+[a-z]+\b[^,;]{0,40}
 """What is to be done by a time, whoever asked for it."""
 HABIT = re.compile(
     r"\b(?:usually|(?<!will )(?<!['’]ll )(?<!['’]ve )(?<!have )(?<!has )always|often|normally|typically|generally|"
-    r"sometimes|tends?\s+to|used\s+to(?!\s+(?:it|this|that)\b)|regularly|annually|whenever|all\s+the\s+time|"
-    r"(?:every|each)\s+(?:single\s+|other\s+)?(?:day|night|morning|evening|week|weekend|month|year|spring|summer|autumn|fall|"
-    r"winter|season|time))\b",
+    r"sometimes|tends?\s+to|used\s+to(?!\s+(?:it|this|that)\b)|regularly|annually|(?:daily|weekly|monthly)(?=\s+(?:at|from|between|in|on)\b)|whenever|all\s+the\s+time|"
+    r"(?:every|each)\s+(?:single\s+|other\s+|second\s+)?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|day|night|morning|"
+    r"evening|week|weekend|month|year|spring|summer|autumn|fall|winter|season|time)|"
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days(?!\s+(?:ago|from|after|before)))\b",
     re.IGNORECASE,
 )
 
 
-def tense_at(text: str, start: int, end: int) -> Tense | None:
+def tense_at(text: str, start: int, end: int, *, certain: bool = False) -> Tense | None:
     """Tell of what the clause around a place speaks, or else the nearest clause of its sentence that tells.
 
     Args:
         text: Any text.
         start: Where the place starts; a preposition before it stays outside.
         end: Where it ends.
+        certain: Whether forms that may be participles do not count.
     """
     *earlier, before = CLAUSE_END.split(sentence_before(text, start))
-    after, *later = CLAUSE_END.split(_sentence_after(text, end))
+    after, *later = CLAUSE_END.split(sentence_after(text, end))
     if WHERE.match(after) and (tense := _first(after)):
         return tense
-    if tense := _at_end(before) or _last(before) or _first(after):
+    if tense := _at_end(before) or _last(before, certain=certain) or _first(after):
         return tense
     if PRESENT.search(before) or PRESENT.search(after):
         return None
-    told_before, told_after = map(_last, reversed(earlier)), map(_first, later)
-    opens_next = not after.strip(" ,") and len(before.split()) <= LONGEST_OPENING
-    return _any(told_after) or _any(told_before) if opens_next else _any(told_before) or _any(told_after)
+    told_before, told_after = map(_last_certain, reversed(earlier)), map(_first_certain, later)
+    if _opens_next(before, after):
+        return _any(told_after) or _any(told_before)
+    return _any(told_before) or _any(told_after)
 
 
 def is_habit_at(text: str, start: int, end: int) -> bool:
     """Tell whether the clause around a place speaks of what happens again and again."""
     before = CLAUSE_END.split(sentence_before(text, start))[-1]
-    after = CLAUSE_END.split(_sentence_after(text, end))[0]
-    return HABIT.search(before) is not None or HABIT.search(after) is not None
+    after, *later = CLAUSE_END.split(sentence_after(text, end))
+    around = (before, after, *later[:1]) if _opens_next(before, after) else (before, after)
+    return any(HABIT.search(clause) for clause in around)
 
 
 def is_move_at(text: str, start: int) -> bool:
@@ -169,8 +177,14 @@ def sentence_before(text: str, start: int) -> str:
     return SENTENCE_END.split(text[max(0, start - FAR) : start])[-1]
 
 
-def _sentence_after(text: str, end: int) -> str:
+def sentence_after(text: str, end: int) -> str:
+    """Give the sentence from a place on, no more than half as many characters."""
     return SENTENCE_END.split(text[end : end + FAR // 2], maxsplit=1)[0]
+
+
+def _opens_next(before: str, after: str) -> bool:
+    """Tell whether a clause only opens the next one: "but on Friday, we ..."."""
+    return not after.strip(" ,") and len(before.split()) <= LONGEST_OPENING
 
 
 def _at_end(clause: str) -> Tense | None:
@@ -179,23 +193,30 @@ def _at_end(clause: str) -> Tense | None:
     return "ahead" if any(pattern.search(clause) for pattern in patterns) else None
 
 
-def _last(clause: str) -> Tense | None:
+def _last(clause: str, *, certain: bool) -> Tense | None:
     """Judge by the last certain word; else by a limit or a form that may be a participle."""
-    ahead, behind = _last_place(AHEAD, clause), _last_place(BEHIND, clause)
-    if ahead >= 0 or behind >= 0:
-        return "ahead" if ahead > behind else "behind"
+    if tense := _last_certain(clause):
+        return tense
     if PAST_FORM.search(clause):
-        return "behind"
+        return None if certain else "behind"
     return "ahead" if LIMIT.search(clause) else None
 
 
+def _last_certain(clause: str) -> Tense | None:
+    ahead, behind = _last_place(AHEAD, clause), _last_place(BEHIND, clause)
+    return None if ahead == behind else "ahead" if ahead > behind else "behind"
+
+
 def _first(clause: str) -> Tense | None:
-    """Judge by the first word that tells."""
-    ahead = AHEAD.search(clause) or IS.match(clause)
-    behind = [match.start() for pattern in (BEHIND, PAST_FORM) if (match := pattern.search(clause))]
-    if ahead is None:
-        return "behind" if behind else None
-    return "behind" if behind and min(behind) < ahead.start() else "ahead"
+    """Judge by the first certain word."""
+    return "ahead" if IS.match(clause) else _first_certain(clause)
+
+
+def _first_certain(clause: str) -> Tense | None:
+    ahead, behind = AHEAD.search(clause), BEHIND.search(clause)
+    if ahead and behind:
+        return "ahead" if ahead.start() < behind.start() else "behind"
+    return "ahead" if ahead else "behind" if behind else None
 
 
 def _last_place(pattern: re.Pattern[str], text: str) -> int:

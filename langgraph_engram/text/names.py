@@ -103,11 +103,14 @@ def spelled_numbers(words: Sequence[str]) -> list[str]:
     for word in words:
         if word in SMALL or word in TENS:
             value = SMALL.get(word, TENS.get(word, 0))
-            part = part + value if part % 100 in TENS.values() and 0 < value < 10 else value
+            goes_on = value > 0 and (part % 100 == 0 or (part % 100 in TENS.values() and value < 10))
+            part = part + value if goes_on else value
             found.extend([value, part, whole + part])
         elif word in SCALES:
-            whole, part = whole + max(part, 1) * SCALES[word], 0
-            found.append(whole)
+            part = max(part, 1) * SCALES[word]
+            found.append(whole + part)
+            if word != "hundred":
+                whole, part = whole + part, 0
         elif word in OTHERS:
             found.extend([OTHERS[word], OTHERS[word] * max(part, 1)])
             whole, part = 0, 0

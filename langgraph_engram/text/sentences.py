@@ -1,6 +1,7 @@
 """Split text, English chat above all, into sentences.
 
-An end mark ends a sentence unless it belongs to an abbreviation, a number, an address or an initial. The end marks of
+An end mark ends a sentence unless it belongs to an abbreviation, a number, an ordinal ("am 22. Februar", "the 3. of
+May"), an address or an initial. The end marks of
 Chinese, Japanese, Arabic, Urdu and Hindi belong to nothing else, and end one where no space follows too. Emoji and
 closing quotes stay with the sentence they follow. A line is a sentence of its own unless it is wrapped. No character is
 lost but white space, and the time needed grows with the length of the text only. This module does not know what a
@@ -50,6 +51,18 @@ MAYBE_LAST = frozenset(
     "a.m p.m etc inc ltd co corp jr sr u.s u.k u.s.a e.u d.c ph.d m.d b.a m.a ave blvd rd al".split()
 )
 """Abbreviations that end a sentence only if a word follows that likes to open one."""
+ORDINAL = re.compile(
+    r"\b(?:(?<!\bI )(?<!\bi )am|vom|zum|zur|im|beim|bis|ab|seit|der|die|das|den|dem|des|eine?[mnrs]?|"
+    r"(?:mein|dein|sein|ihr|unser)e?[mnrs]?|und)\s+\d{1,2}$",
+    re.IGNORECASE,
+)
+"""Before a dot: in German an ordinal, whatever follows."""
+BEFORE_MONTH = re.compile(
+    r"\s+(?:of\s|(?:January|Januar|Jan|February|Februar|Feb|March|März|Mär|Mar|April|Apr|May|Mai|June|Juni|Jun|July|Juli|Jul|"
+    r"August|Aug|September|Sept|Sep|October|Oktober|Oct|Okt|November|Nov|December|Dezember|Dec|Dez)\b)"
+)
+"""After a number and a dot: a month makes it a day."""
+DAY_NUMBER = re.compile(r"(?:0?[1-9]|[12]\d|3[01])")
 OPENERS = frozenset(
     "i im ive ill we he she it its they you my our his her their your the this that these those then there here but "
     "and so or also after before when while what who how why where if in on at do did does is are was were no not yes "
@@ -148,7 +161,17 @@ def _is_full_stop(line: str, match: re.Match[str], opener: str) -> bool:
         return opener[:1].isupper() and opener.casefold() in OPENERS
     if plain == "no":
         return opener != ""
+    if word.isdigit():
+        return not _is_ordinal(line, match, word)
     return word == "I" or not (word[:1].isupper() and DOTTED.fullmatch(word))
+
+
+def _is_ordinal(line: str, match: re.Match[str], number: str) -> bool:
+    """Tell whether a number and its dot count what follows: a day of a month, or in German anything."""
+    before = line[max(0, match.start() - REACH) : match.start()]
+    if ORDINAL.search(before) and NEXT_WORD.match(line, match.end()):
+        return True
+    return DAY_NUMBER.fullmatch(number) is not None and BEFORE_MONTH.match(line, match.end()) is not None
 
 
 def _word_before(line: str, match: re.Match[str]) -> str:

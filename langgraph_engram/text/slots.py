@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from langgraph_engram.text.statements import is_question
+from langgraph_engram.text.statements import CONTRACTED, is_question
 from langgraph_engram.text.tokens import content_stems
 
 KEPT = 4096
@@ -90,7 +90,7 @@ TRIGGER = re.compile(
 """What every sentence holds that sets an attribute: most hold none of it, and are read no further."""
 UNSURE = re.compile(
     r"\b(?:if|would|could|might|may|should|wish|want|wants|hope|hoping|plan|plans|planning|thinking|dream|going to|"
-    r"will|used to|when|almost|nearly|never|not|before|until|imagine|says?|said|one of)\b|n['’]t\b|['’]ll\b",
+    rf"will|used to|when|almost|nearly|never|not|before|until|imagine|says?|said|one of)\b|{CONTRACTED}|['’]ll\b",
     re.IGNORECASE,
 )
 """Before the clause: it may not be so, or not any more."""

@@ -69,10 +69,13 @@ NEXT_CLAUSE = re.compile(
 """Where one clause ends and the next begins, or an item of a list."""
 IN_THOUGHT = (
     r"know|think|thought|believe|realize|realise|worry|worried|forget|forgot|forgotten|mind|want|have to|need|miss|"
-    r"remember|expect|imagine|only|just|even|sure|wait|tell|say|mention"
+    r"remember|expect|imagine|only|just|even|sure|wait|tell|say|mention|help|complain|thank|get\s+enough"
 )
+CONTRACTED = r"\b(?:do|does|did|have|has|had|is|are|was|were|ca|could|wo|would|should|must|need|ai)n['’]?t\b"
+"""A verb and "not" in one word, its apostrophe forgotten or not: "don't", "dont"."""
 DENIAL = re.compile(
-    rf"\bno\s+longer\b|\b(?:do|does|did|have|has|had|am|is|are|was|were)(?:n['’]t|\s+not)\b(?!\s+(?:{IN_THOUGHT})\b)|"
+    rf"\bno\s+longer\b|\b(?:do|does|did|have|has|had|am|is|are|was|were)\s+not\b(?!\s+(?:{IN_THOUGHT})\b)|"
+    rf"\b(?:do|does|did|have|has|had|is|are|was|were|ca|wo)n['’]?t\b(?!\s+(?:{IN_THOUGHT})\b)|"
     rf"['’](?:m|re|s)\s+not\b(?!\s+(?:{IN_THOUGHT})\b)|\bnever\b(?!\s+(?:{IN_THOUGHT}|again|mind|ending)\b)|"
     r"\b(?:stopped|quit|gave\s+up|given\s+up)\s+\w+ing\b",
     re.IGNORECASE,

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from langgraph_engram.alignment import new_turns, overlap
 from langgraph_engram.nodes.receive import Receive
+from langgraph_engram.retrieval.passages import turn_passage
 from langgraph_engram.state import Message, RememberRequest
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.index import ScopeIndex
@@ -46,6 +47,16 @@ def test_what_is_received_is_stored_and_pending(store, scope, to_remember):
     assert [turn.text for turn in store.index(scope).session_turns("s1")] == ["Hi!", "I moved to Oslo."]
     assert [one.turn_ids for one in store.pending_tasks(scope)] == [[turn.turn_id for turn in update["turns"]]]
     assert (update["run_id"], update["session_id"], update["known_turns"]) == (request.run_id, "s1", 0)
+
+
+def test_turns_carry_the_order_of_their_users_dates(store, scope, to_remember):
+    """What stands in the store is read in the order that held when it was said."""
+    Receive(store, "day_first")({"request": to_remember("We paid on 03/04/2025.")})
+
+    [turn] = store.index(scope).session_turns("s1")
+
+    assert turn.date_order == "day_first"
+    assert "(3 April 2025)" in turn_passage([turn], 1.0, {}).text
 
 
 def test_the_same_call_twice_adds_nothing(store, scope, to_remember):

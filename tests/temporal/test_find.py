@@ -65,8 +65,8 @@ Wed | We camped [last summer]. | summer 2022
 Wed | We camp [this summer]. | summer 2023
 Wed | We camp [next summer]. | summer 2024
 Wed | It snowed [last winter]. | winter 2022
-Wed | I started in [the fall]. | autumn 2022
-Wed | I'm going back in [the fall]. | autumn 2023
+Wed | I started over [the winter]. | winter 2022
+Wed | I'll be back by [the fall]. | autumn 2023
 Wed | Music from the [90s]. | the 1990s
 Wed | Music from the [1980s]. | the 1980s
 Wed | Music from the [seventies]. | the 1970s
@@ -83,7 +83,7 @@ Wed | She came [last Wednesday]. | 5 July 2023
 Wed | She came [last Thursday night]. | 6 July 2023
 Wed | She came [last Fri]. | 7 July 2023
 Wed | She comes [this Friday]. | 14 July 2023
-Wed | She comes [next Friday]. | 14 July 2023
+Wed | She comes [next Tuesday]. | 18 July 2023
 Wed | She comes [this coming Tuesday]. | 18 July 2023
 Wed | She came [this past Saturday]. | 8 July 2023
 Wed | She came on [Monday]. | 10 July 2023
@@ -165,6 +165,8 @@ Wed | He came for [Easter 2024]. | 31 March 2024
 Wed | He came on [Mother's Day]. | 14 May 2023
 Wed | He came [the day before Easter 2024]. | 30 March 2024
 Sun | She came [last Sunday]. | 9 July 2023
+Sun | She comes [next Friday]. | 21 July 2023
+Sun | She comes [next Sunday]. | 23 July 2023
 Sun | She came [yesterday]. | 15 July 2023
 Sun | We hiked [last weekend]. | the weekend of 8 July 2023
 Sun | We hiked over [the weekend]. | the weekend of 15 July 2023
@@ -185,7 +187,6 @@ leap | I flew [a month ago]. | January 2024
 leap | I will fly [in one year]. | 2025
 leap | I flew on [February 29]. | 29 February 2024
 March | I flew [a month ago]. | February 2023
-March | I flew on [February 29]. | 29 February 2020
 March | I paid on [the 31st]. | 31 March 2023
 March | We fly [tomorrow]. | 1 April 2023
 """

@@ -28,6 +28,13 @@ I ❤️ New York. Same! :) Bye | I ❤️ New York. / Same! :) / Bye
 He said (twice!) that it works. (It does.) Good. | He said (twice!) that it works. / (It does.) / Good.
 Take bus no. 5 there. No. I walk. | Take bus no. 5 there. / No. / I walk.
 It was me and I. Then we left. | It was me and I. / Then we left.
+We met on the 3. of May. It rained. | We met on the 3. of May. / It rained.
+It is due on 14. June already. Really. | It is due on 14. June already. / Really.
+I am 24. Of course I vote. | I am 24. / Of course I vote.
+I bought 12. Then we left. The answer is 7. Maybe 8. | I bought 12. / Then we left. / The answer is 7. / Maybe 8.
+Wir heiraten am 22. Februar in Ulm. Komm doch! | Wir heiraten am 22. Februar in Ulm. / Komm doch!
+Am 3. und 4. Mai bin ich weg. Danach nicht. | Am 3. und 4. Mai bin ich weg. / Danach nicht.
+Sie wohnt im 3. Stock. Zum 40. Geburtstag gab es Torte. | Sie wohnt im 3. Stock. / Zum 40. Geburtstag gab es Torte.
 """
 
 
@@ -66,7 +73,7 @@ def test_a_question_ends_with_the_question_mark_of_its_script(text):
 
 @pytest.mark.parametrize("row", CASES.strip().splitlines())
 def test_a_sentence_ends_where_it_ends(row):
-    """Abbreviations, numbers, addresses and initials end nothing; marks, emoji and forgotten spaces do."""
+    """Abbreviations, numbers, ordinals, addresses and initials end nothing; marks, emoji and forgotten spaces do."""
     text, expected = (cell.strip() for cell in row.split(" | "))
 
     sentences = split_sentences(text)

@@ -1,0 +1,250 @@
+"""A time that is not certain is no time: a wrong date is worse than none."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from langgraph_engram.temporal.find import find_times
+from langgraph_engram.temporal.parse import parse_constraint, parse_time
+from langgraph_engram.temporal.periods import name_interval
+from langgraph_engram.temporal.resolve import resolve_times
+
+WEDNESDAY = datetime(2022, 4, 20, 15, 30, tzinfo=UTC)
+"""A Wednesday in spring."""
+
+
+def on(day):
+    return datetime.fromisoformat(f"{day}T12:00:00+00:00")
+
+
+def named(text, clock, date_order=None):
+    return {one.text: name_interval(one.interval, one.granularity) for one in find_times(text, clock, date_order)}
+
+
+@pytest.mark.parametrize(
+    ("said", "day", "name"),
+    [
+        ("I registered for a marathon on 14 June.", "2025-03-03", "14 June 2025"),
+        ("I signed up for the swim on 14 June.", "2025-07-03", "14 June 2025"),
+        ("A hotel from 3 to 7 July, please.", "2024-05-02", "3 to 7 July 2024"),
+        ("Our milestone: March 31.", "2024-04-05", "31 March 2024"),
+        ("She told me that the beta ends by March 31.", "2024-03-15", "31 March 2024"),
+        ("A workshop with recycled materials (March 26).", "2023-01-15", "26 March 2023"),
+        ("The workshop opened on March 26.", "2023-10-30", "26 March 2023"),
+        ("We got married on 2 June.", "2024-03-20", "2 June 2023"),
+        ("The vote will be held on 2 June.", "2024-09-01", "2 June 2025"),
+    ],
+)
+def test_a_day_without_its_year_is_the_nearest_that_its_clause_allows(said, day, name):
+    """Tense decides; what is booked or noted without one is near."""
+    assert list(named(said, on(day)).values()) == [name]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Her birthday is noted as 20 October.",  # half a year in both directions
+        "We scheduled sprints, and the first ends March 29.",  # would be eleven months ahead
+        "We got married on 14 May.",  # would be eleven months ago
+        "I love the freedom in the summer.",
+        "Berries in the summer and cider in the fall.",
+        "The peak season (June to August) can be crowded.",
+        "A trip in November.",
+        "Go in the shoulder season (April-May).",
+        "Flowers for Easter.",
+        "During Thanksgiving, we usually watch films.",
+    ],
+)
+def test_what_may_be_of_another_year_has_no_date(said):
+    """What comes again each year is of none, where no word says which."""
+    assert named(said, WEDNESDAY) == {}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "We play every Wednesday, Friday and Sunday.",
+        "It is open every Tuesday, Thursday, and Saturday.",
+        "I work out on Mondays and on Friday.",
+        "By Friday I usually finish.",
+        "I tend to call her on Sunday.",
+        "You will rest on Wednesday or Friday.",
+        "We will train on Monday, Tuesday, and Wednesday.",
+        "I woke up late on a typical Monday.",
+        "- **Monday:** you will warm up",
+        "Tuesday (Day 2)",
+        "## Monday\nRun.",
+        "Week 1 (April 11 - April 17)",
+        "- **Friday (April 15)**: rest",
+        "#### Day 3 (April 23)",
+        "* Review the plan for the upcoming week",
+        "2. Prepare for the next week's tasks",
+        "Pack lunch for the next day.",
+        "How much does she eat in a week/month?",
+        "Be realistic about what you can do in a day or a week.",
+        "The train runs daily at 11:30 from April to July.",
+    ],
+)
+def test_habits_plans_and_templates_have_no_dates(said):
+    """What happens again and again, and what stands in a schedule, happens at no one time."""
+    assert named(said, WEDNESDAY) == {}
+
+
+@pytest.mark.parametrize(
+    ("day", "said", "name"),
+    [
+        ("2022-04-18", "We tried the new café this weekend.", "the weekend of 16 April 2022"),
+        ("2022-04-20", "We tried the new café this weekend.", "the weekend of 16 April 2022"),
+        ("2022-04-22", "We tried the new café this weekend.", None),
+        ("2022-04-24", "We tried the new café this weekend.", "the weekend of 23 April 2022"),
+        ("2022-04-20", "We will try the new café this weekend.", "the weekend of 23 April 2022"),
+        ("2022-04-20", "What a plan for this weekend!", "the weekend of 23 April 2022"),
+        ("2022-04-20", "Anything fun over the weekend?", None),
+        ("2022-04-20", "I paint on the weekend.", None),
+    ],
+)
+def test_this_weekend_goes_by_tense(day, said, name):
+    """What was done was done the weekend before, until Wednesday; what is planned comes."""
+    assert list(named(said, on(day)).values()) == ([name] if name else [])
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("I met her last Tuesday.", None),  # yesterday would be called so
+        ("I met her last Monday.", "18 April 2022"),
+        ("I met her last Wednesday.", "13 April 2022"),
+        ("I meet her next Friday.", None),  # this week's or next week's
+        ("I meet her next Tuesday.", "26 April 2022"),
+        ("I will meet her this Tuesday.", "26 April 2022"),
+        ("I met her this Tuesday.", "19 April 2022"),
+        ("This Tuesday.", None),
+        ("Dinner on Friday, the shopping list: bread, smoked trout.", None),
+        ("I met her the previous Tuesday.", None),
+        ("Throwback Thursday!", None),
+        ("We got up on Sunday, 10 April.", "10 April 2022"),
+        ("We got up on Monday, 10 April.", None),
+    ],
+)
+def test_a_weekday_that_may_be_of_two_weeks_is_none(said, name):
+    """English leaves open what "last" and "next" mean within a week."""
+    assert list(named(said, WEDNESDAY).values()) == ([name] if name else [])
+
+
+@pytest.mark.parametrize(
+    ("said", "order", "name"),
+    [
+        ("Due on 2025-04-03.", None, "3 April 2025"),
+        ("Due on 13/04/2025.", None, "13 April 2025"),
+        ("Due on 04/13/2025.", None, "13 April 2025"),
+        ("Due on 3.4.2025.", None, "3 April 2025"),
+        ("Due on 3.4.2025.", "month_first", "3 April 2025"),
+        ("Due on 03/04/2025.", "day_first", "3 April 2025"),
+        ("Due on 03/04/2025.", "month_first", "4 March 2025"),
+        ("Due on 04/04/2025.", None, "4 April 2025"),
+        ("Due on 13/04/2025.", "month_first", "13 April 2025"),
+    ],
+)
+def test_the_order_of_a_date_in_numbers_is_certain_or_given(said, order, name):
+    """ISO dates, dots and days above twelve say it; else the setting does."""
+    assert list(named(said, None, order).values()) == [name]
+
+
+def test_a_date_shows_the_order_of_the_others_in_its_text():
+    """One certain date settles the order, against the setting; two that differ settle nothing."""
+    assert named("From 03/04/2025 to 21/04/2025.", None, "month_first") == {
+        "From 03/04/2025 to 21/04/2025": "3 to 21 April 2025"
+    }
+    assert named("Paid 03/04/2025, 21/04/2025 and 04/22/2025.", None).keys() == {"21/04/2025", "04/22/2025"}
+
+
+@pytest.mark.parametrize(
+    "said", ["Due on 03/04/2025.", "The fertilizer is 10-20-10.", "A 5-12-13 triangle.", "14/13/2025"]
+)
+def test_numbers_in_an_unknown_order_are_no_date(said):
+    """Nobody knows what they mean."""
+    assert named(said, WEDNESDAY) == {}
+
+
+def test_a_date_in_numbers_is_written_out():
+    """Who reads it later does not know the order."""
+    said = "We paid 03/04/2025."
+
+    assert resolve_times(said, WEDNESDAY) == said
+    assert resolve_times(said, WEDNESDAY, "day_first") == "We paid 03/04/2025 (3 April 2025)."
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("The trip starts three weeks from tomorrow.", "12 May 2022"),
+        ("The trip starts two days from Friday.", "24 April 2022"),
+        ("I left twenty-five years ago.", "1997"),
+        ("I left three hundred days ago.", None),
+        ("This may take longer.", None),
+        ("He taught 2,500 years ago.", None),
+        ("We sold more in Mar 22 and Apr 22.", None),
+        ("I met her this May.", "May 2022"),
+        ("A portrait by jan van Eyck that I saw.", None),
+        ("I read it in five days!", None),
+        ("I hope you like it, seven books in three months is a lot.", None),
+        ("The 20th and 21st centuries were loud.", None),
+    ],
+)
+def test_words_that_look_like_times(said, name):
+    """What is counted from another day is that other day's; what only looks like a month is none."""
+    assert list(named(said, WEDNESDAY).values()) == ([name] if name else [])
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "His proofs are relevant today.",
+        "Painters today use tablets.",
+        "Today, there are programs that will help.",
+        "Today, the art has been accepted.",
+        "The rules continue to shape our world today.",
+        "It's still a part of my writing today.",
+        "If today is sunny, go out.",
+        "The probability that it rains tomorrow given that today is wet.",
+        "endDate: 'today'",
+        "It feels like just yesterday!",
+        "- W: Today is wet.",
+        "* Show the trends of the past year",
+        "Compare it to the previous year.",
+    ],
+)
+def test_nowadays_and_any_day_are_no_days(said):
+    """Today is a day where somebody does something on it."""
+    assert named(said, WEDNESDAY) == {}
+
+
+@pytest.mark.parametrize("said", ["I saw him today.", "Today was fun.", "It rained today.", "What did Ana eat today?"])
+def test_today_is_the_day_of_what_is_done(said):
+    """A person or a tense make it one."""
+    assert list(named(said, WEDNESDAY).values()) == ["20 April 2022"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I got it a few years ago.",
+        "We met a couple of weeks ago.",
+        "I saw her the other day.",
+        "In the next few weeks I rest.",
+    ],
+)
+def test_what_is_vague_gets_no_brackets(said):
+    """It still narrows a search."""
+    assert resolve_times(said, WEDNESDAY) == said
+    assert len(find_times(said, WEDNESDAY)) == 1
+
+
+def test_a_query_lends_its_tense_to_its_time():
+    """A month in a query is the one that its verbs speak of; alone it is none."""
+    constraint = parse_constraint("What did Ana do in June?", WEDNESDAY)
+
+    assert constraint is not None
+    assert constraint.start == datetime(2021, 6, 1, tzinfo=UTC)
+    assert parse_constraint("in June", WEDNESDAY) is None
+    assert parse_time("June", WEDNESDAY) is None
