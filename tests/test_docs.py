@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from langgraph_engram.settings import Settings
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "examples/README.md")] + sorted(
     (ROOT / "docs").rglob("*.md")
@@ -95,3 +97,34 @@ def test_every_decision_is_in_the_index():
     index = (folder / "README.md").read_text(encoding="utf-8")
 
     assert [path.name for path in sorted(folder.glob("0*.md")) if f"({path.name})" not in index] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
+def test_settings_that_are_named_exist(page):
+    """Who copies `group.name` from a page changes something."""
+    groups = {name: type(field.default).model_fields for name, field in Settings.model_fields.items() if name != "preset"}
+    named = re.findall(rf"`({'|'.join(groups)})\.([a-z_]+)", page.read_text(encoding="utf-8"))
+
+    assert [f"{group}.{name}" for group, name in named if name not in groups[group]] == []
+
+
+def test_the_defaults_of_settings_are_told_as_they_are():
+    """The table of single settings says what `Settings()` says."""
+    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    table = page.split("## Single settings")[1].split("\n## ")[0]
+    wrong = []
+    for first, second in re.findall(r"^\| (`\w+\.\w+`[^|]*) \| ([^|]+) \|", table, re.MULTILINE):
+        for name, told in zip(re.findall(r"`(\w+\.\w+)`", first), second.replace("`", "").split(", "), strict=True):
+            group, field = name.split(".")
+            held = getattr(getattr(Settings(), group), field)
+            if told != shown(held):
+                wrong.append((name, told, held))
+
+    assert wrong == []
+
+
+def shown(value: object) -> str:
+    """A value as the tables have it."""
+    if value is None:
+        return "none"
+    return f"{value:g}" if isinstance(value, float) else str(value).lower() if isinstance(value, bool) else str(value)
