@@ -1,7 +1,6 @@
 """Parse what the query of this round asks for (DimMem section 3.3)."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from time import time
 from typing import cast
 from uuid import uuid4
@@ -12,12 +11,10 @@ from langgraph_engram.llm.base import Model, entry_of
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.retrieval.queries import UNREAD, beginning, cut_note, make_intent
-from langgraph_engram.schema import TimeConstraint
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.state import ReadState, RecallRequest
 from langgraph_engram.stores.as_of import index_as_of
 from langgraph_engram.stores.base import Store
-from langgraph_engram.temporal.parse import parse_constraint
 
 
 @dataclass(frozen=True)
@@ -81,9 +78,3 @@ def initial_state(request: RecallRequest, usage: UsageEntry) -> ReadState:
         "pool": [],
         "went_deep": False,
     }
-
-
-def _time(query: str, noted: str, now: datetime | None) -> TimeConstraint | None:
-    """Read the time that was noted: where the query says it, as it stands there, for its verbs tell the year."""
-    asked = parse_constraint(query, now) if noted else None
-    return asked if asked and asked.text == noted else parse_constraint(noted, now)

@@ -47,7 +47,7 @@ FOLDS = 5
 KEPT = (0.97, 0.95, 0.93, 0.91, 0.9, 0.85)
 """Shares of the answerable questions for which a threshold is told."""
 DIGITS = 4
-SHIPPED = Path(__file__).resolve().parent.parent / "nodes" / "retrieving" / WEIGHTS_FILE
+SHIPPED = Path(__file__).resolve().parent.parent / "langgraph_engram" / "retrieval" / WEIGHTS_FILE
 Kind = Literal["answerable", "unanswerable", "foreign"]
 KINDS: tuple[Kind, ...] = ("answerable", "unanswerable", "foreign")
 REFUSED = KINDS[1:]

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from langgraph_engram.nodes.parse_intent import _time
 from langgraph_engram.prompts.parse_intent import ParsedIntent
 from langgraph_engram.retrieval.grouping import Candidate
-from langgraph_engram.schema import Intent
+from langgraph_engram.schema import Intent, TimeConstraint
+from langgraph_engram.temporal.parse import parse_constraint
 from langgraph_engram.text.questions import time_question
 from langgraph_engram.text.tokens import content_stems
 
@@ -88,3 +88,9 @@ def make_intent(query: str, parsed: ParsedIntent | None, now: datetime | None) -
         needs_assistant=parsed.needs_assistant,
         asked_at=now,
     )
+
+
+def _time(query: str, noted: str, now: datetime | None) -> TimeConstraint | None:
+    """Read the time that was noted: where the query says it, as it stands there, for its verbs tell the year."""
+    asked = parse_constraint(query, now) if noted else None
+    return asked if asked and asked.text == noted else parse_constraint(noted, now)

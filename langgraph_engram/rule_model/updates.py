@@ -64,7 +64,7 @@ def _repeats(one: Record, other: Record) -> bool:
 
 
 def _changes(older: Record, newest: Record) -> bool:
-    """Say whether the newest makes the older untrue: it sets the same attribute, or says that something changed."""
+    """Return whether the newest makes the older untrue: it sets the same attribute, or says that something changed."""
     before, after = _attribute(older), _attribute(newest)
     if before and after and before.key == after.key:
         return before.value != after.value and not _tells_of_earlier(newest, older)
@@ -73,7 +73,7 @@ def _changes(older: Record, newest: Record) -> bool:
 
 
 def _tells_of_earlier(newest: Record, older: Record) -> bool:
-    """Say whether the newest tells of a time that was over when the older was said."""
+    """Return whether the newest tells of a time that was over when the older was said."""
     told = on_clock(older.mentioned_at)
     return bool(newest.event_end and told and newest.event_end < told)
 

@@ -123,10 +123,10 @@ OF_ONESELF = re.compile(r"\b(?:my|mine|our|I(?:['’](?:m|ve)| am| have| was| ha
 
 
 def asks_for_assistant(query: str) -> bool:
-    """Say whether a query asks for what the assistant said."""
+    """Return whether a query asks for what the assistant said."""
     return not OWN_WORDS.search(query) and any(cue.search(query) for cue in CUES)
 
 
 def tells_of_oneself(text: str) -> bool:
-    """Say whether a text, a question too, tells something of whoever says it: "a strap for my new camera"."""
+    """Return whether a text, a question too, tells something of whoever says it: "a strap for my new camera"."""
     return OF_ONESELF.search(text) is not None

@@ -36,7 +36,7 @@ FUNCTION_WORDS = frozenset(
 
 
 def is_small_talk(sentence: str, people: Collection[str] = ()) -> bool:
-    """Say whether a sentence holds nothing but greetings, thanks and cheers.
+    """Return whether a sentence holds nothing but greetings, thanks and cheers.
 
     Args:
         sentence: What was said.
@@ -65,7 +65,7 @@ EMPTY_WORDS = SMALL_TALK | FUNCTION_WORDS
 
 
 def keywords_of(text: str, most: int = MAX_KEYWORDS) -> list[str]:
-    """Give the names of a text, then its longest content words, at most `most`, without repeats."""
+    """Return the names of a text, then its longest content words, at most `most`, without repeats."""
     names = proper_names(text)
     in_names = {word for name in names for word in words(name)}
     rest = [
@@ -125,7 +125,7 @@ def spread_of(texts: Iterable[str]) -> Counter[str]:
 
 
 def topic_words(texts: Sequence[str], spread: Counter[str], people: Collection[str], most: int) -> list[str]:
-    """Give the words that best name what some texts are about.
+    """Return the words that best name what some texts are about.
 
     A word counts by the texts that hold it, times their share among all texts that do.
 
@@ -156,7 +156,7 @@ def topic_words(texts: Sequence[str], spread: Counter[str], people: Collection[s
 
 
 def _telling(text: str) -> dict[str, str]:
-    """Give the telling words of a text by what makes them the same word, as they stand there first."""
+    """Return the telling words of a text by what makes them the same word, as they stand there first."""
     names = proper_names(text)
     of_names = {word for name in names for word in words(name)}
     found = {name.casefold(): name for name in names}
@@ -171,7 +171,7 @@ HISTORY_SHARE = 0.3
 
 
 def extractive_narrative(buffer: Sequence[Record], history: Sequence[Record], most_words: int) -> str:
-    """Give the sentences whose words recur most in the buffer, those of earlier events first.
+    """Return the sentences whose words recur most in the buffer, those of earlier events first.
 
     Questions tell nothing. Where there is nothing else, the first record stands for all, cut to length.
 
@@ -198,7 +198,7 @@ def _told(records: Sequence[Record]) -> str:
 
 
 def _choose(records: Sequence[Record], counts: Counter[str], room: int) -> list[Record]:
-    """Give the most central records that fit, in their order. A day costs its heading once, wherever it stands."""
+    """Return the most central records that fit, in their order. A day costs its heading once, wherever it stands."""
     ranked = sorted(range(len(records)), key=lambda place: (-_centrality(records[place], counts), place))
     chosen: list[int] = []
     days: set[str] = set()

@@ -28,7 +28,7 @@ NOT_NAMES = STOP_WORDS | frozenset(
 
 
 def proper_names(text: str) -> list[str]:
-    """Give the names in `text`, in order, without repeats."""
+    """Return the names in `text`, in order, without repeats."""
     found = [match.group(1).strip() for match in QUOTED.finditer(text)]
     for match in RUN.finditer(text):
         found.extend(_names_of(text, match))
@@ -36,7 +36,7 @@ def proper_names(text: str) -> list[str]:
 
 
 def starts_sentence(text: str, place: int) -> bool:
-    """Say whether a sentence or a quotation may start at a place; the text before it is not read from its beginning."""
+    """Return whether a sentence or a quotation may start at a place; the text before it is not read from its beginning."""
     end = place
     while end and text[end - 1].isspace():
         end -= 1
@@ -78,7 +78,7 @@ OTHERS = {"once": 1, "twice": 2, "couple": 2, "pair": 2, "dozen": 12}
 
 
 def numbers_in(text: str) -> list[str]:
-    """Give the numbers that stand in digits, each written plainly: no thousands mark, no empty decimals."""
+    """Return the numbers that stand in digits, each written plainly: no thousands mark, no empty decimals."""
     return [plain_number(one) for one in NUMBER.findall(text)]
 
 
@@ -93,7 +93,7 @@ def plain_number(number: str) -> str:
 
 
 def spelled_numbers(words: Sequence[str]) -> list[str]:
-    """Give the numbers that are spelled out: "twenty", "five" is 25 beside 20 and 5, "two", "hundred" is 200.
+    """Return the numbers that are spelled out: "twenty", "five" is 25 beside 20 and 5, "two", "hundred" is 200.
 
     Args:
         words: The words of a text, case-folded, in order.

@@ -125,38 +125,38 @@ def answer_type(query: str) -> AnswerType:
 
 
 def asks_for_several(query: str) -> bool:
-    """Say whether a query asks for several things by its words ("What books has", "both")."""
+    """Return whether a query asks for several things by its words ("What books has", "both")."""
     return SEVERAL.search(query) is not None
 
 
 def sums_up(text: str) -> bool:
-    """Say whether a query asks for, or a sentence tells, what several amounts come to ("in total", "how much more")."""
+    """Return whether a query asks for, or a sentence tells, what several amounts come to ("in total", "how much more")."""
     return SUM.search(text) is not None
 
 
 def asks_across(query: str) -> bool:
-    """Say whether what a query asks for adds up over several occasions: a number, a duration, a sum, an order."""
+    """Return whether what a query asks for adds up over several occasions: a number, a duration, a sum, an order."""
     return answer_type(query) in AMOUNTS or sums_up(query) or ORDER.search(query) is not None
 
 
 def asks_for_past(query: str) -> bool:
-    """Say whether a query asks for what was so before ("Where did I live before?")."""
+    """Return whether a query asks for what was so before ("Where did I live before?")."""
     return PAST_STATE.search(query) is not None
 
 
 def looks_back(query: str) -> bool:
-    """Say whether what was so before answers a query: "What did I use to drive?", "Where did I live before Oslo?"."""
+    """Return whether what was so before answers a query: "What did I use to drive?", "Where did I live before Oslo?"."""
     return asks_for_past(query) or bool(later_state(query))
 
 
 def later_state(query: str) -> str:
-    """Give what a query names that came later: "Oslo" of "Where did I live before Oslo?"; empty for nothing."""
+    """Return what a query names that came later: "Oslo" of "Where did I live before Oslo?"; empty for nothing."""
     match = LATER_STATE.search(query)
     return match.group("later") if match else ""
 
 
 def asks_for_one(query: str) -> bool:
-    """Say whether one statement can answer a query: no list, count or advice, nothing to conclude or to compare."""
+    """Return whether one statement can answer a query: no list, count or advice, nothing to conclude or to compare."""
     several = asks_for_several(query) or answer_type(query) in AMOUNTS | {"advice"}
     return not (several or WEIGHED.search(query))
 

@@ -89,13 +89,13 @@ def split_sentences(text: str) -> list[str]:
 
 
 def question_at_end(text: str) -> str:
-    """Give the question that a text ends with; empty for none."""
+    """Return the question that a text ends with; empty for none."""
     sentences = split_sentences(text) if any(mark in text for mark in QUESTION_MARKS) else []
     return sentences[-1] if sentences and ends_asking(sentences[-1]) else ""
 
 
 def ends_asking(text: str) -> bool:
-    """Say whether a text ends with a question mark of any script."""
+    """Return whether a text ends with a question mark of any script."""
     return text.rstrip().endswith(QUESTION_MARKS)
 
 
@@ -125,7 +125,7 @@ def _sentences(line: str) -> Iterator[str]:
 
 
 def _ends_here(line: str, start: int, match: re.Match[str]) -> bool:
-    """Tell whether a possible end is one, of the sentence that began at `start`."""
+    """Return whether a possible end is one, of the sentence that began at `start`."""
     following = line[match.end() : match.end() + 1]
     if not match.group("emoji") and match.group("mark")[-1] in WIDE_MARKS:
         return not (CLOSERS & set(match.group("closing")) and following.isalpha())
@@ -143,7 +143,7 @@ def _ends_here(line: str, start: int, match: re.Match[str]) -> bool:
 
 
 def _meets_next(line: str, match: re.Match[str]) -> bool:
-    """Tell whether a sentence starts right after the mark, its space forgotten."""
+    """Return whether a sentence starts right after the mark, its space forgotten."""
     if match.group("emoji") or not FRESH.match(line, match.end()):
         return False
     if match.group("mark") != ".":
@@ -167,7 +167,7 @@ def _is_full_stop(line: str, match: re.Match[str], opener: str) -> bool:
 
 
 def _is_ordinal(line: str, match: re.Match[str], number: str) -> bool:
-    """Tell whether a number and its dot count what follows: a day of a month, or in German anything."""
+    """Return whether a number and its dot count what follows: a day of a month, or in German anything."""
     before = line[max(0, match.start() - REACH) : match.start()]
     if ORDINAL.search(before) and NEXT_WORD.match(line, match.end()):
         return True
@@ -189,7 +189,7 @@ def _shorten(sentence: str) -> Iterator[str]:
 
 
 def _break_after(sentence: str, start: int) -> int:
-    """Give the last place of the best kind within reach, or else the next space, or else the end."""
+    """Return the last place of the best kind within reach, or else the next space, or else the end."""
     for pattern in BREAKS:
         places = [
             match.end() for match in pattern.finditer(sentence, start + LEAST_CHARACTERS, start + MOST_CHARACTERS)

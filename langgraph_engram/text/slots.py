@@ -121,19 +121,19 @@ class Slot:
 
     @property
     def key(self) -> str:
-        """Give what two sentences share that set the same attribute of the same person."""
+        """Return what two sentences share that set the same attribute of the same person."""
         return f"{self.owner}: {self.name}"
 
 
 def told_stems(text: str, speaker: str) -> set[str]:
-    """Give the content stems of a sentence, and those by which one asks for the attribute that it sets."""
+    """Return the content stems of a sentence, and those by which one asks for the attribute that it sets."""
     found = slot_of(text, speaker)
     return {*content_stems(text), *(content_stems(IMPLIED.get(found.name, "")) if found else ())}
 
 
 @lru_cache(maxsize=KEPT)
 def slot_of(text: str, speaker: str) -> Slot | None:
-    """Give the first attribute that a sentence sets; none where it sets none, or is not sure to.
+    """Return the first attribute that a sentence sets; none where it sets none, or is not sure to.
 
     Args:
         text: The speaker's words, or a sentence that names its subject.

@@ -29,34 +29,34 @@ CHANGE = re.compile(
 
 
 def own_words(text: str, speaker: str) -> str:
-    """Give what a speaker says in "Name: words", without the question before it; other text as it is."""
+    """Return what a speaker says in "Name: words", without the question before it; other text as it is."""
     mark = f"{speaker}: "
     start = text.rfind(mark) if speaker else -1
     return text[start + len(mark) :] if start >= 0 else text
 
 
 def is_question(text: str) -> bool:
-    """Say whether a text ends by asking."""
+    """Return whether a text ends by asking."""
     return ends_asking(text.rstrip("\"'”’)] "))
 
 
 def shows_image(text: str) -> bool:
-    """Say whether a text describes an image that somebody shares."""
+    """Return whether a text describes an image that somebody shares."""
     return IMAGE.search(text) is not None
 
 
 def speaks_of_self(text: str) -> bool:
-    """Say whether a text speaks in the first person."""
+    """Return whether a text speaks in the first person."""
     return FIRST_PERSON.search(text) is not None
 
 
 def speaks_to_listener(text: str) -> bool:
-    """Say whether a text speaks of whoever listens, and not of the speaker: praise, cheer, advice."""
+    """Return whether a text speaks of whoever listens, and not of the speaker: praise, cheer, advice."""
     return SECOND_PERSON.search(text) is not None and not speaks_of_self(text)
 
 
 def signals_change(text: str) -> bool:
-    """Say whether a text says in so many words that something is no longer as it was."""
+    """Return whether a text says in so many words that something is no longer as it was."""
     return CHANGE.search(text) is not None
 
 
@@ -89,7 +89,7 @@ LONGEST_ITEM = 4
 
 
 def affirmed(text: str) -> str:
-    """Give what a sentence says is so: without the clauses that deny, and the items that follow them.
+    """Return what a sentence says is so: without the clauses that deny, and the items that follow them.
 
     Args:
         text: One sentence.
@@ -157,7 +157,7 @@ def type_of(sentence: str, clock: datetime | None) -> MemoryType:
 
 
 def location_of(sentence: str) -> str:
-    """Give the first place that a preposition leads to, one that somebody comes from last; empty for none.
+    """Return the first place that a preposition leads to, one that somebody comes from last; empty for none.
 
     Places that a sentence denies are none of its own: "I never went to Paris, but I visited my aunt in Rome".
     """
@@ -170,12 +170,12 @@ def _is_time(place: str) -> bool:
 
 
 def reason_of(sentence: str) -> str:
-    """Give the clause that says why; empty for none."""
+    """Return the clause that says why; empty for none."""
     match = REASON.search(sentence)
     return match.group(1).strip() if match else ""
 
 
 def purpose_of(sentence: str) -> str:
-    """Give the clause that says what for; empty for none."""
+    """Return the clause that says what for; empty for none."""
     match = PURPOSE.search(sentence)
     return match.group(1).strip() if match else ""

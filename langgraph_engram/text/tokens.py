@@ -66,18 +66,18 @@ STEMMER = snowballstemmer.stemmer("porter")
 
 
 def words(text: str) -> list[str]:
-    """Give the words of `text`, case-folded, in order."""
+    """Return the words of `text`, case-folded, in order."""
     return WORD.findall(text.casefold())
 
 
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """Give the Porter stem of a case-folded word."""
+    """Return the Porter stem of a case-folded word."""
     return str(STEMMER.stemWord(word))
 
 
 def content_stems(text: str) -> list[str]:
-    """Give the stems of the words of `text` that are not in the stop list, in order, repeats kept.
+    """Return the stems of the words of `text` that are not in the stop list, in order, repeats kept.
 
     Irregular forms are led back to their base first: "bought" and "buys" give the same stem.
     """
