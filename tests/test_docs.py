@@ -102,7 +102,9 @@ def test_every_decision_is_in_the_index():
 @pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
 def test_settings_that_are_named_exist(page):
     """Who copies `group.name` from a page changes something."""
-    groups = {name: type(field.default).model_fields for name, field in Settings.model_fields.items() if name != "preset"}
+    groups = {
+        name: type(field.default).model_fields for name, field in Settings.model_fields.items() if name != "preset"
+    }
     named = re.findall(rf"`({'|'.join(groups)})\.([a-z_]+)", page.read_text(encoding="utf-8"))
 
     assert [f"{group}.{name}" for group, name in named if name not in groups[group]] == []
