@@ -19,6 +19,7 @@ from langgraph_engram.state import RecallRequest
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+DEPLOY = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
 
 
 class ScriptedModel(GenericFakeChatModel):
@@ -55,14 +56,14 @@ def test_the_quickstart_runs_and_prints_what_it_says(tmp_path, monkeypatch):
 
 def test_the_store_does_what_is_shown(tmp_path, monkeypatch):
     """With the encoder that users get."""
-    code = re.search(r"<!-- store -->\n```python\n(.*?)```", README, re.DOTALL).group(1)
-    promised = re.search(r"<!-- store output -->\n```text\n(.*?)```", README, re.DOTALL).group(1)
+    code = re.search(r"<!-- store -->\n```python\n(.*?)```", DEPLOY, re.DOTALL).group(1)
+    promised = re.search(r"<!-- store output -->\n```text\n(.*?)```", DEPLOY, re.DOTALL).group(1)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("ENGRAM_ENCODER", raising=False)
     printed = io.StringIO()
 
     with contextlib.redirect_stdout(printed):
-        exec(compile(code, "README.md", "exec"), {})
+        exec(compile(code, "deploy.md", "exec"), {})
 
     assert printed.getvalue() == promised
 
