@@ -73,7 +73,7 @@ def history(store: Store, scope: Scope, record_id: str) -> RecordHistory:
     before, after = _links(records.values())
     lineage = _reached(record_id, before) | _reached(record_id, after)
     return RecordHistory(
-        records=sorted((records[member] for member in lineage), key=RECORDS.place_of),
+        records=sorted((records[member] for member in lineage), key=RECORDS.sort_key),
         decisions=[decision for decision in store.decisions(scope) if _concerns(decision, record_id, lineage)],
     )
 

@@ -1,6 +1,6 @@
-"""Give a scope as it stood at an earlier moment: what was said by then, and what was held to be true then.
+"""Show a scope as of an earlier moment: what was said by then, and what was held to be true then.
 
-Nothing is overwritten in a store, so that the past can be read off it. This module does not know who asks.
+Nothing is overwritten in a store, so the past can be read from it.
 """
 
 from collections.abc import Callable, Collection
@@ -14,70 +14,72 @@ from langgraph_engram.state import RecallRequest
 from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.index import BOUNDARIES, EVENTS, RECORDS, SYNTHESES, TURNS, Kind, ScopeIndex, T
 
-LAST: WeakKeyDictionary[ScopeIndex, tuple[str, datetime, ScopeIndex]] = WeakKeyDictionary()
+_LAST: WeakKeyDictionary[ScopeIndex, tuple[str, datetime, ScopeIndex]] = WeakKeyDictionary()
 """The view last made of each index, with the revision and the moment it was made for."""
 
 
-def as_of(index: ScopeIndex, moment: datetime) -> ScopeIndex:
-    """Give what a scope held at a moment, ready for search.
+def index_as_of(store: Store, request: RecallRequest) -> ScopeIndex:
+    """Return the index that a request is answered from: the present one, or a view of the moment it names."""
+    index = store.index(request.scope)
+    return index if request.as_of is None else as_of(index, request.as_of)
 
-    Turns and records that were told by then are there, and those of unknown time. A record is active if what took its
-    place was not there yet. Events and their turns, boundaries and syntheses count if they were complete by then; an
-    event that was under way keeps the turns that were said, without the summary that was written later.
+
+def as_of(index: ScopeIndex, moment: datetime) -> ScopeIndex:
+    """Return what a scope held at a moment, ready for search.
+
+    Turns and records mentioned by then are part of it, and so are those of unknown time. A record is active if what
+    superseded it was not known yet. Events, boundaries and syntheses count if they were complete by then; an event
+    that was under way keeps the turns that were said, without the summary that was written later.
     """
-    held = LAST.get(index)
-    if held is None or held[:2] != (index.revision, moment):
-        LAST[index] = held = (index.revision, moment, _view(index, moment))
-    return held[2]
+    cached = _LAST.get(index)
+    if cached is None or cached[:2] != (index.revision, moment):
+        _LAST[index] = cached = (index.revision, moment, _view(index, moment))
+    return cached[2]
 
 
 def _view(index: ScopeIndex, moment: datetime) -> ScopeIndex:
     view = ScopeIndex(f"{index.revision} as of {moment.isoformat()}")
-    turns = {turn.turn_id for turn in index.turns.items if _by(turn.said_at, moment)}
+    turns = {turn.turn_id for turn in index.turns.items if _is_by(turn.said_at, moment)}
     known = {
         record.record_id
         for record in index.records.items
-        if _by(record.mentioned_at, moment) and turns.issuperset(record.source_turn_ids)
+        if _is_by(record.mentioned_at, moment) and turns.issuperset(record.source_turn_ids)
     }
     events = {event.event_id for event in index.events.items if not turns.isdisjoint(event.turn_ids)}
-    view = _with(view, index, TURNS, lambda turn: turn if turn.turn_id in turns else None)
-    view = _with(view, index, EVENTS, lambda event: _event(event, turns))
-    view = _with(view, index, BOUNDARIES, lambda one: one if one.to_event_id in events else None)
-    view = _with(view, index, RECORDS, lambda one: _record(one, known, moment))
-    return _with(view, index, SYNTHESES, lambda one: one if known.issuperset(one.covered_record_ids) else None)
+    view = _with_kind(view, index, TURNS, lambda turn: turn if turn.turn_id in turns else None)
+    view = _with_kind(view, index, EVENTS, lambda event: _event_as_of(event, turns))
+    view = _with_kind(view, index, BOUNDARIES, lambda boundary: boundary if boundary.to_event_id in events else None)
+    view = _with_kind(view, index, RECORDS, lambda record: _record_as_of(record, known, moment))
+    return _with_kind(
+        view, index, SYNTHESES, lambda synthesis: synthesis if known.issuperset(synthesis.covered_record_ids) else None
+    )
 
 
-def _with(view: ScopeIndex, index: ScopeIndex, kind: Kind[T], then: Callable[[T], T | None]) -> ScopeIndex:
-    """Put the things of a kind into a view as they were then, with the vectors that they have."""
-    shelf = index.shelf(kind)
-    kept = [(place, one) for place, item in enumerate(shelf.items) if (one := then(item)) is not None]
-    if not kept:
+def _with_kind(view: ScopeIndex, index: ScopeIndex, kind: Kind[T], item_as_of: Callable[[T], T | None]) -> ScopeIndex:
+    """Add the items of a kind to a view as they were then, with the vectors that they have."""
+    source = index.of_kind(kind)
+    items = {position: then for position, item in enumerate(source.items) if (then := item_as_of(item)) is not None}
+    if not items:
         return view
-    return view.put(kind, [one for _, one in kept], shelf.vectors[np.array([place for place, _ in kept])])
+    return view.with_items(kind, list(items.values()), source.vectors[np.array(list(items))])
 
 
-def _by(said: datetime | None, moment: datetime) -> bool:
+def _is_by(said: datetime | None, moment: datetime) -> bool:
     return said is None or said <= moment
 
 
-def _event(event: Event, turns: Collection[str]) -> Event | None:
+def _event_as_of(event: Event, turns: Collection[str]) -> Event | None:
     said = [turn_id for turn_id in event.turn_ids if turn_id in turns]
     if not said or len(said) == len(event.turn_ids):
         return event if said else None
     return event.model_copy(update={"turn_ids": said, "summary": "", "status": "open"})
 
 
-def _record(record: Record, known: Collection[str], moment: datetime) -> Record | None:
+def _record_as_of(record: Record, known: Collection[str], moment: datetime) -> Record | None:
     if record.record_id not in known:
         return None
-    replaced = record.superseded_by is not None and record.superseded_by not in known
-    still_true = record.status == "superseded" and record.valid_to is not None and record.valid_to > moment
-    if record.status in ("merged", "superseded") and (replaced or still_true):
+    superseded_later = record.superseded_by is not None and record.superseded_by not in known
+    still_valid = record.status == "superseded" and record.valid_to is not None and record.valid_to > moment
+    if record.status in ("merged", "superseded") and (superseded_later or still_valid):
         return record.model_copy(update={"status": "active", "superseded_by": None, "valid_to": None})
     return record
-
-
-def index_as_of(store: Store, request: RecallRequest) -> ScopeIndex:
-    """Give everything that a request may be answered from."""
-    index = store.index(request.scope)
-    return index if request.as_of is None else as_of(index, request.as_of)

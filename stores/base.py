@@ -1,8 +1,4 @@
-"""Define the port of a memory store, and what one commit carries.
-
-A store keeps the memories of many scopes, apart from one another. It embeds what it is given with the encoder it was
-opened with. Reads are served from a `ScopeIndex`. This module does not know Chroma.
-"""
+"""Define the port of a memory store, and what one commit writes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -17,7 +13,7 @@ from langgraph_engram.stores.index import ScopeIndex
 
 @dataclass(frozen=True)
 class Changes:
-    """What one commit writes: things new and things changed, each under its id. Writing them twice changes nothing."""
+    """What one commit writes, each item under its id: writing it twice changes nothing."""
 
     turns: Sequence[Turn] = ()
     events: Sequence[Event] = ()
@@ -27,64 +23,64 @@ class Changes:
     decisions: Sequence[Decision] = ()
     pending_tasks: Sequence[PendingTask] = ()
     changed: Sequence[Record] = ()
-    """Older records whose status changes. They are marked after everything new is written."""
-    completed: Sequence[str] = field(default=())
-    """Ids of pending_tasks that are done; they are removed last."""
+    """Stored records whose status changes; written after everything new."""
+    completed: Sequence[str] = ()
+    """Ids of the pending tasks that are done; removed last."""
     removed: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Ids of what is taken away for good, by the name of its kind, in the order in which it goes."""
+    """Ids to remove for good, by the name of their kind, in the order in which they go."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One thing as it lies in a store, for those who look for what ought not to be there."""
+    """One stored row, for checks that removed items have left nothing behind."""
 
     kind: str
     item_id: str
     texts: Sequence[str]
-    """Everything in it that is text, its id and its document included."""
+    """Every text in the row, its id and its document included."""
 
 
 class Store(Protocol):
-    """Keep the memories of many scopes."""
+    """Keep the memories of many scopes apart, and embed them with one encoder."""
 
     @property
     def encoder(self) -> Encoder:
-        """Give the encoder that made this store's vectors."""
+        """Return the encoder of this store's vectors."""
 
     def writing(self, scope: Scope) -> AbstractContextManager[None]:
-        """Hold off other runs of a scope in this process, for those who run one and wait for it."""
+        """Hold off other runs of a scope in this process, for callers that wait for their run."""
 
     def committing(self, scope: Scope) -> AbstractContextManager[None]:
         """Hold off other commits to a scope in this process, to read and commit as one. Never ask a model inside."""
 
     def commit(self, scope: Scope, changes: Changes) -> None:
-        """Write one run's changes: what is new first, then what it marks, removes and settles. Idempotent.
+        """Write the changes of one run, new items first, then what it changes, removes and completes. Idempotent.
 
         Raises:
             StoreError: The store cannot write; nothing old is lost.
         """
 
     def index(self, scope: Scope) -> ScopeIndex:
-        """Give everything of a scope, ready for search, as of the last commit of any process."""
+        """Return everything of a scope, ready for search, as of the last commit of any process."""
 
     def decisions(self, scope: Scope) -> list[Decision]:
-        """Give the audit trail of a scope, oldest first."""
+        """Return the audit trail of a scope, oldest first."""
 
     def pending_tasks(self, scope: Scope) -> list[PendingTask]:
-        """Give the turns whose later steps are not done, oldest first."""
+        """Return the pending tasks of a scope, oldest first."""
 
     def rows(self, scope: Scope) -> Iterator[Row]:
-        """Give all that lies in the store under a scope, of every kind, read from where it is kept for good."""
+        """Return every row of a scope, of every kind, read from durable storage."""
 
     def contains_text(self, text: str) -> bool:
-        """Say whether anything that is kept, of whatever scope, holds a text word for word."""
+        """Return whether any row, of whatever scope, holds a text word for word."""
 
     def secure_delete(self, scope: Scope) -> list[Path]:
-        """Overwrite what files hold of a scope's rows that are gone, as far as can be.
+        """Overwrite what files still hold of a scope's removed rows, as far as possible.
 
         Returns:
-            The files that the store is kept in; none where they are not of this machine, or there are none.
+            The files of the store; none where it has no files on this machine.
         """
 
     def close(self) -> None:
-        """Let go of the store. Closing twice is harmless."""
+        """Close the store. Closing twice is harmless."""

@@ -1,4 +1,4 @@
-"""Reach Chroma: in a folder, in memory only, or on a server. Chroma is imported when the first client is opened."""
+"""Open Chroma clients: in a folder, in memory, or on a server. Chroma is imported when the first client is opened."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -19,17 +19,14 @@ if TYPE_CHECKING:
     from chromadb.api.client import AdminClient, Client
     from chromadb.config import Settings
 
-
-def unreachable(url: str, reason: object) -> StoreUnreachable:
-    """Say that no server answers at `url`, and how to start one."""
-    return StoreUnreachable(
-        f"no Chroma server answers at {url!r} ({reason}): start one with `chroma run --path DIR`, or name a folder "
-        f"instead of a URL"
-    )
+ANSWER_SECONDS = 10.0
+"""How long a server may take to answer a heartbeat."""
+MAX_REUSED_ROWS = 2_000
+"""Rows of a collection in memory that are removed for the next store; with more, dropping the database is faster."""
 
 
 @contextmanager
-def translated(location: str) -> Iterator[None]:
+def translated_errors(location: str) -> Iterator[None]:
     """Raise our errors for Chroma's while a store at `location` is used.
 
     Raises:
@@ -43,7 +40,7 @@ def translated(location: str) -> Iterator[None]:
     try:
         yield
     except httpx.TransportError as error:
-        raise unreachable(location, error) from error
+        raise _unreachable(location, error) from error
     except ChromaError as error:
         reason = " ".join(str(error).split())
         kind = StoreFailed if isinstance(error, InternalError | RateLimitError) else StoreError
@@ -55,68 +52,9 @@ def translated(location: str) -> Iterator[None]:
         ) from error
     except ValidationError as error:
         raise StoreError(
-            f"the store {location!r} holds a {error.title!r} that this version cannot read: install the one it is of"
+            f"the store {location!r} holds a {error.title!r} that this version cannot read: install the version that "
+            f"wrote it"
         ) from error
-
-
-MOST_ROWS = 2_000
-"""Rows of a collection that are taken away one by one. A database with a larger one is dropped: that is faster."""
-
-
-class MemoryDatabases:
-    """The databases in memory of one process. Safe in many threads."""
-
-    def __init__(self) -> None:
-        """Start without any."""
-        self._emptied: defaultdict[str, list[str]] = defaultdict(list)
-        self._lock = Lock()
-
-    def take(self, kind: str | None, settings: "Settings") -> "tuple[Client, str]":
-        """Give a client of an empty database, and the database's name.
-
-        Args:
-            kind: What its collections are made for. An emptied database serves only stores of the same kind; none for
-                collections that only show later what they are made for.
-            settings: Those of the client.
-        """
-        import chromadb
-
-        with self._lock:
-            database = self._emptied[kind].pop() if kind and self._emptied[kind] else ""
-        if not database:
-            database = f"engram-{uuid4().hex}"
-            _admin(settings).create_database(database)
-        return cast("Client", chromadb.EphemeralClient(settings=settings, database=database)), database
-
-    def give_back(self, kind: str | None, database: str, settings: "Settings") -> None:
-        """Empty a database that no store uses any more, for the next store of its kind; drop it where it is large."""
-        import chromadb
-
-        client = chromadb.EphemeralClient(settings=settings, database=database)
-        found = [] if kind is None else client.list_collections()
-        rows = [(one, one.get(include=[], limit=MOST_ROWS + 1)["ids"]) for one in found]
-        if kind is None or any(len(ids) > MOST_ROWS for _, ids in rows):
-            _admin(settings).delete_database(database)
-            return
-        for one, ids in rows:
-            if ids:
-                one.delete(ids=ids)
-        with self._lock:
-            self._emptied[kind].append(database)
-
-
-def _admin(settings: "Settings") -> "AdminClient":
-    import chromadb
-
-    of_admin = settings.model_copy(update={"is_persistent": False})
-    return cast("AdminClient", chromadb.AdminClient(of_admin))
-
-
-MEMORY_DATABASES = MemoryDatabases()
-"""Those of this process."""
-
-ANSWER_SECONDS = 10.0
-"""How long a server may take to say that it is there."""
 
 
 def open_folder(folder: Path) -> "Client":
@@ -128,36 +66,41 @@ def open_folder(folder: Path) -> "Client":
     import chromadb
 
     try:
-        with translated(str(folder)):
-            return cast("Client", chromadb.PersistentClient(path=folder, settings=_quiet()))
+        with translated_errors(str(folder)):
+            return cast("Client", chromadb.PersistentClient(path=folder, settings=_settings()))
     except (ValueError, AttributeError) as error:  # what Chroma raises, and raises while it cleans up after that
         raise StoreError(
-            f"the store {str(folder)!r} cannot be opened: its database is damaged or is none; choose another folder, "
-            f"or put a copy of the store back"
+            f"the store {str(folder)!r} cannot be opened: its database is damaged or not one of Chroma's; choose "
+            f"another folder, or restore a copy of the store"
         ) from error
 
 
-def open_memory(kind: str | None) -> "tuple[Client, Callable[[], None]]":
-    """Open an empty Chroma in memory, apart from every other: a process has one, so each gets a database of its own.
+def open_memory(purpose: str | None) -> "tuple[Client, Callable[[], None]]":
+    """Open an empty Chroma in memory, with a database of its own.
 
     Args:
-        kind: What its collections are made for; see `MemoryDatabases`.
+        purpose: What its collections are made for; see `MemoryDatabases`.
 
     Returns:
-        The client, and what empties the database when the client is closed.
+        The client, and what closes it; to be called once.
     """
-    client, database = MEMORY_DATABASES.take(kind, _quiet())
-    return client, partial(MEMORY_DATABASES.give_back, kind, database, _quiet())
+    client, database = MEMORY_DATABASES.acquire(purpose, _settings())
+
+    def close() -> None:
+        client.close()
+        MEMORY_DATABASES.release(purpose, database, _settings())
+
+    return client, close
 
 
 def open_server(url: str) -> "tuple[Client, Callable[[], None]]":
     """Open the Chroma server at a URL.
 
     Returns:
-        The client, and what ends its connections.
+        The client, and what closes it with its connections; to be called once.
 
     Raises:
-        InvalidSetting: It is no such URL.
+        InvalidSetting: The URL is invalid.
         StoreUnreachable: No Chroma answers there.
     """
     import chromadb
@@ -165,15 +108,68 @@ def open_server(url: str) -> "tuple[Client, Callable[[], None]]":
     address = _address(url)
     try:
         httpx.get(f"{address}/api/v2/heartbeat", timeout=ANSWER_SECONDS).raise_for_status()
-        with translated(url):
-            client = cast("Client", chromadb.HttpClient(host=address, settings=_quiet()))
-            return client, partial(_hang_up, client)
+        with translated_errors(url):
+            client = cast("Client", chromadb.HttpClient(host=address, settings=_settings()))
+            return client, partial(_disconnect, client)
     except (httpx.HTTPError, ValueError) as error:
-        raise unreachable(url, error) from error
+        raise _unreachable(url, error) from error
 
 
-def _hang_up(client: "Client") -> None:
-    """End the connections of a client: its own `close` leaves them to the garbage collector."""
+class MemoryDatabases:
+    """The databases in memory of one process, where emptied ones are used again. Safe in many threads."""
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self._emptied: defaultdict[str, list[str]] = defaultdict(list)
+        self._lock = Lock()
+
+    def acquire(self, purpose: str | None, settings: "Settings") -> "tuple[Client, str]":
+        """Return a client of an empty database, and the database's name.
+
+        Args:
+            purpose: What its collections are made for. An emptied database serves only stores of the same purpose;
+                None for collections whose purpose only shows later: these get a fresh one.
+            settings: Those of the client.
+        """
+        import chromadb
+
+        with self._lock:
+            database = self._emptied[purpose].pop() if purpose and self._emptied[purpose] else ""
+        if not database:
+            database = f"engram-{uuid4().hex}"
+            _admin(settings).create_database(database)
+        return cast("Client", chromadb.EphemeralClient(settings=settings, database=database)), database
+
+    def release(self, purpose: str | None, database: str, settings: "Settings") -> None:
+        """Empty a database that no store uses any more, for the next store of its purpose; drop a large one."""
+        import chromadb
+
+        client = chromadb.EphemeralClient(settings=settings, database=database)
+        collections = [] if purpose is None else client.list_collections()
+        ids = [collection.get(include=[], limit=MAX_REUSED_ROWS + 1)["ids"] for collection in collections]
+        if purpose is None or any(len(rows) > MAX_REUSED_ROWS for rows in ids):
+            _admin(settings).delete_database(database)
+            return
+        for collection, rows in zip(collections, ids, strict=True):
+            if rows:
+                collection.delete(ids=rows)
+        with self._lock:
+            self._emptied[purpose].append(database)
+
+
+MEMORY_DATABASES = MemoryDatabases()
+"""Those of this process."""
+
+
+def _admin(settings: "Settings") -> "AdminClient":
+    import chromadb
+
+    return cast("AdminClient", chromadb.AdminClient(settings.model_copy(update={"is_persistent": False})))
+
+
+def _disconnect(client: "Client") -> None:
+    """Close a client and its connections, which its own `close` leaves to the garbage collector."""
+    client.close()
     for part in (client, client._admin_client):
         session = getattr(getattr(part, "_server", None), "_session", None)
         if isinstance(session, httpx.Client):
@@ -188,12 +184,18 @@ def _address(url: str) -> str:
     except ValueError:
         known = False
     if not known:
-        raise InvalidSetting(f"no URL of a Chroma server: {url!r}; give one such as 'http://localhost:8000'")
+        raise InvalidSetting(f"{url!r} is not the URL of a Chroma server: give one such as 'http://localhost:8000'")
     return url.rstrip("/")
 
 
-def _quiet() -> "Settings":
-    """Give settings that tell nobody anything."""
+def _unreachable(url: str, reason: object) -> StoreUnreachable:
+    return StoreUnreachable(
+        f"no Chroma server answers at {url!r} ({reason}): start one with `chroma run --path DIR`, or name a folder "
+        f"instead of a URL"
+    )
+
+
+def _settings() -> "Settings":
     from chromadb.config import Settings
 
     return Settings(anonymized_telemetry=False)

@@ -1,14 +1,12 @@
-"""Keep things in Chroma collections, one a kind, each row under its scope. This module does not know commits."""
+"""Keep items in Chroma collections, one for each kind, as flat rows under their scope."""
 
 import hashlib
 import json
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_args, get_origin
-from uuid import uuid4
 
 import numpy as np
 from pydantic import BaseModel
@@ -17,31 +15,113 @@ from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.errors import EncoderMismatch, StoreError
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.base import Row
-from langgraph_engram.stores.index import (
-    BOUNDARIES,
-    DECISIONS,
-    EVENTS,
-    PENDING_TASKS,
-    RECORDS,
-    SYNTHESES,
-    TURNS,
-    Kind,
-    T,
-)
+from langgraph_engram.stores.index import DECISIONS, PENDING_TASKS, SEARCHABLE, Kind, T
 
 if TYPE_CHECKING:
     from chromadb import Collection
     from chromadb.api.client import Client
 
-
 M = TypeVar("M", bound=BaseModel)
 Scalar: TypeAlias = str | int | float | bool
 Metadata: TypeAlias = dict[str, Scalar | None]
 
+PREFIX = "engram-"
+REVISIONS = "revisions"
+KINDS: tuple[Kind[Any], ...] = (*SEARCHABLE, DECISIONS, PENDING_TASKS)
+NAMES = (*(kind.name for kind in KINDS), REVISIONS)
+SCHEMA = 1
+"""The version of what is written. A store of another version is refused."""
+PAGE_SIZE = 2_000
+"""Rows of one request at most: a server refuses bodies that are too large."""
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
 EXACT = "exact"
-"""The key under which moments stand that milliseconds cannot hold; no model may have a field of this name."""
+"""The key of moments that milliseconds cannot hold; no model may have a field of this name."""
+
+
+@dataclass(frozen=True)
+class Collections:
+    """The collections of one store."""
+
+    by_name: "Mapping[str, Collection]"
+    page_size: int
+    """Rows that one request may write or read."""
+
+    def write(self, scope: Scope, kind: Kind[T], items: Sequence[T], vectors: Vectors | None = None) -> None:
+        """Write items of distinct ids over what has their ids, with a vector each if they are searchable."""
+        rows = np.ones((len(items), 1), dtype=np.float32) if vectors is None else vectors  # Chroma wants some vector
+        for start in range(0, len(items), self.page_size):
+            page = items[start : start + self.page_size]
+            self.by_name[kind.name].upsert(
+                ids=[_row_id(scope, kind.id_of(item)) for item in page],
+                embeddings=rows[start : start + self.page_size],
+                metadatas=[{"scope": scope.key, **encode(item)} for item in page],
+                documents=None if vectors is None else [kind.text_of(item) for item in page],
+            )
+
+    def read(self, scope: Scope, kind: Kind[T]) -> list[T]:
+        """Return the items of a scope, in the order they were first written."""
+        return [item for page in self._pages(scope, kind, ["metadatas"]) for item in _items(kind, page)]
+
+    def read_with_vectors(self, scope: Scope, kind: Kind[T]) -> Iterator[tuple[list[T], Vectors]]:
+        """Return the items of a scope and their vectors, page by page, in the order they were first written."""
+        for page in self._pages(scope, kind, ["metadatas", "embeddings"]):
+            yield _items(kind, page), np.asarray(page["embeddings"], dtype=np.float32)
+
+    def remove(self, scope: Scope, name: str, ids: Sequence[str]) -> None:
+        """Remove items of the kind of this name. Unknown ids are ignored."""
+        for start in range(0, len(ids), self.page_size):
+            page = ids[start : start + self.page_size]
+            self.by_name[name].delete(ids=[_row_id(scope, item_id) for item_id in page])
+
+    def rows(self, scope: Scope) -> Iterator[Row]:
+        """Return every row of a scope as it is stored; not the revisions, which hold no memory."""
+        for kind in KINDS:
+            for page in self._pages(scope, kind, ["metadatas", "documents"]):
+                for row_id, metadata, document in zip(page["ids"], page["metadatas"], page["documents"], strict=True):
+                    texts = [value for value in metadata.values() if isinstance(value, str)]
+                    yield Row(kind.name, row_id.partition(":")[2], [row_id, document or "", *texts])
+
+    def contains_text(self, text: str) -> bool:
+        """Return whether a document of any scope holds a text."""
+        return any(
+            collection.get(where_document={"$contains": text}, limit=1, include=[])["ids"]
+            for collection in self.by_name.values()
+        )
+
+    def _pages(self, scope: Scope, kind: Kind[T], include: list[Any]) -> Iterator[Mapping[str, Any]]:
+        offset = 0
+        while True:
+            page: Mapping[str, Any] = self.by_name[kind.name].get(
+                where={"scope": scope.key}, include=include, limit=self.page_size, offset=offset
+            )
+            if page["ids"]:
+                yield page
+            if len(page["ids"]) < self.page_size:
+                return
+            offset += self.page_size
+
+
+def open_collections(client: "Client", encoder_name: str, location: str) -> Collections:
+    """Open the collections; those that are missing are made once those that exist are known to fit.
+
+    Raises:
+        EncoderMismatch: The store's vectors were made by another encoder.
+        StoreError: The store is of a version that this one cannot read.
+    """
+    found = {name: collection for name in NAMES if (collection := _existing(client, name))}
+    for collection in found.values():
+        _check(collection.metadata or {}, encoder_name, location)
+    made = {name: _make(client, name, encoder_name) for name in NAMES if name not in found}
+    for collection in made.values():  # another process may have made them meanwhile
+        _check(collection.metadata or {}, encoder_name, location)
+    return Collections(found | made, min(PAGE_SIZE, client.get_max_batch_size()))
+
+
+def scope_hash(scope: Scope) -> str:
+    """Return a short name of a scope, equal in every process, that does not tell whose it is."""
+    return hashlib.blake2b(scope.key.encode(), digest_size=8).hexdigest()
 
 
 def encode(item: BaseModel) -> Metadata:
@@ -58,7 +138,7 @@ def encode(item: BaseModel) -> Metadata:
 
 
 def decode(model: type[M], metadata: Mapping[str, Any]) -> M:
-    """Read a model back. Keys that are none of its fields are passed over.
+    """Read a model back. Keys that are none of its fields are ignored.
 
     Raises:
         pydantic.ValidationError: A field is missing, or is not what it should be.
@@ -98,170 +178,12 @@ def _reread(moment: datetime) -> str:
 
 @lru_cache
 def _fields_holding(model: type[BaseModel], *types: type) -> frozenset[str]:
-    """Name the fields that hold a value of one of `types`, or none."""
+    """Return the fields that hold a value of one of `types`, or None."""
     return frozenset(
         name
         for name, field in model.model_fields.items()
-        if any((get_origin(one) or one) in types for one in (field.annotation, *get_args(field.annotation)))
+        if any((get_origin(part) or part) in types for part in (field.annotation, *get_args(field.annotation)))
     )
-
-
-NO_MEANING: list[Sequence[float]] = [[1.0]]
-"""The vector of what is never searched: Chroma wants one."""
-SILENT_MS = 24 * 60 * 60 * 1000
-"""After how many milliseconds without a commit a writer's row goes."""
-
-
-class OwnRevisions:
-    """The revisions of a store that one process has to itself: nothing has to be written for another to see.
-
-    Everything in the process shares the store's indexes, so that a token in memory is enough. It saves a write and a
-    read a commit: a fifth of the time that writing a short session takes.
-    """
-
-    def read(self, scope: Scope) -> str:
-        """Give a text that no revision of the scope was before."""
-        return self.renew(scope)
-
-    def renew(self, scope: Scope) -> str:  # noqa: ARG002 - the port of `Revisions`
-        """Give the revision after a commit."""
-        return _revision([{"writer": "own", "token": uuid4().hex}])
-
-    def only_mine_since(self, before: str, now: str) -> bool:  # noqa: ARG002 - the port of `Revisions`
-        """Say that nobody else has committed."""
-        return True
-
-
-@dataclass(frozen=True)
-class Revisions:
-    """The revisions of all scopes, as one writer keeps them."""
-
-    collection: "Collection"
-    writer: str
-    """The writer's own name; no other process has it."""
-
-    def read(self, scope: Scope) -> str:
-        """Give the revision of a scope: a text that changes with every commit of any process."""
-        return _revision(self._rows(scope))
-
-    def renew(self, scope: Scope) -> str:
-        """Say that a commit to the scope is written, and give the revision with it."""
-        now = time.time_ns() // 1_000_000
-        name = scope_hash(scope)  # the row outlives what it is about, so that it must not say whose it was
-        row: dict[str, str | int] = {"scope": name, "writer": self.writer, "token": uuid4().hex, "written_at": now}
-        self.collection.upsert(ids=[f"{name}:{self.writer}"], embeddings=NO_MEANING, metadatas=[row])
-        rows = self._rows(scope)
-        if any(row["written_at"] < now - SILENT_MS for row in rows):
-            silent: Any = [{"scope": name}, {"written_at": {"$lt": now - SILENT_MS}}]
-            self.collection.delete(where={"$and": silent})
-        return _revision(rows)
-
-    def only_mine_since(self, before: str, now: str) -> bool:
-        """Say whether nobody but this writer has committed between two revisions."""
-        return self._others(before) == self._others(now)
-
-    def _others(self, revision: str) -> dict[str, str]:
-        tokens: dict[str, str] = json.loads(revision)
-        return {writer: token for writer, token in tokens.items() if writer != self.writer}
-
-    def _rows(self, scope: Scope) -> list[Mapping[str, Any]]:
-        return list(self.collection.get(where={"scope": scope_hash(scope)}, include=["metadatas"])["metadatas"] or [])
-
-
-def scope_hash(scope: Scope) -> str:
-    """Give a short name for a scope, to tell apart the ids of several."""
-    return hashlib.blake2b(scope.key.encode(), digest_size=8).hexdigest()
-
-
-def _revision(rows: list[Mapping[str, Any]]) -> str:
-    return json.dumps({row["writer"]: row["token"] for row in rows}, sort_keys=True)
-
-
-PREFIX = "engram-"
-REVISIONS = "revisions"
-KINDS: tuple[Kind[Any], ...] = (TURNS, EVENTS, BOUNDARIES, RECORDS, SYNTHESES, DECISIONS, PENDING_TASKS)
-NAMES = (*(kind.name for kind in KINDS), REVISIONS)
-SCHEMA = 1
-"""The version of what is written. A store of another version is refused."""
-PIECE = 2_000
-"""Rows of one request at most: a server refuses bodies that are too large."""
-
-
-@dataclass(frozen=True)
-class Collections:
-    """The collections of one store."""
-
-    by_name: "Mapping[str, Collection]"
-    piece: int
-    """Rows that one request may write or read."""
-
-    def write(self, scope: Scope, kind: Kind[T], items: Sequence[T], vectors: Vectors | None = None) -> None:
-        """Write things under their ids, over what stands there; distinct ids, and a vector a row if they have any."""
-        rows = np.ones((len(items), 1), dtype=np.float32) if vectors is None else vectors
-        for start in range(0, len(items), self.piece):
-            part = items[start : start + self.piece]
-            self.by_name[kind.name].upsert(
-                ids=[_row_id(scope, kind.id_of(item)) for item in part],
-                embeddings=rows[start : start + self.piece],
-                metadatas=[{"scope": scope.key, **encode(item)} for item in part],
-                documents=None if vectors is None else [kind.text_of(item) for item in part],
-            )
-
-    def read(self, scope: Scope, kind: Kind[T]) -> list[T]:
-        """Give the things of a scope, in the order they were first written."""
-        return [item for page in self._pages(scope, kind, ["metadatas"]) for item in _items(kind, page)]
-
-    def read_with_vectors(self, scope: Scope, kind: Kind[T]) -> Iterator[tuple[list[T], Vectors]]:
-        """Give the things of a scope and their vectors, page by page, in the order they were first written."""
-        for page in self._pages(scope, kind, ["metadatas", "embeddings"]):
-            yield _items(kind, page), np.asarray(page["embeddings"], dtype=np.float32)
-
-    def remove(self, scope: Scope, name: str, ids: Sequence[str]) -> None:
-        """Remove things of the kind of this name. Ids that are not there are passed over."""
-        for start in range(0, len(ids), self.piece):
-            part = ids[start : start + self.piece]
-            self.by_name[name].delete(ids=[_row_id(scope, one) for one in part])
-
-    def rows(self, scope: Scope) -> Iterator[Row]:
-        """Give everything that lies under a scope, as it lies there; revisions, which hold no memory, aside."""
-        for kind in KINDS:
-            for page in self._pages(scope, kind, ["metadatas", "documents"]):
-                for row_id, metadata, document in zip(page["ids"], page["metadatas"], page["documents"], strict=True):
-                    texts = [one for one in metadata.values() if isinstance(one, str)]
-                    yield Row(kind.name, row_id.partition(":")[2], [row_id, document or "", *texts])
-
-    def say(self, text: str) -> bool:
-        """Say whether a document of any scope holds a text."""
-        found = (one.get(where_document={"$contains": text}, limit=1, include=[]) for one in self.by_name.values())
-        return any(one["ids"] for one in found)
-
-    def _pages(self, scope: Scope, kind: Kind[T], include: list[Any]) -> Iterator[Mapping[str, Any]]:
-        offset = 0
-        while True:
-            page: Mapping[str, Any] = self.by_name[kind.name].get(
-                where={"scope": scope.key}, include=include, limit=self.piece, offset=offset
-            )
-            if page["ids"]:
-                yield page
-            if len(page["ids"]) < self.piece:
-                return
-            offset += self.piece
-
-
-def open_collections(client: "Client", encoder_name: str, location: str) -> Collections:
-    """Open the collections, and make those that are missing once those that exist are known to fit.
-
-    Raises:
-        EncoderMismatch: The store's vectors were made by another encoder.
-        StoreError: The store is of a version that this one cannot read.
-    """
-    found = {name: collection for name in NAMES if (collection := _existing(client, name))}
-    for collection in found.values():
-        _check(collection.metadata or {}, encoder_name, location)
-    made = {name: _make(client, name, encoder_name) for name in NAMES if name not in found}
-    for collection in made.values():
-        _check(collection.metadata or {}, encoder_name, location)
-    return Collections(found | made, min(PIECE, client.get_max_batch_size()))
 
 
 def _existing(client: "Client", name: str) -> "Collection | None":

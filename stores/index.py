@@ -1,11 +1,11 @@
-"""Hold one scope's memories in the process, ready for exact search: shelves of things, vectors and postings.
+"""Hold the memories of one scope in the process, ready for exact search by vector and by term.
 
-A store never changes an index that it has handed out: what a commit adds stands in the next one, so that a reader in
-another thread sees one moment throughout. Positions stay: a thing once put is never moved. This module does not know
-where things are kept for good.
+A store never changes an index that it has handed out: a commit makes the next one, so that a reader in another thread
+sees one moment throughout. Positions are stable: an item may be replaced, but is never moved.
 """
 
 import copy
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,40 +17,40 @@ from numpy.typing import NDArray
 
 from langgraph_engram.embeddings.base import Vectors, texts_of_narrative, texts_of_turn
 from langgraph_engram.schema import Boundary, Decision, Event, Frozen, PendingTask, Record, Synthesis, Turn
-from langgraph_engram.stores.arrays import AppendOnlyArray, grouped, neighbours
+from langgraph_engram.stores.arrays import AppendOnlyArray
 from langgraph_engram.stores.bm25 import BM25Index
 from langgraph_engram.temporal.datetimes import epoch_seconds, on_clock
 from langgraph_engram.text.tokens import content_stems
 
 T = TypeVar("T", bound=Frozen)
-Place: TypeAlias = tuple[float, tuple[str | int, ...], str]
-"""Seconds since 1970 (-inf where the time is unknown), place within that moment, id."""
+SortKey: TypeAlias = tuple[float, tuple[str | int, ...], str]
+"""Seconds since 1970 (-inf where the time is unknown), what orders items of one moment, id."""
 
 
 @dataclass(frozen=True)
 class Kind(Generic[T]):
-    """One kind of thing that is kept."""
+    """One kind of stored item, and how its fields are read."""
 
     name: str
-    """The name of its collection, and of its shelf."""
+    """The name of its collection, of its index in a `ScopeIndex`, and of its field in `Changes`."""
     model: type[T]
     id_field: str
     time_field: str
-    place_fields: tuple[str, ...] = ()
-    """What orders things of one moment."""
+    tie_fields: tuple[str, ...] = ()
+    """What orders items of one moment."""
     with_keywords: bool = False
-    """Whether its keywords are found beside its text."""
+    """Whether its keywords are searched beside its text."""
 
     def id_of(self, item: T) -> str:
-        """Give an item's id."""
+        """Return an item's id."""
         return str(getattr(item, self.id_field))
 
     def text_of(self, item: T) -> str:
-        """Give the text that routes search; empty for what is never searched."""
+        """Return the text that an item is found by; empty for what is never searched."""
         return str(getattr(item, "indexed_text", ""))
 
     def texts_of(self, item: T) -> list[str]:
-        """Give the texts that an item's vector is made of: its own, or the sentences of a long turn or narrative."""
+        """Return the texts that an item's vector is made of: its own, or the sentences of a long turn or narrative."""
         match item:
             case Turn():
                 return texts_of_turn(item)
@@ -59,38 +59,39 @@ class Kind(Generic[T]):
         return [self.text_of(item)]
 
     def terms_of(self, item: T) -> list[str]:
-        """Give the terms that lexical search finds an item by."""
+        """Return the terms that lexical search finds an item by."""
         keywords = getattr(item, "keywords", ()) if self.with_keywords else ()
         return content_stems(" ".join([self.text_of(item), *keywords]))
 
     def session_of(self, item: T) -> str | None:
-        """Give an item's session; none for what spans sessions."""
+        """Return an item's session; None for what spans sessions."""
         session: str | None = getattr(item, "session_id", None)
         return session
 
-    def place_of(self, item: T) -> Place:
-        """Give an item's place in time, for sorting; no two items share one."""
+    def sort_key(self, item: T) -> SortKey:
+        """Return a key that sorts items by time, distinct for each item."""
         seconds = epoch_seconds(getattr(item, self.time_field), float("-inf"))
-        return seconds, tuple(getattr(item, name) for name in self.place_fields), self.id_of(item)
+        return seconds, tuple(getattr(item, name) for name in self.tie_fields), self.id_of(item)
 
     def distinct(self, items: Iterable[T]) -> list[T]:
-        """Keep one item of each id, the last one given."""
+        """Return one item of each id, the last one given."""
         return list({self.id_of(item): item for item in items}.values())
 
 
 TURNS = Kind("turns", Turn, "turn_id", "said_at", ("session_id", "seq"))
 EVENTS = Kind("events", Event, "event_id", "started_at", ("session_id", "seq"))
 BOUNDARIES = Kind("boundaries", Boundary, "boundary_id", "at", ("session_id",))
-RECORDS = Kind(
-    "records", Record, "record_id", "mentioned_at", ("session_id", "seq", "part"), with_keywords=True
-)  # fmt: skip
+RECORDS = Kind("records", Record, "record_id", "mentioned_at", ("session_id", "seq", "part"), with_keywords=True)
 SYNTHESES = Kind("syntheses", Synthesis, "synthesis_id", "window_start")
 DECISIONS = Kind("decisions", Decision, "decision_id", "decided_at")
 PENDING_TASKS = Kind("pending_tasks", PendingTask, "pending_id", "since")
 
+SEARCHABLE: tuple[Kind[Any], ...] = (TURNS, EVENTS, BOUNDARIES, RECORDS, SYNTHESES)
+"""The kinds that have vectors and an index."""
+
 
 class KindIndex(Generic[T]):
-    """The things of one kind of one scope, in the order they were put."""
+    """The items of one kind in one scope, in the order they were put."""
 
     def __init__(self, kind: Kind[T]) -> None:
         """Start empty."""
@@ -98,7 +99,7 @@ class KindIndex(Generic[T]):
         self.items: list[T] = []
         self.lexical = BM25Index()
         self._positions: dict[str, int] = {}
-        self._places: list[Place] = []
+        self._sort_keys: list[SortKey] = []
         self._vectors: AppendOnlyArray[np.float32] = AppendOnlyArray(np.empty((0, 0), dtype=np.float32))
         self._sorted: list[int] = []
 
@@ -110,24 +111,24 @@ class KindIndex(Generic[T]):
 
     @property
     def vectors(self) -> Vectors:
-        """Give the vectors: float32 of shape (n, d), contiguous, one row an item; not to be written to."""
+        """Return the vectors: float32 of shape (n, d), contiguous, one row an item; not to be written to."""
         return self._vectors.rows
 
     def get(self, item_id: str) -> T | None:
-        """Give the thing of that id, if it is here."""
+        """Return the item of an id, or None."""
         position = self._positions.get(item_id)
         return None if position is None else self.items[position]
 
     def position(self, item_id: str) -> int:
-        """Give where the thing of that id stands.
+        """Return the position of an id in `items`.
 
         Raises:
-            KeyError: No such thing is here.
+            KeyError: There is no such item.
         """
         return self._positions[item_id]
 
     def cosine(self, query: Vectors) -> NDArray[np.float32]:
-        """Give the cosine of each thing with a unit vector of shape (d,) or (1, d), as an array of shape (n,)."""
+        """Return the cosine of each item with a unit vector of shape (d,) or (1, d), as an array of shape (n,)."""
         if not self.items:
             return np.zeros(0, dtype=np.float32)
         # einsum keeps to one thread: BLAS with several spends 10 ms on waking them for what takes 0.2 ms.
@@ -135,46 +136,46 @@ class KindIndex(Generic[T]):
         return cosines
 
     def bm25(self, terms: Sequence[str]) -> NDArray[np.float32]:
-        """Give the BM25 score of each thing for content stems, 0 or above, as an array of shape (n,)."""
+        """Return the BM25 score of each item for content stems, 0 or above, as an array of shape (n,)."""
         return self.lexical.get_scores(terms).astype(np.float32)
 
     def order(self) -> NDArray[np.intp]:
-        """Give the positions sorted by place in time; things of unknown time come first."""
+        """Return the positions in order of time; items of unknown time come first."""
         return self._order
 
     def neighbours(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Give, for each thing, the positions of the one before and the one after in its session; -1 for none."""
+        """Return, for each item, the positions of the one before and the one after in its session; -1 for none."""
         return self._neighbours
 
     def in_session(self, session_id: str) -> list[T]:
-        """Give the things of a session, in the order they were put."""
+        """Return the items of a session, in the order they were put."""
         return [self.items[position] for position in self._by_session.get(session_id, ())]
 
     def put(self, items: Sequence[T], vectors: Vectors) -> None:
-        """Add things, and replace those whose id is here where they stand.
+        """Add items at the end, and replace those whose id is known in place.
 
         Args:
-            items: The things. Of several with one id, the last counts.
+            items: The items. Of several with one id, the last counts.
             vectors: Their unit vectors, of shape (len(items), d).
         """
         rows = {self.kind.id_of(item): row for row, item in enumerate(items)}
-        known = {self._positions[one]: row for one, row in rows.items() if one in self._positions}
-        new = [row for one, row in rows.items() if one not in self._positions]
+        known = {self._positions[item_id]: row for item_id, row in rows.items() if item_id in self._positions}
+        new = [row for item_id, row in rows.items() if item_id not in self._positions]
         self._replace({position: items[row] for position, row in known.items()}, vectors[list(known.values())])
         self._append([items[row] for row in new], vectors[new])
-        self._forget()
+        self._clear_derived()
 
     def fork(self) -> Self:
-        """Give a copy that may change while this one is read. Vectors and postings are shared until they change."""
+        """Return a copy that may change while this one is read. Vectors and postings are shared until they change."""
         fork = copy.copy(self)
-        fork.items, fork._places, fork._sorted = list(self.items), list(self._places), list(self._sorted)
+        fork.items, fork._sort_keys, fork._sorted = list(self.items), list(self._sort_keys), list(self._sorted)
         fork._positions, fork.lexical = dict(self._positions), self.lexical.fork()
         return fork
 
     def _replace(self, items: dict[int, T], vectors: Vectors) -> None:
         for position, item in items.items():
             self.items[position] = item
-            self._places[position] = self.kind.place_of(item)
+            self._sort_keys[position] = self.kind.sort_key(item)
             self.lexical.replace(position, self.kind.terms_of(item))
         positions = list(items)
         if positions and not np.array_equal(self.vectors[positions], vectors):
@@ -185,84 +186,97 @@ class KindIndex(Generic[T]):
             return
         first = len(self.items)
         self._positions |= {self.kind.id_of(item): position for position, item in enumerate(items, start=first)}
-        self._places += map(self.kind.place_of, items)
+        self._sort_keys += map(self.kind.sort_key, items)
         self._vectors = self._vectors.extended(vectors)
         self.lexical.extend(map(self.kind.terms_of, items))
         self.items += items
         self._sorted += range(first, len(self.items))
 
-    def _forget(self) -> None:
-        """Drop what was derived from the things as they were."""
-        derived = [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]
-        for name in derived:
+    def _clear_derived(self) -> None:
+        """Drop the cached properties: they were derived from the items as they were."""
+        for name in [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]:
             del self.__dict__[name]
 
     @cached_property
     def _order(self) -> NDArray[np.intp]:
-        self._sorted = sorted(self._sorted, key=self._places.__getitem__)  # nearly sorted since the last change
+        self._sorted = sorted(self._sorted, key=self._sort_keys.__getitem__)  # nearly sorted since the last change
         return np.array(self._sorted, dtype=np.intp)
 
     @cached_property
     def _neighbours(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        return neighbours(self._order.tolist(), [self.kind.session_of(item) for item in self.items])
+        before, after = (np.full(len(self.items), -1, dtype=np.intp) for _ in range(2))
+        last: dict[str, int] = {}
+        for position in self._order.tolist():
+            session = self.kind.session_of(self.items[position])
+            if session is None:
+                continue
+            if (previous := last.get(session)) is not None:
+                before[position], after[previous] = previous, position
+            last[session] = position
+        return before, after
 
     @cached_property
     def _by_session(self) -> dict[str, list[int]]:
-        return grouped((self.kind.session_of(item), position) for position, item in enumerate(self.items))
+        positions: defaultdict[str, list[int]] = defaultdict(list)
+        for position, item in enumerate(self.items):
+            if (session := self.kind.session_of(item)) is not None:
+                positions[session].append(position)
+        return dict(positions)
 
 
 class TurnIndex(KindIndex[Turn]):
-    """Turns, and what is asked of all of them."""
+    """The turns of a scope."""
 
     @cached_property
     def speakers(self) -> list[str]:
-        """Give the distinct speakers, in the order of their first turn in time."""
+        """Return the distinct speakers, in the order of their first turn in time."""
         return list(dict.fromkeys(self.items[position].speaker for position in self.order()))
 
     @cached_property
     def newest(self) -> datetime | None:
-        """Give the latest time at which something was said."""
+        """Return the latest time at which something was said."""
         return self.items[self.order()[-1]].said_at if self.items else None
 
 
 class RecordIndex(KindIndex[Record]):
-    """Records, with the columns that filters and dimension scores read. Each is derived once after a change."""
+    """The records of a scope, with the columns that filters and scores read, each of shape (n,)."""
 
     @cached_property
     def active(self) -> NDArray[np.bool_]:
-        """Say of each record whether it is active."""
+        """Return whether each record is active."""
         return np.array([record.status == "active" for record in self.items], dtype=np.bool_)
 
+    @cached_property
+    def event_start(self) -> NDArray[np.float64]:
+        """Return when the event of each record began: seconds since 1970, nan for unknown."""
+        return self._seconds(record.event_start for record in self.items)
+
+    @cached_property
+    def event_end(self) -> NDArray[np.float64]:
+        """Return when the event of each record ended: seconds since 1970, nan for unknown."""
+        return self._seconds(record.event_end for record in self.items)
+
+    @cached_property
+    def mentioned_at(self) -> NDArray[np.float64]:
+        """Return when each record was mentioned: seconds since 1970, nan for unknown."""
+        return self._seconds(record.mentioned_at for record in self.items)
+
+    @cached_property
+    def mentioned_local_time(self) -> NDArray[np.float64]:
+        """Return each mention time on the speaker's own clock, as seconds to compare days with; nan for unknown."""
+        return self._seconds(on_clock(record.mentioned_at) for record in self.items)
+
     def successor(self, record: Record) -> Record | None:
-        """Give the active record that stands in the place of one, at the end of the chain; none where there is none."""
+        """Return the active record that replaces one, at the end of the chain; None where there is none."""
         seen = {record.record_id}
         while record.superseded_by and record.superseded_by not in seen and (by := self.get(record.superseded_by)):
             seen.add(by.record_id)
             record = by
         return record if len(seen) > 1 and record.status == "active" else None
 
-    @cached_property
-    def event_start(self) -> NDArray[np.float64]:
-        """Give when what each record tells began: seconds since 1970, nan for unknown."""
-        return self._seconds("event_start")
-
-    @cached_property
-    def event_end(self) -> NDArray[np.float64]:
-        """Give when what each record tells ended: seconds since 1970, nan for unknown."""
-        return self._seconds("event_end")
-
-    @cached_property
-    def mentioned_at(self) -> NDArray[np.float64]:
-        """Give when each record was told: seconds since 1970, nan for unknown."""
-        return self._seconds("mentioned_at")
-
-    @cached_property
-    def mentioned_local_time(self) -> NDArray[np.float64]:
-        """Give what the clock of whoever told each record showed, for days to be compared with; nan for unknown."""
-        return np.array([epoch_seconds(on_clock(one.mentioned_at), float("nan")) for one in self.items])
-
-    def _seconds(self, field: str) -> NDArray[np.float64]:
-        return np.array([epoch_seconds(getattr(one, field), float("nan")) for one in self.items], dtype=np.float64)
+    @staticmethod
+    def _seconds(times: Iterable[datetime | None]) -> NDArray[np.float64]:
+        return np.array([epoch_seconds(time, float("nan")) for time in times], dtype=np.float64)
 
 
 class ScopeIndex:
@@ -276,51 +290,51 @@ class ScopeIndex:
         self.records = RecordIndex(RECORDS)
         self.syntheses = KindIndex(SYNTHESES)
         self.pending_tasks: dict[str, PendingTask] = {}
-        """The turns whose later steps are not done, by the pending's id; replaced as a whole, never changed."""
+        """Pending tasks by id; replaced as a whole, never changed."""
         self.revision = revision
-        """What identifies the commits this index has seen."""
+        """Identifies the commits that this index has seen."""
 
     @property
     def speakers(self) -> list[str]:
-        """Give the distinct speakers of turns, in the order of their first turn in time."""
+        """Return the distinct speakers of turns, in the order of their first turn in time."""
         return list(self.turns.speakers)
 
     @property
     def newest(self) -> datetime | None:
-        """Give the latest time at which something was said."""
+        """Return the latest time at which something was said."""
         return self.turns.newest
 
     def session_turns(self, session_id: str) -> list[Turn]:
-        """Give the turns of a session by their place in it."""
+        """Return the turns of a session, in its order."""
         return sorted(self.turns.in_session(session_id), key=lambda turn: turn.seq)
 
     def session_events(self, session_id: str) -> list[Event]:
-        """Give the events of a session by their place in it."""
+        """Return the events of a session, in its order."""
         return sorted(self.events.in_session(session_id), key=lambda event: event.seq)
 
-    def shelf(self, kind: Kind[T]) -> KindIndex[T]:
-        """Give the shelf of a searchable kind."""
-        shelf: KindIndex[T] = getattr(self, kind.name)
-        return shelf
+    def of_kind(self, kind: Kind[T]) -> KindIndex[T]:
+        """Return the index of a searchable kind."""
+        index: KindIndex[T] = getattr(self, kind.name)
+        return index
 
-    def at(self, revision: str) -> "ScopeIndex":
-        """Give this index under another revision."""
+    def with_revision(self, revision: str) -> "ScopeIndex":
+        """Return this index under another revision."""
         index = copy.copy(self)
         index.revision = revision
         return index
 
-    def pending(self, noted: Iterable[PendingTask], completed: Iterable[str]) -> "ScopeIndex":
-        """Give an index with pending_tasks noted, and others, by their ids, settled; this one stays as it is."""
+    def with_pending_tasks(self, added: Iterable[PendingTask], completed: Iterable[str]) -> "ScopeIndex":
+        """Return an index with pending tasks added, then others removed by id; this one stays as it is."""
         index = copy.copy(self)
-        index.pending_tasks = self.pending_tasks | {one.pending_id: one for one in noted}
-        for one in completed:
-            index.pending_tasks.pop(one, None)
+        index.pending_tasks = self.pending_tasks | {task.pending_id: task for task in added}
+        for pending_id in completed:
+            index.pending_tasks.pop(pending_id, None)
         return index
 
-    def put(self, kind: Kind[Any], items: Sequence[Any], vectors: Vectors) -> "ScopeIndex":
-        """Give an index with things added or replaced; this one stays as it is."""
+    def with_items(self, kind: Kind[Any], items: Sequence[Any], vectors: Vectors) -> "ScopeIndex":
+        """Return an index with items added or replaced; this one stays as it is."""
         index = copy.copy(self)
-        shelf = self.shelf(kind).fork()
-        shelf.put(items, vectors)
-        setattr(index, kind.name, shelf)
+        of_kind = self.of_kind(kind).fork()
+        of_kind.put(items, vectors)
+        setattr(index, kind.name, of_kind)
         return index

@@ -1,9 +1,8 @@
-"""Let one writer at a time into a scope, among all who share a store within this process.
+"""Lock scopes within this process, and a store's folder against other processes.
 
-Two rights are given, and never the second before the first. `writing` is held for a whole run by those who run one
-and wait for it: runs of a scope then follow one another. `committing` is held for reading and committing as one,
-and never while a model is asked: it alone keeps turns and events whole when runs of a scope overlap. Both go with the
-block that took them, whatever ends it. This module does not know other processes.
+A scope has two locks. `writing` is held for a whole run by callers that wait for it, so that runs of a scope follow one
+another. `committing` is held to read and commit as one, never while a model is asked, so that turns and events stay
+whole when runs of a scope overlap. `writing` is never taken inside `committing` (docs/decisions/0009).
 """
 
 import shutil
@@ -20,27 +19,19 @@ from filelock import FileLock, Timeout
 from langgraph_engram.errors import StoreLocked, StoreUnwritable
 from langgraph_engram.schema import Scope
 
-Right = Literal["writing", "committing"]
-
-
-@dataclass
-class Counted:
-    """A lock, and how many hold it or wait for it. A thread that holds it may take it again."""
-
-    lock: RLock = field(default_factory=RLock)
-    users: int = 0
+LockKind = Literal["writing", "committing"]
 
 
 class ScopeLocks:
-    """The locks of a store. One that nobody holds or waits for is gone."""
+    """The reentrant scope locks of one store. A lock that nobody holds or waits for is dropped."""
 
     def __init__(self) -> None:
         """Start with none."""
-        self._counted: dict[tuple[Right, str], Counted] = {}
+        self._counted: dict[tuple[LockKind, str], _CountedLock] = {}
         self._lock = Lock()
 
     def __len__(self) -> int:
-        """Give how many locks are held or waited for."""
+        """Return how many locks are held or waited for."""
         return len(self._counted)
 
     def writing(self, scope: Scope) -> AbstractContextManager[None]:
@@ -52,10 +43,10 @@ class ScopeLocks:
         return self._hold("committing", scope)
 
     @contextmanager
-    def _hold(self, right: Right, scope: Scope) -> Iterator[None]:
-        key = (right, scope.key)
+    def _hold(self, kind: LockKind, scope: Scope) -> Iterator[None]:
+        key = (kind, scope.key)
         with self._lock:
-            counted = self._counted.setdefault(key, Counted())
+            counted = self._counted.setdefault(key, _CountedLock())
             counted.users += 1
         try:
             with counted.lock:
@@ -67,8 +58,15 @@ class ScopeLocks:
                     del self._counted[key]
 
 
+@dataclass
+class _CountedLock:
+    lock: RLock = field(default_factory=RLock)
+    users: int = 0
+    """How many threads hold it or wait for it."""
+
+
 class ServerLocks:
-    """The locks of the servers that this process uses, by URL: all who open one share them."""
+    """The scope locks of each Chroma server that this process uses, shared by all its stores there."""
 
     def __init__(self) -> None:
         """Start with none."""
@@ -76,25 +74,25 @@ class ServerLocks:
         self._lock = Lock()
 
     def of(self, url: str) -> ScopeLocks:
-        """Give the locks of a server; they go with the last store that has them."""
+        """Return the locks of a server; they go with the last store that holds them."""
         with self._lock:
             return self._by_url.setdefault(url.rstrip("/"), ScopeLocks())
 
 
 SERVER_LOCKS = ServerLocks()
-"""All of this process."""
+"""Those of this process."""
 
 LOCK_FILE = ".engram.lock"
 
 
 class DirectoryLock:
-    """The right to use one folder."""
+    """An exclusive lock of one folder, among processes."""
 
     def __init__(self, folder: Path) -> None:
         """Take the lock, at once or not at all.
 
         Raises:
-            StoreLocked: Another process has it.
+            StoreLocked: Another process holds it.
             StoreUnwritable: The folder cannot be written.
         """
         self._lock = FileLock(folder / LOCK_FILE, thread_local=False)
@@ -106,29 +104,32 @@ class DirectoryLock:
                 f"`chroma run --path {folder}` and set ENGRAM_STORE=http://localhost:8000"
             ) from error
         except OSError as error:
-            raise unwritable(folder, error) from error
+            raise _unwritable(folder, error) from error
 
     def release(self) -> None:
-        """Let go. Letting go twice is harmless."""
+        """Release the lock. Releasing twice is harmless."""
         self._lock.release()
 
 
 def make_folder(folder: Path) -> list[Path]:
-    """Make a folder where there is none, and give the folders that were made for it, innermost first.
+    """Make a folder where there is none.
+
+    Returns:
+        The folders that were made, innermost first.
 
     Raises:
         StoreUnwritable: It cannot be made, or is a file.
     """
-    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise unwritable(folder, error) from error
+        raise _unwritable(folder, error) from error
     return missing
 
 
-def take_away(made: list[Path]) -> None:
-    """Remove folders that were made for a store which could not be opened, innermost first."""
+def remove_folders(made: list[Path]) -> None:
+    """Remove the folders that `make_folder` made for a store which could not be opened."""
     if made:
         shutil.rmtree(made[0], ignore_errors=True)
     for folder in made[1:]:
@@ -136,7 +137,6 @@ def take_away(made: list[Path]) -> None:
             folder.rmdir()
 
 
-def unwritable(folder: Path, error: OSError) -> StoreUnwritable:
-    """Say that `folder` cannot be written, and why."""
+def _unwritable(folder: Path, error: OSError) -> StoreUnwritable:
     reason = "it is a file" if folder.is_file() else error.strerror or error
     return StoreUnwritable(f"the store {str(folder)!r} cannot be written ({reason}): choose a folder that can")

@@ -1,10 +1,10 @@
-"""Take from Chroma's own files what they keep of rows that are gone.
+"""Overwrite what Chroma's own files still hold of removed rows (docs/decisions/0020).
 
-Chroma lets go of a row without overwriting it, and keeps what was written last in a log beside it, deleted or not. So
-the log loses all but the newest entry of each row of ours, the full-text index its deleted terms, and the file its free
-pages. A vector index that was never written begins with whatever stood in the memory of the process, and that is
-overwritten. Vectors in an index that was written are numbers of deleted places by then; they stay until Chroma writes
-it anew. This module does not know what is forgotten.
+Chroma removes a row without overwriting it, and keeps what was written last in a log beside it, removed or not. So the
+log loses all but the newest entry of each row of ours, the full-text index its removed terms, and the file its free
+pages. A vector index that was never written begins with whatever was in the memory of the process, and that is
+overwritten. Vectors in an index that was written are numbers in removed slots by then; they stay until Chroma writes
+the index anew.
 """
 
 import logging
@@ -13,57 +13,57 @@ import struct
 from contextlib import closing
 from pathlib import Path
 
-LOG = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
+
 DATABASE = "chroma.sqlite3"
 WAIT_SECONDS = 10.0
 """How long to wait for a reader of the database to finish."""
-OUTDATED = """
+REMOVE_OUTDATED = """
     DELETE FROM embeddings_queue WHERE id LIKE ? AND seq_id NOT IN
     (SELECT max(seq_id) FROM embeddings_queue WHERE id LIKE ? GROUP BY topic, id)
 """
-"""Entries of the log that a later one of the same row makes needless: each of ours is a whole row, or its end."""
+"""Removes the log entries that a later one of the same row replaces: each of ours is a whole row, or its removal."""
 MERGE_TERMS = "INSERT INTO embedding_fulltext_search(embedding_fulltext_search) VALUES ('optimize')"
 
 HEADER = struct.Struct("<iQQQQ")
-"""How the header of a vector index begins: version, an offset, places in all, places taken, bytes of a place."""
-
+"""How the header of a vector index begins: version, an offset, slots in all, slots taken, bytes of a slot."""
 LENGTH_BYTES = 4
-"""Bytes in which an index keeps the length of a vector, beside its places."""
+"""Bytes in which an index keeps the length of a vector, beside its slots."""
 
 
 def secure_delete(folder: Path, prefix: str) -> bool:
-    """Overwrite what the files of an embedded store hold of rows that are gone.
+    """Overwrite what the files of an embedded store hold of removed rows.
 
     Args:
-        folder: Where the store is. No write of Chroma's may be under way in this process.
+        folder: The store's folder. No write of Chroma's may be under way in this process.
         prefix: What the ids of the rows begin with.
 
     Returns:
-        Whether it could be done: another version of Chroma, or a long read, may stand in the way.
+        Whether it succeeded: another version of Chroma, or a long read, may stand in the way.
     """
     for header in folder.glob("*/header.bin"):
-        blank_room(header)
+        blank_free_slots(header)
     try:
         with closing(sqlite3.connect(folder / DATABASE, timeout=WAIT_SECONDS, isolation_level=None)) as database:
             database.execute("PRAGMA secure_delete=ON")
-            database.execute(OUTDATED, (f"{prefix}%", f"{prefix}%"))
+            database.execute(REMOVE_OUTDATED, (f"{prefix}%", f"{prefix}%"))
             database.execute(MERGE_TERMS)
             database.execute("VACUUM")
     except sqlite3.Error as error:
-        LOG.warning("the database in %s could not be scrubbed: %s", folder, error)
+        log.warning("removed rows could not be overwritten in the database in %s: %s", folder, error)
         return False
     return True
 
 
-def blank_room(header: Path) -> None:
-    """Write zeros over the places of a vector index that were never taken; what is no such index is left alone."""
+def blank_free_slots(header: Path) -> None:
+    """Write zeros over the slots of a vector index that were never taken; any other file is left alone."""
     start = header.read_bytes()[: HEADER.size]
     if len(start) < HEADER.size:
         return
-    version, _, room, taken, size = HEADER.unpack(start)
-    for name, each in (("data_level0.bin", size), ("length.bin", LENGTH_BYTES)):
-        places = header.with_name(name)
-        if version == 1 and taken < room and places.exists() and places.stat().st_size == room * each:
-            with places.open("r+b") as file:
-                file.seek(taken * each)
-                file.write(bytes((room - taken) * each))
+    version, _, slots, taken, slot_bytes = HEADER.unpack(start)
+    for name, size in (("data_level0.bin", slot_bytes), ("length.bin", LENGTH_BYTES)):
+        path = header.with_name(name)
+        if version == 1 and taken < slots and path.exists() and path.stat().st_size == slots * size:
+            with path.open("r+b") as file:
+                file.seek(taken * size)
+                file.write(bytes((slots - taken) * size))

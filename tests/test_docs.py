@@ -4,6 +4,7 @@ import contextlib
 import importlib.util
 import io
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,25 @@ def test_every_step_has_its_promise():
     assert sorted(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == sorted(
         path.stem for path in (ROOT / "nodes").glob("[a-z]*.py")
     )
+
+
+def test_the_layers_are_those_that_are_held():
+    """The table of layers has every part of the package, each row above the next one as the test of imports has it."""
+    spec = importlib.util.spec_from_file_location("layers", Path(__file__).parent / "test_architecture.py")
+    held = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(held)
+    height = {part: row for row, parts in enumerate(held.LAYERS) for part in parts if part != "__init__"}
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = page.split("## The layers")[1].split("\n## ")[0]
+
+    rows = [re.findall(r"`(\w+)(?:/|\.py)`", line) for line in re.findall(r"^\| (`[^|]*) \|", table, re.MULTILINE)]
+
+    assert sorted(part for row in rows for part in row) == sorted(height)
+    assert [
+        (above, below)
+        for above, below in pairwise(rows)
+        if min(height[part] for part in above) <= max(height[part] for part in below)
+    ] == []
 
 
 def test_every_decision_is_in_the_index():

@@ -84,7 +84,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run from the command line."""
     parser = ArgumentParser(description="Learn the weights of the boundary model.")
     parser.add_argument("dialogues", type=Path)
-    parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parent.parent / "langgraph_engram" / "segmentation" / WEIGHTS_FILE)
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path(__file__).resolve().parent.parent / "langgraph_engram" / "segmentation" / WEIGHTS_FILE,
+    )
     parser.add_argument("--encoder", default=None)
     chosen = parser.parse_args(arguments)
     write(train(chosen.dialogues, open_encoder(chosen.encoder).inner), chosen.out)

@@ -166,7 +166,7 @@ def near_duplicates(
 def keyword_candidates(field: ComparisonSet, position: int, sizes: NDArray[np.intp], least: float) -> Places:
     """Give the places of the earlier records of the same type whose keywords overlap enough, in order."""
     own = field.keywords(position)
-    holders = [field.index.keywords.holders(term) for term in own]
+    holders = [field.index.keywords.positions(term) for term in own]
     if not holders:
         return np.empty(0, dtype=np.intp)
     places, shared = np.unique(np.concatenate(holders), return_counts=True)
@@ -181,7 +181,7 @@ def rivals_of(field: ComparisonSet, position: int) -> Places:
     mine = slot_in(records[position])
     if mine is None:
         return np.empty(0, dtype=np.intp)
-    holders = [int(place) for place in field.index.attributes.holders(mine.key) if place < position]
+    holders = [int(place) for place in field.index.attributes.positions(mine.key) if place < position]
     other = [place for place in holders if (one := slot_in(records[place])) and one.value != mine.value]
     return np.array([place for place in other if field.stands[place]], dtype=np.intp)
 
@@ -190,14 +190,14 @@ def keyword_sizes(field: ComparisonSet) -> NDArray[np.intp]:
     """Count the keywords of each record that say something, as an array of shape (n,)."""
     sizes = field.index.keywords.lengths.astype(np.intp)
     for term in field.empty:
-        sizes[field.index.keywords.holders(term)] -= 1
+        sizes[field.index.keywords.positions(term)] -= 1
     return sizes
 
 
 def empty_terms(index: KeywordIndex, speakers: Collection[str], settings: UpdateSettings) -> frozenset[str]:
     """Give the keyword terms that say nothing: names of who speaks, and what a large share of the scope holds."""
     names = {name.casefold() for name in speakers} | {word for name in speakers for word in words(name)}
-    common = index.keywords.held_by_more_than(common_from(len(index.records), settings))
+    common = index.keywords.terms_in_more_than(common_from(len(index.records), settings))
     return frozenset([*(f"{kind}: {name}" for kind in TYPES for name in names), *common])
 
 

@@ -53,7 +53,7 @@ class InformativeStems:
     def of(self, record: Record) -> frozenset[str]:
         """Give the stems of a record's own words that say something."""
         stems = frozenset(content_stems(own_words(record.content, record.speaker))) - self.names
-        return frozenset(one for one in stems if len(self.held.holders(one)) + self.fresh[one] <= self.most)
+        return frozenset(one for one in stems if len(self.held.positions(one)) + self.fresh[one] <= self.most)
 
 
 def common_from(records: int, settings: UpdateSettings) -> float:

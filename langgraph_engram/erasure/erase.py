@@ -160,9 +160,9 @@ def _before(later: Event, events: Iterable[Event]) -> Event | None:
     each = list(events)
     own = [one for one in each if one.session_id == later.session_id and one.seq < later.seq]
     others = [
-        one for one in each if one.session_id != later.session_id and EVENTS.place_of(one) < EVENTS.place_of(later)
+        one for one in each if one.session_id != later.session_id and EVENTS.sort_key(one) < EVENTS.sort_key(later)
     ]
-    return max(own, key=lambda one: one.seq, default=None) or max(others, key=EVENTS.place_of, default=None)
+    return max(own, key=lambda one: one.seq, default=None) or max(others, key=EVENTS.sort_key, default=None)
 
 
 def _cited(records: Iterable[Record]) -> set[str]:

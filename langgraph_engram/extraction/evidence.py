@@ -84,7 +84,7 @@ def recycled_reason(record: Record, sources: Sequence[Turn], index: ScopeIndex, 
     if not told:
         return ""
     least = settings.echo * len(told)
-    for place in np.flatnonzero(index.records.lexical.count_held(told) >= least):  # by content or by keywords
+    for place in np.flatnonzero(index.records.lexical.count_matches(told) >= least):  # by content or by keywords
         stored = index.records.items[place]
         if stored.status != "active" or set(stored.source_turn_ids) & set(record.source_turn_ids):
             continue

@@ -141,7 +141,7 @@ def relevance_features(index: ScopeIndex, intent: Intent, query: Vectors, passag
     """
     asked = _query(index, intent, query)
     whole = sum(asked.rarity.values())
-    unknown = sum(weight for stem, weight in asked.rarity.items() if not len(index.turns.lexical.holders(stem)))
+    unknown = sum(weight for stem, weight in asked.rarity.items() if not len(index.turns.lexical.positions(stem)))
     matches = [_match(index, asked, passage) for passage in passages]
     rival = max((match.rival_coverage for match in matches), default=0.0)
     best = max((passage.score for passage in passages), default=0.0)
@@ -171,7 +171,7 @@ def _query(index: ScopeIndex, intent: Intent, vector: Vectors) -> _Query:
     people = {stem for name in intent.speakers for stem in content_stems(name)}
     lexical = index.turns.lexical
     rarity = {
-        stem: inverse_document_frequency(len(lexical) + PRIOR_TURNS, len(lexical.holders(stem)))
+        stem: inverse_document_frequency(len(lexical) + PRIOR_TURNS, len(lexical.positions(stem)))
         for stem in content_stems(intent.anchor)
         if stem not in people
     }

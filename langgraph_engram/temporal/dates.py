@@ -112,14 +112,14 @@ def _read_numbers(match: re.Match[str], saying: Saying) -> Period | None:
 
 
 def _order_of(first: int, second: int, mark: str) -> DateOrder | None:
-    """Tell the order of one date: that of its numbers where only one is a date; with dots the day is first."""
+    """Return the order of one date: that of its numbers where only one is a date; with dots the day is first."""
     if mark == "." or first > MONTHS_OF_A_YEAR >= second:
         return "day_first"
     return "month_first" if second > MONTHS_OF_A_YEAR >= first else None
 
 
 def _order_in(text: str) -> DateOrder | None:
-    """Tell the order that the certain ones of a text's dates share."""
+    """Return the order that the certain ones of a text's dates share."""
     orders = {_order_of(int(match["first"]), int(match["second"]), "/") for match in NUMERIC.finditer(text)} - {None}
     return orders.pop() if len(orders) == 1 else None
 
@@ -133,7 +133,7 @@ def _read_date(match: re.Match[str], saying: Saying) -> Period | None:
 
 
 def _is_doubtful(match: re.Match[str], saying: Saying) -> bool:
-    """Tell whether "may 5" may be no date, or "Mar 22" a month of that year."""
+    """Return whether "may 5" may be no date, or "Mar 22" a month of that year."""
     if match.group("year") or not match.group("day").isdecimal():
         return False
     if match.group("month") in AMBIGUOUS_MONTHS:
@@ -349,19 +349,19 @@ MONDAY, THURSDAY, SUNDAY = 0, 3, 6
 
 
 def nth_weekday(year: int, month: int, weekday: int, nth: int) -> date:
-    """Give the nth such weekday of a month, from 1; Monday is 0."""
+    """Return the nth such weekday of a month, from 1; Monday is 0."""
     first = date(year, month, 1)
     return first + timedelta(days=(weekday - first.weekday()) % DAYS_OF_A_WEEK + DAYS_OF_A_WEEK * (nth - 1))
 
 
 def last_monday(year: int, month: int) -> date:
-    """Give the last Monday of a month of 31 days."""
+    """Return the last Monday of a month of 31 days."""
     last = date(year, month, 31)
     return last - timedelta(days=last.weekday())
 
 
 def easter(year: int) -> date:
-    """Give Easter Sunday of the Gregorian calendar (the anonymous computus; Meeus, Astronomical Algorithms, ch. 8)."""
+    """Return Easter Sunday of the Gregorian calendar (anonymous computus; Meeus, Astronomical Algorithms, ch. 8)."""
     a, (b, c) = year % 19, divmod(year, 100)
     (d, e), (i, k) = divmod(b, 4), divmod(c, 4)
     h = (19 * a + b - d - (b - (b + 8) // 25 + 1) // 3 + 15) % 30

@@ -1,4 +1,4 @@
-"""Say what a moment is: an instant, shown by a clock of some offset.
+"""Define moments: an instant, shown by a clock of some offset.
 
 Instants are what orders, gaps and "as of" go by. What the clock showed names a day, and is what "yesterday" counts
 from: it is compared with days and intervals, which are all given in UTC as if that clock showed it
@@ -9,22 +9,22 @@ from datetime import UTC, datetime, timezone
 
 
 def with_offset(moment: datetime) -> datetime:
-    """Give a moment with the offset that its clock had then; one without is taken to be in UTC."""
+    """Return a moment with the offset that its clock had then; one without is taken to be in UTC."""
     offset = moment.utcoffset()
     return moment.replace(tzinfo=timezone(offset) if offset else UTC)
 
 
 def on_clock(moment: datetime | None) -> datetime | None:
-    """Give what the clock showed at a moment, as if it were UTC: 08:00 for 08:00+10:00; none for none."""
+    """Return what the clock showed at a moment, as if it were UTC: 08:00 for 08:00+10:00; none for none."""
     return moment.replace(tzinfo=UTC) if moment else None
 
 
 def instant_of(shown: datetime, clock: datetime | None) -> datetime:
-    """Give the instant at which a clock showed what stands in UTC as if it did: the reverse of `on_clock`.
+    """Return the instant at which a clock showed what stands in UTC as if it did: the reverse of `on_clock`.
 
     Args:
         shown: What it showed.
-        clock: A moment told by that clock; none for one in UTC.
+        clock: A moment shown by that clock; none for UTC.
     """
     return shown.replace(tzinfo=clock.tzinfo) if clock and clock.tzinfo else shown
 

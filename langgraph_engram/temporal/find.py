@@ -104,13 +104,13 @@ def _find(text: str, clock: datetime | None, date_order: DateOrder | None) -> tu
     """Read a text once: its type, its dates and what it says in brackets are asked for one after the other."""
     known = clock is not None and clock.year in PLAUSIBLE_YEARS
     saying = Saying(text, clock if clock and known else NO_CLOCK, date_order)
-    found = [one for one in _claim(saying) if known or not one.relative]
-    return tuple(_mention(text, one) for one in join_times(text, found))
+    found = [time for time in _claim(saying) if known or not time.relative]
+    return tuple(_mention(text, time) for time in join_times(text, found))
 
 
-def _mention(text: str, one: Found) -> TimeMention:
-    said = text[one.start : one.end]
-    return TimeMention(one.start, one.end, said, one.period.interval, one.period.granularity, one.relative)
+def _mention(text: str, found: Found) -> TimeMention:
+    said, period = text[found.start : found.end], found.period
+    return TimeMention(found.start, found.end, said, period.interval, period.granularity, found.relative)
 
 
 def _claim(saying: Saying) -> list[Found]:
@@ -128,7 +128,7 @@ def _claim(saying: Saying) -> list[Found]:
         period = _read(rule, match, saying)
         if period:
             found.append(Found(start, end, period, needs_clock(match)))
-    return sorted(found, key=lambda one: one.start)
+    return sorted(found, key=lambda time: time.start)
 
 
 def _matches(text: str) -> Iterator[tuple[Rule, re.Match[str]]]:
@@ -176,31 +176,31 @@ LONG = ("week", "month", "season", "year", "decade")
 def join_times(text: str, found: Iterable[Found]) -> list[Found]:
     """Join times that are not overlapping and in order with each other and with the words before them."""
     widened: list[Found] = []
-    for one in found:
-        if widened and (joined := _join_two(text, widened[-1], one)):
+    for time in found:
+        if widened and (joined := _join_two(text, widened[-1], time)):
             widened[-1] = joined
             continue
-        one = _with_words_before(text, one)
-        if widened and widened[-1].end > one.start:
+        time = _with_words_before(text, time)
+        if widened and widened[-1].end > time.start:
             widened.pop()
-        widened.append(one)
+        widened.append(time)
     return widened
 
 
-def _join_two(text: str, one: Found, other: Found) -> Found | None:
-    gap = text[one.end : other.start]
-    opener = OPENER.search(text[max(0, one.start - JOIN_REACH) : one.start])
+def _join_two(text: str, first: Found, last: Found) -> Found | None:
+    gap = text[first.end : last.start]
+    opener = OPENER.search(text[max(0, first.start - JOIN_REACH) : first.start])
     between = opener is not None and opener.group("opener").casefold() == "between"
     if not (AND.fullmatch(gap) if between else RANGE.fullmatch(gap)):
         return None
-    if DASH.fullmatch(gap) and (one.relative or other.relative):
+    if DASH.fullmatch(gap) and (first.relative or last.relative):
         return None
-    if one.period.first > other.period.last:
+    if first.period.first > last.period.last:
         return None
-    start = one.start - len(opener.group()) if opener else one.start
+    start = first.start - len(opener.group()) if opener else first.start
     if opener and not between and is_move_at(text, start):
         return None
-    return Found(start, other.end, join(one.period, other.period), one.relative or other.relative)
+    return Found(start, last.end, join(first.period, last.period), first.relative or last.relative)
 
 
 def _with_words_before(text: str, found: Found) -> Found:
@@ -242,7 +242,7 @@ def _take_week_of(match: re.Match[str], period: Period) -> Period | None:
 
 
 def _step_away(match: re.Match[str], period: Period) -> Period | None:
-    """Give "the Sunday before X", "two days after X", and, as a calendar week, "the week before X".
+    """Return "the Sunday before X", "two days after X", and, as a calendar week, "the week before X".
 
     The weekend after a Friday starts the next day, and the one after a Saturday a week later.
     """

@@ -65,7 +65,8 @@ def parse_time(text: str, clock: datetime | None) -> Interval | None:
     if slash and (start := parse_time(first, clock)) and (end := parse_time(last, clock)):
         return Interval(start=start.start, end=end.end) if start.start <= end.end else None
     for before in ("", "in ", "on "):
-        mentions = [one for one in find_times(before + text.strip(), clock) if one.start_char >= len(before)]
+        found = find_times(before + text.strip(), clock)
+        mentions = [mention for mention in found if mention.start_char >= len(before)]
         if mentions:
             return mentions[0].interval
     return None
@@ -82,20 +83,14 @@ def parse_constraint(query: str, now: datetime | None) -> TimeConstraint | None:
         The constraint, its text as it was said; none if the query mentions no time.
     """
     limits: list[_Limit] = [
-        _limit_of(query, one.start_char, one.end_char, Period(one.interval, one.granularity))
-        for one in find_times(query, now)
+        _limit_of(query, mention.start_char, mention.end_char, Period(mention.interval, mention.granularity))
+        for mention in find_times(query, now)
     ]
     return _combine(query, limits) if limits else None
 
 
-def overlaps(interval: Interval, constraint: TimeConstraint) -> bool:
-    """Tell whether an interval and a constraint share a second."""
-    starts_in_time = constraint.end is None or interval.start <= constraint.end
-    return starts_in_time and (constraint.start is None or interval.end >= constraint.start)
-
-
 def _limit_of(query: str, start: int, end: int, period: Period) -> _Limit:
-    """Give the limit that a time sets, found between two places of a query."""
+    """Return the limit that a time sets, found between two places of a query."""
     lead = LEAD.search(query[max(0, start - LEAD_REACH) : start])
     if lead is None:
         return _Limit(start, end, period.interval.start, period.interval.end)
@@ -106,16 +101,16 @@ def _limit_of(query: str, start: int, end: int, period: Period) -> _Limit:
 
 
 def _combine(query: str, limits: Sequence[_Limit]) -> TimeConstraint:
-    """Give what all limits say together; if nothing fits them all, the span of those that have both ends.
+    """Return what all limits say together; if nothing fits them all, the span of those that have both ends.
 
     Args:
         query: What the limits were read from.
         limits: At least one, in order.
     """
     text = query[limits[0].start_char : limits[-1].end_char]
-    closed = [(one.start, one.end) for one in limits if one.start and one.end]
-    starts = [one.start for one in limits if one.start and not one.end]
-    ends = [one.end for one in limits if one.end and not one.start]
+    closed = [(limit.start, limit.end) for limit in limits if limit.start and limit.end]
+    starts = [limit.start for limit in limits if limit.start and not limit.end]
+    ends = [limit.end for limit in limits if limit.end and not limit.start]
     if closed:
         starts.append(min(start for start, _ in closed))
         ends.append(max(end for _, end in closed))

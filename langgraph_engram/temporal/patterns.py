@@ -108,23 +108,23 @@ NEXT_WORD = re.compile(r"\s+([a-z]+(?:['’][a-z]+)?)")
 
 
 def read_month(word: str) -> int:
-    """Give the number of a month, 1 to 12."""
+    """Return the number of a month, 1 to 12."""
     return MONTHS.index(word[:3].casefold()) + 1
 
 
 def read_weekday(word: str) -> int:
-    """Give the number of a weekday; Monday is 0."""
+    """Return the number of a weekday; Monday is 0."""
     return WEEKDAYS.index(word[:3].casefold())
 
 
 def read_day(word: str) -> int:
-    """Give the number of a day of the month, in digits or as an ordinal."""
+    """Return the number of a day of the month, in digits or as an ordinal."""
     plain = "-".join(word.casefold().split())
     return ORDINALS[plain] if plain in ORDINALS else int(plain.rstrip("stndrh"))
 
 
 def read_full_year(word: str) -> int:
-    """Give the year that two or four digits mean."""
+    """Return the year that two or four digits mean."""
     digits = int(word.lstrip("'’"))
     if digits >= CENTURY:
         return digits
@@ -132,7 +132,7 @@ def read_full_year(word: str) -> int:
 
 
 def read_amount(words: str) -> tuple[int, int]:
-    """Give the least and the greatest number that is meant."""
+    """Return the least and the greatest number that is meant."""
     for word in words.casefold().split():
         if word in VAGUE_NUMBERS:
             return VAGUE_NUMBERS[word]
@@ -141,18 +141,18 @@ def read_amount(words: str) -> tuple[int, int]:
 
 
 def read_unit(word: str) -> tuple[Unit, int]:
-    """Give a unit of the calendar and how many of it the word means."""
+    """Return a unit of the calendar and how many of it the word means."""
     singular = word.casefold().rstrip("s")
     return ("week", 2) if singular == "fortnight" else (UNITS[singular], 1)
 
 
 def read_which(words: str) -> Which:
-    """Tell which of several occurrences the words choose."""
+    """Return which of several occurrences the words choose."""
     return WHICHES[words.split()[-1].casefold()]
 
 
 def names_something(text: str, end: int) -> bool:
-    """Tell whether the word after `end` makes what stands before it part of a name or a quantity."""
+    """Return whether the word after `end` makes what stands before it part of a name or a quantity."""
     follower = NEXT_WORD.match(text, end)
     return follower is not None and CONTRACTED.sub("", follower.group(1)) not in FUNCTION_WORDS
 
@@ -176,31 +176,31 @@ class Saying:
 
     @property
     def today(self) -> date:
-        """Give the day it was said."""
+        """Return the day it was said."""
         return self.clock.date()
 
     def tense(self, start: int, end: int) -> Tense | None:
-        """Tell whether the words around a place speak of the past or of the future."""
+        """Return whether the words around a place speak of the past or of the future."""
         return tense_at(self.text, start, end)
 
     def looks_ahead(self, start: int, end: int) -> bool:
-        """Tell whether the words around a place speak of the future."""
+        """Return whether the words around a place speak of the future."""
         return self.tense(start, end) == "ahead"
 
     def is_habit(self, start: int, end: int) -> bool:
-        """Tell whether the words around a place speak of what happens again and again."""
+        """Return whether the words around a place speak of what happens again and again."""
         return is_habit_at(self.text, start, end)
 
     def is_move(self, match: re.Match[str]) -> bool:
-        """Tell whether a match, "from A to B", is no range, but says where something was moved."""
+        """Return whether a match, "from A to B", is no range, but says where something was moved."""
         return match.group("span")[:4].casefold() == "from" and is_move_at(self.text, match.start("span"))
 
     def before(self, start: int) -> str:
-        """Give the sentence up to a place."""
+        """Return the sentence up to a place."""
         return sentence_before(self.text, start)
 
     def speaks_of_people(self, start: int, end: int) -> bool:
-        """Tell whether the sentence around a place speaks of somebody, not of what holds nowadays or in general."""
+        """Return whether the sentence around a place speaks of somebody, not of what holds nowadays or in general."""
         return PERSON.search(f"{self.before(start)} {sentence_after(self.text, end)}") is not None
 
 
@@ -242,12 +242,12 @@ def rule(triggers: str, body: str, read: Read, before: str = r"(?<![\w-])", afte
 
 
 def led_by(*words: str) -> str:
-    """Give what stands before a mention that only a preposition makes certain."""
+    """Return what stands before a mention that only a preposition makes certain."""
     return rf"(?<!\w)(?:{'|'.join(words)})[\s-]+"
 
 
 def needs_clock(match: re.Match[str]) -> bool:
-    """Tell whether a match leaves its year to the clock."""
+    """Return whether a match leaves its year to the clock."""
     groups = match.groupdict()
     return groups.get("decade") is None and not (groups.get("year") or "")[-1:].isdigit()
 

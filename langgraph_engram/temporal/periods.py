@@ -40,17 +40,17 @@ class Period:
 
     @property
     def first(self) -> date:
-        """Give the first day."""
+        """Return the first day."""
         return self.interval.start.date()
 
     @property
     def last(self) -> date:
-        """Give the last day."""
+        """Return the last day."""
         return self.interval.end.date()
 
 
 def span(first: date, last: date, granularity: Granularity = "range") -> Period:
-    """Give the whole days from `first` to `last`, both included.
+    """Return the whole days from `first` to `last`, both included.
 
     Raises:
         ValueError: If `last` lies before `first`.
@@ -62,33 +62,33 @@ def span(first: date, last: date, granularity: Granularity = "range") -> Period:
 
 
 def moment(start: datetime, end: datetime) -> Period:
-    """Give a stretch of less than a day, to the second."""
+    """Return a stretch of less than a day, to the second."""
     return Period(Interval(start=start.replace(microsecond=0), end=end.replace(microsecond=0)), "time")
 
 
 def day_of(on: date) -> Period:
-    """Give one day."""
+    """Return one day."""
     return span(on, on, "day")
 
 
 def month_of(year: int, month: int) -> Period:
-    """Give one month."""
+    """Return one month."""
     return span(date(year, month, 1), date(year, month, monthrange(year, month)[1]), "month")
 
 
 def year_of(year: int) -> Period:
-    """Give one year."""
+    """Return one year."""
     return span(date(year, 1, 1), date(year, MONTHS_OF_A_YEAR, 31), "year")
 
 
 def season_of(year: int, name: str) -> Period:
-    """Give one season, a key of `SEASON_STARTS`."""
+    """Return one season, a key of `SEASON_STARTS`."""
     first = date(year, SEASON_STARTS[name], 1)
     return span(first, _end_of_months(first, MONTHS_OF_A_SEASON), "season")
 
 
 def unit_of(unit: Unit, on: date) -> Period:
-    """Give the calendar unit that holds a day; the weekend is that of its week, before or after the day."""
+    """Return the calendar unit that holds a day; the weekend is that of its week, before or after the day."""
     monday = on - timedelta(days=on.weekday())
     match unit:
         case "day":
@@ -121,20 +121,20 @@ def shift(unit: Unit, on: date, count: int) -> date:
 
 
 def away(unit: Unit, on: date, least: int, most: int) -> Period:
-    """Give the period between `least` and `most` units from a day, negative for before; one unit if they are equal."""
+    """Return the period between `least` and `most` units from a day, negative for before; one unit if equal."""
     near, far = unit_of(unit, shift(unit, on, least)), unit_of(unit, shift(unit, on, most))
     return near if least == most else join(near, far)
 
 
 def join(one: Period, other: Period) -> Period:
-    """Give the span that holds both periods."""
+    """Return the span that holds both periods."""
     start = min(one.interval.start, other.interval.start)
     end = max(one.interval.end, other.interval.end)
     return Period(Interval(start=start, end=end), "range")
 
 
 def part_of(period: Period, part: Part) -> Period:
-    """Give the first, second or last third of a period; of a month, days 1 to 10, 11 to 20 and 21 to the end."""
+    """Return the first, second or last third of a period; of a month, days 1 to 10, 11 to 20 and 21 to the end."""
     months = _count_months(period)
     if months >= MONTHS_OF_A_SEASON:
         step = months // MONTHS_OF_A_SEASON
@@ -147,13 +147,13 @@ def part_of(period: Period, part: Part) -> Period:
 
 
 def weekday_from(on: date, weekday: int, direction: Literal[-1, 1]) -> date:
-    """Give the nearest such weekday before (-1) or after (1) a day; Monday is 0."""
+    """Return the nearest such weekday before (-1) or after (1) a day; Monday is 0."""
     distance = (weekday - on.weekday()) * direction % DAYS_OF_A_WEEK or DAYS_OF_A_WEEK
     return on + timedelta(days=distance * direction)
 
 
 def yearly(make: Callable[[int], Period], today: date) -> Iterator[Period]:
-    """Give what recurs each year, in order, through the years around today; years that lack it are passed over."""
+    """Return what recurs each year, in order, through the years around today; years that lack it are passed over."""
     for year in range(today.year - YEARS_TO_A_LEAP_DAY, today.year + YEARS_TO_A_LEAP_DAY + 1):
         try:
             yield make(year)
@@ -166,27 +166,27 @@ def choose(which: Which, occurrences: Iterable[Period], today: date) -> Period |
     ordered = list(occurrences)
     match which:
         case "last":
-            return next((one for one in reversed(ordered) if one.last < today), None)
+            return next((period for period in reversed(ordered) if period.last < today), None)
         case "recent":
-            return next((one for one in reversed(ordered) if one.first <= today), None)
+            return next((period for period in reversed(ordered) if period.first <= today), None)
         case "this":
-            return min(ordered, key=lambda one: _strangeness(one, today), default=None)
+            return min(ordered, key=lambda period: _strangeness(period, today), default=None)
         case "nearest":
-            return min(ordered, key=lambda one: days_between(one, today), default=None)
+            return min(ordered, key=lambda period: days_between(period, today), default=None)
         case "coming":
-            return next((one for one in ordered if one.last >= today), None)
+            return next((period for period in ordered if period.last >= today), None)
         case "next":
-            return next((one for one in ordered if one.first > today), None)
+            return next((period for period in ordered if period.first > today), None)
 
 
 def _strangeness(period: Period, today: date) -> tuple[bool, bool, int]:
-    """Give how little a period is "this" one: not running, not of this year, far away."""
+    """Return how little a period is "this" one: not running, not of this year, far away."""
     distance = days_between(period, today)
     return distance > 0, period.first.year != today.year, distance
 
 
 def days_between(period: Period, today: date) -> int:
-    """Give how many days lie between a period and a day; 0 within it."""
+    """Return how many days lie between a period and a day; 0 within it."""
     return max((period.first - today).days, (today - period.last).days, 0)
 
 
@@ -234,7 +234,7 @@ def name_span(start: datetime, end: datetime) -> str:
 
 
 def granularity_of(start: datetime, end: datetime) -> Granularity:
-    """Tell which calendar period the time from `start` to `end` is; `range` if it is none."""
+    """Return which calendar period the time from `start` to `end` is; `range` if it is none."""
     if not _are_whole_days(start, end):
         return "time" if start.date() == end.date() else "range"
     first, last = start.date(), end.date()

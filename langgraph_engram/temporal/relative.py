@@ -115,19 +115,19 @@ def _read_day(match: re.Match[str], saying: Saying) -> Period | None:
 
 
 def _is_general(match: re.Match[str], saying: Saying) -> bool:
-    """Tell whether "today" means nowadays or any day, or belongs to a name ("USA Today", "the Today show")."""
+    """Return whether "today" means nowadays or any day, or belongs to a name ("USA Today", "the Today show")."""
     start, end = match.span("span")
     before = saying.before(start)
     if AN_AGE.match(saying.text, end) or NOWADAYS.search(before) or SUPPOSED.search(before):
         return True
-    if _is_template(match, saying) or not (saying.speaks_of_people(start, end) or _is_told(match, saying, before)):
+    if _is_template(match, saying) or not (saying.speaks_of_people(start, end) or _has_verb(match, saying, before)):
         return True
     named = NAMED_AFTER.match(saying.text, match.end("span")) or NAMED_BEFORE.search(saying.before(match.start("span")))
     return match.group("phrase").istitle() and named is not None
 
 
-def _is_told(match: re.Match[str], saying: Saying, before: str) -> bool:
-    """Tell whether something is, was or will be on a day, though nobody is named: "Today was fun"."""
+def _has_verb(match: re.Match[str], saying: Saying, before: str) -> bool:
+    """Return whether something is, was or will be on a day, though nobody is named: "Today was fun"."""
     start, end = match.span("span")
     end += len("'s") if saying.text[end : end + 2] in ("'s", "’s") else 0
     tense = saying.tense(start, end)
@@ -158,7 +158,7 @@ def _read_which_unit(match: re.Match[str], saying: Saying) -> Period | None:
 
 
 def _is_template(match: re.Match[str], saying: Saying) -> bool:
-    """Tell whether a time stands in a line of a list that speaks of nobody: it may be of any week."""
+    """Return whether a time stands in a line of a list that speaks of nobody: it may be of any week."""
     line = saying.text[saying.text.rfind("\n", 0, match.start()) + 1 : match.start()]
     return LIST_LINE.match(line) is not None and not saying.speaks_of_people(*match.span("span"))
 
@@ -363,7 +363,7 @@ def _read_which_weekday(match: re.Match[str], saying: Saying) -> Period | None:
 
 
 def _this_weekday(today: date, weekday: int, tense: Tense | None) -> Period | None:
-    """Give the weekday of this week, or the next one where it is over and the clause looks ahead."""
+    """Return the weekday of this week, or the next one where it is over and the clause looks ahead."""
     on = today + timedelta(days=weekday - today.weekday())
     if on >= today or tense == "behind":
         return day_of(on)
@@ -386,7 +386,7 @@ def _read_bare_weekday(match: re.Match[str], saying: Saying) -> Period | None:
 
 
 def _is_label(text: str, start: int, end: int) -> bool:
-    """Tell whether a weekday opens a line of a schedule: "- **Monday:** a run", "Tuesday (Day 2)"."""
+    """Return whether a weekday opens a line of a schedule: "- **Monday:** a run", "Tuesday (Day 2)"."""
     line = text[text.rfind("\n", 0, start) + 1 : start]
     return not any(letter.isalpha() for letter in line) and LABEL_ENDS.match(text, end) is not None
 

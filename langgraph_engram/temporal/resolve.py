@@ -9,7 +9,7 @@ from langgraph_engram.temporal.patterns import WEEKDAY
 from langgraph_engram.temporal.periods import DAYS_OF_A_WEEK, Granularity, name_interval
 
 UNIT_NAMED = re.compile(rf"\bweek(?:end)?s?\b|\b{WEEKDAY}", re.IGNORECASE)
-"""A time told by its week, weekend or weekday."""
+"""A time named by its week, weekend or weekday."""
 VAGUE = re.compile(r"\b(?:couple|few|several|other)\b", re.IGNORECASE)
 """Nobody knows the ends of what these words measure."""
 NUMBERS_ALONE = re.compile(r"\d\d?([/-])\d\d?\1\d+")
@@ -48,7 +48,7 @@ def _is_worth_a_bracket(mention: TimeMention) -> bool:
 def name_before(interval: Interval, granularity: Granularity, clock: datetime) -> str:
     """Name a past week, weekend or weekday as a listener retells it: "the week before", "the Friday before".
 
-    Retold later, "last Friday" is the Friday before: whoever reads it needs no calendar to see how long ago it was.
+    Read later, "last Friday" is the Friday before: whoever reads it needs no calendar to see how long ago it was.
 
     Args:
         interval: A time that a text counts from its clock.

@@ -137,7 +137,7 @@ HABIT = re.compile(
 
 
 def tense_at(text: str, start: int, end: int, *, certain: bool = False) -> Tense | None:
-    """Tell of what the clause around a place speaks, or else the nearest clause of its sentence that tells.
+    """Return of what the clause around a place speaks, or else the nearest clause of its sentence that tells.
 
     Args:
         text: Any text.
@@ -153,14 +153,14 @@ def tense_at(text: str, start: int, end: int, *, certain: bool = False) -> Tense
         return tense
     if PRESENT.search(before) or PRESENT.search(after):
         return None
-    told_before, told_after = map(_last_certain, reversed(earlier)), map(_first_certain, later)
+    verbs_before, verbs_after = map(_last_certain, reversed(earlier)), map(_first_certain, later)
     if _opens_next(before, after):
-        return _any(told_after) or _any(told_before)
-    return _any(told_before) or _any(told_after)
+        return _any(verbs_after) or _any(verbs_before)
+    return _any(verbs_before) or _any(verbs_after)
 
 
 def is_habit_at(text: str, start: int, end: int) -> bool:
-    """Tell whether the clause around a place speaks of what happens again and again."""
+    """Return whether the clause around a place speaks of what happens again and again."""
     before = CLAUSE_END.split(sentence_before(text, start))[-1]
     after, *later = CLAUSE_END.split(sentence_after(text, end))
     around = (before, after, *later[:1]) if _opens_next(before, after) else (before, after)
@@ -168,22 +168,22 @@ def is_habit_at(text: str, start: int, end: int) -> bool:
 
 
 def is_move_at(text: str, start: int) -> bool:
-    """Tell whether the clause up to a place says that something is moved: "they moved the party (from A to B)"."""
+    """Return whether the clause up to a place says that something is moved: "they moved the party (from A to B)"."""
     return MOVED.search(CLAUSE_END.split(sentence_before(text, start))[-1]) is not None
 
 
 def sentence_before(text: str, start: int) -> str:
-    """Give the sentence up to a place, no more than its last `FAR` characters."""
+    """Return the sentence up to a place, no more than its last `FAR` characters."""
     return SENTENCE_END.split(text[max(0, start - FAR) : start])[-1]
 
 
 def sentence_after(text: str, end: int) -> str:
-    """Give the sentence from a place on, no more than half as many characters."""
+    """Return the sentence from a place on, no more than half as many characters."""
     return SENTENCE_END.split(text[end : end + FAR // 2], maxsplit=1)[0]
 
 
 def _opens_next(before: str, after: str) -> bool:
-    """Tell whether a clause only opens the next one: "but on Friday, we ..."."""
+    """Return whether a clause only opens the next one: "but on Friday, we ..."."""
     return not after.strip(" ,") and len(before.split()) <= LONGEST_OPENING
 
 
@@ -223,5 +223,5 @@ def _last_place(pattern: re.Pattern[str], text: str) -> int:
     return max((match.start() for match in pattern.finditer(text)), default=-1)
 
 
-def _any(told: Iterable[Tense | None]) -> Tense | None:
-    return next((tense for tense in told if tense), None)
+def _any(tenses: Iterable[Tense | None]) -> Tense | None:
+    return next((tense for tense in tenses if tense), None)

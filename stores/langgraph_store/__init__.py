@@ -1,1 +1,1 @@
-"""Keep the items of LangGraph's own store in Chroma, beside the memories and never mixed with them."""
+"""LangGraph's key-value store over Chroma, beside the memories and never mixed with them."""

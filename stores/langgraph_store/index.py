@@ -1,12 +1,12 @@
-"""Keep items of LangGraph's store in Chroma, and serve reads from shelves in the process, one for each namespace.
+"""Keep the items of LangGraph's store in Chroma, and serve reads from an index for each namespace in the process.
 
-A shelf is filled when a search first needs it and grows with this store's own writes. On a server every write gives its
-namespaces a fresh revision once it is done, and a shelf of another revision is filled again, so that another process's
-writes are seen. Shelves used longest ago are dropped when there are too many items.
+An index is loaded when a search first needs it and grows with this store's own writes. On a server every write gives
+its namespaces a fresh revision once it is done, and an index of another revision is loaded again, so that another
+process's writes are seen. Indexes used longest ago are dropped when there are too many items.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -24,11 +24,14 @@ from langgraph_engram.stores.langgraph_store.items import Address, Namespace, Na
 if TYPE_CHECKING:
     from chromadb.api.client import Client
 
-
-NOBODY = -1
-"""The slot of a row that belongs to nothing any more; as an index it is the last place, which is kept free for it."""
-LEAST_SLACK = 64
-"""Rows without an owner below which a shelf is never made anew."""
+NO_OWNER = -1
+"""The slot of a vector whose item is gone; as a list index it is the last one, which is kept free for it."""
+MIN_SLACK = 64
+"""Unused rows below which an index is never compacted."""
+CACHED_ITEMS = 200_000
+"""Items kept in the process."""
+REFRESHED_SHARE = 0.01
+"""Share of its time to live by which an item's expiry must move to be written: most reads write nothing."""
 
 
 class NamespaceIndex:
@@ -45,24 +48,23 @@ class NamespaceIndex:
         self._owned = 0
 
     def __len__(self) -> int:
-        """Give how many items there are."""
         return len(self._slot_of)
 
     def __iter__(self) -> Iterator[StoredItem]:
-        """Give the items, first put first."""
+        """Iterate over the items, first put first."""
         return (item for item in self._slots if item is not None)
 
     def get(self, key: str) -> StoredItem | None:
-        """Give the item of a key, if there is one."""
+        """Return the item of a key, or None."""
         slot = self._slot_of.get(key)
         return None if slot is None else self._slots[slot]
 
     def put(self, item: StoredItem, vectors: Vectors | None) -> None:
-        """Put an item in the place of an earlier one of its key, or at the end.
+        """Add an item at the end, or replace that of its key.
 
         Args:
             item: The item.
-            vectors: What it is found by, of shape (n, dimensions) and length 1 each; None for nothing.
+            vectors: Its vectors, of shape (n, dimensions) and length 1 each; None if it has none.
         """
         slot = self._slot_of.get(item.key)
         if slot is None:
@@ -70,31 +72,31 @@ class NamespaceIndex:
             self._slots.append(item)
         else:
             self._slots[slot] = item
-            self._disown(slot)
+            self._release_rows(slot)
         if vectors is not None and len(vectors):
             self._add_rows(slot, vectors)
 
     def remove(self, key: str) -> None:
-        """Take an item away. A key that is not there is passed over."""
+        """Remove an item. An unknown key is ignored."""
         slot = self._slot_of.pop(key, None)
         if slot is not None:
             self._slots[slot] = None
-            self._disown(slot)
+            self._release_rows(slot)
 
     def refresh(self, key: str, expires_at: float) -> None:
-        """Let an item live until another time, in seconds since 1970."""
+        """Change when an item expires, in seconds since 1970."""
         slot = self._slot_of.get(key)
         if slot is not None and (item := self._slots[slot]) is not None:
             self._slots[slot] = replace(item, expires_at=expires_at)
 
     def at(self, slot: int) -> StoredItem:
-        """Give the item of a slot that `scores` named."""
+        """Return the item of a slot that `scores` returned."""
         item = self._slots[slot]
         assert item is not None
         return item
 
     def scores(self, query: Vectors) -> tuple[NDArray[np.intp], Vectors]:
-        """Score the items that have vectors by the best of each item's.
+        """Score the items that have vectors, each by its best one.
 
         Args:
             query: A vector of length 1, of shape (dimensions,).
@@ -109,17 +111,17 @@ class NamespaceIndex:
         return slots, best[slots]
 
     def unscored(self) -> Iterator[StoredItem]:
-        """Give the items that no vector finds, first put first."""
+        """Return the items without vectors, first put first."""
         found = set(self._owners[: self._filled].tolist())
         return (item for slot, item in enumerate(self._slots) if item is not None and slot not in found)
 
-    def wasteful(self) -> bool:
-        """Say whether most of its rows or slots belong to nothing any more."""
+    def is_sparse(self) -> bool:
+        """Return whether most of its rows or slots are unused."""
         rows, slots = self._filled - self._owned, len(self._slots) - len(self)
-        return rows > max(self._owned, LEAST_SLACK) or slots > max(len(self), LEAST_SLACK)
+        return rows > max(self._owned, MIN_SLACK) or slots > max(len(self), MIN_SLACK)
 
     def compacted(self) -> "NamespaceIndex":
-        """Give a shelf of the same items without the waste."""
+        """Return an index of the same items without unused rows and slots."""
         fresh = NamespaceIndex(self.revision)
         owners = self._owners[: self._filled]
         order = np.argsort(owners, kind="stable")
@@ -129,46 +131,40 @@ class NamespaceIndex:
                 fresh.put(item, self._rows[order[start:end]] if self._rows is not None else None)
         return fresh
 
-    def _disown(self, slot: int) -> None:
+    def _release_rows(self, slot: int) -> None:
         owners = self._owners[: self._filled]
-        mine = owners == slot
-        owners[mine] = NOBODY
-        self._owned -= int(np.count_nonzero(mine))
+        released = owners == slot
+        owners[released] = NO_OWNER
+        self._owned -= int(np.count_nonzero(released))
 
     def _add_rows(self, slot: int, vectors: Vectors) -> None:
         end = self._filled + len(vectors)
         if self._rows is None or end > len(self._rows):
-            self._make_room(max(2 * self._filled, end), vectors.shape[1])
+            self._resize(max(2 * self._filled, end), vectors.shape[1])
         assert self._rows is not None
         self._rows[self._filled : end] = vectors
         self._owners[self._filled : end] = slot
         self._filled, self._owned = end, self._owned + len(vectors)
 
-    def _make_room(self, size: int, dimensions: int) -> None:
-        rows, owners = np.empty((size, dimensions), dtype=np.float32), np.full(size, NOBODY, dtype=np.intp)
+    def _resize(self, size: int, dimensions: int) -> None:
+        rows, owners = np.empty((size, dimensions), dtype=np.float32), np.full(size, NO_OWNER, dtype=np.intp)
         if self._rows is not None:
             rows[: self._filled] = self._rows[: self._filled]
             owners[: self._filled] = self._owners[: self._filled]
         self._rows, self._owners = rows, owners
 
 
-ITEMS_KEPT = 200_000
-"""Items kept in the process unless told otherwise."""
-REFRESHED_SHARE = 0.01
-"""Share of its time to live by which an item's expiry moves before that is written: reads stay reads."""
-
-
 @dataclass(frozen=True)
 class Put:
-    """What is to stand at an address."""
+    """A write to an address."""
 
     address: Address
     text: str | None
-    """The value as JSON; None for nothing."""
+    """The value as JSON; None to remove the item."""
     vectors: Vectors | None = None
-    """What it is found by, of shape (n, dimensions) and length 1 each; None for nothing."""
+    """Of shape (n, dimensions) and length 1 each; None if it has none."""
     ttl: float | None = None
-    """Minutes to live; None for ever."""
+    """Minutes to live; None for never to expire."""
 
 
 class ItemStore:
@@ -180,188 +176,181 @@ class ItemStore:
         location: str,
         *,
         shared: bool = False,
-        items_kept: int = ITEMS_KEPT,
-        on_close: Callable[[], None] | None = None,
+        cached_items: int = CACHED_ITEMS,
     ) -> None:
         """Open the items of a client.
 
         Args:
-            client: The Chroma client; closing the store closes it.
+            client: The Chroma client; it stays its owner's to close.
             location: What errors call this store.
-            shared: Whether other processes write to it too.
-            items_kept: How many items are kept in the process.
-            on_close: Called once the client is closed.
+            shared: Whether other processes write to the store too.
+            cached_items: How many items are kept in the process.
         """
-        self.location, self.lock = location, RLock()
-        self._client, self._shared, self._items_kept, self._on_close = client, shared, items_kept, on_close
+        self.lock = RLock()
+        self._shared, self._cached_items = shared, cached_items
         self._collections = ItemCollections(client, location)
-        self._names = Namespaces({} if shared else self._collections.namespaces())
-        self._shelves: OrderedDict[Namespace, NamespaceIndex] = OrderedDict()
-        self._may_expire = shared or self._collections.any_that_expires()
+        self._namespaces = Namespaces({} if shared else self._collections.namespaces())
+        self._indexes: OrderedDict[Namespace, NamespaceIndex] = OrderedDict()
+        self._may_expire = shared or self._collections.any_expiring()
 
-    def use_space(self, name: str) -> None:
-        """Say what vectors will be written.
+    def require_encoder(self, name: str) -> None:
+        """Check that vectors may be written with the encoder of this name; comes before they are.
 
         Raises:
-            EncoderMismatch: Those that are there were made by another encoder.
+            EncoderMismatch: The stored ones were made by another encoder.
         """
-        self._collections.use_space(name)
+        self._collections.require_encoder(name)
 
-    def find(self, addresses: Iterable[Address]) -> dict[Address, StoredItem]:
-        """Give the items that stand at addresses."""
+    def get(self, addresses: Iterable[Address]) -> dict[Address, StoredItem]:
+        """Return the items at addresses; an address that has none is left out."""
         wanted = dict.fromkeys(addresses)
         if self._shared:
             return self._collections.read(wanted)
-        shelved = {address: self._shelves.get(address[0]) for address in wanted if address[0] in self._names}
-        far = self._collections.read(address for address, shelf in shelved.items() if shelf is None)
-        near = {address: shelf.get(address[1]) for address, shelf in shelved.items() if shelf is not None}
-        return far | {address: item for address, item in near.items() if item is not None}
+        indexes = {address: self._indexes.get(address[0]) for address in wanted if address[0] in self._namespaces}
+        read = self._collections.read(address for address, index in indexes.items() if index is None)
+        cached = {address: index.get(address[1]) for address, index in indexes.items() if index is not None}
+        return read | {address: item for address, item in cached.items() if item is not None}
 
     def namespaces(self, prefix: Namespace = ()) -> list[Namespace]:
-        """Give the namespaces under a prefix that hold items, first made first."""
+        """Return the namespaces under a prefix that hold items, first made first."""
         if self._shared:
-            self._names.replace(prefix, self._collections.namespaces(prefix))
-        return self._names.under(prefix)
+            self._namespaces.replace(prefix, self._collections.namespaces(prefix))
+        return self._namespaces.under(prefix)
 
-    def shelves(self, prefix: Namespace) -> list[NamespaceIndex]:
-        """Give the items of every namespace under a prefix, which is one itself."""
+    def indexes(self, prefix: Namespace) -> list[NamespaceIndex]:
+        """Return the index of every namespace under a prefix, which may be one itself."""
         under = self.namespaces(prefix)
-        self._fill([one for one in under if not self._is_fresh(one)])
-        found = {one: self._shelves[one] for one in under if one in self._shelves}
-        for name in found:
-            self._shelves.move_to_end(name)
-        self._drop_unused()
-        return list(found.values())
+        self._load([namespace for namespace in under if not self._is_fresh(namespace)])
+        found = [namespace for namespace in under if namespace in self._indexes]
+        for namespace in found:
+            self._indexes.move_to_end(namespace)
+        indexes = [self._indexes[namespace] for namespace in found]
+        self._drop_least_used()
+        return indexes
 
     def write(self, puts: Sequence[Put], now: datetime) -> None:
-        """Put and remove items; distinct addresses. An item that was there keeps the time of its making.
+        """Put and remove items at distinct addresses. An item that is replaced keeps its `created_at`.
 
         Raises:
             chromadb.errors.ChromaError: It cannot be written; each item is as it was or as it should be.
         """
-        before = self.find(put.address for put in puts)
+        before = self.get(put.address for put in puts)
         items = [_item(put, before.get(put.address), now) for put in puts if put.text is not None]
         vectors = {put.address: put.vectors for put in puts if put.vectors is not None}
         gone = [before[put.address] for put in puts if put.text is None and put.address in before]
         outdated = [before[item.address] for item in items if item.address in before]
         self._may_expire |= any(item.ttl is not None for item in items)
         with ExitStack() as failed:
-            failed.callback(self._forget, {put.address[0] for put in puts})  # what has been written is not known
-            self._name_fresh(item.namespace for item in items)
+            failed.callback(self._drop_indexes, {put.address[0] for put in puts})  # what is written is not known
+            self._add_namespaces(item.namespace for item in items)
             self._collections.write(items, vectors)
             self._collections.remove(gone)
             self._collections.remove_vectors(outdated)
-            self._settle(items, vectors, gone)
+            self._update_after_write(items, vectors, gone)
             failed.pop_all()
 
     def refresh(self, items: Iterable[StoredItem], now: float) -> None:
-        """Let items that have a time to live have it anew, from `now` on, in seconds since 1970."""
+        """Restart the time to live of items at `now`, in seconds since 1970."""
         distinct = {item.address: item for item in items}.values()
-        fresh = [one for one in (_refreshed(item, now) for item in distinct) if one is not None]
-        if fresh:
-            self._collections.refresh(fresh)
-        for item in fresh:
-            if item.namespace in self._shelves and item.expires_at is not None:
-                self._shelves[item.namespace].refresh(item.key, item.expires_at)
+        refreshed = [fresh for item in distinct if (fresh := _refreshed(item, now)) is not None]
+        if refreshed:
+            self._collections.refresh(refreshed)
+        for item in refreshed:
+            if item.namespace in self._indexes and item.expires_at is not None:
+                self._indexes[item.namespace].refresh(item.key, item.expires_at)
 
     def sweep(self, now: datetime) -> int:
-        """Remove the items whose time is over, and give how many there were."""
+        """Remove the expired items, and return how many there were."""
         expired = self._collections.expired(now.timestamp()) if self._may_expire else []
         if expired:
             self.write([Put(item.address, None) for item in expired], now)
         return len(expired)
 
-    def close(self) -> None:
-        """Let go of Chroma."""
-        self._client.close()
-        if self._on_close:
-            self._on_close()
-
     def _is_fresh(self, namespace: Namespace) -> bool:
-        shelf = self._shelves.get(namespace)
-        return shelf is not None and (not self._shared or shelf.revision == self._names.revision(namespace))
+        index = self._indexes.get(namespace)
+        return index is not None and (not self._shared or index.revision == self._namespaces.revision(namespace))
 
-    def _fill(self, namespaces: Sequence[Namespace]) -> None:
-        """Read shelves anew. Revisions were read first: a write during the filling makes the shelf outdated."""
+    def _load(self, namespaces: Sequence[Namespace]) -> None:
+        """Read indexes anew. Revisions were read first: a write during the loading makes the index outdated."""
         if not namespaces:
             return
         items = self._collections.read_namespaces(namespaces)
         vectors = self._collections.read_vectors(namespaces)
-        for name in namespaces:
-            shelf = self._shelves[name] = NamespaceIndex(self._names.revision(name))
-            for item in items.get(name, ()):
-                shelf.put(item, vectors.get((item_id(item.address), item.version)))
+        for namespace in namespaces:
+            index = self._indexes[namespace] = NamespaceIndex(self._namespaces.revision(namespace))
+            for item in items.get(namespace, ()):
+                index.put(item, vectors.get((item_id(item.address), item.version)))
         if not self._shared:
-            self._unname_empty([name for name in namespaces if name not in items])
+            self._remove_empty([namespace for namespace in namespaces if namespace not in items])
 
-    def _drop_unused(self) -> None:
-        kept = sum(map(len, self._shelves.values()))
-        while kept > self._items_kept and len(self._shelves) > 1:
-            kept -= len(self._shelves.popitem(last=False)[1])
+    def _drop_least_used(self) -> None:
+        cached = sum(map(len, self._indexes.values()))
+        while cached > self._cached_items and len(self._indexes) > 1:
+            cached -= len(self._indexes.popitem(last=False)[1])
 
-    def _name_fresh(self, namespaces: Iterable[Namespace]) -> None:
-        """Say that namespaces hold items before they do: what a write leaves behind is found."""
-        fresh = [one for one in dict.fromkeys(namespaces) if one not in self._names]
-        if fresh:
+    def _drop_indexes(self, namespaces: Iterable[Namespace]) -> None:
+        for namespace in namespaces:
+            self._indexes.pop(namespace, None)
+
+    def _add_namespaces(self, namespaces: Iterable[Namespace]) -> None:
+        """Record new namespaces before they hold items, so that what an interrupted write leaves is found."""
+        new = [namespace for namespace in dict.fromkeys(namespaces) if namespace not in self._namespaces]
+        if new:
             revision = uuid4().hex
-            self._collections.name(fresh, revision)
-            for name in fresh:
-                self._names.put(name, revision)
+            self._collections.put_namespaces(new, revision)
+            for namespace in new:
+                self._namespaces.put(namespace, revision)
             if not self._shared:
-                self._shelves |= {name: NamespaceIndex(revision) for name in fresh}
+                self._indexes |= {namespace: NamespaceIndex(revision) for namespace in new}
 
-    def _settle(
+    def _update_after_write(
         self, items: Sequence[StoredItem], vectors: Mapping[Address, Vectors], gone: Sequence[StoredItem]
     ) -> None:
-        """Bring shelves and names up to what is written now."""
+        """Bring indexes and namespaces up to what is written now."""
         touched = list(dict.fromkeys(item.namespace for item in (*items, *gone)))
         if self._shared:
-            self._collections.name(touched, uuid4().hex)
-            self._forget(touched)
+            self._collections.put_namespaces(touched, uuid4().hex)
+            self._drop_indexes(touched)
         else:
-            self._shelve(items, vectors, gone)
-            self._drop_unused()
-        self._unname_empty(dict.fromkeys(item.namespace for item in gone))
+            self._update_indexes(items, vectors, gone)
+            self._drop_least_used()
+        self._remove_empty(dict.fromkeys(item.namespace for item in gone))
 
-    def _shelve(
+    def _update_indexes(
         self, items: Sequence[StoredItem], vectors: Mapping[Address, Vectors], gone: Sequence[StoredItem]
     ) -> None:
         for item in items:
-            if item.namespace in self._shelves:
-                self._shelves[item.namespace].put(item, vectors.get(item.address))
+            if item.namespace in self._indexes:
+                self._indexes[item.namespace].put(item, vectors.get(item.address))
         for item in gone:
-            if item.namespace in self._shelves:
-                self._shelves[item.namespace].remove(item.key)
-        for name in dict.fromkeys(item.namespace for item in (*items, *gone)):
-            if name in self._shelves and self._shelves[name].wasteful():
-                self._shelves[name] = self._shelves[name].compacted()
+            if item.namespace in self._indexes:
+                self._indexes[item.namespace].remove(item.key)
+        for namespace in dict.fromkeys(item.namespace for item in (*items, *gone)):
+            if namespace in self._indexes and self._indexes[namespace].is_sparse():
+                self._indexes[namespace] = self._indexes[namespace].compacted()
 
-    def _unname_empty(self, namespaces: Iterable[Namespace]) -> None:
-        empty = [one for one in namespaces if not self._holds_any(one)]
-        self._collections.unname(empty)
-        for name in empty:
-            self._names.remove(name)
-            self._shelves.pop(name, None)
-        # Another process may have put an item before the name went, and have named it before that.
-        if self._shared and (back := [one for one in empty if self._collections.any_in(one)]):
-            self._collections.name(back, uuid4().hex)
+    def _remove_empty(self, namespaces: Iterable[Namespace]) -> None:
+        empty = [namespace for namespace in namespaces if not self._holds_any(namespace)]
+        self._collections.remove_namespaces(empty)
+        for namespace in empty:
+            self._namespaces.remove(namespace)
+            self._indexes.pop(namespace, None)
+        # Another process may have put an item, and have recorded its namespace, before that was removed here.
+        if self._shared and (filled := [namespace for namespace in empty if self._collections.any_in(namespace)]):
+            self._collections.put_namespaces(filled, uuid4().hex)
 
     def _holds_any(self, namespace: Namespace) -> bool:
-        shelf = self._shelves.get(namespace)
-        return self._collections.any_in(namespace) if shelf is None else bool(len(shelf))
-
-    def _forget(self, namespaces: Iterable[Namespace]) -> None:
-        for name in namespaces:
-            self._shelves.pop(name, None)
+        index = self._indexes.get(namespace)
+        return self._collections.any_in(namespace) if index is None else bool(len(index))
 
 
 def _item(put: Put, before: StoredItem | None, now: datetime) -> StoredItem:
-    kept = before is not None and not before.expired(now.timestamp())
+    replaces = before is not None and not before.expired(now.timestamp())
     return StoredItem(
         namespace=put.address[0],
         key=put.address[1],
         text=put.text or "",
-        created_at=before.created_at if before is not None and kept else now,
+        created_at=before.created_at if before is not None and replaces else now,
         updated_at=now,
         version=uuid4().hex,
         vectors=0 if put.vectors is None else len(put.vectors),
@@ -371,7 +360,7 @@ def _item(put: Put, before: StoredItem | None, now: datetime) -> StoredItem:
 
 
 def _refreshed(item: StoredItem, now: float) -> StoredItem | None:
-    """Give an item that lives anew, if that makes enough of a difference to be written."""
+    """Return an item with a fresh expiry, if that differs enough to be written."""
     if item.ttl is None or item.expires_at is None:
         return None
     expires_at = now + item.ttl * 60

@@ -1,8 +1,7 @@
-"""Hold an item of LangGraph's store, and write it as a row of Chroma and back.
+"""Define the items of LangGraph's store, their rows in Chroma, the filters they pass, and their namespaces.
 
-Values are kept as one JSON document, so that they may have any number of keys of any depth. All text of a row is JSON
-in ASCII: half characters and zero bytes, which Chroma refuses or cuts at, pass through. This module does not know
-collections.
+A value is stored as one JSON document, so that it may have any number of keys of any depth. All text of a row is JSON
+in ASCII: half characters and zero bytes, which Chroma refuses or cuts at, pass through.
 """
 
 import hashlib
@@ -21,12 +20,12 @@ from langgraph_engram.errors import InvalidInput
 
 Namespace: TypeAlias = tuple[str, ...]
 Address: TypeAlias = tuple[Namespace, str]
-"""A namespace and a key: where an item stands."""
+"""A namespace and a key."""
 
 
 @dataclass(frozen=True)
 class StoredItem:
-    """One item. Its value is JSON text, read when it is needed."""
+    """One item. Its value is JSON text, parsed when it is needed."""
 
     namespace: Namespace
     key: str
@@ -35,30 +34,30 @@ class StoredItem:
     created_at: datetime
     updated_at: datetime
     version: str
-    """The write that made it so: the vectors that belong to it carry the same."""
+    """The id of the write that made it so, which its vectors carry too."""
     vectors: int = 0
-    """How many vectors it is found by."""
+    """How many vectors it has."""
     ttl: float | None = None
-    """Minutes it lives after it was last read or written; None for ever."""
+    """Minutes from the last read or write until it expires; None for never."""
     expires_at: float | None = None
     """Seconds since 1970 at which it expires."""
 
     @property
     def address(self) -> Address:
-        """Give where it stands."""
+        """Return its namespace and key."""
         return self.namespace, self.key
 
     @cached_property
     def value(self) -> dict[str, Any]:
-        """Give the value for reading only; what callers get is a copy of their own."""
+        """Return the value for reading only; callers get a copy of their own."""
         return value_from_text(self.text)
 
     def expired(self, now: float) -> bool:
-        """Say whether its time is over, `now` in seconds since 1970."""
+        """Return whether it has expired; `now` in seconds since 1970."""
         return self.expires_at is not None and self.expires_at <= now
 
     def as_item(self) -> Item:
-        """Give it as LangGraph knows it."""
+        """Return it as LangGraph's `Item`."""
         return Item(
             value=value_from_text(self.text),
             key=self.key,
@@ -68,7 +67,7 @@ class StoredItem:
         )
 
     def as_search_item(self, score: float | None) -> SearchItem:
-        """Give it as a result of a search."""
+        """Return it as a result of a search."""
         return SearchItem(self.namespace, self.key, value_from_text(self.text), self.created_at, self.updated_at, score)
 
 
@@ -76,15 +75,15 @@ def value_as_text(value: Mapping[str, Any]) -> str:
     """Write a value as JSON.
 
     Raises:
-        InvalidInput: It is no mapping, or holds what JSON cannot say.
+        InvalidInput: It is not a mapping, or holds what JSON cannot represent.
     """
     if not isinstance(value, Mapping):
-        raise InvalidInput(f"no value of an item: {value!r}; give a mapping with text keys")
+        raise InvalidInput(f"invalid value of an item {value!r}: give a mapping with text keys")
     try:
         return json.dumps(dict(value))
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(
-            f"a value that is no JSON: {error}; give text, numbers, booleans, lists, mappings"
+            f"a value that cannot be JSON: {error}; give text, numbers, booleans, lists, mappings"
         ) from error
 
 
@@ -94,7 +93,7 @@ def value_from_text(text: str) -> dict[str, Any]:
 
 
 def namespace_as_text(namespace: Namespace) -> str:
-    """Write a namespace so that no two are alike and it can be read back."""
+    """Write a namespace as JSON."""
     return json.dumps(namespace)
 
 
@@ -104,17 +103,17 @@ def namespace_from_text(text: str) -> Namespace:
 
 
 def row_id(*parts: object) -> str:
-    """Give a row's id: a hash of what names it, the same in every process."""
+    """Return the id of a row: a hash of what identifies it, the same in every process."""
     return hashlib.blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()
 
 
 def item_id(address: Address) -> str:
-    """Give the id of an item's row."""
+    """Return the id of an item's row."""
     return row_id(*address)
 
 
 def to_row(item: StoredItem) -> dict[str, str | int | float | None]:
-    """Write an item as flat metadata; None takes a key away that an earlier version had."""
+    """Write an item as flat metadata; None removes a key that an earlier version had."""
     return {
         "namespace": namespace_as_text(item.namespace),
         "key": json.dumps(item.key),
@@ -144,7 +143,6 @@ def from_row(row: Mapping[str, Any]) -> StoredItem:
 
 
 Filter: TypeAlias = dict[str, Any]
-
 ORDERINGS: dict[str, Callable[[Any, Any], bool]] = {
     "$gt": operator.gt,
     "$gte": operator.ge,
@@ -153,24 +151,26 @@ ORDERINGS: dict[str, Callable[[Any, Any], bool]] = {
 }
 OPERATORS = ("$eq", "$ne", *ORDERINGS)
 ORDERED = (int, float, str)
-"""What may be above or below something, booleans among it."""
+"""The types that have an order; a boolean is an int."""
 
 
 def checked_filter(wanted: Mapping[str, Any] | None) -> Filter | None:
-    """Refuse a filter that means nothing, before anything is read, and give a copy made of dicts and lists.
+    """Validate a filter before anything is read, and return a copy made of dicts and lists.
 
     Raises:
-        InvalidInput: It is no mapping, or names an operator that there is not.
+        InvalidInput: It is not a mapping, or names an unknown operator.
     """
     if wanted is None:
         return None
     if not isinstance(wanted, Mapping):
-        raise InvalidInput(f"no filter: {wanted!r}; give a mapping such as {{'kind': 'note', 'score': {{'$gt': 3}}}}")
+        raise InvalidInput(
+            f"invalid filter {wanted!r}: give a mapping such as {{'kind': 'note', 'score': {{'$gt': 3}}}}"
+        )
     return {name: _plain(inner) for name, inner in wanted.items()}
 
 
 def passes(value: dict[str, Any], wanted: Filter) -> bool:
-    """Say whether a value has everything that a checked filter asks for."""
+    """Return whether a value passes a checked filter."""
     for name, inner in wanted.items():  # a loop: it runs for every item of a search
         found = value[name] if name in value else _at(value, name)
         if not _agrees(found, inner):
@@ -185,13 +185,13 @@ def _plain(wanted: object) -> object:
                 raise InvalidInput(f"Unsupported operator: {unknown[0]!r}; choose {', '.join(OPERATORS)}")
             return {name: _plain_operand(operand) for name, operand in wanted.items()}
         return checked_filter(wanted)
-    return _plain_operand(wanted) if not isinstance(wanted, list | tuple) else [_plain(one) for one in wanted]
+    return _plain_operand(wanted) if not isinstance(wanted, list | tuple) else [_plain(element) for element in wanted]
 
 
 def _plain_operand(operand: object) -> object:
     if isinstance(operand, Mapping):
         return {name: _plain_operand(inner) for name, inner in operand.items()}
-    return [_plain_operand(one) for one in operand] if isinstance(operand, list | tuple) else operand
+    return [_plain_operand(element) for element in operand] if isinstance(operand, list | tuple) else operand
 
 
 def _at(value: dict[str, Any], name: str) -> object:
@@ -241,7 +241,7 @@ def _equal(value: object, wanted: object) -> bool:
 
 
 def _as_numbers(value: float | str, operand: float | str) -> tuple[float, float] | None:
-    """Read both sides as numbers where both are: "10" is one, as in LangGraph's own stores."""
+    """Read both sides as numbers where both are: "10" is a number, as in LangGraph's own stores."""
     try:
         return float(value), float(operand)
     except (ValueError, OverflowError):
@@ -249,45 +249,44 @@ def _as_numbers(value: float | str, operand: float | str) -> tuple[float, float]
 
 
 class Namespaces:
-    """Namespaces with their revisions, first named first."""
+    """Namespaces that hold items, with their revisions, found by prefix."""
 
     def __init__(self, revisions: Mapping[Namespace, str]) -> None:
         """Start with namespaces and their revisions."""
         self._revisions: dict[Namespace, str] = {}
         self._under: defaultdict[Namespace, dict[Namespace, None]] = defaultdict(dict)
-        for name, revision in revisions.items():
-            self.put(name, revision)
+        for namespace, revision in revisions.items():
+            self.put(namespace, revision)
 
-    def __contains__(self, name: Namespace) -> bool:
-        """Say whether a namespace holds items."""
-        return name in self._revisions
+    def __contains__(self, namespace: Namespace) -> bool:
+        return namespace in self._revisions
 
-    def revision(self, name: Namespace) -> str:
-        """Give the revision of a namespace that holds items."""
-        return self._revisions[name]
+    def revision(self, namespace: Namespace) -> str:
+        """Return the revision of a namespace that holds items."""
+        return self._revisions[namespace]
 
     def under(self, prefix: Namespace) -> list[Namespace]:
-        """Give the namespaces that begin with a prefix, which may be one itself."""
+        """Return the namespaces that begin with a prefix, which may be one itself, first put first."""
         return list(self._under.get(prefix, ()))
 
-    def put(self, name: Namespace, revision: str) -> None:
-        """Say that a namespace holds items, as of a revision."""
-        self._revisions[name] = revision
-        for size in range(len(name) + 1):
-            self._under[name[:size]][name] = None
+    def put(self, namespace: Namespace, revision: str) -> None:
+        """Add a namespace, or change its revision."""
+        self._revisions[namespace] = revision
+        for size in range(len(namespace) + 1):
+            self._under[namespace[:size]][namespace] = None
 
-    def remove(self, name: Namespace) -> None:
-        """Say that a namespace holds nothing any more."""
-        if self._revisions.pop(name, None) is None:
+    def remove(self, namespace: Namespace) -> None:
+        """Remove a namespace. An unknown one is ignored."""
+        if self._revisions.pop(namespace, None) is None:
             return
-        for size in range(len(name) + 1):
-            del self._under[name[:size]][name]
-            if not self._under[name[:size]]:
-                del self._under[name[:size]]
+        for size in range(len(namespace) + 1):
+            del self._under[namespace[:size]][namespace]
+            if not self._under[namespace[:size]]:
+                del self._under[namespace[:size]]
 
     def replace(self, prefix: Namespace, revisions: Mapping[Namespace, str]) -> None:
-        """Say anew what stands under a prefix."""
-        for name in self.under(prefix):
-            self.remove(name)
-        for name, revision in revisions.items():
-            self.put(name, revision)
+        """Replace all namespaces under a prefix."""
+        for namespace in self.under(prefix):
+            self.remove(namespace)
+        for namespace, revision in revisions.items():
+            self.put(namespace, revision)

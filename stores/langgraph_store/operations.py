@@ -1,6 +1,7 @@
-"""Check a batch of LangGraph's operations whole, before anything is read or written, and say what must become vectors.
+"""Check and run a batch of LangGraph's store operations.
 
-Of several writes to one address the last one counts. This module does not know what stands in the store.
+A batch is checked whole before anything is read or written. All reads see the store as it was before the batch; of
+several writes to one address the last one counts.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,28 +38,18 @@ from langgraph_engram.stores.langgraph_store.items import (
     value_from_text,
 )
 
-
-@dataclass(frozen=True)
-class Write:
-    """A write that has been checked."""
-
-    address: Address
-    text: str | None
-    """The value as JSON; None where the item is to go."""
-    found_by: tuple[str, ...]
-    """The texts whose vectors it is found by."""
-    ttl: float | None
+NEVER = float("-inf")
 
 
 @dataclass(frozen=True)
 class BatchVectors:
-    """The vectors of texts, by text, each of shape (dimensions,) and length 1."""
+    """The vectors of a batch, by text, each of shape (dimensions,) and length 1."""
 
     texts: Mapping[str, Vectors]
     queries: Mapping[str, Vectors]
 
     def of(self, texts: Sequence[str]) -> Vectors:
-        """Give the vectors of texts, of shape (len(texts), dimensions)."""
+        """Return the vectors of texts, of shape (len(texts), dimensions)."""
         return np.stack([self.texts[text] for text in texts])
 
 
@@ -67,24 +58,36 @@ class Plan:
     """A batch that has been checked."""
 
     ops: tuple[Op, ...]
-    writes: tuple[Write, ...]
+    writes: "tuple[_Write, ...]"
 
     @property
     def texts(self) -> list[str]:
-        """Give the texts to be encoded as they are kept, each once."""
-        return list(dict.fromkeys(text for write in self.writes for text in write.found_by))
+        """Return the texts to be encoded as documents, each once."""
+        return list(dict.fromkeys(text for write in self.writes for text in write.indexed_texts))
 
     @property
     def queries(self) -> list[str]:
-        """Give the texts to be encoded as they are asked, each once."""
+        """Return the texts to be encoded as queries, each once."""
         return list(dict.fromkeys(op.query for op in self.ops if isinstance(op, SearchOp) and op.query))
 
-    def puts(self, meanings: BatchVectors) -> list[Put]:
-        """Give what is to be written, with its vectors."""
+    def puts(self, vectors: BatchVectors) -> list[Put]:
+        """Return the writes with their vectors."""
         return [
-            Put(write.address, write.text, meanings.of(write.found_by) if write.found_by else None, write.ttl)
+            Put(write.address, write.text, vectors.of(texts) if (texts := write.indexed_texts) else None, write.ttl)
             for write in self.writes
         ]
+
+
+@dataclass(frozen=True)
+class _Write:
+    """A write that has been checked."""
+
+    address: Address
+    text: str | None
+    """The value as JSON; None to remove the item."""
+    indexed_texts: tuple[str, ...]
+    """The texts that it is found by."""
+    ttl: float | None
 
 
 def plan(ops: Iterable[Op], fields: Sequence[str] | None) -> Plan:
@@ -92,30 +95,30 @@ def plan(ops: Iterable[Op], fields: Sequence[str] | None) -> Plan:
 
     Args:
         ops: LangGraph's operations.
-        fields: Paths to the texts that items are found by unless a put names its own; None where nothing is indexed.
+        fields: Paths to the texts that items are found by, unless a put names its own; None where nothing is indexed.
 
     Raises:
-        InvalidNamespaceError: A label of a namespace is no text, empty, or holds a period or a zero byte.
-        InvalidInput: Something else about an operation means nothing.
+        InvalidNamespaceError: A label of a namespace is not text, is empty, or holds a period or a zero byte.
+        InvalidInput: Something else about an operation is invalid.
     """
     checked = tuple(map(_checked, ops))
     last = {(op.namespace, op.key): op for op in checked if isinstance(op, PutOp)}
     return Plan(checked, tuple(_write(op, fields) for op in last.values()))
 
 
-def _write(op: PutOp, fields: Sequence[str] | None) -> Write:
+def _write(op: PutOp, fields: Sequence[str] | None) -> _Write:
     address = op.namespace, op.key
     if op.value is None:
-        return Write(address, None, (), None)
+        return _Write(address, None, (), None)
     text = value_as_text(op.value)
     paths = () if fields is None or op.index is False else fields if op.index is None else op.index
     value = value_from_text(text) if paths else {}
-    found_by = dict.fromkeys(one for path in paths for one in get_text_at_path(value, path))
-    return Write(address, text, tuple(found_by), op.ttl)
+    indexed_texts = dict.fromkeys(found for path in paths for found in get_text_at_path(value, path))
+    return _Write(address, text, tuple(indexed_texts), op.ttl)
 
 
 def _checked(op: Op) -> Op:
-    """Give an operation with tuples for namespaces and text for keys."""
+    """Return an operation with tuples for namespaces and text for keys."""
     match op:
         case GetOp():
             return op._replace(namespace=_labels(op.namespace), key=str(op.key))
@@ -128,14 +131,14 @@ def _checked(op: Op) -> Op:
         case ListNamespacesOp():
             _check_window(op.limit, op.offset)
             return op._replace(match_conditions=tuple(map(_condition, op.match_conditions or ())))
-    raise InvalidInput(f"no operation of a store: {op!r}; give GetOp, PutOp, SearchOp or ListNamespacesOp")
+    raise InvalidInput(f"invalid operation {op!r}: give GetOp, PutOp, SearchOp or ListNamespacesOp")
 
 
 def _check_put(op: PutOp) -> None:
     if op.ttl is not None and (isinstance(op.ttl, bool) or not isinstance(op.ttl, int | float)):
-        raise InvalidInput(f"no time to live: {op.ttl!r}; give minutes, or None for ever")
+        raise InvalidInput(f"invalid ttl {op.ttl!r}: give minutes, or None to keep the item")
     if op.index not in (None, False) and not isinstance(op.index, list | tuple):
-        raise InvalidInput(f"no index of an item: {op.index!r}; give paths such as ['title'], False or None")
+        raise InvalidInput(f"invalid index {op.index!r}: give paths such as ['title'], False or None")
 
 
 def _check_window(limit: int, offset: int) -> None:
@@ -150,7 +153,7 @@ def _condition(condition: MatchCondition) -> MatchCondition:
 
 
 def _labels(namespace: Any) -> tuple[str, ...]:
-    """Give a namespace as a tuple, by the rules of LangGraph's own stores."""
+    """Return a namespace as a tuple, checked by the rules of LangGraph's own stores."""
     labels = tuple(namespace)
     for label in labels:
         if not isinstance(label, str) or not label or "." in label or "\x00" in label:
@@ -161,46 +164,43 @@ def _labels(namespace: Any) -> tuple[str, ...]:
     return labels
 
 
-NEVER = float("-inf")
-
-
-def run(items: ItemStore, plan: Plan, meanings: BatchVectors, now: datetime, *, omit_expired: bool) -> list[Result]:
-    """Run a batch, as one: no other batch of this process comes between.
+def run(items: ItemStore, plan: Plan, vectors: BatchVectors, now: datetime, *, omit_expired: bool) -> list[Result]:
+    """Run a batch as one: no other batch of this process comes between.
 
     Args:
-        items: What the batch is about.
+        items: The items of the store.
         plan: The batch.
-        meanings: The vectors of its texts and queries; a query without one is passed over.
+        vectors: Those of its texts and queries; a query without one is ignored.
         now: The moment of the batch, with its time zone.
-        omit_expired: Whether items whose time is over are passed over, though they have not been swept.
+        omit_expired: Whether expired items that have not been swept are left out.
 
     Returns:
-        What each operation gives, in their order.
+        The result of each operation, in their order.
     """
     with items.lock:
-        reading = Reading(items, meanings.queries, now, now.timestamp() if omit_expired else NEVER)
-        results = reading.answers(plan)
-        items.refresh(reading.touched, now.timestamp())
+        reads = _Reads(items, vectors.queries, now, now.timestamp() if omit_expired else NEVER)
+        results = reads.results(plan)
+        items.refresh(reads.touched, now.timestamp())
         if plan.writes:
-            items.write(plan.puts(meanings), now)
+            items.write(plan.puts(vectors), now)
         return results
 
 
 @dataclass
-class Reading:
+class _Reads:
     """The reads of one batch."""
 
     items: ItemStore
     queries: Mapping[str, Vectors]
     now: datetime
-    gone_at: float
-    """Seconds since 1970 before which an item has to expire in order to be passed over."""
+    hidden_until: float
+    """Seconds since 1970; an item that expires by then is left out."""
     touched: list[StoredItem] = field(default_factory=list)
-    """Items that were read and are to live anew."""
+    """Items that were read and whose time to live restarts."""
 
-    def answers(self, plan: Plan) -> list[Result]:
-        """Give what each operation gives."""
-        found = self.items.find((op.namespace, op.key) for op in plan.ops if isinstance(op, GetOp))
+    def results(self, plan: Plan) -> list[Result]:
+        """Return the result of each operation; None for a write."""
+        found = self.items.get((op.namespace, op.key) for op in plan.ops if isinstance(op, GetOp))
         results: list[Result] = []
         for op in plan.ops:
             match op:
@@ -223,9 +223,9 @@ class Reading:
         return item.as_item()
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
-        shelves = self.items.shelves(op.namespace_prefix)
+        indexes = self.items.indexes(op.namespace_prefix)
         query = self.queries.get(op.query or "")
-        ordered = ((item, None) for shelf in shelves for item in shelf) if query is None else ranked(shelves, query)
+        ordered = ((item, None) for index in indexes for item in index) if query is None else _ranked(indexes, query)
         passing = (
             (item, score)
             for item, score in ordered
@@ -237,41 +237,42 @@ class Reading:
         return [item.as_search_item(score) for item, score in hits]
 
     def _list(self, op: ListNamespacesOp) -> list[Namespace]:
-        if self.gone_at > NEVER:
+        if self.hidden_until > NEVER:
             self.items.sweep(self.now)
         conditions = op.match_conditions or ()
-        found = (one for one in self.items.namespaces() if all(matches(one, each) for each in conditions))
-        names = sorted({one[: op.max_depth] for one in found})  # None takes all of it
-        return names[op.offset : op.offset + op.limit]
+        found = (
+            namespace
+            for namespace in self.items.namespaces()
+            if all(_matches(namespace, condition) for condition in conditions)
+        )
+        distinct = sorted({namespace[: op.max_depth] for namespace in found})  # None takes all of it
+        return distinct[op.offset : op.offset + op.limit]
 
     def _hidden(self, item: StoredItem) -> bool:
-        return item.expires_at is not None and item.expires_at <= self.gone_at
+        return item.expires_at is not None and item.expires_at <= self.hidden_until
 
 
-def ranked(shelves: Sequence[NamespaceIndex], query: Vectors) -> Iterator[tuple[StoredItem, float | None]]:
-    """Give items by meaning: best score first, those first put first where scores are equal; last those without one.
+def _ranked(indexes: Sequence[NamespaceIndex], query: Vectors) -> Iterator[tuple[StoredItem, float | None]]:
+    """Rank items by the cosine of their best vector, in -1..1; equal scores by age, items without a vector last.
 
     Args:
-        shelves: Where the items stand.
+        indexes: The items.
         query: A vector of length 1, of shape (dimensions,).
-
-    Returns:
-        Each item with its score, the cosine of its best vector, in -1..1; None where it has no vector.
     """
-    if not shelves:
+    if not indexes:
         return
-    scored = [shelf.scores(query) for shelf in shelves]
+    scored = [index.scores(query) for index in indexes]
     slots = np.concatenate([slots for slots, _ in scored])
     scores = np.concatenate([scores for _, scores in scored])
-    owners = np.repeat(np.arange(len(shelves)), [len(slots) for slots, _ in scored])
-    for place in np.argsort(-scores, kind="stable"):
-        yield shelves[owners[place]].at(slots[place]), float(scores[place])
-    for item in chain.from_iterable(shelf.unscored() for shelf in shelves):
+    owners = np.repeat(np.arange(len(indexes)), [len(slots) for slots, _ in scored])
+    for row in np.argsort(-scores, kind="stable"):
+        yield indexes[owners[row]].at(slots[row]), float(scores[row])
+    for item in chain.from_iterable(index.unscored() for index in indexes):
         yield item, None
 
 
-def matches(namespace: Namespace, condition: MatchCondition) -> bool:
-    """Say whether a namespace begins or ends as a condition says; `*` stands for any one label."""
+def _matches(namespace: Namespace, condition: MatchCondition) -> bool:
+    """Return whether a namespace begins or ends as a condition says; `*` stands for any one label."""
     path: Iterable[str] = condition.path
     size = len(condition.path)
     if len(namespace) < size:

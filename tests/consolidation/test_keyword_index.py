@@ -27,11 +27,11 @@ def test_growing_gives_what_starting_anew_gives(drawn, known, data):
     after, anew = before.grown(everything), KeywordIndex().grown(everything)
 
     for word in "abc":
-        assert after.keywords.holders(f"fact: {word}").tolist() == anew.keywords.holders(f"fact: {word}").tolist()
-        assert before.keywords.holders(f"fact: {word}").tolist() == [
+        assert after.keywords.positions(f"fact: {word}").tolist() == anew.keywords.positions(f"fact: {word}").tolist()
+        assert before.keywords.positions(f"fact: {word}").tolist() == [
             at for at, one in enumerate(first) if word in one.keywords
         ]
-    assert after.attributes.holders("ana: home").tolist() == anew.attributes.holders("ana: home").tolist()
+    assert after.attributes.positions("ana: home").tolist() == anew.attributes.positions("ana: home").tolist()
     assert after.states.rows.tolist() == anew.states.rows.tolist()
     assert after.keywords.lengths.tolist() == [len(set(one.keywords)) for one in everything]
 

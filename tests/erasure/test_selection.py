@@ -55,7 +55,7 @@ def held(*, records=(), events=(), boundaries=(), syntheses=(), decisions=(), pe
     )
     for kind, items in shelves:
         if items:
-            index = index.put(kind, items, np.ones((len(items), 1), dtype=np.float32))
+            index = index.with_items(kind, items, np.ones((len(items), 1), dtype=np.float32))
     return StoredScope(index, decisions, pending_tasks)
 
 

@@ -194,7 +194,7 @@ def test_what_will_not_pass_is_not_tried_again(empty, first, thread):
 def test_turns_are_pending_before_they_are_stored(empty, first, thread, monkeypatch):
     """Cut off between the two, the same run stores them, and no turn is known of which nothing is pending."""
     written = []
-    kind = type(empty.store._store._collections)
+    kind = type(empty.store._collections)
     whole = kind.write
 
     def write(self, scope, kind, items, vectors=None):

@@ -299,7 +299,7 @@ def test_a_forgetting_that_is_cut_off_is_done_by_the_next(memory, folder, monkey
     """Killed after its runs' checkpoints and half of the store: the same call again does the rest."""
     moved(memory)
     removed = []
-    whole = memory.store._store._collections.__class__.remove
+    whole = memory.store._collections.__class__.remove
 
     def remove(self, scope, name, ids):
         if len(removed) == 3:
@@ -308,7 +308,7 @@ def test_a_forgetting_that_is_cut_off_is_done_by_the_next(memory, folder, monkey
         whole(self, scope, name, ids)
 
     with monkeypatch.context() as cut:
-        cut.setattr(memory.store._store._collections.__class__, "remove", remove)
+        cut.setattr(memory.store._collections.__class__, "remove", remove)
         with pytest.raises(Killed):
             memory.forget(user_id="ana", session_id="day-2")
     receipt = memory.forget(user_id="ana", session_id="day-2")
@@ -321,7 +321,7 @@ def test_a_forgetting_that_is_cut_off_is_done_by_the_next(memory, folder, monkey
 def test_what_is_left_is_told_by_where_it_is(memory, monkeypatch):
     """A store that keeps a row after all is found out, and the words are not repeated."""
     moved(memory)
-    collections = memory.store._store._collections
+    collections = memory.store._collections
     whole = type(collections).remove
 
     def remove(self, scope, name, ids):

@@ -18,8 +18,8 @@ CUTS = st.sets(st.integers(1, 7), max_size=4)
 
 
 def index_of(turns, events):
-    index = ScopeIndex().put(TURNS, turns, ENCODER.encode([turn.text for turn in turns]))
-    return index.put(EVENTS, events, ENCODER.encode([event.summary for event in events])) if events else index
+    index = ScopeIndex().with_items(TURNS, turns, ENCODER.encode([turn.text for turn in turns]))
+    return index.with_items(EVENTS, events, ENCODER.encode([event.summary for event in events])) if events else index
 
 
 def turn(seq):
@@ -129,7 +129,7 @@ def test_a_boundary_tells_of_the_event_that_stands_before_it_now():
         boundary_id="b1", session_id="s", from_event_id="e0", to_event_id="e1", kind="topic", text="new"
     )
     index = index_of([turn(seq) for seq in range(3)], [bees, jars.model_copy(update={"seq": 1})])
-    index = index.put(BOUNDARIES, [to_jars], ENCODER.encode(["old"]))
+    index = index.with_items(BOUNDARIES, [to_jars], ENCODER.encode(["old"]))
 
     written = rebase_boundaries([to_honey], index, "s", rebase_events(BUILDER, index, "s", [honey]))
 
@@ -145,6 +145,6 @@ def test_boundaries_stay_where_no_event_has_moved():
     to_honey = Boundary(
         boundary_id="b1", session_id="s", from_event_id="e0", to_event_id="e1", kind="topic", text="new"
     )
-    index = index_of([turn(0), turn(1)], [bees]).put(BOUNDARIES, [opening], ENCODER.encode(["old"]))
+    index = index_of([turn(0), turn(1)], [bees]).with_items(BOUNDARIES, [opening], ENCODER.encode(["old"]))
 
     assert rebase_boundaries([to_honey], index, "s", rebase_events(BUILDER, index, "s", [honey])) == [to_honey]

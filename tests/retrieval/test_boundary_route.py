@@ -26,7 +26,11 @@ def index_of(event):
             Boundary(boundary_id=f"b{seq}", session_id="s1", to_event_id=f"e{seq}", kind="topic", text="x")
             for seq in range(len(anchors))
         ]
-        return ScopeIndex().put(EVENTS, events, towards(*summaries)).put(BOUNDARIES, boundaries, towards(*anchors))
+        return (
+            ScopeIndex()
+            .with_items(EVENTS, events, towards(*summaries))
+            .with_items(BOUNDARIES, boundaries, towards(*anchors))
+        )
 
     return make
 
@@ -69,7 +73,7 @@ def test_scores_stay_shares(index_of):
 
 def test_without_boundaries_nothing_is_reached(index_of, event):
     """No anchors, or no events at all: no scores above 0."""
-    alone = ScopeIndex().put(EVENTS, [event(0, 0)], towards(1.0))
+    alone = ScopeIndex().with_items(EVENTS, [event(0, 0)], towards(1.0))
 
     assert event_scores(alone, EAST, RetrieveSettings()).tolist() == [0]
     assert event_scores(ScopeIndex(), EAST, RetrieveSettings()).shape == (0,)

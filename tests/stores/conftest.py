@@ -1,4 +1,4 @@
-"""Give stores of each sort, scopes of their own, and one commit that holds something of every kind."""
+"""Fixtures: stores at each location, scopes of their own, and one commit that holds something of every kind."""
 
 import socket
 import subprocess
@@ -34,7 +34,7 @@ def scope() -> Scope:
 
 @pytest.fixture(scope="session")
 def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartServer]:
-    """Start a real Chroma server on loopback, over an empty folder; gives its URL and its process."""
+    """Start a real Chroma server on loopback, over an empty folder; return its URL and its process."""
     processes: list[subprocess.Popen[bytes]] = []
 
     def start() -> tuple[str, "subprocess.Popen[bytes]"]:
@@ -82,7 +82,7 @@ def durable(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture(params=["folder", "memory:", "server"])
 def store(request: pytest.FixtureRequest, tmp_path: Path, encoder: HashingEncoder) -> Iterator[Store]:
-    """An open store of each sort."""
+    """An open store at each location."""
     location = {"folder": str(tmp_path / "store"), "memory:": "memory:"}.get(request.param)
     opened = open_store(location or request.getfixturevalue("server"), encoder)
     yield opened

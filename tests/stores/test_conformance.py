@@ -1,4 +1,4 @@
-"""What every store does, whatever it stands on."""
+"""What every store does, whatever its location."""
 
 import numpy as np
 import pytest
@@ -9,40 +9,40 @@ from langgraph_engram.schema import Scope
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.folders import open_store
 
-SHELVES = ("turns", "events", "boundaries", "records", "syntheses")
+SEARCHABLE = ("turns", "events", "boundaries", "records", "syntheses")
 
 
 def held(store, scope):
     """Everything a store has of a scope, as plain values."""
     index = store.index(scope)
-    shelves = {name: getattr(index, name).items for name in SHELVES}
-    return shelves | {"decisions": store.decisions(scope), "pending_tasks": store.pending_tasks(scope)}
+    items = {name: getattr(index, name).items for name in SEARCHABLE}
+    return items | {"decisions": store.decisions(scope), "pending_tasks": store.pending_tasks(scope)}
 
 
 def given(changes):
-    return {name: list(getattr(changes, name)) for name in (*SHELVES, "decisions", "pending_tasks")}
+    return {name: list(getattr(changes, name)) for name in (*SEARCHABLE, "decisions", "pending_tasks")}
 
 
 def test_what_is_written_is_read_field_for_field(store, scope, everything):
-    """A fresh index holds what was committed, with one unit vector a thing."""
+    """A fresh index holds what was committed, with one unit vector an item."""
     store.commit(scope, everything)
 
     index = store.index(scope)
 
     assert held(store, scope) == given(everything)
-    for name in SHELVES:
+    for name in SEARCHABLE:
         lengths = np.linalg.norm(getattr(index, name).vectors, axis=1)
         assert lengths == pytest.approx(np.ones(len(getattr(everything, name))), abs=1e-6)
 
 
 def test_an_index_grows_with_commits(store, scope, everything, turn):
-    """An index asked for before a commit and one filled after it come out the same."""
+    """An index loaded before a commit and one loaded after it come out the same."""
     store.index(scope)
 
     store.commit(scope, everything)
     store.commit(scope, Changes(turns=[turn(3, "Another day.")]))
 
-    assert [one.turn_id for one in store.index(scope).turns.items] == ["t0", "t1", "t2", "t3"]
+    assert [turn.turn_id for turn in store.index(scope).turns.items] == ["t0", "t1", "t2", "t3"]
     assert store.index(scope).turns.bm25(["dai"]).argmax() == 3
 
 
@@ -70,18 +70,18 @@ def test_committing_twice_changes_nothing(store, scope, everything):
 
 
 def test_scopes_are_apart(store, everything, turn):
-    """The same ids in two scopes are two things, and no scope sees another's."""
+    """The same ids in two scopes are two items, and no scope sees another's."""
     ana, ben = Scope(tenant="acme", user_id="ana"), Scope(user_id="ana", tenant="acme", agent_id="bot")
     store.commit(ana, everything)
 
     store.commit(ben, Changes(turns=[turn(0, "Ben's own")]))
 
     assert held(store, ana) == given(everything)
-    assert [one.text for one in store.index(ben).turns.items] == ["Ben's own"]
+    assert [turn.text for turn in store.index(ben).turns.items] == ["Ben's own"]
     assert len(store.index(Scope(user_id="nobody")).turns) == 0
 
 
-def test_a_change_marks_what_stands(store, scope, everything):
+def test_a_changed_record_replaces_the_stored_one(store, scope, everything):
     """A record's status changes in place; a field that becomes unknown is unknown when it is read."""
     store.commit(scope, everything)
     first = everything.records[0].model_copy(update={"status": "superseded", "event_start": None, "keywords": []})
@@ -92,8 +92,8 @@ def test_a_change_marks_what_stands(store, scope, everything):
     assert store.index(scope).records.active.tolist() == [False, True]
 
 
-def test_a_thing_that_is_new_and_changed_ends_changed(store, scope, record):
-    """What is marked is written after what is new."""
+def test_a_record_that_is_new_and_changed_ends_changed(store, scope, record):
+    """Changed records are written after new ones."""
     marked = record(0, status="merged")
 
     store.commit(scope, Changes(records=[record(0)], changed=[marked]))
@@ -101,15 +101,15 @@ def test_a_thing_that_is_new_and_changed_ends_changed(store, scope, record):
     assert store.index(scope).records.items == [marked]
 
 
-def test_of_two_with_one_id_the_last_counts(store, scope, turn):
-    """A commit may name a thing twice."""
+def test_of_two_items_with_one_id_the_last_counts(store, scope, turn):
+    """A commit may name an item twice."""
     store.commit(scope, Changes(turns=[turn(0, "first"), turn(0, "last")]))
 
-    assert [one.text for one in store.index(scope).turns.items] == ["last"]
+    assert [turn.text for turn in store.index(scope).turns.items] == ["last"]
 
 
-def test_what_is_settled_is_no_longer_pending(store, scope, everything):
-    """Settling removes, and settling what is not there is harmless."""
+def test_a_completed_task_is_no_longer_pending(store, scope, everything):
+    """Completing removes it, and completing an unknown one is harmless."""
     store.commit(scope, everything)
 
     store.commit(scope, Changes(completed=["p0", "p9"]))
@@ -120,15 +120,15 @@ def test_what_is_settled_is_no_longer_pending(store, scope, everything):
 def test_what_is_removed_is_gone(store, scope, everything, turn):
     """From the index, its postings and what lies in the store; another scope keeps its own under the same id."""
     other = Scope(user_id=f"{scope.user_id}-2")
-    for one in (scope, other):
-        store.commit(one, everything)
-        store.index(one)
+    for each in (scope, other):
+        store.commit(each, everything)
+        store.index(each)
 
     store.commit(scope, Changes(turns=[turn(3)], removed={"records": ["r0", "r9"], "turns": ["t0"]}))
 
     index = store.index(scope)
-    assert [one.turn_id for one in index.turns.items] == ["t1", "t2", "t3"]
-    assert [one.record_id for one in index.records.items] == ["r1"]
+    assert [turn.turn_id for turn in index.turns.items] == ["t1", "t2", "t3"]
+    assert [record.record_id for record in index.records.items] == ["r1"]
     assert (len(index.turns.vectors), len(index.turns.bm25(["camp"]))) == (3, 3)
     rows = list(store.rows(scope))
     assert {row.item_id for row in rows if row.kind in ("turns", "records")} == {"t1", "t2", "t3", "r1"}
@@ -136,19 +136,19 @@ def test_what_is_removed_is_gone(store, scope, everything, turn):
     assert held(store, other) == given(everything)
 
 
-def test_a_text_that_anybody_says_is_known(store, scope, turn):
-    """Whoever's it is; what is gone is said by nobody."""
+def test_a_text_is_found_in_any_scope(store, scope, turn):
+    """Until it is removed."""
     store.commit(scope, Changes(turns=[turn(0, f"The word is {scope.user_id}.")]))
-    says = store.contains_text(f"The word is {scope.user_id}.")
+    found = store.contains_text(f"The word is {scope.user_id}.")
 
     store.commit(scope, Changes(removed={"turns": ["t0"]}))
 
-    assert says
+    assert found
     assert not store.contains_text(f"The word is {scope.user_id}.")
 
 
-def test_files_keep_nothing_of_what_is_removed(durable, encoder, scope, turn):
-    """An embedded store overwrites it, and goes on as before; a server's files are its own."""
+def test_files_hold_nothing_of_what_is_removed(durable, encoder, scope, turn):
+    """An embedded store overwrites it, and works as before; a server's files are its own."""
     word = f"Quillhaven-{scope.user_id}"
     store = open_store(durable, encoder)
     store.commit(scope, Changes(turns=[turn(0, f"I live in {word}."), turn(1, "I keep bees.")]))
@@ -161,7 +161,7 @@ def test_files_keep_nothing_of_what_is_removed(durable, encoder, scope, turn):
     store = open_store(durable, encoder)
     assert bool(files) == ("://" not in durable)
     assert not [path.name for path in files if word.encode() in path.read_bytes()]
-    assert [one.turn_id for one in store.index(scope).turns.items] == ["t1", "t2"]
+    assert [turn.turn_id for turn in store.index(scope).turns.items] == ["t1", "t2"]
     store.close()
 
 
@@ -183,7 +183,7 @@ def test_an_empty_commit_is_harmless(store, scope):
 
 
 def test_each_commit_has_a_revision_of_its_own(store, scope, turn):
-    """What is derived from an index can tell that it is outdated."""
+    """So what is derived from an index can be known to be outdated."""
     revisions = [store.index(scope).revision]
 
     for seq in range(3):
@@ -193,8 +193,8 @@ def test_each_commit_has_a_revision_of_its_own(store, scope, turn):
     assert len(set(revisions)) == 4
 
 
-def test_a_closed_store_says_so(store, scope):
-    """Closing twice is harmless, using it afterwards is an error of ours."""
+def test_using_a_closed_store_is_an_error(store, scope):
+    """Closing twice is harmless."""
     store.close()
     store.close()
 

@@ -35,7 +35,7 @@ def python(script: str, folder: Path) -> "subprocess.Popen[str]":
 
 
 def test_a_second_process_is_refused_at_once(tmp_path, encoder):
-    """It is told which folder, and how several processes can share one; a store let go of can be had."""
+    """The error names the folder and says how several processes can share one; a closed store can be opened."""
     script = """
         try:
             open_store(sys.argv[1], HashingEncoder(64)).close()
@@ -59,11 +59,11 @@ def test_a_killed_process_loses_nothing_it_acknowledged(tmp_path, encoder):
     """Every commit that returned is there, whole, and the folder can be had at once."""
     script = """
         store = open_store(sys.argv[1], HashingEncoder(64))
-        for place in range(10_000):
-            turns = [Turn(turn_id=f"{place}-{seq}", session_id=str(place), seq=seq, role="user", speaker="Ana",
-                          text=f"turn {place} {seq}") for seq in range(5)]
+        for number in range(10_000):
+            turns = [Turn(turn_id=f"{number}-{seq}", session_id=str(number), seq=seq, role="user", speaker="Ana",
+                          text=f"turn {number} {seq}") for seq in range(5)]
             store.commit(Scope(user_id="ana"), Changes(turns=turns))
-            print(place, flush=True)
+            print(number, flush=True)
     """
     process = python(script, tmp_path / "store")
     assert process.stdout
@@ -84,22 +84,22 @@ def test_a_killed_process_loses_nothing_it_acknowledged(tmp_path, encoder):
 
 
 def test_openers_in_one_process_share_a_store(tmp_path, encoder, scope, turn):
-    """What one writes the other reads; the last to close lets go, and closing twice counts once."""
+    """What one writes the other reads; the last to close releases it, and closing twice counts once."""
     (tmp_path / "link").symlink_to(tmp_path / "store")
-    one, other = open_store(tmp_path / "store", encoder), open_store(str(tmp_path / "link"), HashingEncoder(64))
+    first, second = open_store(tmp_path / "store", encoder), open_store(str(tmp_path / "link"), HashingEncoder(64))
 
-    one.commit(scope, Changes(turns=[turn(0)]))
-    one.close()
-    one.close()
+    first.commit(scope, Changes(turns=[turn(0)]))
+    first.close()
+    first.close()
 
-    assert [item.turn_id for item in other.index(scope).turns.items] == ["t0"]
+    assert [item.turn_id for item in second.index(scope).turns.items] == ["t0"]
     with pytest.raises(StoreError, match="closed"):
-        one.index(scope)
-    other.close()
+        first.index(scope)
+    second.close()
 
 
 def test_openers_in_one_process_use_one_encoder(tmp_path, encoder):
-    """A second encoder is refused, and counts for nothing."""
+    """A second encoder is refused, and holds nothing open."""
     store = open_store(tmp_path / "store", encoder)
 
     with pytest.raises(EncoderMismatch, match=r"'hashing-64'.*'hashing-32'"):
@@ -111,7 +111,7 @@ def test_openers_in_one_process_use_one_encoder(tmp_path, encoder):
 
 
 def test_threads_may_write_and_read_at_once(tmp_path, encoder, scope, turn):
-    """Nothing is lost, and whatever a reader is given fits together."""
+    """Nothing is lost, and every index is consistent."""
     store = open_store(tmp_path / "store", encoder)
 
     def write(seq):
@@ -132,10 +132,10 @@ def test_threads_may_write_and_read_at_once(tmp_path, encoder, scope, turn):
     store.close()
 
 
-def test_the_scope_used_longest_ago_is_read_again(encoder, turn):
-    """More scopes than are kept in the process are no fewer in the store."""
+def test_the_scope_used_longest_ago_is_loaded_again(encoder, turn):
+    """More scopes than are cached are no fewer in the store."""
     client, _ = open_memory(None)
-    store = ChromaStore(client, encoder, location="here", scopes_kept=2)
+    store = ChromaStore(client, encoder, location="here", cached_scopes=2)
     ana, ben, cem = scopes = [Scope(user_id=name) for name in ("ana", "ben", "cem")]
     for scope in scopes:
         store.commit(scope, Changes(turns=[turn(0, scope.user_id)]))
@@ -162,7 +162,7 @@ def test_a_file_is_no_folder(tmp_path, encoder, path):
 
 
 def test_an_opening_that_fails_leaves_nothing(tmp_path):
-    """An encoder that cannot be had is found out before anything is written."""
+    """An encoder that cannot be loaded is found out before anything is written."""
 
     class Missing(HashingEncoder):
         @property
@@ -175,8 +175,8 @@ def test_an_opening_that_fails_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_is_no_store_is_told(tmp_path, encoder):
-    """A damaged database is an error of ours, and the lock is let go."""
+def test_a_damaged_store_is_an_error(tmp_path, encoder):
+    """It is an error of ours, and the lock is released."""
     (tmp_path / "chroma.sqlite3").write_text("this is no database, but it is long enough to look like one" * 20)
 
     for _ in range(2):

@@ -7,16 +7,16 @@ import time
 import pytest
 
 from langgraph_engram.errors import InvalidSetting, StoreError, StoreFailed, StoreUnreachable
-from langgraph_engram.stores import collections as revisions
+from langgraph_engram.stores import revisions
 from langgraph_engram.stores.base import Changes
-from langgraph_engram.stores.clients import translated
+from langgraph_engram.stores.clients import translated_errors
 from langgraph_engram.stores.folders import open_store
 
 OTHER_PROCESS = """
 import sys
 from langgraph_engram.embeddings.factory import HashingEncoder
 from langgraph_engram.schema import Scope, Turn
-from langgraph_engram.stores.clients import translated
+from langgraph_engram.stores.clients import translated_errors
 from langgraph_engram.stores.folders import open_store
 from langgraph_engram.stores.base import Changes
 store = open_store(sys.argv[1], HashingEncoder(64))
@@ -40,7 +40,7 @@ def ids(store, scope):
 
 
 def test_another_process_s_commit_is_seen(server, encoder, scope, turn):
-    """An index that was filled before is filled again."""
+    """An index that was loaded before is loaded again."""
     store = open_store(server, encoder)
     store.commit(scope, Changes(turns=[turn(0)]))
     assert ids(store, scope) == ["t0"]
@@ -52,74 +52,74 @@ def test_another_process_s_commit_is_seen(server, encoder, scope, turn):
 
 
 def test_what_another_removed_is_not_served_any_more(pair, scope, turn):
-    """Neither is it read from an index that was filled before, nor does a commit on top of that bring it back."""
-    one, other = pair
-    other.commit(scope, Changes(turns=[turn(0), turn(1)]))
-    assert ids(one, scope) == ids(other, scope) == ["t0", "t1"]
+    """Neither is it read from an index that was loaded before, nor does a commit after that bring it back."""
+    first, second = pair
+    second.commit(scope, Changes(turns=[turn(0), turn(1)]))
+    assert ids(first, scope) == ids(second, scope) == ["t0", "t1"]
 
-    one.commit(scope, Changes(removed={"turns": ["t0"]}))
+    first.commit(scope, Changes(removed={"turns": ["t0"]}))
 
-    assert ids(other, scope) == ["t1"]
-    one.commit(scope, Changes(removed={"turns": ["t1"]}))
-    other.commit(scope, Changes(turns=[turn(2)]))
-    assert ids(one, scope) == ids(other, scope) == ["t2"]
+    assert ids(second, scope) == ["t1"]
+    first.commit(scope, Changes(removed={"turns": ["t1"]}))
+    second.commit(scope, Changes(turns=[turn(2)]))
+    assert ids(first, scope) == ids(second, scope) == ["t2"]
 
 
-def test_no_revision_names_whose_it_is(pair, scope, turn):
-    """What stays when everything else is removed, so that other processes see it, tells no name."""
-    one, _ = pair
-    one.commit(scope, Changes(turns=[turn(0)]))
+def test_no_revision_names_the_user(pair, scope, turn):
+    """What stays when everything else is removed, so that other processes see it, holds no name."""
+    first, _ = pair
+    first.commit(scope, Changes(turns=[turn(0)]))
 
-    one.commit(scope, Changes(removed={"turns": ["t0"]}))
+    first.commit(scope, Changes(removed={"turns": ["t0"]}))
 
-    rows = one._collections.by_name["revisions"].get(include=["metadatas"])
+    rows = first._collections.by_name["revisions"].get(include=["metadatas"])
     assert rows["ids"]
     assert scope.user_id not in str(rows)
 
 
 def test_writing_does_not_hide_what_another_wrote(pair, scope, turn):
     """A store that has an index and commits after another did has both commits."""
-    one, other = pair
-    assert ids(one, scope) == ids(other, scope) == []
+    first, second = pair
+    assert ids(first, scope) == ids(second, scope) == []
 
-    one.commit(scope, Changes(turns=[turn(0)]))
-    other.commit(scope, Changes(turns=[turn(1)]))
+    first.commit(scope, Changes(turns=[turn(0)]))
+    second.commit(scope, Changes(turns=[turn(1)]))
 
-    assert ids(one, scope) == ids(other, scope) == ["t0", "t1"]
-
-
-def test_an_index_that_is_up_to_date_is_not_filled_again(pair, scope, turn):
-    """Reading costs a comparison."""
-    one, _ = pair
-    one.index(scope)
-    one.commit(scope, Changes(turns=[turn(0)]))
-
-    assert one.index(scope) is one.index(scope)
+    assert ids(first, scope) == ids(second, scope) == ["t0", "t1"]
 
 
-def test_silent_writers_are_swept_away(pair, scope, turn, monkeypatch):
+def test_an_index_that_is_up_to_date_is_not_loaded_again(pair, scope, turn):
+    """Reading compares revisions."""
+    first, _ = pair
+    first.index(scope)
+    first.commit(scope, Changes(turns=[turn(0)]))
+
+    assert first.index(scope) is first.index(scope)
+
+
+def test_silent_writers_are_removed(pair, scope, turn, monkeypatch):
     """Their rows go, their commits stay, and the other store still sees what is new."""
-    one, other = pair
-    one.commit(scope, Changes(turns=[turn(0)]))
-    assert ids(other, scope) == ["t0"]
+    first, second = pair
+    first.commit(scope, Changes(turns=[turn(0)]))
+    assert ids(second, scope) == ["t0"]
 
     monkeypatch.setattr(revisions, "SILENT_MS", -1)
     time.sleep(0.01)
-    other.commit(scope, Changes(turns=[turn(1)]))
+    second.commit(scope, Changes(turns=[turn(1)]))
     monkeypatch.undo()
 
-    assert ids(one, scope) == ids(other, scope) == ["t0", "t1"]
-    one.commit(scope, Changes(turns=[turn(2)]))
-    assert ids(other, scope) == ["t0", "t1", "t2"]
+    assert ids(first, scope) == ids(second, scope) == ["t0", "t1"]
+    first.commit(scope, Changes(turns=[turn(2)]))
+    assert ids(second, scope) == ["t0", "t1", "t2"]
 
 
-def test_no_server_is_told(encoder):
+def test_no_server_is_an_error(encoder):
     """The error names the URL and how to start one."""
     with pytest.raises(StoreUnreachable, match=r"127\.0\.0\.1:9'.*chroma run --path"):
         open_store("http://127.0.0.1:9", encoder)
 
 
-def test_a_server_that_dies_is_told(encoder, scope, turn, start_server):
+def test_a_server_that_dies_is_an_error(encoder, scope, turn, start_server):
     """Reading and writing say that it does not answer; nothing hangs."""
     url, process = start_server()
     store = open_store(url, encoder)
@@ -136,7 +136,7 @@ def test_a_server_that_dies_is_told(encoder, scope, turn, start_server):
 
 
 @pytest.mark.parametrize("location", ["ftp://localhost", "http://", "http://host:port", ""])
-def test_a_location_that_means_nothing_is_refused(encoder, location):
+def test_an_invalid_location_is_refused(encoder, location):
     """Before anything is opened."""
     with pytest.raises(InvalidSetting):
         open_store(location, encoder)
@@ -145,11 +145,11 @@ def test_a_location_that_means_nothing_is_refused(encoder, location):
 @pytest.mark.parametrize(
     ("raised", "expected"), [("InternalError", True), ("RateLimitError", True), ("NotFoundError", False)]
 )
-def test_trouble_that_may_pass_is_told_from_trouble_that_will_not(raised, expected):
-    """Chroma's own complaint tells which it is."""
+def test_trouble_that_may_pass_is_distinguished(raised, expected):
+    """By the class of Chroma's error."""
     import chromadb.errors
 
-    with pytest.raises(StoreError, match="it broke") as caught, translated("here"):
+    with pytest.raises(StoreError, match="it broke") as caught, translated_errors("here"):
         raise getattr(chromadb.errors, raised)("it broke")
 
     assert isinstance(caught.value, StoreFailed) == expected

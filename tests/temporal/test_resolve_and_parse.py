@@ -1,11 +1,11 @@
 """What a query says of when, what a time string means, and what is written after relative times."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
-from langgraph_engram.schema import Interval, TimeConstraint
-from langgraph_engram.temporal.parse import overlaps, parse_constraint, parse_time
+from langgraph_engram.schema import Interval
+from langgraph_engram.temporal.parse import parse_constraint, parse_time
 from langgraph_engram.temporal.periods import name_span
 from langgraph_engram.temporal.resolve import resolve_times
 
@@ -134,20 +134,6 @@ def test_nonsense_is_no_time(text):
     interval = parse_time(text, clock)
 
     assert interval is None
-
-
-@pytest.mark.parametrize(
-    ("start", "end", "shared"),
-    [(None, None, True), (1, None, True), (2, None, False), (None, 0, True), (0, 1, True), (-9, -1, False)],
-)
-def test_an_interval_and_a_constraint_overlap_when_they_share_a_second(start, end, shared):
-    """Open ends reach for ever, and touching is sharing, for both ends are included."""
-    moments = {one: None if one is None else NOW + timedelta(seconds=one) for one in (start, end)}
-    constraint = TimeConstraint(text="then", start=moments[start], end=moments[end])
-
-    shares = overlaps(Interval(start=NOW, end=NOW + timedelta(seconds=1)), constraint)
-
-    assert shares is shared
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Open stores of each sort, LangGraph's own among them: a suite that it does not pass would prove nothing."""
+"""Fixtures: our store and LangGraph's `InMemoryStore`, which has to pass the same tests."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -35,7 +35,7 @@ class HashedWords(Embeddings):
 
 
 class Clock:
-    """Tell the time that a test sets."""
+    """A clock that a test sets."""
 
     def __init__(self) -> None:
         self.now = datetime(2024, 5, 7, 12, tzinfo=UTC)
@@ -54,7 +54,7 @@ def embeddings() -> HashedWords:
 
 @pytest.fixture(params=["memory", "folder", "reference"])
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
-    """Open an empty store by an `index`, without meaning unless there is one."""
+    """Open an empty store by an `index`, without vectors unless there is one."""
     with ExitStack() as stores:
         yield lambda index=None: _opened(request.param, tmp_path, stores, index)
 
@@ -80,7 +80,7 @@ def ours(make_ours: Make) -> EngramStore:
 
 @pytest.fixture
 def searchable(make: Make, embeddings: HashedWords) -> BaseStore:
-    """An empty store of each sort that finds by meaning."""
+    """An empty store of each sort with semantic search."""
     return make({"dims": DIMENSIONS, "embed": embeddings})
 
 

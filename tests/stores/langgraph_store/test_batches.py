@@ -1,4 +1,4 @@
-"""A batch is one thing: it is checked whole, reads what was before, and answers in order."""
+"""A batch is checked whole, reads what was before it, and returns results in order."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -13,8 +13,8 @@ from langgraph_engram.integrations.store import EngramStore
 DIMENSIONS = 64
 
 
-def test_results_stand_where_their_operations_do(store):
-    """Whatever their sorts; a put gives nothing, and so does what is not there."""
+def test_results_are_in_the_order_of_operations(store):
+    """Whatever their types; None for a put and for a missing item."""
     store.put(("a", "b"), "one", {"n": 1})
     store.put(("a", "c"), "two", {"n": 2})
 
@@ -39,7 +39,7 @@ def test_results_stand_where_their_operations_do(store):
 
 
 def test_reads_see_what_was_before_the_batch(store):
-    """Wherever they stand in it; then the last write to an address counts."""
+    """Wherever they are in it; then the last write to an address counts."""
     store.put(("a",), "k", {"n": 0})
 
     results = store.batch(
@@ -87,8 +87,8 @@ def test_keys_are_text_however_they_are_given(ours):
         ("get", InvalidInput),
     ],
 )
-def test_a_batch_that_is_wrong_anywhere_does_nothing(ours, wrong, error):
-    """Not even what stands before the mistake."""
+def test_an_invalid_batch_does_nothing(ours, wrong, error):
+    """Not even what comes before the mistake."""
     with pytest.raises(error):
         ours.batch([PutOp(("a",), "before", {}), wrong])
 
@@ -108,7 +108,7 @@ def test_large_batches_are_written_whole(make, embeddings):
     ]
 
 
-def test_async_twins_do_the_same(searchable):
+def test_async_methods_do_the_same(searchable):
     """Every method has one."""
 
     async def use():
@@ -133,26 +133,26 @@ def test_async_twins_do_the_same(searchable):
     assert (fifth.value, len(rest)) == ({"text": "note 5"}, 9)
 
 
-def test_async_twins_check_labels(ours):
+def test_async_methods_check_labels(ours):
     """Before anything is done."""
     with pytest.raises(InvalidNamespaceError):
         asyncio.run(ours.aput(("a.b",), "k", {}))
 
 
-def test_the_event_loop_goes_on():
+def test_the_event_loop_is_not_blocked():
     """While texts are encoded and Chroma is written to: whoever holds the encoder up is on the loop itself."""
-    encoding, let_on = Event(), Event()
+    encoding, resume = Event(), Event()
 
     def embed(texts):
         encoding.set()
-        assert let_on.wait(60), "the event loop stood still"
+        assert resume.wait(60), "the event loop stood still"
         return [[1.0, 0.0] for _ in texts]
 
     async def use(store):
         put = asyncio.create_task(store.aput(("a",), "k", {"text": "any"}))
         while not encoding.is_set():
             await asyncio.sleep(0)
-        let_on.set()
+        resume.set()
         await put
 
     with EngramStore("memory:", index={"dims": 2, "embed": embed}) as store:

@@ -1,4 +1,4 @@
-"""Any use of our store gives what LangGraph's own in memory gives, where both keep to what is documented."""
+"""Any use of our store returns what LangGraph's `InMemoryStore` returns, where both follow its documentation."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -6,7 +6,7 @@ from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, PutOp,
 from langgraph.store.memory import InMemoryStore
 
 from langgraph_engram.integrations.store import EngramStore
-from tests.langgraph_store.conftest import DIMENSIONS, HashedWords
+from tests.stores.langgraph_store.conftest import DIMENSIONS, HashedWords
 
 LABELS = st.sampled_from(["a", "b", "ab", "*", "é"])
 NAMESPACES = st.lists(LABELS, min_size=1, max_size=3).map(tuple)
@@ -36,33 +36,33 @@ READS = st.one_of(
 
 @settings(max_examples=25)
 @given(batches=st.lists(st.tuples(st.lists(PUTS, max_size=4), READS), max_size=8))
-def test_any_sequence_of_batches_gives_the_same(batches):
-    """Puts, deletions, searches by filter and meaning, and listings, in batches where they meet."""
+def test_any_sequence_of_batches_returns_the_same(batches):
+    """Puts, deletions, searches by filter and query, and listings, in batches where they meet."""
     embeddings = HashedWords()
     index = {"dims": DIMENSIONS, "embed": embeddings, "fields": ["text"]}
     reference = InMemoryStore(index=index)
 
     with EngramStore("memory:", index=index) as store:
         for puts, read in batches:
-            expected = told(read, reference.batch([read])[0], held(reference))
+            expected = comparable(read, reference.batch([read])[0], namespaces_of(reference))
             for put in puts:
                 reference.batch([put])  # one by one: it cannot embed one text twice in a batch
 
             results = store.batch([*puts, read, read])
 
-            assert [told(read, result) for result in results[-2:]] == [expected, expected]
+            assert [comparable(read, result) for result in results[-2:]] == [expected, expected]
 
 
-def held(reference):
+def namespaces_of(reference):
     """The namespaces that hold items; the reference lists those that held or were asked for one, too."""
     return {item.namespace for item in reference.search((), limit=1_000_000)}
 
 
-def told(op, result, namespaces=None):
-    """What a result says, in an order that does not hang on ties or on the first use of a namespace."""
+def comparable(op, result, namespaces=None):
+    """A result as plain values, in an order that does not hang on ties or on the first use of a namespace."""
     if isinstance(op, ListNamespacesOp):
-        kept = None if namespaces is None else {one[: op.max_depth] for one in namespaces}
-        return [one for one in result if kept is None or one in kept]
+        holding = None if namespaces is None else {namespace[: op.max_depth] for namespace in namespaces}
+        return [namespace for namespace in result if holding is None or namespace in holding]
     if isinstance(op, GetOp):
         return result and (result.namespace, result.key, result.value)
     return sorted((-round(item.score or 0, 4), item.namespace, item.key, str(item.value)) for item in result)

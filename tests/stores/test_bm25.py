@@ -1,4 +1,4 @@
-"""BM25 over posting lists gives the library's own scores."""
+"""BM25 over posting lists returns the library's own scores."""
 
 import math
 
@@ -15,7 +15,7 @@ DOCUMENTS = st.lists(st.lists(TERMS, max_size=8), max_size=12)
 
 
 class Reference(BM25Okapi):
-    """The library's own loop over every document, with the idf that is never negative."""
+    """The library's own loop over every document, with our idf."""
 
     def _calc_idf(self, nd):
         for term, containing in nd.items():
@@ -40,11 +40,11 @@ def test_scores_are_the_library_s_own(documents, query):
 
 
 @given(documents=DOCUMENTS, terms=st.sets(TERMS))
-def test_terms_held_are_counted(documents, terms):
+def test_matching_terms_are_counted(documents, terms):
     """Each term counts once, however often a document repeats it."""
-    held = BM25Index(documents).count_held(terms)
+    counts = BM25Index(documents).count_matches(terms)
 
-    assert held.tolist() == [len(terms.intersection(document)) for document in documents]
+    assert counts.tolist() == [len(terms.intersection(document)) for document in documents]
 
 
 @settings(max_examples=60)
@@ -60,32 +60,32 @@ def test_documents_may_be_added_and_replaced(batches, changes, query):
 
     for batch in batches:
         index.extend(batch)
-    for place, document in changes if documents else []:
-        index.replace(place % len(documents), document)
-        documents[place % len(documents)] = document
+    for position, document in changes if documents else []:
+        index.replace(position % len(documents), document)
+        documents[position % len(documents)] = document
 
     assert index.get_scores(query) == pytest.approx(expected(documents, query), abs=1e-12)
 
 
 @given(first=DOCUMENTS, second=DOCUMENTS, third=DOCUMENTS, query=st.lists(TERMS, max_size=5))
-def test_forks_go_their_own_ways(first, second, third, query):
+def test_forks_are_independent(first, second, third, query):
     """What is added to an index or to a fork of it is not seen by the other."""
     index = BM25Index(first)
 
-    one, other = index.fork(), index.fork()
-    one.extend(second)
-    other.extend(third)
+    left, right = index.fork(), index.fork()
+    left.extend(second)
+    right.extend(third)
     if third:
-        other.replace(0, ["a", "z"])
+        right.replace(0, ["a", "z"])
 
     changed = [["a", "z"], *[*first, *third][1:]] if third else first
-    for lexical, documents in ((index, first), (one, [*first, *second]), (other, changed)):
+    for lexical, documents in ((index, first), (left, [*first, *second]), (right, changed)):
         assert lexical.get_scores(query) == pytest.approx(expected(documents, query), abs=1e-12)
 
 
 @pytest.mark.parametrize("documents", [[], [[]], [["a"]], [["a"], []], [["a"], ["b"]]])
 def test_small_corpora_are_scored(documents):
-    """No documents, one or two: a score each, above 0 where the term is."""
+    """No documents, one or two: each has a score, above 0 where it contains the term."""
     scores = BM25Index(documents).get_scores(["a"])
 
     assert [score > 0 for score in scores] == ["a" in document for document in documents]
@@ -98,8 +98,10 @@ def test_a_term_of_every_document_still_counts():
     assert (index.get_scores(["a"]) > 0).all()
 
 
-def test_chosen_documents_are_scored_in_the_order_asked_for():
-    """The library's other way of asking gives the same scores."""
-    index = BM25Index([["a"], ["b"], ["a", "b"]])
+def test_the_library_s_other_methods_agree():
+    """A part of the corpus, in the given order, and the best documents of it."""
+    documents = [["a"], ["b"], ["a", "b"]]
+    index = BM25Index(documents)
 
     assert index.get_batch_scores(["a"], [2, 1, 0]) == index.get_scores(["a"])[[2, 1, 0]].tolist()
+    assert index.get_top_n(["a"], documents, n=2) == [["a"], ["a", "b"]]

@@ -1,17 +1,17 @@
-"""What Chroma's files hold of rows that are gone is overwritten, and what they hold of others is not."""
+"""What Chroma's files hold of removed rows is overwritten, and what they hold of others is not."""
 
 import sqlite3
 
 import pytest
 
-from langgraph_engram.stores.secure_delete import HEADER, blank_room, secure_delete
+from langgraph_engram.stores.secure_delete import HEADER, blank_free_slots, secure_delete
 
 SECRET = b"I live in Quillhaven."
 
 
 @pytest.fixture
 def index(tmp_path):
-    """The files of a vector index of four places of 40 bytes, of which some are taken; all of memory's leavings."""
+    """The files of a vector index of four slots of 40 bytes, some of them taken, all holding old memory."""
 
     def make(taken, version=1):
         (tmp_path / "header.bin").write_bytes(HEADER.pack(version, 0, 4, taken, 40) + bytes(64))
@@ -23,12 +23,12 @@ def index(tmp_path):
 
 
 @pytest.mark.parametrize("taken", [0, 1, 3])
-def test_places_that_were_never_taken_are_blank(index, taken):
+def test_slots_that_were_never_taken_are_blanked(index, taken):
     """Those that are taken stay as they are, and no file changes its size."""
     header = index(taken)
     before = {path.name: path.read_bytes() for path in header.parent.iterdir()}
 
-    blank_room(header)
+    blank_free_slots(header)
 
     for name, each in (("data_level0.bin", 40), ("length.bin", 4)):
         left = header.with_name(name).read_bytes()
@@ -42,13 +42,13 @@ def test_what_is_no_such_index_is_left_alone(index, other):
     header = index(**{"taken": 0, **other})
     before = {path.name: path.read_bytes() for path in header.parent.iterdir()}
 
-    blank_room(header)
+    blank_free_slots(header)
 
     assert {path.name: path.read_bytes() for path in header.parent.iterdir()} == before
 
 
-def test_a_database_of_another_kind_is_no_reason_to_fail(tmp_path):
-    """It cannot be scrubbed, that is said, and it is as it was."""
+def test_a_database_of_another_kind_is_left_alone(tmp_path):
+    """It cannot be overwritten: the function returns false, and changes nothing."""
     with sqlite3.connect(tmp_path / "chroma.sqlite3") as database:
         database.execute("CREATE TABLE other (text)")
     database.close()

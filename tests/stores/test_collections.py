@@ -1,4 +1,4 @@
-"""Flat metadata holds a model whole."""
+"""Flat metadata holds a whole model."""
 
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -49,15 +49,15 @@ def test_a_moment_is_a_number_that_can_be_compared():
 
 
 def test_what_is_unknown_or_empty_is_absent():
-    """No key stands for nothing."""
+    """There is no key for it."""
     turn = Turn(turn_id="t", session_id="s", seq=0, role="user", speaker="Ana", text="Hi")
 
-    kept = {name for name, value in encode(turn).items() if value is not None}
+    keys = {name for name, value in encode(turn).items() if value is not None}
 
-    assert kept == {"turn_id", "session_id", "seq", "role", "speaker", "text"}
+    assert keys == {"turn_id", "session_id", "seq", "role", "speaker", "text"}
 
 
-def test_required_fields_are_kept_when_they_are_empty():
+def test_required_fields_are_stored_when_they_are_empty():
     """An empty text of a turn is a text."""
     turn = Turn(turn_id="t", session_id="s", seq=0, role="user", speaker="", text="")
 

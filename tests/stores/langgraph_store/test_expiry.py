@@ -1,4 +1,4 @@
-"""An item may have a time to live, which begins anew when it is read or written."""
+"""An item may have a time to live, which restarts when it is read or written."""
 
 import time
 
@@ -9,7 +9,7 @@ from langgraph_engram.integrations.store import EngramStore
 
 @pytest.fixture
 def timed(make_ours, clock):
-    """Open a store of ours that tells the time by the clock of the test."""
+    """Open a store of ours with the clock of the test."""
 
     def make(**ttl):
         store = make_ours(ttl=ttl or None)
@@ -34,8 +34,8 @@ def test_an_item_expires(timed, clock):
     assert store.list_namespaces() == [("b",)]
 
 
-def test_reading_makes_it_live_anew(timed, clock):
-    """By get and by search, unless the read says otherwise."""
+def test_reading_restarts_the_time_to_live(timed, clock):
+    """By get and by search, unless the read opts out."""
     store = timed()
     for key in ("got", "found", "seen", "left"):
         store.put(("a",), key, {"key": key}, ttl=10)
@@ -52,7 +52,7 @@ def test_reading_makes_it_live_anew(timed, clock):
     assert store.search(("a",)) == []
 
 
-def test_writing_makes_it_live_anew(timed, clock):
+def test_writing_restarts_the_time_to_live(timed, clock):
     """By the time to live of the last write, none among them."""
     store = timed()
     for key, ttl in (("again", 10), ("shorter", 1), ("for ever", None)):
@@ -66,8 +66,8 @@ def test_writing_makes_it_live_anew(timed, clock):
     assert [item.key for item in store.search(())] == ["for ever"]
 
 
-def test_the_store_may_set_the_time_to_live(timed, clock):
-    """For puts that say nothing; None is for ever."""
+def test_the_store_may_have_a_default_time_to_live(timed, clock):
+    """For puts without one; None is for ever."""
     store = timed(default_ttl=5, refresh_on_read=False)
     store.put(("a",), "default", {})
     store.put(("a",), "own", {}, ttl=20)
@@ -82,7 +82,7 @@ def test_the_store_may_set_the_time_to_live(timed, clock):
 
 
 def test_sweeping_removes_what_has_expired(timed, clock):
-    """And says how much it was; vectors and namespaces go with it."""
+    """And returns how many there were; vectors and namespaces go with them."""
     store = timed()
     for number in range(5):
         store.put(("a", str(number)), "k", {}, ttl=number + 1)
@@ -94,7 +94,7 @@ def test_sweeping_removes_what_has_expired(timed, clock):
 
 
 def test_what_has_expired_may_be_shown_until_it_is_swept(timed, clock):
-    """If the store says so; reading makes it live anew."""
+    """If the store is opened so; reading restarts the time to live."""
     store = timed(omit_expired=False)
     store.put(("a",), "k", {}, ttl=1)
     store.put(("a",), "other", {}, ttl=1)

@@ -9,8 +9,8 @@ from langgraph_engram.integrations.store import EngramStore
 @pytest.fixture
 def pair(server):
     """Two clients of one server, as two processes have."""
-    with EngramStore(server, encoder="hashing") as one, EngramStore(server + "/", encoder="hashing") as other:
-        yield one, other
+    with EngramStore(server, encoder="hashing") as first, EngramStore(server + "/", encoder="hashing") as second:
+        yield first, second
 
 
 def keys(items):
@@ -19,14 +19,14 @@ def keys(items):
 
 def test_each_sees_what_the_other_wrote(pair, scope):
     """By key, by search and by listing, though it had read before."""
-    one, other = pair
+    first, second = pair
     own = scope.user_id
-    one.put((own, "a"), "mine", {"text": "camping"})
-    assert keys(other.search((own,), query="camping")) == ["mine"]
+    first.put((own, "a"), "mine", {"text": "camping"})
+    assert keys(second.search((own,), query="camping")) == ["mine"]
 
-    other.put((own, "a"), "theirs", {"text": "camping too"})
-    other.put((own, "b"), "new", {"text": "dog"})
-    one.put((own, "a"), "mine", {"text": "a garden"})
+    second.put((own, "a"), "theirs", {"text": "camping too"})
+    second.put((own, "b"), "new", {"text": "dog"})
+    first.put((own, "a"), "mine", {"text": "a garden"})
 
     for store in pair:
         assert keys(store.search((own,), query="camping")) == ["mine", "new", "theirs"]
@@ -35,32 +35,32 @@ def test_each_sees_what_the_other_wrote(pair, scope):
 
 
 def test_a_namespace_goes_and_comes_back(pair, scope):
-    """Whoever took its last item away, and whoever puts another."""
-    one, other = pair
+    """Whoever removed its last item, and whoever puts another."""
+    first, second = pair
     own = scope.user_id
-    one.put((own,), "k", {"n": 1})
-    assert keys(other.search((own,))) == ["k"]
+    first.put((own,), "k", {"n": 1})
+    assert keys(second.search((own,))) == ["k"]
 
-    other.delete((own,), "k")
-    assert (one.list_namespaces(prefix=(own,)), one.search((own,)), one.get((own,), "k")) == ([], [], None)
+    second.delete((own,), "k")
+    assert (first.list_namespaces(prefix=(own,)), first.search((own,)), first.get((own,), "k")) == ([], [], None)
 
-    one.put((own,), "k", {"n": 2})
-    assert [item.value for item in other.search((own,))] == [{"n": 2}]
+    first.put((own,), "k", {"n": 2})
+    assert [item.value for item in second.search((own,))] == [{"n": 2}]
 
 
 def test_times_to_live_are_the_server_s(pair, scope):
     """Who sweeps, sweeps for all."""
-    one, other = pair
+    first, second = pair
     own = scope.user_id
-    one.put((own,), "short", {}, ttl=0)
-    one.put((own,), "long", {}, ttl=60)
+    first.put((own,), "short", {}, ttl=0)
+    first.put((own,), "long", {}, ttl=60)
 
-    assert keys(other.search((own,))) == ["long"]
-    assert other.sweep_ttl() == 1
-    assert one.list_namespaces(prefix=(own,)) == [(own,)]
+    assert keys(second.search((own,))) == ["long"]
+    assert second.sweep_ttl() == 1
+    assert first.list_namespaces(prefix=(own,)) == [(own,)]
 
 
-def test_a_server_that_dies_is_told(start_server):
+def test_a_server_that_dies_is_an_error(start_server):
     """Nothing hangs."""
     url, process = start_server()
     with EngramStore(url, index=False) as store:

@@ -1,11 +1,15 @@
 """Namespaces are paths of labels: what is under one is under it label by label."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from langgraph.store.base import InvalidNamespaceError, ListNamespacesOp, MatchCondition
 
 from langgraph_engram.errors import InvalidInput
+from langgraph_engram.stores.langgraph_store.items import Namespaces
 
 TREE = [("a", "b", "c"), ("a", "b", "d", "e"), ("a", "bc"), ("b", "a", "f"), ("a", "c", "f"), ("A", "b")]
+NAMES = st.lists(st.sampled_from(["a", "b", "ab"]), max_size=4).map(tuple)
 
 
 @pytest.fixture
@@ -94,7 +98,7 @@ def test_lists_serve_as_namespaces(ours):
 
 @pytest.mark.parametrize("namespace", [("a.b",), ("a", ""), (1,), ("a", None), ("x\x00",)])
 @pytest.mark.parametrize("use", ["get", "put", "delete", "search", "prefix", "suffix"])
-def test_labels_that_mean_nothing_are_refused(store, namespace, use):
+def test_invalid_labels_are_refused(store, namespace, use):
     """By every way in."""
     calls = {
         "get": lambda: store.get(namespace, "k"),
@@ -123,3 +127,32 @@ def test_a_condition_of_another_type_is_refused(ours):
     """Before anything is read."""
     with pytest.raises(InvalidInput, match="'infix'"):
         ours.batch([ListNamespacesOp((MatchCondition("infix", ("a",)),))])
+
+
+@given(st.lists(st.tuples(NAMES, st.booleans())), NAMES)
+def test_what_is_under_a_prefix_begins_with_it(steps, prefix):
+    """First put first, whatever came and went."""
+    names, expected = Namespaces({}), {}
+
+    for number, (name, stays) in enumerate(steps):
+        if stays:
+            names.put(name, str(number))
+            expected[name] = str(number)
+        else:
+            names.remove(name)
+            expected.pop(name, None)
+
+    assert names.under(prefix) == [name for name in expected if name[: len(prefix)] == prefix]
+    assert names.under(()) == list(expected)
+    assert all(name in names and names.revision(name) == revision for name, revision in expected.items())
+
+
+def test_namespaces_under_a_prefix_are_replaced():
+    """Others stay."""
+    names = Namespaces({("a", "x"): "1", ("a", "y"): "1", ("b",): "1"})
+
+    names.replace(("a",), {("a", "y"): "2", ("a", "z"): "2"})
+
+    assert names.under(("a",)) == [("a", "y"), ("a", "z")]
+    assert names.under(()) == [("b",), ("a", "y"), ("a", "z")]
+    assert names.revision(("a", "y")) == "2"

@@ -40,9 +40,9 @@ def test_nodes_are_given_the_store(store):
     graph = builder.add_edge(START, "keep").add_edge("keep", "find").add_edge("find", END).compile(store=store)
 
     asyncio.run(graph.ainvoke({"said": "A dog in the garden."}))
-    told = asyncio.run(graph.ainvoke({"said": "We camped at the lake."}))
+    result = asyncio.run(graph.ainvoke({"said": "We camped at the lake."}))
 
-    assert told["found"] == ["We camped at the lake.", "A dog in the garden."]
+    assert result["found"] == ["We camped at the lake.", "A dog in the garden."]
 
 
 def test_it_serves_under_langgraph_s_own_batching(store):

@@ -1,4 +1,4 @@
-"""A query finds items by meaning: the best of an item's vectors counts."""
+"""A query ranks items by cosine: the best of an item's vectors counts."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_without_a_query_there_are_no_scores(searchable):
     assert [item.score for query in (None, "") for item in searchable.search(("a",), query=query)] == [None, None]
 
 
-def test_a_store_without_meaning_passes_over_queries(store):
+def test_a_store_without_vectors_ignores_queries(store):
     """And over what items are to be found by."""
     store.put(("a",), "k", {"text": "camping"}, index=["text"])
 
@@ -73,8 +73,8 @@ def test_items_without_vectors_come_last(searchable):
         (["nowhere"], "boat", None),
     ],
 )
-def test_paths_say_what_an_item_is_found_by(make, embeddings, paths, query, found):
-    """Of the store and of one put alike; a path that leads nowhere gives no vector."""
+def test_paths_name_what_an_item_is_found_by(make, embeddings, paths, query, found):
+    """Of the store and of one put alike; a path that leads nowhere adds no vector."""
     value = {"title": "Boat", "meta": {"place": "harbour"}, "authors": [{"name": "Maren"}, {"name": "Tomas"}]}
     by_store = make({"dims": DIMENSIONS, "embed": embeddings, "fields": paths})
     by_store.put(("store",), "k", value)
@@ -105,8 +105,8 @@ def test_the_best_vector_of_an_item_counts(searchable):
     assert found[0].score == pytest.approx(found[1].score, abs=1e-6)
 
 
-def test_what_was_said_before_finds_nothing_any_more(make_ours, embeddings):
-    """The vectors of an earlier value go, though the new one has none; LangGraph's own in memory keeps them."""
+def test_an_earlier_value_is_not_found(make_ours, embeddings):
+    """The vectors of an earlier value go, though the new one has none; `InMemoryStore` keeps them."""
     store = make_ours({"dims": DIMENSIONS, "embed": embeddings})
     store.put(("a",), "k", {"text": "camping"}, index=["text"])
     store.put(("a",), "gone", {"text": "camping"}, index=["text"])
@@ -135,7 +135,7 @@ def test_filters_come_before_the_window(searchable):
 
 
 def test_pages_of_a_ranking_show_everything_once(make_ours, embeddings):
-    """Those without vectors among it, which LangGraph's own in memory repeats."""
+    """Those without vectors among it, which `InMemoryStore` repeats."""
     store = make_ours({"dims": DIMENSIONS, "embed": embeddings})
     for number in range(9):
         store.put(("a", str(number % 2)), str(number), {"text": f"note {number}"}, index=False if number % 3 else None)
@@ -191,7 +191,7 @@ def test_a_vector_of_zeros_is_near_nothing(make):
 @pytest.mark.parametrize(
     "vectors", [[[1.0, 0.0, 0.0]], [], [[1.0], [2.0]], [[]]], ids=["too wide", "none", "two", "empty"]
 )
-def test_embeddings_that_give_something_else_are_told(vectors):
+def test_embeddings_of_the_wrong_shape_are_an_error(vectors):
     """Nothing is stored."""
     with EngramStore("memory:", index={"dims": 2, "embed": lambda texts: vectors}) as store:
         with pytest.raises(EncoderUnavailable, match="dims"):
@@ -208,7 +208,7 @@ def test_embeddings_that_give_something_else_are_told(vectors):
         {"encoder": "hashing", "index": {"dims": 2, "embed": lambda texts: np.ones((len(texts), 2))}},
     ],
 )
-def test_what_cannot_be_meant_is_refused(arguments):
-    """The error names it."""
+def test_invalid_arguments_are_refused(arguments):
+    """By name."""
     with pytest.raises(InvalidSetting):
         EngramStore("memory:", **arguments)

@@ -1,4 +1,4 @@
-"""Rows that grow in versions which share memory."""
+"""Append-only arrays, whose versions share memory."""
 
 import numpy as np
 from hypothesis import given
@@ -23,13 +23,13 @@ def test_every_version_keeps_its_rows(parts):
     assert [version.rows.tolist() for version in versions] == wanted
 
 
-def test_two_versions_of_one_grow_apart():
-    """The second to grow does not write over the first."""
+def test_two_extensions_of_one_version_are_independent():
+    """The second does not write over the first."""
     root = AppendOnlyArray(rows(1)).extended(rows(2))
 
-    one, other = root.extended(rows(3)), root.extended(rows(4))
+    first, second = root.extended(rows(3)), root.extended(rows(4))
 
-    assert (one.rows.tolist(), other.rows.tolist()) == ([1, 2, 3], [1, 2, 4])
+    assert (first.rows.tolist(), second.rows.tolist()) == ([1, 2, 3], [1, 2, 4])
 
 
 def test_a_replaced_row_stands_in_the_new_version_only():
@@ -41,19 +41,19 @@ def test_a_replaced_row_stands_in_the_new_version_only():
     assert (old.rows.tolist(), new.rows.tolist()) == ([1, 2, 3], [1, 9, 3])
 
 
-def test_growing_rarely_moves_rows():
-    """Adding a thousand rows one by one moves them as often as memory doubles."""
-    version, places = AppendOnlyArray(rows(0)), set()
+def test_extending_rarely_copies_rows():
+    """Adding a thousand rows one by one copies them as often as memory doubles."""
+    version, addresses = AppendOnlyArray(rows(0)), set()
 
     for number in range(1000):
         version = version.extended(rows(number))
-        places.add(version.rows.ctypes.data)
+        addresses.add(version.rows.ctypes.data)
 
-    assert len(places) < 20
+    assert len(addresses) < 20
 
 
-def test_it_does_not_write_into_what_it_was_given():
-    """Rows are copied: a caller may use its array again."""
+def test_the_rows_it_was_given_are_copied():
+    """A caller may use its array again."""
     given_rows = rows(1, 2)
 
     AppendOnlyArray(given_rows).replaced([0], rows(7))

@@ -1,4 +1,4 @@
-"""A search passes over items whose values are not as asked."""
+"""A search leaves out items that do not pass its filter."""
 
 import pytest
 
@@ -48,7 +48,7 @@ def shop(store):
         ({}, ["tea", "cola", "soup"]),
     ],
 )
-def test_items_pass_that_have_all_that_is_asked(shop, wanted, keys):
+def test_items_pass_that_meet_all_conditions(shop, wanted, keys):
     """Equality, order, nesting; all conditions at once."""
     assert [item.key for item in shop.search(("shop",), filter=wanted)] == keys
 
@@ -77,7 +77,7 @@ def test_items_pass_that_have_all_that_is_asked(shop, wanted, keys):
     ],
 )
 def test_values_compare_as_json_does(ours, value, wanted, passes):
-    """Where LangGraph's own in memory takes Python's word or fails."""
+    """Where `InMemoryStore` compares as Python does, or fails."""
     ours.put(("a",), "k", {"field": value})
 
     assert bool(ours.search(("a",), filter={"field": wanted})) is passes
@@ -95,7 +95,7 @@ def test_keys_with_dots_are_keys_before_they_are_paths(ours):
 @pytest.mark.parametrize(
     "wanted", [{"price": {"$near": 3}}, {"price": {"$gt": 1, "below": 3}}, {"origin": {"year": {"$in": [1]}}}, "price"]
 )
-def test_a_filter_that_means_nothing_is_refused(ours, wanted):
+def test_an_invalid_filter_is_refused(ours, wanted):
     """Even where there is nothing to filter."""
     with pytest.raises(InvalidInput):
         ours.search(("a",), filter=wanted)
@@ -113,8 +113,8 @@ def test_pages_are_parts_of_one_list(shop):
         assert len(whole) == (10 if wanted else 20)
 
 
-def test_ten_items_come_unless_told_otherwise(store):
-    """In the order in which they were first put; an update keeps the place."""
+def test_ten_items_are_the_default(store):
+    """In the order in which they were first put; an update keeps the position."""
     for number in range(12):
         store.put(("a",), str(number), {})
     store.put(("a",), "0", {"new": True})
@@ -126,6 +126,6 @@ def test_ten_items_come_unless_told_otherwise(store):
 
 @pytest.mark.parametrize("window", [{"limit": -1}, {"offset": -1}])
 def test_windows_are_not_negative(ours, window):
-    """A slice from the end is nothing that a store promises."""
+    """No store promises a slice from the end."""
     with pytest.raises(InvalidInput):
         ours.search(("a",), **window)

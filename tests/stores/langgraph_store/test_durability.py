@@ -1,4 +1,4 @@
-"""A store lasts in its folder, beside a memory and never mixed with it."""
+"""A store in a folder is durable, beside a memory and never mixed with it."""
 
 import asyncio
 import subprocess
@@ -10,7 +10,7 @@ from langgraph_engram.errors import EncoderMismatch, EncoderUnavailable, Invalid
 from langgraph_engram.integrations.store import EngramStore, open_store_for_server
 from langgraph_engram.integrations.store import EngramStore as FromPackage
 from langgraph_engram.memory import Memory
-from langgraph_engram.stores.langgraph_store import index as item_store
+from langgraph_engram.stores.langgraph_store import index
 
 OTHER_PROCESS = """
 import sys
@@ -57,7 +57,7 @@ def test_a_closed_store_is_opened_again_as_it_was(folder):
         assert store.get(("a", "x"), "dog").value == {"text": "A dog in the garden."}
 
 
-def test_an_item_is_had_before_its_namespace_is_read(folder):
+def test_an_item_is_read_before_its_namespace_is_loaded(folder):
     """So is an update, which keeps what it has to, and a removal of all there is."""
     with EngramStore(folder, index=False) as store:
         store.put(("a",), "k", {"n": 1})
@@ -75,21 +75,21 @@ def test_an_item_is_had_before_its_namespace_is_read(folder):
 
 def test_stores_of_one_folder_share_it(folder):
     """Within a process: what one writes the other reads, and the folder goes with the last of them."""
-    one, other = EngramStore(folder, encoder="hashing"), EngramStore(str(folder), encoder="hashing")
-    one.put(("a",), "k", {"text": "camping"})
-    one.close()
-    one.close()
+    first, second = EngramStore(folder, encoder="hashing"), EngramStore(str(folder), encoder="hashing")
+    first.put(("a",), "k", {"text": "camping"})
+    first.close()
+    first.close()
 
-    assert other.search(("a",), query="camping")[0].key == "k"
+    assert second.search(("a",), query="camping")[0].key == "k"
     assert opened_elsewhere(folder) == "locked"
     with pytest.raises(StoreError, match="closed"):
-        one.get(("a",), "k")
-    other.close()
+        first.get(("a",), "k")
+    second.close()
     assert opened_elsewhere(folder) == "opened"
 
 
 def test_a_memory_and_a_store_share_a_folder(folder):
-    """Under one lock, whichever comes first or goes last; neither sees what the other keeps."""
+    """Under one lock, whichever comes first or goes last; neither sees the items of the other."""
     with Memory(folder, encoder="hashing") as memory:
         with EngramStore(folder, encoder="hashing") as store:
             memory.remember([{"speaker": "Ana", "text": "We camped at Lake Bled."}], user_id="ana")
@@ -133,13 +133,13 @@ def test_items_are_indexed_with_one_encoder(folder):
 
 def test_stores_in_memory_share_nothing():
     """Each starts empty."""
-    with EngramStore("memory:", index=False) as one, EngramStore("memory:", index=False) as other:
-        one.put(("a",), "k", {})
+    with EngramStore("memory:", index=False) as first, EngramStore("memory:", index=False) as second:
+        first.put(("a",), "k", {})
 
-        assert other.search(()) == []
+        assert second.search(()) == []
 
 
-def test_the_environment_says_where_the_store_is(folder, monkeypatch):
+def test_the_environment_names_the_store(folder, monkeypatch):
     """As for a memory."""
     monkeypatch.setenv("ENGRAM_STORE", str(folder))
     monkeypatch.setenv("ENGRAM_ENCODER", "hashing")
@@ -149,7 +149,7 @@ def test_the_environment_says_where_the_store_is(folder, monkeypatch):
         assert folder.is_dir()
 
 
-def test_a_location_that_means_nothing_is_refused():
+def test_an_invalid_location_is_refused():
     """The error says what can be given."""
     with pytest.raises(InvalidSetting, match="URL"):
         EngramStore("ftp://localhost", index=False)
@@ -196,9 +196,9 @@ def test_a_killed_process_loses_nothing_it_acknowledged(folder):
         assert {item.namespace for item in found} <= set(store.list_namespaces())
 
 
-def test_namespaces_used_longest_ago_are_read_again(folder, monkeypatch):
-    """More items than are kept in the process are no fewer in the store."""
-    monkeypatch.setattr(item_store.ItemStore.__init__, "__kwdefaults__", {**KEPT, "items_kept": 5})
+def test_namespaces_used_longest_ago_are_loaded_again(folder, monkeypatch):
+    """More items than are cached are no fewer in the store."""
+    monkeypatch.setattr(index.ItemStore.__init__, "__kwdefaults__", {**DEFAULTS, "cached_items": 5})
     with EngramStore(folder, encoder="hashing") as store:
         for number in range(20):
             store.put(("a", str(number % 4)), str(number), {"text": f"note {number}"})
@@ -206,21 +206,21 @@ def test_namespaces_used_longest_ago_are_read_again(folder, monkeypatch):
         for namespace in ("0", "1", "2", "3", "0"):
             assert len(store.search(("a", namespace), query="note")) == 5
         assert len(store.search(("a",), query="note", limit=100)) == 20
-        assert len(store._items._shelves) == 1
+        assert len(store._items._indexes) == 1
 
 
-KEPT = dict(item_store.ItemStore.__init__.__kwdefaults__)
+DEFAULTS = dict(index.ItemStore.__init__.__kwdefaults__)
 
 
 def test_the_server_opens_what_the_environment_names(folder, monkeypatch):
-    """Once for each of its event loops, without an argument; what one keeps the other has."""
+    """Once for each of its event loops, without an argument; what one writes the other reads."""
     monkeypatch.setenv("ENGRAM_STORE", str(folder))
     monkeypatch.setenv("ENGRAM_ENCODER", "hashing")
 
     async def use():
-        async with open_store_for_server() as one, open_store_for_server() as other:
-            await one.aput(("a",), "k", {"text": "camping"})
-            return await other.asearch(("a",), query="camping")
+        async with open_store_for_server() as first, open_store_for_server() as second:
+            await first.aput(("a",), "k", {"text": "camping"})
+            return await second.asearch(("a",), query="camping")
 
     assert [item.key for item in asyncio.run(use())] == ["k"]
     assert opened_elsewhere(folder) == "opened"

@@ -1,4 +1,4 @@
-"""What is put can be had again, as it was and by its address alone."""
+"""What is put can be read again, as it was and by its address alone."""
 
 import json
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ JSON = st.recursive(
 )
 
 
-def test_an_item_is_had_by_namespace_and_key(store):
+def test_an_item_is_read_by_namespace_and_key(store):
     """With what it is and when it was made; another key or namespace has nothing."""
     before = datetime.now(UTC)
 
@@ -33,7 +33,7 @@ def test_an_item_is_had_by_namespace_and_key(store):
     assert store.get(("users", "ana", "tea"), "tea") is None
 
 
-def test_a_second_put_takes_the_place_of_the_first(store):
+def test_a_second_put_replaces_the_first(store):
     """All of the value is new, and there is one item."""
     store.put(("a",), "k", {"old": 1})
 
@@ -43,7 +43,7 @@ def test_a_second_put_takes_the_place_of_the_first(store):
     assert [item.value for item in store.search(("a",))] == [{"new": 2}]
 
 
-def test_an_update_keeps_the_time_of_making(ours, clock):
+def test_an_update_keeps_created_at(ours, clock):
     """LangGraph's own in memory does not."""
     ours.clock = clock
     made = clock()
@@ -70,8 +70,8 @@ def test_what_is_deleted_is_gone(store):
     assert [item.key for item in store.search(())] == ["other"]
 
 
-def test_an_item_that_comes_again_is_new(ours, clock):
-    """It was made when it came again."""
+def test_an_item_that_is_put_again_is_new(ours, clock):
+    """It is created when it is put again."""
     ours.clock = clock
     ours.put(("a",), "k", {"n": 1})
     ours.delete(("a",), "k")
@@ -83,7 +83,7 @@ def test_an_item_that_comes_again_is_new(ours, clock):
 
 
 def test_the_caller_s_value_is_copied(ours):
-    """Neither changing what was given nor what was got changes what is kept."""
+    """Neither changing what was given nor what was got changes what is stored."""
     given_value = {"list": [1]}
     ours.put(("a",), "k", given_value)
 
@@ -150,7 +150,7 @@ def test_mappings_of_any_kind_are_values(ours):
 
 
 @pytest.mark.parametrize("value", [[1], "text", 3, {"when": datetime(2024, 1, 1)}, {"id": UUID(int=1)}, {"set": {1}}])
-def test_what_is_no_json_is_refused(ours, value):
+def test_a_value_that_cannot_be_json_is_refused(ours, value):
     """The error says what can be given, and nothing is stored."""
     with pytest.raises(InvalidInput, match="give"):
         ours.put(("a",), "k", value)

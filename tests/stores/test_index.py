@@ -1,0 +1,162 @@
+"""The in-process index of a scope, which all reads use."""
+
+from datetime import datetime, timedelta, timezone
+
+import numpy as np
+import pytest
+
+from langgraph_engram.embeddings.factory import HashingEncoder
+from langgraph_engram.schema import Synthesis
+from langgraph_engram.stores.index import RECORDS, SYNTHESES, TURNS, KindIndex, RecordIndex, ScopeIndex, TurnIndex
+
+ENCODER = HashingEncoder(512)
+
+
+def with_items(index, *items):
+    index.put(items, ENCODER.encode([item.indexed_text for item in items]))
+    return index
+
+
+def test_items_are_found_by_id_and_position(turn):
+    """An item stays where it was first put."""
+    index = with_items(with_items(TurnIndex(TURNS), turn(0), turn(1)), turn(2))
+
+    assert len(index) == 3
+    assert "t1" in index
+    assert index.get("t9") is None
+    assert index.items[index.position("t2")] is index.get("t2")
+    with pytest.raises(KeyError):
+        index.position("t9")
+
+
+def test_vectors_stay_one_contiguous_block(turn):
+    """One float32 row an item, however it was put."""
+    index = TurnIndex(TURNS)
+
+    for seq in range(9):
+        with_items(index, turn(seq, f"text {seq}"))
+
+    assert (index.vectors.shape, index.vectors.dtype) == ((9, 512), np.float32)
+    assert index.vectors.flags.c_contiguous
+
+
+def test_an_empty_index_scores_nothing():
+    """No vectors, no documents, no order: empty arrays and no error."""
+    index = RecordIndex(RECORDS)
+
+    assert index.cosine(ENCODER.encode(["camp"])[0]).shape == (0,)
+    assert index.bm25(["camp"]).shape == index.order().shape == index.neighbours()[0].shape == (0,)
+    assert index.active.shape == index.event_start.shape == (0,)
+
+
+def test_scores_are_in_the_order_of_items(turn):
+    """Cosine and BM25 are highest for the item that matches the query."""
+    index = with_items(TurnIndex(TURNS), turn(0, "piano"), turn(1, "camping"), turn(2, "soup"))
+
+    assert index.bm25(["camp"]).argmax() == 1
+    assert index.cosine(ENCODER.encode(["camping"])).argmax() == 1
+    assert index.cosine(index.vectors[1])[1] == pytest.approx(1)
+
+
+def test_replacing_changes_text_and_vector_in_place(turn):
+    """The old text is no longer found."""
+    index = with_items(TurnIndex(TURNS), turn(0, "piano"), turn(1, "camping"))
+
+    with_items(index, turn(0, "soup"))
+
+    assert [item.text for item in index.items] == ["soup", "camping"]
+    assert index.bm25(["piano"]).tolist() == [0, 0]
+    assert index.bm25(["soup"])[0] > 0
+    assert index.vectors[0] == pytest.approx(ENCODER.encode(["Ana: soup"])[0])
+
+
+def test_records_are_found_by_their_keywords(record):
+    """Keywords count beside the text."""
+    index = with_items(RecordIndex(RECORDS), record(0, keywords=["tent"]), record(1))
+
+    assert index.bm25(["tent"])[0] > 0
+    assert index.bm25(["tent"])[1] == 0
+
+
+def test_order_is_time_then_session_then_id(turn):
+    """Unknown times come first; a naive time is UTC; equal moments go by session, turn number and id."""
+    zone = timezone(timedelta(hours=2))
+    index = with_items(
+        TurnIndex(TURNS),
+        turn(0, turn_id="late", said_at=datetime(2024, 1, 2, 1, tzinfo=zone)),
+        turn(0, turn_id="early", said_at=datetime(2024, 1, 1, 22, 30)),
+        turn(5, turn_id="unknown", said_at=None),
+        turn(1, turn_id="b", said_at=datetime(2024, 1, 3)),
+        turn(1, turn_id="a", said_at=datetime(2024, 1, 3)),
+        turn(9, turn_id="other", session_id="s0", said_at=datetime(2024, 1, 3)),
+    )
+
+    assert [index.items[at].turn_id for at in index.order()] == ["unknown", "early", "late", "other", "a", "b"]
+
+
+def test_neighbours_stay_within_a_session(turn):
+    """Sessions that interleave in time do not become neighbours."""
+    index = with_items(
+        TurnIndex(TURNS), turn(2), turn(0), turn(1, turn_id="x", session_id="s2"), turn(3, turn_id="y", session_id="s2")
+    )
+
+    before, after = index.neighbours()
+
+    assert before.tolist() == [1, -1, -1, 2]
+    assert after.tolist() == [-1, 0, 3, -1]
+
+
+def test_order_follows_changes(turn):
+    """What was derived before a change is derived again after it."""
+    index = with_items(TurnIndex(TURNS), turn(1), turn(2))
+    assert index.order().tolist() == [0, 1]
+
+    with_items(index, turn(0))
+
+    assert index.order().tolist() == [2, 0, 1]
+    assert index.neighbours()[0].tolist() == [2, 0, -1]
+
+
+def test_syntheses_have_no_neighbours():
+    """They span sessions."""
+    syntheses = [Synthesis(synthesis_id=name, text="Ana swims.", covered_record_ids=[]) for name in "ab"]
+    index = with_items(KindIndex(SYNTHESES), *syntheses)
+
+    assert [side.tolist() for side in index.neighbours()] == [[-1, -1], [-1, -1]]
+
+
+def test_columns_of_records(record):
+    """Status and seconds in the order of items; nan for what is unknown."""
+    start = datetime(1970, 1, 1, 0, 1)
+    index = with_items(
+        RecordIndex(RECORDS),
+        record(0, event_start=start, status="merged"),
+        record(1, mentioned_at=None),
+    )
+
+    assert index.active.tolist() == [False, True]
+    assert index.event_start.tolist() == pytest.approx([60, np.nan], nan_ok=True)
+    assert np.isnan(index.mentioned_at).tolist() == [False, True]
+    assert np.isnan(index.event_end).all()
+
+
+def test_a_scope_index_knows_speakers_newest_and_sessions(turn):
+    """Speakers by their first turn in time; a session's turns in its order."""
+    turns = [turn(3, speaker="Ben"), turn(1), turn(2, speaker="Cem", session_id="s2"), turn(0, said_at=None)]
+
+    index = ScopeIndex().with_items(TURNS, turns, ENCODER.encode([turn.text for turn in turns]))
+
+    assert index.speakers == ["Ana", "Cem", "Ben"]
+    assert index.newest == turns[0].said_at
+    assert [turn.seq for turn in index.session_turns("s1")] == [0, 1, 3]
+    assert (index.session_turns("none"), index.session_events("s1")) == ([], [])
+    assert (ScopeIndex().speakers, ScopeIndex().newest) == ([], None)
+
+
+def test_a_long_narrative_is_found_by_its_sentences():
+    """Its vector is theirs; a short one has its own."""
+    short = Synthesis(synthesis_id="y", text="Ana moved. Ben stayed.", covered_record_ids=[])
+    long = short.model_copy(update={"text": "Ana walked along the shore for a while. " * 30})
+
+    assert SYNTHESES.texts_of(short) == [short.text]
+    assert SYNTHESES.texts_of(long) == ["Ana walked along the shore for a while."] * 30
