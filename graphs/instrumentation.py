@@ -1,8 +1,7 @@
-"""Add steps to a graph so that each tells when it begins and ends, and is tried again where the store's trouble passed.
+"""Instrument the nodes of a graph: each reports when it starts and ends, and is retried where the store failed briefly.
 
-What is told are custom events of LangGraph (`stream_mode="custom"`): whose step it is, how long it took and how much of
-what it gave; never a word of a memory. Without anybody who streams they go nowhere. This module does not know what any
-step does.
+Reports are custom events of LangGraph (`stream_mode="custom"`): whose node it is, how long it took and how much of what
+it returned; never a word of a memory. Where nobody streams they go nowhere.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,8 +16,10 @@ from langgraph.typing import InputT, OutputT, StateT
 from langgraph_engram.errors import StoreFailed, StoreUnreachable
 from langgraph_engram.results import UsageEntry
 
-PASSING_TROUBLE = RetryPolicy(initial_interval=0.2, max_attempts=3, retry_on=(StoreUnreachable, StoreFailed))
-"""Steps are done twice as if done once. Bad input is no such trouble, nor is what a model got wrong."""
+STORE_RETRY = RetryPolicy(initial_interval=0.2, max_attempts=3, retry_on=(StoreUnreachable, StoreFailed))
+"""Nodes are idempotent. Bad input is not retried, nor is what a model got wrong."""
+ENTRY_NODE = "identify"
+"""The name of the node before the first step of a served graph."""
 COUNTED = {
     "turns": "turns",
     "events": "events",
@@ -33,15 +34,15 @@ COUNTED = {
     "selected_ids": "selected",
     "pool": "pool",
 }
-"""Lists of the states that are counted when a step gives them, and what the count is called."""
+"""Lists of the states that are counted when a node returns them, and what the count is called."""
 
 
 @dataclass(frozen=True)
-class Watched:
-    """A step that tells when it begins and ends, as dicts of plain JSON.
+class InstrumentedNode:
+    """A node that reports when it starts and ends, as dicts of plain JSON.
 
-    Both have `graph`, `step` and `status`: "started", and "done" with `seconds`, the counts of what the step gave, and
-    the `calls` and `tokens` that a model took for it. A step that fails, or waits for a person, is not done.
+    Both have `graph`, `step` and `status`: "started", and "done" with `seconds`, the counts of what the node returned,
+    and the `calls` and `tokens` that a model took for it. A node that fails, or waits for a person, is not done.
     """
 
     graph: str
@@ -49,17 +50,17 @@ class Watched:
     action: Callable[[Any], Mapping[str, Any]]
 
     def __call__(self, state: Any, writer: StreamWriter) -> Mapping[str, Any]:
-        """Do the step."""
+        """Run the node."""
         about = {"graph": self.graph, "step": self.step}
         writer({**about, "status": "started"})
         start = perf_counter()
         update = self.action(state)
-        writer({**about, "status": "done", "seconds": perf_counter() - start, **counts_in(update)})
+        writer({**about, "status": "done", "seconds": perf_counter() - start, **_counts_in(update)})
         return update
 
 
-class WatchedGraph(StateGraph[StateT, None, InputT, OutputT]):
-    """A state graph of watched steps."""
+class InstrumentedGraph(StateGraph[StateT, None, InputT, OutputT]):
+    """A state graph of instrumented nodes."""
 
     def __init__(
         self,
@@ -69,37 +70,26 @@ class WatchedGraph(StateGraph[StateT, None, InputT, OutputT]):
         *,
         input_schema: type[InputT],
     ) -> None:
-        """Start without steps.
+        """Start without nodes.
 
         Args:
             name: What its events call the graph.
             state_schema: The state that travels along its edges.
-            context_schema: What its callers may say of a run, where they may say anything.
+            context_schema: The context of a run that its callers may set, where they may set any.
             input_schema: What it is called with.
         """
         super().__init__(state_schema, context_schema, input_schema=input_schema)
         self.name = name
 
     def add_node(self, node: Any, action: Any = None, **options: Any) -> Self:
-        """Add a step under its name; options are LangGraph's."""
-        return super().add_node(node, Watched(self.name, node, action), **{"retry_policy": PASSING_TROUBLE, **options})
-
-
-def counts_in(update: Mapping[str, Any]) -> dict[str, int]:
-    """Count what a step gave, and what it took of a model; of what it gave nothing of there is no count."""
-    given = {name: update.get(key) for key, name in COUNTED.items()}
-    counts = {name: len(things) for name, things in given.items() if isinstance(things, list) and things}
-    usage = update.get("usage")
-    entries = [one for one in usage if isinstance(one, UsageEntry)] if isinstance(usage, list) else []
-    if entries:
-        counts["calls"] = sum(one.calls for one in entries)
-        counts["tokens"] = sum(one.prompt_tokens + one.completion_tokens for one in entries)
-    return counts
+        """Add a node under its name; options are LangGraph's."""
+        instrumented = InstrumentedNode(self.name, node, action)
+        return super().add_node(node, instrumented, **{"retry_policy": STORE_RETRY, **options})
 
 
 @dataclass(frozen=True)
 class EntryNode:
-    """What clients send to a served graph, and the step that takes it in."""
+    """The node before the first step of a served graph, and what clients send to it."""
 
     step: Callable[..., Any]
     """Takes the state; returns the request as the first step reads it."""
@@ -107,14 +97,23 @@ class EntryNode:
     context_schema: type
 
 
-STEP = "identify"
-
-
-def add_entry(graph: StateGraph[Any, Any, Any, Any], door: EntryNode | None, first: str) -> None:
-    """Begin with the door, where there is one, then with `first`."""
-    if door is None:
+def add_entry(graph: StateGraph[Any, Any, Any, Any], entry: EntryNode | None, first: str) -> None:
+    """Begin with the entry node, where there is one, then with `first`."""
+    if entry is None:
         graph.add_edge(START, first)
         return
-    graph.add_node(STEP, door.step)
-    graph.add_edge(START, STEP)
-    graph.add_edge(STEP, first)
+    graph.add_node(ENTRY_NODE, entry.step)
+    graph.add_edge(START, ENTRY_NODE)
+    graph.add_edge(ENTRY_NODE, first)
+
+
+def _counts_in(update: Mapping[str, Any]) -> dict[str, int]:
+    """Count what a node returned, and what it took of a model; of what is empty there is no count."""
+    returned = {name: update.get(key) for key, name in COUNTED.items()}
+    counts = {name: len(items) for name, items in returned.items() if isinstance(items, list) and items}
+    usage = update.get("usage")
+    entries = [entry for entry in usage if isinstance(entry, UsageEntry)] if isinstance(usage, list) else []
+    if entries:
+        counts["calls"] = sum(entry.calls for entry in entries)
+        counts["tokens"] = sum(entry.prompt_tokens + entry.completion_tokens for entry in entries)
+    return counts

@@ -11,7 +11,7 @@ from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
 
-from langgraph_engram.graphs.instrumentation import EntryNode, WatchedGraph, add_entry
+from langgraph_engram.graphs.instrumentation import EntryNode, InstrumentedGraph, add_entry
 from langgraph_engram.llm.base import Model
 from langgraph_engram.nodes.backtrack import Backtrack
 from langgraph_engram.nodes.conclude import Conclude
@@ -50,7 +50,7 @@ def build_read_graph(
         door: What stands before the first step, where the graph is served.
     """
     routing = Routing(settings.deep)
-    graph = WatchedGraph(
+    graph = InstrumentedGraph(
         "recall",
         ReadState,
         door.context_schema if door else None,

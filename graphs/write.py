@@ -1,8 +1,8 @@
-"""Wire the write graph: receive, segment, extract, ground, filter_candidates, consolidate, persist, synthesize.
+"""Wire the write graph: receive, segment, extract, verify, filter_candidates, consolidate, persist, synthesize.
 
-What `consolidate` decides, `apply_updates` carries out; between them a person may be asked. Where another run
-changed look-alikes meanwhile, `persist` writes nothing, and the run looks again. A retry goes the same way,
-and each step does what is pending of it; two steps are there for a retry alone.
+What `consolidate` decides, `apply_updates` carries out; between them a person may be asked. Where another run stored
+near-duplicates or changed records meanwhile, `persist` writes nothing, and the run looks again. A retry goes the same
+way, and each step does what is pending of it; `describe_events` and `reload_records` are there for a retry alone.
 """
 
 from typing import Literal, cast
@@ -12,8 +12,8 @@ from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 
 from langgraph_engram.compression.base import Compressor
-from langgraph_engram.extraction.drafting import Extractor
-from langgraph_engram.graphs.instrumentation import EntryNode, WatchedGraph, add_entry
+from langgraph_engram.extraction.extractor import Extractor
+from langgraph_engram.graphs.instrumentation import EntryNode, InstrumentedGraph, add_entry
 from langgraph_engram.llm.base import Model
 from langgraph_engram.nodes.apply_updates import ApplyUpdates
 from langgraph_engram.nodes.approve_updates import ApproveUpdates
@@ -21,7 +21,6 @@ from langgraph_engram.nodes.consolidate import Consolidate
 from langgraph_engram.nodes.describe_events import DescribeEvents
 from langgraph_engram.nodes.extract import Extract
 from langgraph_engram.nodes.filter_candidates import FilterCandidates
-from langgraph_engram.nodes.load_compressor import LoadCompressor
 from langgraph_engram.nodes.persist import Persist
 from langgraph_engram.nodes.receive import Receive
 from langgraph_engram.nodes.reload_records import ReloadRecords
@@ -43,45 +42,43 @@ def build_write_graph(
     settings: Settings,
     checkpointer: BaseCheckpointSaver[str] | None = None,
     compressor: Compressor | None = None,
-    door: EntryNode | None = None,
+    entry: EntryNode | None = None,
 ) -> WriteGraph:
     """Build the graph that remembers.
 
     Args:
         store: Where memories are kept.
-        model: Who answers the graph's questions.
-        settings: A preset, or one changed in places.
-        checkpointer: Where each step is saved; none for a graph that another one embeds, or that a server runs.
-        compressor: What shortens the sentences that `extract` asks about; none to ask about what was said.
-        door: What stands before the first step, where the graph is served.
+        model: What answers the graph's questions.
+        settings: A preset, or one with changes.
+        checkpointer: Where each step is saved; None for a graph that another one embeds, or that a server runs.
+        compressor: What shortens the sentences that `extract` asks about; None to ask about what was said.
+        entry: The node before the first step, where the graph is served.
     """
-    drafter = Extractor(model, settings.extract, compressor=compressor)
-    look = FilterCandidates(store, settings.update)
-    graph = WatchedGraph(
+    extractor = Extractor(model, settings.extract, compressor=compressor)
+    graph = InstrumentedGraph(
         "remember",
         WriteState,
-        door.context_schema if door else None,
-        input_schema=door.input_schema if door else WriteInput,
+        entry.context_schema if entry else None,
+        input_schema=entry.input_schema if entry else WriteInput,
     )
-    graph.add_node("receive", Receive(store, settings.extract.date_order))
+    graph.add_node("receive", Receive(store, settings.extract.date_order, compressor))
     graph.add_node("segment", Segment(store, model, settings.segment))
     graph.add_node("describe_events", DescribeEvents(store, model, settings.segment))
-    graph.add_node("extract", Extract(store, drafter, settings.extract, settings.segment))
+    graph.add_node("extract", Extract(store, extractor, settings.extract, settings.segment))
     graph.add_node("verify", Verify(store, settings.verify))
     graph.add_node("reload_records", ReloadRecords(store))
-    graph.add_node("filter_candidates", look)
+    graph.add_node("filter_candidates", FilterCandidates(store, settings.update))
     graph.add_node("consolidate", Consolidate(store, model, settings.update, settings.verify))
     graph.add_node("approve_updates", ApproveUpdates(store))
     graph.add_node("apply_updates", ApplyUpdates(store))
-    graph.add_node("persist", Persist(store, settings.segment, settings.synthesis, look))
-    graph.add_node("synthesize", Synthesize(store, model, settings.synthesis, drafter.trust, settings.verify.enabled))
+    graph.add_node("persist", Persist(store, settings.segment, settings.synthesis, settings.update))
+    graph.add_node(
+        "synthesize",
+        Synthesize(store, model, settings.synthesis, extractor.capability, settings.verify.enabled),
+    )
     graph.add_node("report_run", report_run)
-    add_entry(graph, door, "receive")
-    if compressor:
-        graph.add_node("load_compressor", LoadCompressor(compressor))
-        graph.add_edge("load_compressor", "segment")
-    first = "load_compressor" if compressor else "segment"
-    graph.add_conditional_edges("receive", after_receive, {"segment": first, "report_run": "report_run"})
+    add_entry(graph, entry, "receive")
+    graph.add_conditional_edges("receive", after_receive)
     graph.add_conditional_edges("segment", after_segment)
     graph.add_edge("describe_events", "extract")
     graph.add_edge("extract", "verify")
@@ -98,20 +95,19 @@ def build_write_graph(
 
 
 def after_receive(state: WriteState) -> Literal["segment", "report_run"]:
-    """Go on when there is something new to keep, something to do again, or a session to close."""
+    """Go on when there is something new to keep, something to retry, or a session to close."""
     return "segment" if state["turns"] or state.get("retried", []) or state["request"].close_session else "report_run"
 
 
 def after_segment(state: WriteState) -> Literal["describe_events", "extract"]:
-    """Word events again where a retry is to."""
-    return "describe_events" if turns_to_describe(state) else "extract"
+    """Describe stored events again where a retry is to."""
+    return "describe_events" if turns_to_describe(state.get("retried", [])) else "extract"
 
 
 def after_verify(state: WriteState) -> Literal["reload_records", "filter_candidates"]:
-    """Take up stored records where a retry is to decide on them."""
-    return (
-        "reload_records" if any(one.step == "consolidate" for one in state.get("retried", [])) else "filter_candidates"
-    )
+    """Reload stored records where a retry is to decide on them."""
+    is_retried = any(task.step == "consolidate" for task in state.get("retried", []))
+    return "reload_records" if is_retried else "filter_candidates"
 
 
 def after_filter(state: WriteState) -> Literal["consolidate", "persist"]:
@@ -121,9 +117,9 @@ def after_filter(state: WriteState) -> Literal["consolidate", "persist"]:
 
 def after_consolidate(state: WriteState) -> Literal["approve_updates", "apply_updates"]:
     """Ask a person where a decision waits for one."""
-    return "approve_updates" if any(one.waits for one in state["proposals"]) else "apply_updates"
+    return "approve_updates" if any(proposal.waits for proposal in state["proposals"]) else "apply_updates"
 
 
 def after_persist(state: WriteState) -> Literal["filter_candidates", "synthesize"]:
-    """Look for look-alikes again where another run changed or stored some meanwhile."""
+    """Look for near-duplicates again where another run changed or stored some meanwhile."""
     return "filter_candidates" if state.get("recheck") else "synthesize"

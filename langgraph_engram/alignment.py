@@ -1,4 +1,4 @@
-"""TODO."""
+"""Align the messages of a call with the stored turns of its session, so that only what is new is stored."""
 
 import re
 from collections import Counter
@@ -10,110 +10,114 @@ from langgraph_engram.schema import Scope, Turn, make_id
 from langgraph_engram.state import Message, RememberRequest
 from langgraph_engram.stores.index import ScopeIndex
 
-UNNAMED = re.compile(r"call-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+UNNAMED_SESSION = re.compile(r"call-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
-Kept = TypeVar("Kept")
+Stored = TypeVar("Stored")
 Sent = TypeVar("Sent")
 
 
 def name_session(request: RememberRequest) -> str:
-    """Name the session of a call that names none: by its content, so that the same call is known again."""
-    said = [(message.role, message.speaker, message.text, message.external_id) for message in request.messages]
-    return f"call-{make_id(request.scope.key, *said)}"
+    """Return a session id for a call that names none, made of its content: the same call has the same id again."""
+    contents = [(message.role, message.speaker, message.text, message.external_id) for message in request.messages]
+    return f"call-{make_id(request.scope.key, *contents)}"
 
 
-def is_unnamed(session_id: str) -> bool:
-    """Say whether a session is a call that named none."""
-    return bool(UNNAMED.fullmatch(session_id))
+def is_unnamed_session(session_id: str) -> bool:
+    """Return whether a session id was made by `name_session`."""
+    return bool(UNNAMED_SESSION.fullmatch(session_id))
 
 
 def new_turns(request: RememberRequest, session_id: str, index: ScopeIndex, begun: Sequence[Turn] = ()) -> list[Turn]:
-    """Give the turns of a request that are not stored yet.
+    """Return the turns of a request that are not stored yet.
 
     The call's turns are aligned with the stored end of the session by their longest overlap, and what follows is new:
-    a whole history or only its newest message may be sent. A turn with an `external_id` is known by it wherever it is.
-    Messages from further back are known where each was said at a moment that only one stored turn has. The same word
-    alone is known only where it is the very end of the session, because a call may be sent again. What a system asks
-    stands outside of this order, since agents put it before whatever part of a history they send: it is new where the
+    a whole history or only its newest message may be sent. A turn with an `external_id` is known by it wherever it
+    stands. Messages from further back are known where each was said at a time that only one stored turn has. The same
+    word alone is known only at the very end of the session, because a call may be sent again. System messages stand
+    outside of this order, since agents put them before whatever part of a history they send: one is new where the
     session does not hold it yet.
 
     Args:
         request: What is sent.
-        session_id: The session it is of.
+        session_id: Its session.
         index: What is stored of the scope.
         begun: The turns that the same run has stored already: the session ended with them when it was cut off.
     """
     stored = index.session_turns(session_id)
-    if is_part_of(stored, request.messages):
+    if _is_known_passage(stored, request.messages):
         return []
     seen = [turn for turn in stored if turn.seq <= begun[-1].seq] if begun else stored
-    following = _following(seen, request.messages)
-    fresh = [one for one in _named_once(following) if not _is_known(one, request.scope, session_id, index)]
+    following = _without_repeated_ids(_following(seen, request.messages))
+    fresh = [message for message in following if not _has_known_id(message, request.scope, session_id, index)]
     start = stored[-1].seq + 1 if stored else 0
-    clock = datetime.now(UTC)
-    return [_turn(one, request.scope, session_id, start + place, clock) for place, one in enumerate(fresh)]
+    now = datetime.now(UTC)
+    return [_turn(message, request.scope, session_id, seq, now) for seq, message in enumerate(fresh, start=start)]
 
 
-def _following(stored: Sequence[Turn], sent: Sequence[Message]) -> list[Message]:
-    """Give what follows the stored end of a session, and what a system asks that it did not ask before."""
-    said = [message for message in sent if message.role != "system"]
-    known = overlap([turn for turn in stored if turn.role != "system"], said, _same)
-    place = 0
-    following: list[Message] = []
-    for message in sent:
-        asks = message.role == "system"
-        if not any(_same(turn, message) for turn in stored) if asks else place >= known:
-            following.append(message)
-        place += not asks
-    return following
-
-
-def overlap(stored: Sequence[Kept], sent: Sequence[Sent], same: Callable[[Kept, Sent], bool]) -> int:
-    """Give the length of the longest end of `stored` that `sent` begins with."""
+def overlap(stored: Sequence[Stored], sent: Sequence[Sent], same: Callable[[Stored, Sent], bool]) -> int:
+    """Return the length of the longest end of `stored` that `sent` begins with."""
     for length in range(min(len(stored), len(sent)), 0, -1):
-        if all(same(one, other) for one, other in zip(stored[-length:], sent, strict=False)):
+        if all(same(known, new) for known, new in zip(stored[-length:], sent, strict=False)):
             return length
     return 0
 
 
-def is_part_of(stored: Sequence[Turn], sent: Sequence[Message]) -> bool:
-    """Say whether all that is sent stands in a stored session, in its order, at moments that are told apart."""
-    shared = Counter(turn.said_at for turn in stored)
-    places = {(_said(turn), turn.said_at): turn.seq for turn in stored if shared[turn.said_at] == 1}
-    found = [places.get((_said(message), message.said_at), -1) for message in sent]
+def _following(stored: Sequence[Turn], sent: Sequence[Message]) -> list[Message]:
+    """Return what follows the stored end of a session, and the system messages that it does not hold."""
+    said = [message for message in sent if message.role != "system"]
+    known = overlap([turn for turn in stored if turn.role != "system"], said, _is_same)
+    position = 0
+    following: list[Message] = []
+    for message in sent:
+        is_system = message.role == "system"
+        if not any(_is_same(turn, message) for turn in stored) if is_system else position >= known:
+            following.append(message)
+        position += not is_system
+    return following
+
+
+def _is_known_passage(stored: Sequence[Turn], sent: Sequence[Message]) -> bool:
+    """Return whether all messages stand in a stored session, in its order, at times that only one turn has."""
+    counts = Counter(turn.said_at for turn in stored)
+    seq_of = {(_content(turn), turn.said_at): turn.seq for turn in stored if counts[turn.said_at] == 1}
+    found = [seq_of.get((_content(message), message.said_at), -1) for message in sent]
     return -1 not in found and found == sorted(set(found))
 
 
-def _same(turn: Turn, message: Message) -> bool:
+def _is_same(turn: Turn, message: Message) -> bool:
     if turn.external_id is not None and message.external_id is not None:
         return turn.external_id == message.external_id
-    return _said(turn) == _said(message) and message.said_at in (None, turn.said_at)
+    return _content(turn) == _content(message) and message.said_at in (None, turn.said_at)
 
 
-def _said(turn: Turn | Message) -> tuple[str, str, str, tuple[str, ...]]:
+def _content(turn: Turn | Message) -> tuple[str, str, str, tuple[str, ...]]:
     return turn.role, turn.speaker or turn.role, turn.text, tuple(turn.captions)
 
 
-def _named_once(messages: Sequence[Message]) -> list[Message]:
-    """Give messages without those that repeat the id of an earlier one."""
-    first = {one.external_id: place for place, one in reversed(list(enumerate(messages)))}
-    return [one for place, one in enumerate(messages) if one.external_id is None or first[one.external_id] == place]
+def _without_repeated_ids(messages: Sequence[Message]) -> list[Message]:
+    """Return messages without those that repeat the `external_id` of an earlier one."""
+    first = {message.external_id: position for position, message in reversed(list(enumerate(messages)))}
+    return [
+        message
+        for position, message in enumerate(messages)
+        if message.external_id is None or first[message.external_id] == position
+    ]
 
 
-def _is_known(message: Message, scope: Scope, session_id: str, index: ScopeIndex) -> bool:
+def _has_known_id(message: Message, scope: Scope, session_id: str, index: ScopeIndex) -> bool:
     return message.external_id is not None and make_id(scope.key, session_id, message.external_id) in index.turns
 
 
-def _turn(message: Message, scope: Scope, session_id: str, seq: int, clock: datetime) -> Turn:
-    place = (message.external_id,) if message.external_id is not None else (seq, *_said(message))
+def _turn(message: Message, scope: Scope, session_id: str, seq: int, now: datetime) -> Turn:
+    identity = (message.external_id,) if message.external_id is not None else (seq, *_content(message))
     return Turn(
-        turn_id=make_id(scope.key, session_id, *place),
+        turn_id=make_id(scope.key, session_id, *identity),
         session_id=session_id,
         seq=seq,
         role=message.role,
         speaker=message.speaker or message.role,
         text=message.text,
         captions=message.captions,
-        said_at=message.said_at or clock,
+        said_at=message.said_at or now,
         external_id=message.external_id,
     )

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from langgraph.types import Command, StateSnapshot
 
+from langgraph_engram.consolidation.approval import unanswered_ids
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.graphs.write import WriteGraph
-from langgraph_engram.nodes.approve_updates import unanswered
 from langgraph_engram.results import Approval, Receipt
 from langgraph_engram.runner import receipt_of, thread_of
 from langgraph_engram.schema import Decision, Proposal, Scope
@@ -41,7 +41,7 @@ def approve(store: Store, graph: WriteGraph, scope: Scope, run_id: str, answer: 
             f"run {run_id!r} waits for no approval here: approvals(), or engram approve, lists those that do"
         )
     ids = [decision.decision_id for decision in waiting[run_id].decisions]
-    if missing := unanswered(answer, ids):
+    if missing := unanswered_ids(answer, ids):
         raise InvalidInput(f'say "approve" or "reject" of each decision: {", ".join(missing)} has neither')
     if isinstance(answer, Mapping) and (unknown := answer.keys() - set(ids)):
         raise InvalidInput(f"unknown decisions {sorted(unknown)}: this run waits for {', '.join(ids)}")

@@ -8,12 +8,11 @@ from datetime import UTC, datetime
 
 from langgraph_engram.consolidation.merging import as_active
 from langgraph_engram.errors import InvalidInput
-from langgraph_engram.nodes.persist import stale
 from langgraph_engram.results import RecordHistory, UndoReceipt
 from langgraph_engram.schema import Decision, Record, Scope
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.index import RECORDS, RecordIndex
-from langgraph_engram.summarization.scheduling import SynthesisState, pending_syntheses, stale_jobs
+from langgraph_engram.summarization.scheduling import ScopeView, pending_syntheses, stale_jobs, stale_syntheses
 
 UNDONE = "a decision on what it covers was undone"
 
@@ -43,8 +42,8 @@ def undo(store: Store, scope: Scope, run_id: str, waiting: Sequence[Decision] = 
     restored = list(_restored(standing, index.records))
     archived = list(_archived(standing, index.records))
     records = [*restored, *archived]
-    outdated = stale(index, {record.record_id for record in records})
-    jobs = stale_jobs(SynthesisState(index, records=records, syntheses=outdated))
+    outdated = stale_syntheses(index, {record.record_id for record in records})
+    jobs = stale_jobs(ScopeView(index, records=records, syntheses=outdated))
     pending_tasks = pending_syntheses(run_id, index, jobs, [UNDONE] * len(jobs))
     now = datetime.now(UTC)
     marked = [decision.model_copy(update={"undone_at": now}) for decision in standing]

@@ -1,83 +1,20 @@
-"""Say what a retry is to do: each step its own part, and nothing twice.
+"""Keep track of unfinished steps, so that a retry does each one's part and nothing twice.
 
-A pending names the first step that is not done. A run that was cut off stands at "segment" until its results are
+A pending task names the first step that is not done. A run that was cut off stands at "segment" until its results are
 written, at "synthesize" from then on; a question that failed stands at its own step, with the model's reason.
 """
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-from langgraph.config import get_config
-
-from langgraph_engram.errors import InvalidSetting
 from langgraph_engram.schema import PendingTask, Record, Turn, make_id
-from langgraph_engram.state import WriteState
 from langgraph_engram.stores.index import ScopeIndex
-
-
-def turns_to_extract(state: WriteState) -> list[Turn]:
-    """Give the turns that records are to be drawn from: a run's own; of a retry, those of which none were drawn."""
-    if not state["request"].retry_turn_ids:
-        return state["turns"]
-    wanted = {
-        one for note in state.get("retried", []) if note.step == "extract" or is_cut_off(note) for one in note.turn_ids
-    }
-    return [turn for turn in state["turns"] if turn.turn_id in wanted]
-
-
-def turns_to_describe(state: WriteState) -> set[str]:
-    """Give the ids of the turns whose events are stored, but could not be described by a model."""
-    failed = [note for note in state.get("retried", []) if note.step == "segment" and not is_cut_off(note)]
-    return {one for note in failed for one in note.turn_ids}
-
-
-def records_to_consolidate(state: WriteState, index: ScopeIndex) -> list[Record]:
-    """Give the stored active records that could not be held against those they resemble."""
-    turns = {one for note in state.get("retried", []) if note.step == "consolidate" for one in note.turn_ids}
-    if not turns:
-        return []
-    return [one for one in index.records.items if one.status == "active" and not turns.isdisjoint(one.source_turn_ids)]
-
-
-def without_doubles(state: WriteState, records: Sequence[Record], index: ScopeIndex) -> list[Record]:
-    """Give what a retry has drawn, without kinds that its turns gave before.
-
-    Of two questions asked of a turn one may have been answered; another wording of that answer is no new record.
-    """
-    if not state["request"].retry_turn_ids:
-        return list(records)
-    drawn = {turn.turn_id for turn in turns_to_extract(state)}
-    known = {(one.kind, turn_id) for one in index.records.items for turn_id in drawn.intersection(one.source_turn_ids)}
-    return [one for one in records if known.isdisjoint((one.kind, turn_id) for turn_id in one.source_turn_ids)]
-
-
-def turns_under(index: ScopeIndex, records: Iterable[Record]) -> list[Turn]:
-    """Give the stored turns that any of these records cites, each once, by session and place in it."""
-    return stored_turns(index, list(dict.fromkeys(one for record in records for one in record.source_turn_ids)))
-
-
-CHECKPOINTER = "__pregel_checkpointer"
-"""Where LangGraph puts the checkpointer of the run; it exports no name for it."""
-
-
-def require_checkpointer() -> None:
-    """Refuse to begin what could not be resumed, before a model is asked.
-
-    Raises:
-        InvalidSetting: The graph under way has no checkpointer.
-    """
-    if get_config()["configurable"].get(CHECKPOINTER) is None:
-        raise InvalidSetting(
-            "update.approve waits for a person, and this graph has no checkpointer to wait in: compile it with one "
-            "(`build_write_graph(..., checkpointer=...)`), call `Memory.remember`, or leave update.approve empty"
-        )
-
 
 UNFINISHED = "the run did not reach its end"
 
 
 def pending_task(run_id: str, turns: Sequence[Turn], step: str, reason: str) -> PendingTask:
-    """Note turns whose later steps are not done. The same run, step and turns give the same id."""
+    """Return a task for turns whose later steps are not done. The same run, step and turns give the same id."""
     ids = [turn.turn_id for turn in turns]
     return PendingTask(
         pending_id=make_id(run_id, step, *ids),
@@ -90,12 +27,139 @@ def pending_task(run_id: str, turns: Sequence[Turn], step: str, reason: str) -> 
     )
 
 
-def is_cut_off(pending: PendingTask) -> bool:
-    """Say whether a pending is of a run that wrote no results: not one step of it is done."""
-    return pending.step == "segment" and pending.reason == UNFINISHED
+def pending_tasks_for(run_id: str, step: str, failed: Iterable[tuple[Sequence[Turn], str]]) -> list[PendingTask]:
+    """Return the tasks that failed questions of a step leave.
+
+    Args:
+        run_id: The run that asked.
+        step: The step to do again.
+        failed: Turns that each question was about, and why it failed.
+
+    Returns:
+        One task for each group of turns; a group without turns leaves none.
+    """
+    tasks = [pending_task(run_id, turns, step, reason) for turns, reason in failed if turns]
+    return list({task.pending_id: task for task in tasks}.values())
+
+
+def is_cut_off(task: PendingTask) -> bool:
+    """Return whether a task is of a run that wrote no results: not one of its steps is done."""
+    return task.step == "segment" and task.reason == UNFINISHED
+
+
+def turns_to_extract(turns: Sequence[Turn], retried: Sequence[PendingTask], *, is_retry: bool) -> list[Turn]:
+    """Return the turns to extract from: all of a new run's; of a retry's, those that were never extracted from."""
+    if not is_retry:
+        return list(turns)
+    wanted = {turn_id for task in retried if task.step == "extract" or is_cut_off(task) for turn_id in task.turn_ids}
+    return [turn for turn in turns if turn.turn_id in wanted]
+
+
+def turns_to_describe(retried: Sequence[PendingTask]) -> set[str]:
+    """Return the ids of the turns whose events are stored, but could not be described by a model."""
+    return {turn_id for task in retried if task.step == "segment" and not is_cut_off(task) for turn_id in task.turn_ids}
+
+
+def records_to_consolidate(retried: Sequence[PendingTask], index: ScopeIndex) -> list[Record]:
+    """Return the stored active records whose near-duplicates are still to be decided on."""
+    turn_ids = {turn_id for task in retried if task.step == "consolidate" for turn_id in task.turn_ids}
+    if not turn_ids:
+        return []
+    return [
+        record
+        for record in index.records.items
+        if record.status == "active" and not turn_ids.isdisjoint(record.source_turn_ids)
+    ]
+
+
+def sessions_to_synthesize(
+    run_id: str, session_id: str, index: ScopeIndex, retried: Sequence[PendingTask], tasks: Sequence[PendingTask]
+) -> list[str]:
+    """Return a run's own session, then those of the turns on which a synthesis is pending for it or retried."""
+    noted = [*retried, *(task for task in tasks if task.run_id == run_id)]
+    turns = stored_turns(index, [turn_id for task in noted if task.step == "synthesize" for turn_id in task.turn_ids])
+    return list(dict.fromkeys([session_id, *(turn.session_id for turn in turns)]))
+
+
+def turns_begun(tasks: Sequence[PendingTask], run_id: str, session_id: str) -> list[str]:
+    """Return the ids of the turns that a run stored before it was cut off."""
+    own = [task for task in tasks if (task.run_id, task.session_id) == (run_id, session_id)]
+    return [turn_id for task in own if is_cut_off(task) for turn_id in task.turn_ids]
+
+
+def is_completed(
+    run_id: str,
+    turns: Sequence[Turn],
+    retried: Sequence[PendingTask],
+    tasks: Sequence[PendingTask],
+    *,
+    is_retry: bool,
+) -> bool:
+    """Return whether a run's work is done already: by its own commit, or by a retry that took the run for dead.
+
+    Args:
+        run_id: The run.
+        turns: Its turns.
+        retried: The tasks that it does again.
+        tasks: The tasks of the scope as they stand.
+        is_retry: Whether it is a retry.
+    """
+    if is_retry:
+        wanted = {task.pending_id for task in retried if task.step != "synthesize"}
+        return bool(wanted) and wanted.isdisjoint(task.pending_id for task in tasks)
+    return bool(turns) and not any(task.run_id == run_id and is_cut_off(task) for task in tasks)
+
+
+def completed_ids(
+    run_id: str, retried: Sequence[PendingTask], failures: Sequence[PendingTask], tasks: Sequence[PendingTask]
+) -> list[str]:
+    """Return the ids of the tasks that a run's commit completes: its own and those retried, but no synthesis.
+
+    Args:
+        run_id: The run.
+        retried: The tasks that it does again.
+        failures: The tasks that it leaves.
+        tasks: The tasks of the scope as they stand.
+    """
+    own = [task for task in tasks if task.run_id == run_id]
+    done = [task.pending_id for task in [*own, *retried] if task.step != "synthesize"]
+    failed = {task.pending_id for task in failures}
+    return [pending_id for pending_id in dict.fromkeys(done) if pending_id not in failed]
+
+
+def completed_synthesis_ids(
+    run_id: str,
+    retried: Sequence[PendingTask],
+    failures: Sequence[PendingTask],
+    tasks: Sequence[PendingTask],
+    written: set[str],
+) -> list[str]:
+    """Return the ids of the synthesis tasks that a run completes.
+
+    Args:
+        run_id: The run.
+        retried: The tasks that it does again.
+        failures: The tasks that it leaves.
+        tasks: The tasks of the scope as they stand.
+        written: Ids of the turns that its new syntheses rest on: a task about none but those is done as well.
+    """
+    wanted = {task.pending_id for task in retried}
+    failed = {task.pending_id for task in failures}
+    return [
+        task.pending_id
+        for task in tasks
+        if task.step == "synthesize"
+        and task.pending_id not in failed
+        and (task.run_id == run_id or task.pending_id in wanted or written.issuperset(task.turn_ids))
+    ]
 
 
 def stored_turns(index: ScopeIndex, turn_ids: Sequence[str]) -> list[Turn]:
-    """Give stored turns by id, in their order of time; ids that are gone are left out."""
+    """Return stored turns by id, by session and position in it; ids that are gone are left out."""
     found = [turn for turn_id in turn_ids if (turn := index.turns.get(turn_id))]
     return sorted(found, key=lambda turn: (turn.session_id, turn.seq))
+
+
+def cited_turns(index: ScopeIndex, records: Iterable[Record]) -> list[Turn]:
+    """Return the stored turns that any of these records cites, each once, in the order of `stored_turns`."""
+    return stored_turns(index, list(dict.fromkeys(turn_id for record in records for turn_id in record.source_turn_ids)))

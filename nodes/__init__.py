@@ -1,9 +1,9 @@
-"""One step of a paper in each file, and the arithmetic that steps share; a folder for each part of the two paths.
+"""One file for each box of the two drawings.
 
-Write: `keeping` (receive, persist, report_run), `segmenting` (segment, describe_events), `extracting` (extract,
-ground), `consolidating` (filter_candidates, consolidate, approve_updates, apply_updates, reload_records), `telling`
-(synthesize). Read: `retrieving` (parse_intent, light_retrieve), `answering` (judge_sufficiency, deep_select,
-gather_selection, backtrack, write_answer, reflect, conclude).
+Write: receive, segment, describe_events, extract, verify, reload_records, filter_candidates, consolidate,
+approve_updates, apply_updates, persist, synthesize, report_run. Read: parse_intent, light_retrieve, judge_sufficiency,
+deep_select, backtrack, write_answer, reflect, conclude. What they compute lives in `segmentation`, `extraction`,
+`consolidation`, `retrieval` and `summarization`.
 """
 
 if __name__ != "langgraph_engram.nodes":

@@ -1,4 +1,4 @@
-"""Carry out what was decided about look-alikes: make what a merge makes, and mark what is merged or superseded."""
+"""Carry out what was decided on near-duplicates: make what a merge makes, and mark what is merged or superseded."""
 
 from dataclasses import dataclass
 
@@ -19,10 +19,10 @@ class ApplyUpdates:
 
     def __call__(self, state: WriteState) -> WriteState:
         """Return the run's records with what was made of them, and the older records whose status changes."""
-        shelf = self.store.index(state["request"].scope).records
+        stored = self.store.index(state["request"].scope).records
         own = {record.record_id: record for record in state["records"]}
-        cited = [one for proposal in state["proposals"] for one in proposal.decision.pair]
-        known = {one: record for one in cited if (record := own.get(one) or shelf.get(one))}
+        cited = [record_id for proposal in state["proposals"] for record_id in proposal.decision.pair]
+        known = {record_id: record for record_id in cited if (record := own.get(record_id) or stored.get(record_id))}
         changed: dict[str, Record] = {}
         made: list[Record] = []
         for proposal in state["proposals"]:
@@ -30,7 +30,7 @@ class ApplyUpdates:
             made += new
             changed |= {record.record_id: record for record in marked}
         return {
-            "records": [*(changed.get(one, record) for one, record in own.items()), *made],
-            "changed": [record for one, record in changed.items() if one not in own],
+            "records": [*(changed.get(record_id, record) for record_id, record in own.items()), *made],
+            "changed": [record for record_id, record in changed.items() if record_id not in own],
             "decisions": [proposal.decision for proposal in state["proposals"]],
         }

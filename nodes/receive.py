@@ -1,7 +1,8 @@
-"""Take what a caller sends, keep the turns that are new, and store them before any model is asked (DESIGN, step 1).
+"""Store the turns of a call that are new, before any model is asked.
 
 From here nothing said can be lost: the run stands in the store as pending until its results are written. What is
-stored is read and added to as one, so that two runs in one session at once give each turn a place of its own.
+stored is read and added to under one lock, so that two runs in one session at once give each turn a position of its
+own.
 """
 
 from dataclasses import dataclass
@@ -11,11 +12,15 @@ from uuid import uuid4
 from langgraph.types import Overwrite
 
 from langgraph_engram.alignment import name_session, new_turns
-from langgraph_engram.pending import UNFINISHED, is_cut_off, pending_task, stored_turns
+from langgraph_engram.compression.base import Compressor
+from langgraph_engram.pending import UNFINISHED, pending_tasks_for, stored_turns, turns_begun, turns_to_extract
 from langgraph_engram.results import UsageEntry
-from langgraph_engram.schema import DateOrder, FilterCounts, PendingTask, Scope
+from langgraph_engram.schema import DateOrder, FilterCounts, PendingTask
 from langgraph_engram.state import RememberRequest, WriteState
 from langgraph_engram.stores.base import Changes, Store
+
+PROBE = "Hello."
+"""A text that is compressed only to see that it can be done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,44 +30,51 @@ class Receive:
     store: Store
     date_order: DateOrder | None = None
     """How the user writes the numbers of a date, where that is known."""
+    compressor: Compressor | None = None
+    """What `extract` will shorten sentences with."""
 
     def __call__(self, state: WriteState) -> WriteState:
-        """Return the turns of this run that were not known, each with its id and its place; or those of a retry."""
+        """Return the turns of this run that were not known, each with its id and position; or those of a retry.
+
+        The compressor is tried once the turns are stored, where `extract` will need it: no model is paid for where it
+        cannot be loaded, and the run can be retried.
+
+        Raises:
+            CompressorUnavailable: The compressor cannot be loaded.
+        """
         request = RememberRequest.model_validate(state["request"])
         run_id = request.run_id or str(uuid4())
         session_id = request.session_id or name_session(request)
-        taken: WriteState = (
-            self._retry(request, session_id) if request.retry_turn_ids else self._new(request, run_id, session_id)
-        )
-        return {**clean_slate(), "request": request, "run_id": run_id, "session_id": session_id, **taken}
+        is_retry = bool(request.retry_turn_ids)
+        received = self._retried(request, session_id) if is_retry else self._new(request, run_id, session_id)
+        if self.compressor and turns_to_extract(received["turns"], received.get("retried", []), is_retry=is_retry):
+            self.compressor.compress([PROBE])
+        return {**_empty_state(), "request": request, "run_id": run_id, "session_id": session_id, **received}
 
     def _new(self, request: RememberRequest, run_id: str, session_id: str) -> WriteState:
-        with self.store.committing(request.scope):
-            index = self.store.index(request.scope)
-            begun = stored_turns(index, self._begun(request.scope, run_id, session_id))
+        """Store the turns that are new; those that this run stored before it was cut off are its own, too."""
+        scope = request.scope
+        with self.store.committing(scope):
+            index = self.store.index(scope)
+            begun = stored_turns(index, turns_begun(self.store.pending_tasks(scope), run_id, session_id))
             new = new_turns(request, session_id, index, begun)
             turns = [*begun, *(turn.model_copy(update={"date_order": self.date_order}) for turn in new)]
             if turns:
-                pending = pending_task(run_id, turns, "segment", UNFINISHED)
-                self.store.commit(request.scope, Changes(turns=turns, pending_tasks=[pending]))
+                tasks = pending_tasks_for(run_id, "segment", [(turns, UNFINISHED)])
+                self.store.commit(scope, Changes(turns=turns, pending_tasks=tasks))
         return {"turns": turns, "known_turns": len(request.messages) - len(turns)}
 
-    def _retry(self, request: RememberRequest, session_id: str) -> WriteState:
-        """Take up stored turns of a session, and what is pending of them. They stand until they are done."""
+    def _retried(self, request: RememberRequest, session_id: str) -> WriteState:
+        """Return stored turns of a session, and the tasks about them. They stay pending until they are done."""
         wanted = set(request.retry_turn_ids)
-        pending_tasks = [one for one in self.store.pending_tasks(request.scope) if wanted.issuperset(one.turn_ids)]
+        tasks = [task for task in self.store.pending_tasks(request.scope) if wanted.issuperset(task.turn_ids)]
         found = stored_turns(self.store.index(request.scope), request.retry_turn_ids)
         turns = [turn for turn in found if turn.session_id == session_id]
-        return {"turns": turns, "known_turns": 0, "retried": pending_tasks}
-
-    def _begun(self, scope: Scope, run_id: str, session_id: str) -> list[str]:
-        """Give the turns that this run has stored already: it was cut off just after, and goes on."""
-        mine = [one for one in self.store.pending_tasks(scope) if (one.run_id, one.session_id) == (run_id, session_id)]
-        return [turn_id for one in mine if is_cut_off(one) for turn_id in one.turn_ids]
+        return {"turns": turns, "known_turns": 0, "retried": tasks}
 
 
-def clean_slate() -> WriteState:
-    """Give what a run starts with: nothing of a run before it on the same thread, which may be another user's."""
+def _empty_state() -> WriteState:
+    """Return what a run starts with: nothing of a run before it on the same thread, which may be another user's."""
     return {
         "events": [],
         "boundaries": [],

@@ -1,4 +1,4 @@
-"""Take up stored records that could not be held against those they resemble, so that a retry decides on them."""
+"""Reload stored records whose near-duplicates could not be decided on, so that a retry decides on them."""
 
 from dataclasses import dataclass
 
@@ -16,6 +16,6 @@ class ReloadRecords:
     def __call__(self, state: WriteState) -> WriteState:
         """Return the run's records and those to decide on again."""
         own = {record.record_id for record in state["records"]}
-        stored = records_to_consolidate(state, self.store.index(state["request"].scope))
-        taken = [record for record in stored if record.record_id not in own]
-        return {"records": [*state["records"], *taken], "reloaded": [record.record_id for record in taken]}
+        stored = records_to_consolidate(state.get("retried", []), self.store.index(state["request"].scope))
+        reloaded = [record for record in stored if record.record_id not in own]
+        return {"records": [*state["records"], *reloaded], "reloaded": [record.record_id for record in reloaded]}

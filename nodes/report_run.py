@@ -6,10 +6,10 @@ from langgraph_engram.state import WriteState
 
 
 def report_run(state: WriteState) -> WriteState:
-    """Count what the run stored, kept out, left undone and cost. Reads everything; sets `receipt`."""
+    """Count what the run stored, quarantined, left pending and cost. Reads everything; sets `receipt`."""
     reloaded = set(state.get("reloaded", []))
     records = [record for record in state.get("records", []) if record.record_id not in reloaded]
-    pending = {turn_id for failure in state.get("failures", []) for turn_id in failure.turn_ids}
+    pending = {turn_id for task in state.get("failures", []) for turn_id in task.turn_ids}
     filtered = state.get("filtered", FilterCounts())
     receipt = Receipt(
         run_id=state["run_id"],

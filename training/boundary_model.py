@@ -17,13 +17,8 @@ import numpy as np
 from langgraph_engram.benchmarks.segmentation import read_dialogues
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
-from langgraph_engram.segmentation.boundary_model import (
-    FEATURES,
-    WEIGHTS_FILE,
-    BoundaryModel,
-    Numbers,
-    boundary_features,
-)
+from langgraph_engram.segmentation.boundary_model import WEIGHTS_FILE, BoundaryModel
+from langgraph_engram.segmentation.features import FEATURES, Numbers, boundary_features
 from langgraph_engram.text.dialogue_acts import read_cues
 from training.logistic import fit_logistic
 from training.varied_dialogues import Lesson, lessons_of

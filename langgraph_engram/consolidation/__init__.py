@@ -1,6 +1,6 @@
-"""Find records that resemble one another and decide what becomes of them (DESIGN, steps 5 and 6).
+"""Find near-duplicate records and decide what becomes of them (DimMem section 3.4).
 
-The steps are `filter_candidates`, `consolidate`, `approve_updates` and `apply_updates`, and `reload_records` of a
-retry. Behind the first stand `keyword_index`, `look_alikes` and `tell_apart`; behind the others `clusters`, `rulings`
-and `revise`.
+`similarity` finds candidates by keywords and vectors, `triage` rules out those that need no decision, `pairing` puts
+both together. `clustering` and `resolution` turn pairs into questions and verdicts into proposals, `merging` carries
+them out, `approval` is about those that wait for a person, and `conflicts` about what other runs wrote meanwhile.
 """

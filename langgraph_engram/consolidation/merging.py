@@ -1,6 +1,6 @@
-"""Carry out a ruling on records: merge them into one, or let the newest supersede the others. Nothing is deleted.
+"""Carry out what was decided on records: merge them into one, or let the newest supersede the others.
 
-This module does not know who decided.
+Nothing is deleted.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,71 +18,84 @@ LEAVES_OUT = "the merged text leaves out a name or a number that one of them say
 TWO_EVENTS = "two events at two times do not merge"
 
 
-def objection_to_merge(group: Sequence[Record], made: Record) -> str:
-    """Say why records must not be merged into `made`; empty if they may (DimMem section 3.4; DESIGN, step 6)."""
-    if not made.content:
-        return WITHOUT_WORDS
-    if any(are_apart_in_time(one, other) for place, one in enumerate(group) for other in group[:place]):
-        return TWO_EVENTS
-    if not conserves(group, made):
-        return LOSES_SOURCE
-    return "" if all(says_as_much(made, one) for one in group) else LEAVES_OUT
+def carry_out(proposal: Proposal, known: Mapping[str, Record]) -> tuple[list[Record], list[Record]]:
+    """Return the records that a decision makes, and those that it marks; neither where one of its records is gone."""
+    group = [known[record_id] for record_id in proposal.decision.pair if record_id in known]
+    if len(group) < len(proposal.decision.pair):
+        return [], []
+    match proposal.decision.action:
+        case "MERGE":
+            made = merged(group, proposal.content)
+            return [made], _as_merged(group, made)
+        case "SUPERSEDE":
+            return [], as_superseded(group[:-1], group[-1])
+    return [], []
 
 
 def merged(group: Sequence[Record], content: str) -> Record:
-    """Make one record of several, oldest first.
+    """Return one record made of several, oldest first.
 
-    It has the union of sources and keywords, the widest span of time, and the newest's place and other dimensions;
-    where the newest has none, the last that has one gives it.
+    It has the union of sources and keywords, the widest span of time, and the newest's other dimensions; where the
+    newest has none, the last that has one gives it.
     """
     newest = group[-1]
     ids = [record.record_id for record in group]
-    told = {name: _last(group, name) for name in ("time_text", "location", "reason", "purpose")}
+    dimensions = {name: _last(group, name) for name in ("time_text", "location", "reason", "purpose")}
     return newest.model_copy(
         update={
-            **told,
+            **dimensions,
             "record_id": make_id("merge", *sorted(ids)),
             "content": content,
             "derived_from": ids,
-            "source_turn_ids": list(dict.fromkeys(one for record in group for one in record.source_turn_ids)),
+            "source_turn_ids": list(dict.fromkeys(turn_id for record in group for turn_id in record.source_turn_ids)),
             "keywords": list(dict.fromkeys(word for record in group for word in record.keywords)),
-            "event_start": min((one.event_start for one in group if one.event_start), default=None),
-            "event_end": max((one.event_end for one in group if one.event_end), default=None),
-            "valid_from": min((one.valid_from for one in group if one.valid_from), default=None),
+            "event_start": min((record.event_start for record in group if record.event_start), default=None),
+            "event_end": max((record.event_end for record in group if record.event_end), default=None),
+            "valid_from": min((record.valid_from for record in group if record.valid_from), default=None),
         }
     )
 
 
-def conserves(group: Sequence[Record], made: Record) -> bool:
-    """Say whether a merged record cites every turn that its group cites."""
-    return {one for record in group for one in record.source_turn_ids} <= set(made.source_turn_ids)
-
-
-def says_as_much(made: Record, one: Record) -> bool:
-    """Say whether a merged text holds every name and number of a record that it is made of, its speaker aside."""
-    own = set(content_stems(one.speaker))
-    named = {stem for name in proper_names(one.content) for stem in content_stems(name)} - own
-    return named <= set(content_stems(made.content)) and set(numbers_in(one.content)) <= set(numbers_in(made.content))
-
-
-def as_merged(group: Sequence[Record], made: Record) -> list[Record]:
-    """Give the records of a group as parts of the one made of them; how long they are true does not change."""
-    return [one.model_copy(update={"status": "merged", "superseded_by": made.record_id}) for one in group]
+def objection_to_merge(group: Sequence[Record], made: Record) -> str:
+    """Return why records must not be merged into `made`; empty if they may (DimMem section 3.4)."""
+    if not made.content:
+        return WITHOUT_WORDS
+    pairs = ((first, second) for position, first in enumerate(group) for second in group[:position])
+    if any(are_apart_in_time(first, second) for first, second in pairs):
+        return TWO_EVENTS
+    if not _cites_all_sources(made, group):
+        return LOSES_SOURCE
+    return "" if all(_says_as_much(made, record) for record in group) else LEAVES_OUT
 
 
 def as_superseded(group: Sequence[Record], by: Record) -> list[Record]:
-    """Give records as superseded: each is true until the newer one became true."""
-    return [
-        one.model_copy(
-            update={"status": "superseded", "superseded_by": by.record_id, "valid_to": _no_earlier(_true_from(by), one)}
-        )
-        for one in group
-    ]
+    """Return records as superseded: each is true until the newer one became true."""
+    start = _true_from(by)
+    status = {"status": "superseded", "superseded_by": by.record_id}
+    return [record.model_copy(update={**status, "valid_to": _valid_to(start, record)}) for record in group]
 
 
 def as_active(record: Record) -> Record:
-    """Give a merged or superseded record as it was before."""
+    """Return a merged or superseded record as it was before."""
     return record.model_copy(update={"status": "active", "superseded_by": None, "valid_to": None})
+
+
+def _cites_all_sources(made: Record, group: Sequence[Record]) -> bool:
+    """Return whether a merged record cites every turn that its group cites."""
+    return {turn_id for record in group for turn_id in record.source_turn_ids} <= set(made.source_turn_ids)
+
+
+def _says_as_much(made: Record, record: Record) -> bool:
+    """Return whether a merged text holds every name and number of a record it is made of, the speaker's name aside."""
+    speaker = set(content_stems(record.speaker))
+    names = {stem for name in proper_names(record.content) for stem in content_stems(name)} - speaker
+    numbers = set(numbers_in(record.content))
+    return names <= set(content_stems(made.content)) and numbers <= set(numbers_in(made.content))
+
+
+def _as_merged(group: Sequence[Record], made: Record) -> list[Record]:
+    """Return the records of a group as parts of the one made of them; how long they are true does not change."""
+    return [record.model_copy(update={"status": "merged", "superseded_by": made.record_id}) for record in group]
 
 
 def _true_from(record: Record) -> datetime | None:
@@ -90,24 +103,10 @@ def _true_from(record: Record) -> datetime | None:
     return begun or record.valid_from or record.mentioned_at
 
 
-def _no_earlier(end: datetime | None, record: Record) -> datetime | None:
+def _valid_to(end: datetime | None, record: Record) -> datetime | None:
     """Keep the end of a record's validity from lying before its start."""
     return max(end, record.valid_from) if end and record.valid_from else end
 
 
 def _last(group: Sequence[Record], name: str) -> str:
     return next((value for record in reversed(group) if (value := str(getattr(record, name)))), "")
-
-
-def carry_out(proposal: Proposal, known: Mapping[str, Record]) -> tuple[list[Record], list[Record]]:
-    """Give the records that a decision makes, and those that it marks; neither where one of its records is gone."""
-    group = [known[one] for one in proposal.decision.pair if one in known]
-    if len(group) < len(proposal.decision.pair):
-        return [], []
-    match proposal.decision.action:
-        case "MERGE":
-            made = merged(group, proposal.content)
-            return [made], as_merged(group, made)
-        case "SUPERSEDE":
-            return [], as_superseded(group[:-1], group[-1])
-    return [], []

@@ -1,51 +1,24 @@
-"""Read what was decided about clusters, or pair by pair, as rulings that do not get in one another's way.
+"""Turn verdicts on clusters or pairs into resolutions that do not contradict one another, and these into proposals.
 
 What a verdict does not say clearly keeps everything. Pair by pair, the result does not depend on the order of the
 pairs: a record that any pair supersedes is superseded by the newest that does, and what merges in a chain of pairs
-ends in one record. This module does not know how a ruling is carried out.
+ends in one record. A merge that would lose a cited source, that says what its sources do not, or that makes one of two
+events is refused.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeAlias
 
+from langgraph_engram.consolidation.clustering import ClusterBatch, by_age, connected_ids
 from langgraph_engram.consolidation.merging import merged, objection_to_merge
 from langgraph_engram.extraction.evidence import verify_record
 from langgraph_engram.pending import stored_turns
 from langgraph_engram.prompts.decide_update import UpdateVerdict, UpdateVerdicts
 from langgraph_engram.schema import Action, Decision, Event, Pair, Proposal, Record, make_id
-from langgraph_engram.settings import VerifySettings
+from langgraph_engram.settings import UpdateSettings, VerifySettings
 from langgraph_engram.stores.index import ScopeIndex
-
-
-def clusters(pairs: Sequence[Pair], most: int | None = None) -> list[list[str]]:
-    """Give the connected sets of records (union-find).
-
-    Args:
-        pairs: The links.
-        most: Records of a cluster at most. The closest pairs are joined first, and a pair whose clusters would make
-            too large a one joins nothing: a large cluster comes apart at its weakest links. A record all of whose pairs
-            lead into full clusters stands in none. The parts meet again when a later record resembles both.
-
-    Returns:
-        Lists of two record ids or more, each sorted, in the order of their first id: the same for every order of
-        pairs.
-    """
-    members: dict[str, list[str]] = {}
-    for pair in sorted(pairs, key=_closest_first):
-        first, second = (members.setdefault(one, [one]) for one in (pair.older_id, pair.newer_id))
-        if first is second or (most is not None and len(first) + len(second) > most):
-            continue
-        joined = [*first, *second]
-        members |= dict.fromkeys(joined, joined)
-    distinct = {id(cluster): sorted(cluster) for cluster in members.values() if len(cluster) > 1}
-    return sorted(distinct.values())
-
-
-def _closest_first(pair: Pair) -> tuple[float, float, str, str]:
-    return -pair.cosine, -pair.jaccard, pair.older_id, pair.newer_id
-
 
 NO_VERDICT = "the answer says nothing of them, so nothing changes"
 NO_SUCH_MEMBER = "the answer names a memory that is not among them, so nothing changes"
@@ -53,6 +26,9 @@ ONE_MEMBER = "the answer names one memory alone, so nothing changes"
 NAMED_TWICE = "an earlier verdict is about some of them, so nothing changes"
 OTHERS_STAY = "the others stand beside what was decided"
 WITH_SUPERSEDED = "one of them is superseded, so they do not merge"
+
+_PairVerdict: TypeAlias = tuple[Record, Record, UpdateVerdict]
+"""An older record, a newer one, and what was answered of them."""
 
 
 @dataclass(frozen=True)
@@ -67,132 +43,100 @@ class Resolution:
     """The text of the record that a merge makes."""
 
 
+def resolve(answered: Sequence[tuple[ClusterBatch, UpdateVerdicts]], settings: UpdateSettings) -> list[Resolution]:
+    """Return what becomes of the clusters of each answered batch."""
+    if settings.ask == "pairs":
+        return resolve_pairs([(older, newer, _pair_verdict(answer)) for ((older, newer),), answer in answered])
+    return [
+        resolution
+        for batch, answer in answered
+        for number, cluster in enumerate(batch, start=1)
+        for resolution in resolve_cluster(
+            cluster, [verdict for verdict in answer.verdicts if verdict.cluster == number]
+        )
+    ]
+
+
 def resolve_cluster(records: Sequence[Record], verdicts: Sequence[UpdateVerdict]) -> list[Resolution]:
-    """Read the verdicts on one cluster, given oldest first: rulings on distinct members, then one on who stays."""
-    rulings: list[Resolution] = []
+    """Resolve the verdicts on one cluster, given oldest first: on distinct members, then on those that stay."""
+    resolutions: list[Resolution] = []
     notes: list[str] = []
     taken: set[int] = set()
     for verdict in verdicts:
         numbers = sorted(set(verdict.members)) or list(range(1, len(records) + 1))
-        note = _objection(numbers, len(records), taken)
-        if note or verdict.action == "KEEP_BOTH":
-            notes.append(note or verdict.reason)
+        objection = _objection(numbers, len(records), taken)
+        if objection or verdict.action == "KEEP_BOTH":
+            notes.append(objection or verdict.reason)
             continue
         taken.update(numbers)
         members = tuple(records[number - 1] for number in numbers)
-        rulings.append(Resolution(members, verdict.action, verdict.reason, verdict.content.strip()))
-    if not rulings:
+        resolutions.append(Resolution(members, verdict.action, verdict.reason, verdict.content.strip()))
+    if not resolutions:
         return [Resolution(tuple(records), "KEEP_BOTH", notes[0] if notes else NO_VERDICT)]
-    gone = {id(one) for ruling in rulings for one in _leaving(ruling)}
+    gone = {id(record) for resolution in resolutions for record in _replaced(resolution)}
     staying = tuple(record for record in records if id(record) not in gone)
     if len(taken) < len(records) and len(staying) > 1:
-        rulings.append(Resolution(staying, "KEEP_BOTH", notes[0] if notes else OTHERS_STAY))
-    return rulings
+        resolutions.append(Resolution(staying, "KEEP_BOTH", notes[0] if notes else OTHERS_STAY))
+    return resolutions
 
 
-def _objection(numbers: Sequence[int], most: int, taken: set[int]) -> str:
-    if numbers[0] < 1 or numbers[-1] > most:
-        return NO_SUCH_MEMBER
-    if len(numbers) < 2:
-        return ONE_MEMBER
-    return NAMED_TWICE if taken.intersection(numbers) else ""
-
-
-def _leaving(ruling: Resolution) -> tuple[Record, ...]:
-    return ruling.members[:-1] if ruling.action == "SUPERSEDE" else ruling.members
-
-
-def resolve_pairs(decided: Sequence[tuple[Record, Record, UpdateVerdict]]) -> list[Resolution]:
-    """Read the verdicts on pairs of original records (older, newer), the same for every order of pairs."""
-    pairs = sorted(decided, key=lambda one: (age(one[0]), age(one[1])))
-    by: dict[str, tuple[Record, Record, UpdateVerdict]] = {}
-    for older, newer, verdict in pairs:
-        if verdict.action == "SUPERSEDE":
-            by[older.record_id] = (older, newer, verdict)  # sorted: the newest that supersedes it comes last
+def resolve_pairs(decided: Sequence[_PairVerdict]) -> list[Resolution]:
+    """Resolve the verdicts on pairs of original records, the same for every order of pairs."""
+    pairs = sorted(decided, key=lambda pair: (by_age(pair[0]), by_age(pair[1])))
+    superseding = {
+        older.record_id: (older, newer, verdict) for older, newer, verdict in pairs if verdict.action == "SUPERSEDE"
+    }  # sorted: the newest that supersedes it comes last
     merging = [
-        one for one in pairs if one[2].action == "MERGE" and one[2].content.strip() and not _is_gone(by, one[0], one[1])
+        (older, newer, verdict)
+        for older, newer, verdict in pairs
+        if verdict.action == "MERGE"
+        and verdict.content.strip()
+        and superseding.keys().isdisjoint((older.record_id, newer.record_id))
     ]
-    rulings = [*_supersessions(by), *_merges(merging)]
-    settled = {frozenset((one.record_id, other.record_id)) for one, other, _ in [*by.values(), *merging]}
+    resolutions = [*_supersessions(superseding), *_merges(merging)]
+    resolved = {frozenset((older.record_id, newer.record_id)) for older, newer, _ in [*superseding.values(), *merging]}
     for older, newer, verdict in pairs:
-        if frozenset((older.record_id, newer.record_id)) not in settled:
+        if frozenset((older.record_id, newer.record_id)) not in resolved:
             reason = WITH_SUPERSEDED if verdict.action != "KEEP_BOTH" else verdict.reason
-            rulings.append(Resolution((older, newer), "KEEP_BOTH", reason))
-    return rulings
-
-
-def _is_gone(by: Mapping[str, object], *records: Record) -> bool:
-    return any(record.record_id in by for record in records)
-
-
-def _supersessions(by: Mapping[str, tuple[Record, Record, UpdateVerdict]]) -> Iterator[Resolution]:
-    groups: dict[str, list[tuple[Record, Record, UpdateVerdict]]] = {}
-    for one in by.values():
-        groups.setdefault(one[1].record_id, []).append(one)
-    for group in groups.values():
-        olds = sorted((older for older, _, _ in group), key=age)
-        yield Resolution((*olds, group[0][1]), "SUPERSEDE", _joined(verdict.reason for _, _, verdict in group))
-
-
-def _merges(merging: Sequence[tuple[Record, Record, UpdateVerdict]]) -> Iterator[Resolution]:
-    known = {record.record_id: record for older, newer, _ in merging for record in (older, newer)}
-    links = [Pair(older_id=one.record_id, newer_id=other.record_id, jaccard=0, cosine=0) for one, other, _ in merging]
-    for ids in clusters(links):
-        members = tuple(sorted((known[one] for one in ids), key=age))
-        verdicts = [verdict for older, _, verdict in merging if older.record_id in ids]
-        content = _joined(verdict.content.strip() for verdict in verdicts)
-        yield Resolution(members, "MERGE", _joined(verdict.reason for verdict in verdicts), content)
-
-
-def _joined(texts: Iterator[str]) -> str:
-    return " ".join(dict.fromkeys(text for text in texts if text))
-
-
-def age(record: Record) -> tuple[datetime, str, int, int, str]:
-    """Give a record's place among others, by when it was told: oldest first."""
-    told = record.mentioned_at or datetime.min.replace(tzinfo=UTC)
-    return told, record.session_id, record.seq, record.part, record.record_id
-
-
-Cluster: TypeAlias = tuple[Record, ...]
-"""Records that resemble one another, oldest first."""
+            resolutions.append(Resolution((older, newer), "KEEP_BOTH", reason))
+    return resolutions
 
 
 @dataclass(frozen=True)
 class Proposer:
-    """What a ruling is held against before it is proposed."""
+    """Make proposals of resolutions."""
 
     run_id: str
     index: ScopeIndex
     events: Sequence[Event]
     pairs: Sequence[Pair]
-    gate: VerifySettings
-    """How a merged text is held against its sources."""
+    verify: VerifySettings
+    """How a merged text is verified against its sources."""
 
-    def propose(self, ruling: Resolution) -> Proposal:
-        """Give a ruling as a decision to carry out; a merge that must not be keeps everything, with the reason."""
-        if ruling.action == "MERGE":
-            made = merged(ruling.members, ruling.content)
-            objection = objection_to_merge(ruling.members, made) or self._ungrounded(made)
+    def propose(self, resolution: Resolution) -> Proposal:
+        """Return a resolution as a decision to carry out; a merge that must not be keeps everything, and says why."""
+        if resolution.action == "MERGE":
+            made = merged(resolution.members, resolution.content)
+            objection = objection_to_merge(resolution.members, made) or self._unsupported(made)
             if objection:
-                return Proposal(decision=self._decision(ruling, "KEEP_BOTH", objection, None))
-            return Proposal(
-                decision=self._decision(ruling, "MERGE", ruling.reason, made.record_id), content=made.content
-            )
-        result = ruling.members[-1].record_id if ruling.action == "SUPERSEDE" else None
-        return Proposal(decision=self._decision(ruling, ruling.action, ruling.reason, result))
+                return Proposal(decision=self._decision(resolution, "KEEP_BOTH", objection, None))
+            decision = self._decision(resolution, "MERGE", resolution.reason, made.record_id)
+            return Proposal(decision=decision, content=made.content)
+        result = resolution.members[-1].record_id if resolution.action == "SUPERSEDE" else None
+        return Proposal(decision=self._decision(resolution, resolution.action, resolution.reason, result))
 
-    def _ungrounded(self, made: Record) -> str:
-        if not self.gate.enabled:
+    def _unsupported(self, made: Record) -> str:
+        """Return what a merged text says that its sources do not; empty if there is nothing."""
+        if not self.verify.enabled:
             return ""
         sources = stored_turns(self.index, made.source_turn_ids)
-        cited = {one.turn_id for one in sources}
+        cited = {turn.turn_id for turn in sources}
         events = {event.event_id: event for event in [*self.index.events.items, *self.events]}
-        beside = [one for event in events.values() if cited & {*event.turn_ids} for one in event.turn_ids]
-        return verify_record(made, sources, stored_turns(self.index, beside), self.gate).reject_reason
+        nearby = [turn_id for event in events.values() if cited & {*event.turn_ids} for turn_id in event.turn_ids]
+        return verify_record(made, sources, stored_turns(self.index, nearby), self.verify).reject_reason
 
-    def _decision(self, ruling: Resolution, action: Action, reason: str, result_id: str | None) -> Decision:
-        ids = [record.record_id for record in ruling.members]
+    def _decision(self, resolution: Resolution, action: Action, reason: str, result_id: str | None) -> Decision:
+        ids = [record.record_id for record in resolution.members]
         inside = [pair for pair in self.pairs if pair.older_id in ids and pair.newer_id in ids]
         return Decision(
             decision_id=make_id("decision", self.run_id, *sorted(ids)),
@@ -207,13 +151,45 @@ class Proposer:
         )
 
 
-def groups_of(linked: Sequence[Sequence[str]], own: Mapping[str, Record], index: ScopeIndex) -> list[Cluster]:
-    """Give the records of each cluster, oldest first."""
-    found = ([record for one in ids if (record := own.get(one) or index.records.get(one))] for ids in linked)
-    return [tuple(sorted(group, key=age)) for group in found if len(group) > 1]
+def _pair_verdict(answer: UpdateVerdicts) -> UpdateVerdict:
+    """Return the verdict on a pair; where there is none, both stay."""
+    verdicts = (verdict for verdict in answer.verdicts if verdict.cluster == 1)
+    return next(verdicts, UpdateVerdict(action="KEEP_BOTH", reason=NO_VERDICT))
 
 
-def _only(answer: UpdateVerdicts) -> UpdateVerdict:
-    """Give the verdict on a pair; where there is none, both stay."""
-    effective = (one for one in answer.verdicts if one.cluster == 1)
-    return next(effective, UpdateVerdict(action="KEEP_BOTH", reason=NO_VERDICT))
+def _objection(numbers: Sequence[int], most: int, taken: set[int]) -> str:
+    if numbers[0] < 1 or numbers[-1] > most:
+        return NO_SUCH_MEMBER
+    if len(numbers) < 2:
+        return ONE_MEMBER
+    return NAMED_TWICE if taken.intersection(numbers) else ""
+
+
+def _replaced(resolution: Resolution) -> tuple[Record, ...]:
+    return resolution.members[:-1] if resolution.action == "SUPERSEDE" else resolution.members
+
+
+def _supersessions(superseding: Mapping[str, _PairVerdict]) -> Iterator[Resolution]:
+    groups: dict[str, list[_PairVerdict]] = {}
+    for pair in superseding.values():
+        groups.setdefault(pair[1].record_id, []).append(pair)
+    for group in groups.values():
+        olds = sorted((older for older, _, _ in group), key=by_age)
+        newest = group[0][1]
+        yield Resolution((*olds, newest), "SUPERSEDE", _joined(verdict.reason for _, _, verdict in group))
+
+
+def _merges(merging: Sequence[_PairVerdict]) -> Iterator[Resolution]:
+    known = {record.record_id: record for older, newer, _ in merging for record in (older, newer)}
+    links = [
+        Pair(older_id=older.record_id, newer_id=newer.record_id, jaccard=0, cosine=0) for older, newer, _ in merging
+    ]
+    for ids in connected_ids(links):
+        members = tuple(sorted((known[record_id] for record_id in ids), key=by_age))
+        verdicts = [verdict for older, _, verdict in merging if older.record_id in ids]
+        content = _joined(verdict.content.strip() for verdict in verdicts)
+        yield Resolution(members, "MERGE", _joined(verdict.reason for verdict in verdicts), content)
+
+
+def _joined(texts: Iterable[str]) -> str:
+    return " ".join(dict.fromkeys(text for text in texts if text))

@@ -1,9 +1,8 @@
-"""Tell apart, without asking, records whose keywords and vectors resemble one another.
+"""Rule out near-duplicates that need no decision.
 
 What is no statement cannot be updated: a question, praise of the listener, an image. Two sentences of one turn, two
 people speaking of themselves, and two episodes at times that do not meet (DimMem section 3.4) are two things. What
-remains must share words that say something in its scope, or say that something has changed. This module does not know
-how records are found.
+remains must share words that say something in its scope, or say that something has changed.
 """
 
 from collections import Counter
@@ -32,10 +31,10 @@ LITTLE_SHARED = "little shared that says something"
 
 @dataclass(frozen=True)
 class InformativeStems:
-    """Which words say something in a scope: those that few of its records hold, names of who speaks aside."""
+    """Which stems say something in a scope: those that few of its records hold, names of speakers aside."""
 
-    held: BM25Index
-    fresh: Counter[str]
+    stored: BM25Index
+    new: Counter[str]
     """How many of the new records hold a stem."""
     most: float
     """Records that may hold a stem."""
@@ -43,37 +42,26 @@ class InformativeStems:
 
     @classmethod
     def among(
-        cls, held: BM25Index, new: Sequence[Record], names: Collection[str], settings: UpdateSettings
+        cls, stored: BM25Index, new: Sequence[Record], names: Collection[str], settings: UpdateSettings
     ) -> "InformativeStems":
         """Count the stems of a scope's records and of new ones."""
-        fresh = Counter(stem for record in new for stem in set(content_stems(record.content)))
-        most = common_from(len(held) + len(new), settings)
-        return cls(held, fresh, most, frozenset(content_stems(" ".join(names))))
+        counts = Counter(stem for record in new for stem in set(content_stems(record.content)))
+        most = common_from(len(stored) + len(new), settings)
+        return cls(stored, counts, most, frozenset(content_stems(" ".join(names))))
 
     def of(self, record: Record) -> frozenset[str]:
-        """Give the stems of a record's own words that say something."""
+        """Return the stems of a record's own words that say something."""
         stems = frozenset(content_stems(own_words(record.content, record.speaker))) - self.names
-        return frozenset(one for one in stems if len(self.held.positions(one)) + self.fresh[one] <= self.most)
+        return frozenset(stem for stem in stems if len(self.stored.positions(stem)) + self.new[stem] <= self.most)
 
 
-def common_from(records: int, settings: UpdateSettings) -> float:
-    """Give how many of a scope's records may hold a word that says something about each of them."""
-    return max(float(settings.common_floor), settings.common_share * records)
-
-
-def may_change(record: Record) -> bool:
-    """Say whether a record states something: it is no question, no image, and more than praise of the listener."""
-    said = own_words(record.content, record.speaker)
-    return not (is_question(said) or shows_image(record.content) or speaks_to_listener(said))
-
-
-def ruled_out_reason(older: Record, newer: Record, telling: InformativeStems, settings: UpdateSettings) -> str:
-    """Give the reason why two records are two things; empty where somebody has to decide.
+def ruled_out_reason(older: Record, newer: Record, informative: InformativeStems, settings: UpdateSettings) -> str:
+    """Return the reason why two records are two things; empty where somebody has to decide.
 
     Args:
         older: A record.
-        newer: One that came later, or with it.
-        telling: Which words say something here.
+        newer: A record that came later, or with it.
+        informative: Which words say something here.
         settings: How many of them both must hold.
     """
     if not set(older.source_turn_ids).isdisjoint(newer.source_turn_ids):
@@ -82,28 +70,39 @@ def ruled_out_reason(older: Record, newer: Record, telling: InformativeStems, se
         return TWO_TIMES
     if (before := slot_in(older)) and (after := slot_in(newer)) and before.key == after.key:
         return ""
-    first, second = (own_words(one.content, one.speaker) for one in (older, newer))
+    first, second = (own_words(record.content, record.speaker) for record in (older, newer))
     if older.speaker != newer.speaker and (speaks_of_self(first) or speaks_of_self(second)):
         return TWO_SPEAKERS
-    if states_change(newer) or len(telling.of(older) & telling.of(newer)) >= settings.least_shared:
+    if states_change(newer) or len(informative.of(older) & informative.of(newer)) >= settings.least_shared:
         return ""
     return LITTLE_SHARED
 
 
+def common_from(records: int, settings: UpdateSettings) -> float:
+    """Return how many of a scope's records may hold a word before it says nothing about any single one of them."""
+    return max(float(settings.common_floor), settings.common_share * records)
+
+
+def states_something(record: Record) -> bool:
+    """Return whether a record may change: it is no question, no image, and more than praise of the listener."""
+    said = own_words(record.content, record.speaker)
+    return not (is_question(said) or shows_image(record.content) or speaks_to_listener(said))
+
+
 def states_change(record: Record) -> bool:
-    """Say whether a record says that something is no longer as it was."""
+    """Return whether a record says that something is no longer as it was."""
     return signals_change(own_words(record.content, record.speaker))
 
 
 def slot_in(record: Record) -> Slot | None:
-    """Give the attribute that a record sets; none if it sets none."""
+    """Return the slot that a record sets; None if it sets none."""
     return slot_of(own_words(record.content, record.speaker), record.speaker)
 
 
-def are_apart_in_time(one: Record, other: Record) -> bool:
-    """Say whether two records are episodes at known times that do not meet: two events, however alike."""
-    if not (one.memory_type == other.memory_type == "episodic"):
+def are_apart_in_time(first: Record, second: Record) -> bool:
+    """Return whether two records are episodes at known times that do not meet: two events, however alike."""
+    if not (first.memory_type == second.memory_type == "episodic"):
         return False
-    if not (one.event_start and one.event_end and other.event_start and other.event_end):
+    if not (first.event_start and first.event_end and second.event_start and second.event_end):
         return False
-    return one.event_end < other.event_start or other.event_end < one.event_start
+    return first.event_end < second.event_start or second.event_end < first.event_start

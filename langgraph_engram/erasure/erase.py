@@ -17,8 +17,8 @@ from langgraph_engram.pending import UNFINISHED, is_cut_off, pending_task, store
 from langgraph_engram.results import ErasureReceipt
 from langgraph_engram.runner import delete_threads
 from langgraph_engram.schema import Boundary, Event, PendingTask, Record, Scope, Turn
-from langgraph_engram.segmentation.boundaries import retold
-from langgraph_engram.segmentation.titles import Namer
+from langgraph_engram.segmentation.boundaries import relink_boundary
+from langgraph_engram.segmentation.titles import EventNamer
 from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.index import EVENTS
@@ -111,13 +111,13 @@ class Cleanup:
             "started_at": turns[0].said_at if turns else event.started_at,
             "ended_at": turns[-1].said_at if turns else event.ended_at,
         }
-        return Namer(session, self.settings).named(event.model_copy(update=left))
+        return EventNamer(session, self.settings).named(event.model_copy(update=left))
 
     def _retold(self, boundary: Boundary, now: Mapping[str, Event]) -> Boundary:
         later = now[boundary.to_event_id]
         earlier = now.get(boundary.from_event_id or "") or _before(later, now.values())
         first = stored_turns(self.held.index, later.turn_ids)[: self.settings.boundary_side]
-        return retold(boundary, earlier, later, first)
+        return relink_boundary(boundary, earlier, later, first)
 
     def _freed(self, record: Record, gone: Mapping[str, Record]) -> Record:
         successor, seen = record.superseded_by or "", {record.record_id}

@@ -1,5 +1,5 @@
-"""Draw records from events and hold them against what was said (DESIGN, steps 3 and 4).
+"""Extract records from events and verify them against what was said (DimMem sections 3.1 and 3.2).
 
-`extract` and `ground` are the steps. `packs` says what shares a call, `draft_records` asks, `writing_trust` judges who
-answers, `build_records` with `wording` and `record_dimensions` makes records of drafts.
+`batching` decides what shares a call, `extractor` asks, and `capability` judges whether a model can write records at
+all. `records` makes records of the candidates, `evidence` verifies them against the turns they cite.
 """

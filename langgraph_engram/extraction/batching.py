@@ -1,6 +1,6 @@
-"""Pack the new turns of events for extraction: several short events share a call, up to a size.
+"""Batch the new turns of events for extraction: several short events share a call, up to a size.
 
-Only what somebody said is packed: the output of a tool or the orders of a system are nobody's words.
+Only what somebody said is extracted from: the output of a tool and a system's instructions are left out.
 """
 
 from collections import Counter
@@ -27,31 +27,33 @@ class Batch:
     event_of: dict[str, str]
     """The event of each turn, by turn id."""
     shown: tuple[str, ...] = ()
-    """What a model reads in place of each of `sentences`; none where it reads what was said."""
+    """What a model reads in place of each of `sentences`; empty where it reads what was said."""
 
     @cached_property
     def sentences(self) -> list[Sentence]:
-        """Give the sentences of the turns, numbered as a model sees them."""
+        """Return the sentences of the turns, numbered as a model sees them."""
         return number_sentences(self.turns, self.context)
 
     @property
     def says_something(self) -> bool:
-        """Say whether there is anything but small talk in it."""
+        """Return whether there is anything but small talk in it."""
         return any(sentence.number for sentence in self.sentences)
 
     @property
     def event_ids(self) -> list[str]:
-        """Give the events, in the order in which their turns come."""
+        """Return the ids of the events, in the order in which their turns come."""
         return list(dict.fromkeys(self.event_of[turn.turn_id] for turn in self.turns))
 
     @property
     def event_starts(self) -> tuple[int, ...]:
-        """Give the places of the turns at which another event begins or goes on."""
+        """Return the positions of the turns at which another event begins or goes on."""
         owners = [self.event_of[turn.turn_id] for turn in self.turns]
-        return tuple(place for place, owner in enumerate(owners) if place == 0 or owner != owners[place - 1])
+        return tuple(
+            position for position, owner in enumerate(owners) if position == 0 or owner != owners[position - 1]
+        )
 
     def parts(self, most: int) -> "list[Batch]":
-        """Give the pack in parts of at most so many numbered sentences, or one turn; small talk alone is no part."""
+        """Return the batch in parts of at most `most` numbered sentences, or one turn; small talk alone is no part."""
         sizes = Counter(sentence.turn.turn_id for sentence in self.sentences if sentence.number)
         starts = [start for start, _ in buffers([sizes[turn.turn_id] for turn in self.turns], most)]
         spans = [(start, end) for start, end in pairwise([*starts, len(self.turns)])]
@@ -60,7 +62,9 @@ class Batch:
     def _part(self, start: int, end: int) -> "Batch":
         turns = self.turns[start:end]
         ids = {turn.turn_id for turn in turns}
-        shown = (text for text, one in zip(self.shown, self.sentences, strict=False) if one.turn.turn_id in ids)
+        shown = (
+            text for text, sentence in zip(self.shown, self.sentences, strict=False) if sentence.turn.turn_id in ids
+        )
         context = (*self.context, *self.turns[:start])[-max(1, len(self.context)) :]
         return Batch(turns, context, self.event_of, tuple(shown))
 
@@ -68,20 +72,20 @@ class Batch:
 def batch_events(
     index: ScopeIndex, events: Sequence[Event], turns: Sequence[Turn], settings: ExtractSettings, context_turns: int
 ) -> list[Batch]:
-    """Pack the turns of events that are to be drawn from.
+    """Batch the turns of events that are to be extracted from.
 
     Args:
         index: What is stored of the scope.
         events: The run's events, in order.
-        turns: The turns to draw from; those that nobody spoke are left out.
+        turns: The turns to extract from; those that nobody spoke are left out.
         settings: How much shares a call.
-        context_turns: Turns of the session just before a pack that are read beside it.
+        context_turns: Turns of the session just before a batch that are read beside it.
     """
     new = {turn.turn_id: turn for turn in turns if turn.is_spoken}
     groups: list[list[tuple[Event, list[Turn]]]] = []
     held = 0
     for event in events:
-        core = [new[one] for one in event.turn_ids if one in new]
+        core = [new[turn_id] for turn_id in event.turn_ids if turn_id in new]
         size = sum(count_tokens(turn.indexed_text) for turn in core)
         if not core:
             continue
@@ -93,17 +97,18 @@ def batch_events(
     return [_batch(group, _before(index, turns, group[0][1][0], context_turns)) for group in groups]
 
 
-def compressed(pack: Batch, compressor: Compressor) -> Batch:
-    """Let a model read shorter sentences, compressed in one batch. What images show is short, and stays as it is.
+def compressed(batch: Batch, compressor: Compressor) -> Batch:
+    """Return a batch of which a model reads shorter sentences. What images show is short, and stays as it is.
 
     Args:
-        pack: What is asked about; its turns and the numbers of its sentences stay as they are.
+        batch: What is asked about; its turns and the numbers of its sentences stay as they are.
         compressor: What leaves words out (DimMem compresses each message; numbers here stand at sentences).
     """
-    said = [sentence.resolved for sentence in pack.sentences]
-    places = [place for place, sentence in enumerate(pack.sentences) if not sentence.image]
-    short = dict(zip(places, compressor.compress([said[place] for place in places]), strict=True))
-    return replace(pack, shown=tuple(short.get(place, text) for place, text in enumerate(said)))
+    texts = [sentence.resolved for sentence in batch.sentences]
+    positions = [position for position, sentence in enumerate(batch.sentences) if not sentence.image]
+    shorter = compressor.compress([texts[position] for position in positions])
+    short = dict(zip(positions, shorter, strict=True))
+    return replace(batch, shown=tuple(short.get(position, text) for position, text in enumerate(texts)))
 
 
 def _batch(group: Sequence[tuple[Event, list[Turn]]], context: Sequence[Turn]) -> Batch:
@@ -115,7 +120,7 @@ def _batch(group: Sequence[tuple[Event, list[Turn]]], context: Sequence[Turn]) -
 
 
 def _before(index: ScopeIndex, turns: Sequence[Turn], first: Turn, size: int) -> list[Turn]:
-    """Give what was said in a session just before one of its turns, those of this run included."""
+    """Return what was said in a session just before one of its turns, those of this run included."""
     if not size:
         return []
     said = (turn for turn in (*index.session_turns(first.session_id), *turns) if turn.is_spoken)

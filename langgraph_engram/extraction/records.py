@@ -1,7 +1,7 @@
-"""Make records of what a model or a rule noted: sources checked, words completed, times read, ids derived from content.
+"""Make records of candidates: sources checked, words completed, times resolved, ids derived from content.
 
-A draft points at numbered sentences. Where it brings no words of its own, or only copies, each sentence is kept as it
-was said, after its speaker's name. What a draft leaves open of a sentence's dimensions is read off its words.
+A candidate cites numbered sentences. Where it brings no words of its own, or only copies, each sentence is kept as it
+was said, after its speaker's name. What a candidate leaves open of a sentence's dimensions is read off its words.
 """
 
 import re
@@ -22,154 +22,27 @@ from langgraph_engram.text.statements import location_of, purpose_of, reason_of
 from langgraph_engram.text.tokens import words
 
 FIRST_PERSON = re.compile(r"\b(?:I|I'm|I've|I'd|I'll|[Mm]y|[Mm]e|[Mm]ine|[Mm]yself)\b")
-LEAST_COPIED = 3
-"""Words from which a copy says which sentence it is of."""
-LEAST_REPEATED = 8
-"""Words from which a sentence is known by most of them."""
-REPEATED = 0.85
-"""Share of the words of the longer that a part of a draft and a sentence have in common where one repeats the other."""
 QUOTED = re.compile(r"[\"“][^\"“”]*[\"”]")
+LEAST_COPIED = 3
+"""Words from which on a copy shows which sentence it is of."""
+LEAST_REPEATED = 8
+"""Words from which on a sentence is known by most of them."""
+REPEATED = 0.85
+"""Share of the words of the longer that a part of a candidate and a sentence have in common where one repeats the
+other."""
+NO_SOURCE = "it cites no sentence that it was extracted from"
 
 
-@dataclass(frozen=True)
-class Wording:
-    """The words of one record and the sentences they come from."""
-
-    content: str
-    sentences: tuple[Sentence, ...]
-    as_said: bool
-    """Whether the words are those that were said."""
-
-    @property
-    def turns(self) -> list[Turn]:
-        """Give the turns it rests on, in order: those of its sentences, and of a question that is told with them."""
-        asked = [one.answers for one in self.sentences if self.as_said and one.answers]
-        found = {turn.turn_id: turn for turn in (*asked, *(one.turn for one in self.sentences))}
-        return sorted(found.values(), key=lambda turn: turn.seq)
-
-
-def wordings(content: str, cited: Sequence[Sentence], sentences: Sequence[Sentence] = ()) -> list[Wording]:
-    """Give the words that a draft stands for.
-
-    Args:
-        content: The draft's own words; may be empty.
-        cited: The sentences it cites, in its order; may be none.
-        sentences: All that it was shown: what it copies from them rests on those, whatever it cites.
-
-    Returns:
-        One wording; or one for each sentence where the draft has no words of its own; or none where it has nothing.
-    """
-    plain = " ".join(CITATION.sub(" ", content).split()) if words(content) else ""  # a copy may hold its numbers
-    if cited and (not plain or is_copy(plain, cited)):
-        return [Wording(one.as_said, (one,), as_said=True) for one in cited]
-    if not plain:
-        return []
-    copied = copied_from(plain, sentences)
-    if any(one not in cited for one in copied):
-        return [Wording(one.as_said, (one,), as_said=True) for one in copied if one.number]
-    return [Wording(_owned(plain, cited), tuple(cited), as_said=False)]
-
-
-def copied_from(content: str, sentences: Sequence[Sentence]) -> list[Sentence]:
-    """Give the sentences that a draft's words are copied from, in its order; none where a part of it is no copy.
-
-    Small models copy a sentence or a whole turn, with a word changed or another speaker's name, and put the number of
-    its neighbour beside it.
-    """
-    speakers = "|".join(re.escape(name) for name in {one.turn.speaker for one in sentences})
-    parts = split_sentences(re.sub(rf"(?:^|(?<=\s))(?:{speakers}):\s+", "", content))
-    told = [part for part in parts if len(words(part)) >= LEAST_COPIED]
-    found = [next((one for one in sentences if _repeats(part, one)), None) for part in told]
-    copied = [one for one in found if one]
-    return copied if len(copied) == len(found) else []
-
-
-def is_copy(content: str, cited: Sequence[Sentence]) -> bool:
-    """Say whether words are but a stretch of what the sentences say."""
-    said = " ".join(words(" ".join(sentence.as_said for sentence in cited)))
-    return f" {' '.join(words(content))} " in f" {said} "
-
-
-def _repeats(part: str, sentence: Sentence) -> bool:
-    """Say whether a part of a draft is a stretch of a sentence, or all of it but a word or two of many."""
-    if is_copy(part, [sentence]):
-        return True
-    told, said = Counter(words(part)), Counter(words(sentence.resolved))
-    longest = max(told.total(), said.total())
-    return longest >= LEAST_REPEATED and (told & said).total() >= REPEATED * longest
-
-
-def _owned(content: str, cited: Sequence[Sentence]) -> str:
-    """Put the speaker's name before words that still speak as "I"."""
-    speakers = list(dict.fromkeys(sentence.turn.speaker for sentence in cited))
-    if len(speakers) == 1 and FIRST_PERSON.search(QUOTED.sub("", content)) and speakers[0] not in content:
-        return f"{speakers[0]}: {content}"
-    return content
-
-
-def with_dimensions(record: Record, draft: RecordDraft, wording: Wording, *, alone: bool) -> Record:
-    """Give a record its type, time, place, reason, purpose and keywords.
-
-    Args:
-        record: The record, worded.
-        draft: What a model noted.
-        wording: The record's words and sentences.
-        alone: Whether the draft became this record alone, so that its dimensions are this record's.
-    """
-    said = " ".join(sentence.text for sentence in wording.sentences) or record.content
-    mentions = _mentions(wording.sentences)
-    happened, time_text = _time(draft.time if alone else "", mentions, wording)
-    noted = draft if alone else RecordDraft(sources=[])
-    return record.model_copy(
-        update={
-            "memory_type": draft.memory_type,
-            "time_text": time_text,
-            "event_start": happened.start if happened else None,
-            "event_end": happened.end if happened else None,
-            "location": noted.location or location_of(said),
-            "reason": noted.reason or reason_of(said),
-            "purpose": noted.purpose or purpose_of(said),
-            "keywords": list(dict.fromkeys(noted.keywords)) or keywords_of(said),
-        }
-    )
-
-
-def _time(noted: str, mentions: Sequence[TimeMention], wording: Wording) -> tuple[Interval | None, str]:
-    """Give when it happened, and the words that say so: a time that is said goes before one that is only noted."""
-    clock = wording.sentences[-1].turn.said_at if wording.sentences else None
-    happened = parse_time(noted, clock)
-    near = next((one for one in mentions if happened and _meet(one.interval, happened)), None)
-    if happened and (near or not mentions):
-        return happened, near.text if near else noted
-    return (mentions[0].interval, mentions[0].text) if mentions else (None, noted)
-
-
-def _mentions(sentences: Sequence[Sentence]) -> list[TimeMention]:
-    return [
-        mention
-        for sentence in sentences
-        if not sentence.image
-        for mention in find_times(sentence.text, sentence.turn.said_at, sentence.turn.date_order)
-    ]
-
-
-def _meet(one: Interval, other: Interval) -> bool:
-    return one.start <= other.end and other.start <= one.end
-
-
-NO_SOURCE = "it cites no sentence that it was drawn from"
-
-
-class Sourced(Protocol):
-    """What every draft has: numbers of sentences, and words."""
+class Candidate(Protocol):
+    """What every candidate has: numbers of sentences, and words."""
 
     @property
     def sources(self) -> list[int]:
-        """Give the numbers of the sentences it comes from, from 1."""
+        """Return the numbers of the sentences it comes from, from 1."""
 
     @property
     def content(self) -> str:
-        """Give the words; empty to keep the sentences as they were said."""
+        """Return the words; empty to keep the sentences as they were said."""
 
 
 @dataclass(frozen=True)
@@ -178,48 +51,51 @@ class RecordBuilder:
 
     scope_key: str
     most: int
-    """Records taken from one answer, or as many as it has sentences to draw from: a long text loses none of them."""
+    """Records taken from one answer, or as many as it has sentences to extract from: a long text loses none of them."""
     causal: bool = True
     """Whether records carry reason and purpose."""
 
     def build(
-        self, sentences: Sequence[Sentence], event_of: Mapping[str, str], drafts: Sequence[tuple[RecordKind, Sourced]]
+        self,
+        sentences: Sequence[Sentence],
+        event_of: Mapping[str, str],
+        candidates: Sequence[tuple[RecordKind, Candidate]],
     ) -> list[Record]:
-        """Make records of one answer's drafts.
+        """Return the records of one answer's candidates.
 
         Args:
-            sentences: The sentences of the core turns, at least one; drafts cite them by number.
+            sentences: The sentences of the core turns, at least one; candidates cite them by number.
             event_of: The event of each core turn, by turn id.
-            drafts: Kinds and drafts, in the order of the answer.
+            candidates: Kinds and candidates, in the order of the answer.
 
         Returns:
-            Records without repeats: what is said twice of one event is one record with both sources. A draft with
+            Records without repeats: what is said twice of one event is one record with both sources. A candidate with
             words that cites no sentence is quarantined with its reason; one with neither leaves nothing.
         """
         numbered = {sentence.number: sentence for sentence in sentences if sentence.number}
         first = sentences[0].turn
         made: list[Record] = []
-        for kind, draft in drafts[: max(self.most, len(numbered))]:
-            cited = [numbered[number] for number in dict.fromkeys(draft.sources) if number in numbered]
-            worded = wordings(draft.content, cited, sentences)
-            for wording in worded:
-                record = self._record(kind, wording, event_of, first, len(made))
-                if isinstance(draft, RecordDraft):
-                    record = with_dimensions(record, draft, wording, alone=len(worded) == 1)
+        for kind, candidate in candidates[: max(self.most, len(numbered))]:
+            cited = [numbered[number] for number in dict.fromkeys(candidate.sources) if number in numbered]
+            texts = _record_texts(candidate.content, cited, sentences)
+            for text in texts:
+                record = self._record(kind, text, event_of, first, len(made))
+                if isinstance(candidate, RecordDraft):
+                    record = _with_dimensions(record, candidate, text, alone=len(texts) == 1)
                     record = record if self.causal else record.model_copy(update={"reason": "", "purpose": ""})
                 made.append(record)
         return join_repeats(made)
 
     def _record(
-        self, kind: RecordKind, wording: Wording, event_of: Mapping[str, str], first: Turn, part: int
+        self, kind: RecordKind, text: "_RecordText", event_of: Mapping[str, str], first: Turn, part: int
     ) -> Record:
-        sources = [turn for turn in wording.turns if turn.turn_id in event_of]
+        sources = [turn for turn in text.turns if turn.turn_id in event_of]
         source = sources[-1] if sources else first
         event_id = event_of[source.turn_id]
         return Record(
-            record_id=make_id(self.scope_key, event_id, kind, wording.content.casefold()),
+            record_id=make_id(self.scope_key, event_id, kind, text.content.casefold()),
             kind=kind,
-            content=wording.content,
+            content=text.content,
             mentioned_at=source.said_at,
             speaker=source.speaker,
             session_id=source.session_id,
@@ -234,45 +110,192 @@ class RecordBuilder:
 
 
 def join_repeats(records: Sequence[Record]) -> list[Record]:
-    """Join records of one event that say the same, whatever their kind: the first one's words, the sources of all."""
+    """Join records of one event with the same words, whatever their kind: the first one's, with the sources of all."""
     joined: dict[tuple[str, str], Record] = {}
     for record in records:
-        said = (record.event_id, record.content.casefold())
-        twin = joined.get(said)
-        joined[said] = with_sources(twin, record) if twin else record
+        key = (record.event_id, record.content.casefold())
+        first = joined.get(key)
+        joined[key] = _with_sources(first, record) if first else record
     return list(joined.values())
 
 
-def with_sources(record: Record, twin: Record) -> Record:
-    """Give a record with its twin's sources beside its own, as new as the later of the two.
-
-    One without any source gives way to its twin.
-    """
-    if not record.source_turn_ids:
-        return twin
-    sources = list(dict.fromkeys([*record.source_turn_ids, *twin.source_turn_ids]))
-    latest = max(record, twin, key=lambda one: (one.mentioned_at is not None, one.mentioned_at, one.seq))
-    place = {name: getattr(latest, name) for name in ("mentioned_at", "seq", "part")}
-    return record.model_copy(update={"source_turn_ids": sources, **place})
-
-
-def beside_stored(records: Sequence[Record], index: ScopeIndex) -> list[Record]:
+def join_stored(records: Sequence[Record], index: ScopeIndex) -> list[Record]:
     """Join records with what is stored under their ids, where it still stands.
 
-    What was kept out is judged again with all its sources; what was merged or superseded and is said again is a record
-    of its own, as new as its words.
+    What was quarantined is verified again with all its sources; what was merged or superseded and is said again is a
+    record of its own, as new as its words.
     """
-    return [_beside(record, index.records.get(record.record_id)) for record in records]
+    return [_join_stored(record, index.records.get(record.record_id)) for record in records]
 
 
-def _beside(record: Record, stored: Record | None) -> Record:
+def without_known_kinds(records: Sequence[Record], turns: Sequence[Turn], index: ScopeIndex) -> list[Record]:
+    """Return what a retry has extracted, without kinds of records that its turns gave before.
+
+    Of two questions asked about a turn one may have been answered; another form of that answer is no new record.
+
+    Args:
+        records: The new records.
+        turns: The turns that they were extracted from.
+        index: What is stored.
+    """
+    asked = {turn.turn_id for turn in turns}
+    known = {
+        (record.kind, turn_id)
+        for record in index.records.items
+        for turn_id in asked.intersection(record.source_turn_ids)
+    }
+    return [
+        record for record in records if known.isdisjoint((record.kind, turn_id) for turn_id in record.source_turn_ids)
+    ]
+
+
+@dataclass(frozen=True)
+class _RecordText:
+    """The words of one record and the sentences they come from."""
+
+    content: str
+    sentences: tuple[Sentence, ...]
+    as_said: bool
+    """Whether the words are those that were said."""
+
+    @property
+    def turns(self) -> list[Turn]:
+        """Return the turns it rests on, in order: those of its sentences, and of the questions that they answer."""
+        asked = [sentence.answers for sentence in self.sentences if self.as_said and sentence.answers]
+        found = {turn.turn_id: turn for turn in (*asked, *(sentence.turn for sentence in self.sentences))}
+        return sorted(found.values(), key=lambda turn: turn.seq)
+
+
+def _record_texts(content: str, cited: Sequence[Sentence], sentences: Sequence[Sentence]) -> list[_RecordText]:
+    """Return the texts of the records that a candidate makes.
+
+    Args:
+        content: The candidate's own words; may be empty.
+        cited: The sentences it cites, in its order; may be none.
+        sentences: All that the model was shown: what it copies from them rests on those, whatever it cites.
+
+    Returns:
+        One text; or one for each sentence where the candidate has no words of its own; or none where it has nothing.
+    """
+    plain = " ".join(CITATION.sub(" ", content).split()) if words(content) else ""  # a copy may hold its numbers
+    if cited and (not plain or _is_copy(plain, cited)):
+        return [_RecordText(sentence.as_said, (sentence,), as_said=True) for sentence in cited]
+    if not plain:
+        return []
+    copied = _copied_from(plain, sentences)
+    if any(sentence not in cited for sentence in copied):
+        return [_RecordText(sentence.as_said, (sentence,), as_said=True) for sentence in copied if sentence.number]
+    return [_RecordText(_with_speaker(plain, cited), tuple(cited), as_said=False)]
+
+
+def _copied_from(content: str, sentences: Sequence[Sentence]) -> list[Sentence]:
+    """Return the sentences that a candidate's words are copied from, in its order; none where a part is no copy.
+
+    Small models copy a sentence or a whole turn, with a word changed or another speaker's name, and put the number of
+    its neighbour beside it.
+    """
+    speakers = "|".join(re.escape(name) for name in {sentence.turn.speaker for sentence in sentences})
+    parts = split_sentences(re.sub(rf"(?:^|(?<=\s))(?:{speakers}):\s+", "", content))
+    telling = [part for part in parts if len(words(part)) >= LEAST_COPIED]
+    found = [next((sentence for sentence in sentences if _repeats(part, sentence)), None) for part in telling]
+    copied = [sentence for sentence in found if sentence]
+    return copied if len(copied) == len(found) else []
+
+
+def _is_copy(content: str, cited: Sequence[Sentence]) -> bool:
+    """Return whether words are but a stretch of what the sentences say."""
+    said = " ".join(words(" ".join(sentence.as_said for sentence in cited)))
+    return f" {' '.join(words(content))} " in f" {said} "
+
+
+def _repeats(part: str, sentence: Sentence) -> bool:
+    """Return whether a part of a candidate is a stretch of a sentence, or all of it but a word or two of many."""
+    if _is_copy(part, [sentence]):
+        return True
+    own, said = Counter(words(part)), Counter(words(sentence.resolved))
+    longest = max(own.total(), said.total())
+    return longest >= LEAST_REPEATED and (own & said).total() >= REPEATED * longest
+
+
+def _with_speaker(content: str, cited: Sequence[Sentence]) -> str:
+    """Put the speaker's name before words that still speak as "I"."""
+    speakers = list(dict.fromkeys(sentence.turn.speaker for sentence in cited))
+    if len(speakers) == 1 and FIRST_PERSON.search(QUOTED.sub("", content)) and speakers[0] not in content:
+        return f"{speakers[0]}: {content}"
+    return content
+
+
+def _with_dimensions(record: Record, candidate: RecordDraft, text: _RecordText, *, alone: bool) -> Record:
+    """Return a record with its type, time, place, reason, purpose and keywords.
+
+    Args:
+        record: The record.
+        candidate: What a model noted.
+        text: The record's words and sentences.
+        alone: Whether the candidate became this record alone, so that its dimensions are this record's.
+    """
+    said = " ".join(sentence.text for sentence in text.sentences) or record.content
+    noted = candidate if alone else RecordDraft(sources=[])
+    happened, time_text = _event_time(noted.time, text)
+    return record.model_copy(
+        update={
+            "memory_type": candidate.memory_type,
+            "time_text": time_text,
+            "event_start": happened.start if happened else None,
+            "event_end": happened.end if happened else None,
+            "location": noted.location or location_of(said),
+            "reason": noted.reason or reason_of(said),
+            "purpose": noted.purpose or purpose_of(said),
+            "keywords": list(dict.fromkeys(noted.keywords)) or keywords_of(said),
+        }
+    )
+
+
+def _event_time(noted: str, text: _RecordText) -> tuple[Interval | None, str]:
+    """Return when it happened, and the words that say so: a time that was said precedes one that is only noted."""
+    said_at = text.sentences[-1].turn.said_at if text.sentences else None
+    mentions = _time_mentions(text.sentences)
+    happened = parse_time(noted, said_at)
+    said = next((mention for mention in mentions if happened and _overlap(mention.interval, happened)), None)
+    if happened and (said or not mentions):
+        return happened, said.text if said else noted
+    return (mentions[0].interval, mentions[0].text) if mentions else (None, noted)
+
+
+def _time_mentions(sentences: Sequence[Sentence]) -> list[TimeMention]:
+    return [
+        mention
+        for sentence in sentences
+        if not sentence.image
+        for mention in find_times(sentence.text, sentence.turn.said_at, sentence.turn.date_order)
+    ]
+
+
+def _overlap(first: Interval, second: Interval) -> bool:
+    return first.start <= second.end and second.start <= first.end
+
+
+def _with_sources(record: Record, repeat: Record) -> Record:
+    """Return a record with the sources of its repeat beside its own, as new as the later of the two.
+
+    One without any source gives way to its repeat.
+    """
+    if not record.source_turn_ids:
+        return repeat
+    sources = list(dict.fromkeys([*record.source_turn_ids, *repeat.source_turn_ids]))
+    latest = max(record, repeat, key=lambda said: (said.mentioned_at is not None, said.mentioned_at, said.seq))
+    position = {name: getattr(latest, name) for name in ("mentioned_at", "seq", "part")}
+    return record.model_copy(update={"source_turn_ids": sources, **position})
+
+
+def _join_stored(record: Record, stored: Record | None) -> Record:
     match stored:
         case None:
             return record
         case Record(status="active"):
-            return with_sources(stored, record)
+            return _with_sources(stored, record)
         case Record(status="quarantined"):
-            sources = with_sources(stored, record).source_turn_ids
+            sources = _with_sources(stored, record).source_turn_ids
             return record.model_copy(update={"source_turn_ids": sources})
     if set(record.source_turn_ids) <= set(stored.source_turn_ids):
         return stored

@@ -1,6 +1,7 @@
-"""Cut turns into events and say what stands between them (DESIGN, step 2).
+"""Cut turns into events and describe the boundaries between them (ES-Mem sections 3.1 and 3.2).
 
-`segment` is the step, and `describe_events` that of a retry. `spans` cuts windows and buffers; `event_cuts` with
-`coupling` and `boundary_probability` are the stages of ES-Mem; `learned_cuts` with `boundary_model` and
-`boundary_features` need no model to ask. `build_events`, `event_names`, `name_events` and `boundaries` word the result.
+`segmenter` cuts a run's turns; `topic_tracking` and `boundary_model` find where a subject ends, with a language model
+and without, by the numbers of `features`. `events` builds events, `titles` names them, `boundaries` describes what
+stands between them, and `redescription` does so again in a retry. `rebase` puts a run's events on what was stored while
+it ran.
 """

@@ -1,4 +1,4 @@
-"""Say how one event gives way to the next: within a session, across a break, and at the very beginning (ES-Mem 3.2)."""
+"""Describe how one event gives way to the next: within a session, across a break, and at the opening (ES-Mem 3.2)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,8 +8,8 @@ from langgraph_engram.llm.base import Model, entry_of
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary, plain_text
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import Boundary, BoundaryKind, Event, Turn, make_id
-from langgraph_engram.segmentation.event_cuts import Unanswered
 from langgraph_engram.segmentation.events import TurnTopic
+from langgraph_engram.segmentation.topic_tracking import Unanswered
 from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.stores.index import ScopeIndex
 
@@ -17,8 +17,8 @@ DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
-class Described:
-    """What came of describing a run's boundaries."""
+class DescribedBoundaries:
+    """The boundaries of a run, what they cost, and what was left unanswered."""
 
     boundaries: list[Boundary] = field(default_factory=list)
     usage: list[UsageEntry] = field(default_factory=list)
@@ -26,75 +26,75 @@ class Described:
 
 
 @dataclass(frozen=True)
-class Boundaries:
+class BoundaryDescriber:
     """Describe the boundaries before new events."""
 
     model: Model
     settings: SegmentSettings
 
     def describe(
-        self, index: ScopeIndex, events: Sequence[Event], turns: Mapping[str, Turn], lines: Mapping[str, TurnTopic]
-    ) -> Described:
+        self, index: ScopeIndex, events: Sequence[Event], turns: Mapping[str, Turn], topics: Mapping[str, TurnTopic]
+    ) -> DescribedBoundaries:
         """Describe the boundary before each event of a run that is not stored yet.
 
         Args:
             index: What is stored of the scope.
             events: The run's events in order.
             turns: The run's turns by id.
-            lines: Their topic lines by turn id.
+            topics: What they are about, by turn id.
 
         Returns:
-            A boundary for each new event, what it cost, and what was left unanswered. A boundary whose question failed
-            has a text made of the events' names.
+            A boundary for each new event. One whose question failed has a text made of the events' names.
         """
         if self.settings.describe == "none":
-            return Described()
-        earlier = [previous_event(index, events), *events]
+            return DescribedBoundaries()
+        before = [previous_event(index, events), *events]
         steps = [
-            (one, other) for one, other in zip(earlier, events, strict=False) if other.event_id not in index.events
+            (earlier, later)
+            for earlier, later in zip(before, events, strict=False)
+            if later.event_id not in index.events
         ]
-        questions = [self._question(index, one, other, turns) for one, other in steps]
+        questions = [self._question(index, earlier, later, turns) for earlier, later in steps]
         asked = self.model.ask_all(questions) if self.settings.describe == "question" else []
-        answers = [one.answer for one in asked] or [lines[other.turn_ids[0]].transition for _, other in steps]
+        texts = [result.answer for result in asked] or [topics[later.turn_ids[0]].transition for _, later in steps]
         boundaries = [
-            _boundary(one, other, question.kind, text or _plain_text(question, one, other), lines)
-            for (one, other), question, text in zip(steps, questions, answers, strict=True)
+            _boundary(earlier, later, question.kind, text or _plain_text(question, earlier, later), topics)
+            for (earlier, later), question, text in zip(steps, questions, texts, strict=True)
         ]
         unanswered: list[Unanswered] = [
-            ([turns[turn_id] for turn_id in other.turn_ids if turn_id in turns], one.failure.reason)
-            for (_, other), one in zip(steps, asked, strict=False)
-            if one.failure
+            ([turns[turn_id] for turn_id in later.turn_ids if turn_id in turns], result.failure.reason)
+            for (_, later), result in zip(steps, asked, strict=False)
+            if result.failure
         ]
-        return Described(boundaries, [entry_of("segment", asked)] if asked else [], unanswered)
+        return DescribedBoundaries(boundaries, [entry_of("segment", asked)] if asked else [], unanswered)
 
     def _question(
         self, index: ScopeIndex, earlier: Event | None, later: Event, turns: Mapping[str, Turn]
     ) -> DescribeBoundary:
         side = self.settings.boundary_side
-        last = _turns(index, turns, earlier.turn_ids[-side:]) if earlier else ()
         return DescribeBoundary(
-            kind=boundary_kind(earlier, later),
+            kind=_boundary_kind(earlier, later),
             earlier_summary=earlier.summary if earlier else "",
             later_summary=later.summary,
-            last_turns=last,
+            last_turns=_turns(index, turns, earlier.turn_ids[-side:]) if earlier else (),
             first_turns=_turns(index, turns, later.turn_ids[:side]),
-            gap=_name_gap(gap_seconds(earlier, later)),
+            gap=_format_gap(gap_seconds(earlier, later)),
         )
 
 
-def retold(boundary: Boundary, earlier: Event | None, later: Event, first_turns: Sequence[Turn]) -> Boundary:
-    """Give a boundary with other events on its sides, told plainly by their names: no model is asked.
+def relink_boundary(boundary: Boundary, earlier: Event | None, later: Event, first_turns: Sequence[Turn]) -> Boundary:
+    """Return a boundary between other events than before, described by their names without asking a model.
 
     Args:
-        boundary: What is told anew.
-        earlier: The event before it; none where the conversation opens.
+        boundary: The boundary to change.
+        earlier: The event before it; None where the conversation opens.
         later: The event after it.
         first_turns: The turns that `later` begins with.
     """
     gap = gap_seconds(earlier, later)
-    kind = boundary_kind(earlier, later)
-    question = DescribeBoundary(kind, "", "", (), tuple(first_turns), gap=_name_gap(gap))
-    told = {
+    kind = _boundary_kind(earlier, later)
+    question = DescribeBoundary(kind, "", "", (), tuple(first_turns), gap=_format_gap(gap))
+    update = {
         "from_event_id": earlier.event_id if earlier else None,
         "kind": kind,
         "text": _plain_text(question, earlier, later),
@@ -102,38 +102,38 @@ def retold(boundary: Boundary, earlier: Event | None, later: Event, first_turns:
         "gap_seconds": gap,
         "at": later.started_at,
     }
-    return boundary.model_copy(update=told)
+    return boundary.model_copy(update=update)
 
 
 def previous_event(index: ScopeIndex, events: Sequence[Event]) -> Event | None:
-    """Give the stored event that comes just before a run's first one; none at the very beginning."""
+    """Return the stored event that comes just before a run's first one; None at the very beginning."""
     if not events:
         return None
     first = events[0]
     same = [event for event in index.session_events(first.session_id) if event.seq < first.seq]
     if same:
         return same[-1]
-    order = [index.events.items[place] for place in index.events.order()]
-    others = [event for event in order if event.session_id != first.session_id and _not_after(event, first)]
-    return others[-1] if others else None
-
-
-def boundary_kind(earlier: Event | None, later: Event) -> BoundaryKind:
-    """Name the kind of a boundary by the sessions on its sides."""
-    if earlier is None:
-        return "opening"
-    return "topic" if earlier.session_id == later.session_id else "session_break"
+    ordered = [index.events.items[position] for position in index.events.order()]
+    earlier = [event for event in ordered if event.session_id != first.session_id and _is_not_after(event, first)]
+    return earlier[-1] if earlier else None
 
 
 def gap_seconds(earlier: Event | None, later: Event) -> float | None:
-    """Give the seconds between two events; none where a time is not known."""
+    """Return the seconds between two events; None where a time is not known."""
     if earlier is None or earlier.ended_at is None or later.started_at is None:
         return None
     return (later.started_at - earlier.ended_at).total_seconds()
 
 
+def _boundary_kind(earlier: Event | None, later: Event) -> BoundaryKind:
+    """Return the kind of the boundary between two events, by their sessions."""
+    if earlier is None:
+        return "opening"
+    return "topic" if earlier.session_id == later.session_id else "session_break"
+
+
 def _boundary(
-    earlier: Event | None, later: Event, kind: BoundaryKind, text: str, lines: Mapping[str, TurnTopic]
+    earlier: Event | None, later: Event, kind: BoundaryKind, text: str, topics: Mapping[str, TurnTopic]
 ) -> Boundary:
     return Boundary(
         boundary_id=make_id("boundary", later.event_id),
@@ -142,7 +142,7 @@ def _boundary(
         to_event_id=later.event_id,
         kind=kind,
         text=text,
-        p_eb=lines[later.turn_ids[0]].p_eb if kind == "topic" else None,
+        p_eb=topics[later.turn_ids[0]].p_eb if kind == "topic" else None,
         gap_seconds=gap_seconds(earlier, later),
         at=later.started_at,
     )
@@ -154,17 +154,17 @@ def _turns(index: ScopeIndex, turns: Mapping[str, Turn], ids: Sequence[str]) -> 
 
 
 def _plain_text(question: DescribeBoundary, earlier: Event | None, later: Event) -> str:
-    """Tell of a boundary by the names of its events: their summaries list more words than one reads in a sentence."""
+    """Describe a boundary by the names of its events: their summaries list more words than fit in a sentence."""
     before, after = ("; ".join(event.topics) if event else "" for event in (earlier, later))
     return plain_text(replace(question, earlier_summary=before, later_summary=after))
 
 
-def _name_gap(seconds: float | None) -> str:
+def _format_gap(seconds: float | None) -> str:
     if seconds is None or seconds < DAY.total_seconds():
         return ""
     days = round(seconds / DAY.total_seconds())
     return "1 day" if days == 1 else f"{days} days"
 
 
-def _not_after(event: Event, first: Event) -> bool:
+def _is_not_after(event: Event, first: Event) -> bool:
     return event.started_at is None or first.started_at is None or event.started_at <= first.started_at

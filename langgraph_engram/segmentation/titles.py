@@ -1,4 +1,4 @@
-"""Name events that no model has named, by the words that tell most of what was said in them."""
+"""Name events: by their own keywords, until something is noted of them that takes the keywords' place."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 
 from langgraph_engram.prompts.extract_events import EventNote
 from langgraph_engram.schema import Boundary, Event, Turn
-from langgraph_engram.segmentation.events import TurnTopic, sum_up
+from langgraph_engram.segmentation.events import TurnTopic, summarize_event
 from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.text.keywords import NO_TOPIC, spread_of, topic_words
 
 
 @dataclass(frozen=True)
-class Namer:
-    """Name the events of one session by what was said in them, held against what was said in all of it."""
+class EventNamer:
+    """Name the events of one session by what was said in them, compared with what was said in all of it."""
 
     turns: Sequence[Turn]
     """The turns of the session."""
@@ -25,79 +25,81 @@ class Namer:
 
     def __post_init__(self) -> None:
         """Count the words of the session once."""
-        texts = {one.turn_id: " ".join([one.text, *one.captions]) for one in self.turns if one.is_spoken}
+        texts = {turn.turn_id: " ".join([turn.text, *turn.captions]) for turn in self.turns if turn.is_spoken}
         object.__setattr__(self, "_texts", texts)
         object.__setattr__(self, "_spread", spread_of(texts.values()))
 
     def named(self, event: Event) -> Event:
-        """Give an event with topics, keywords and summary made of its turns' words, whatever it was named before."""
-        said = [self._texts[one] for one in event.turn_ids if one in self._texts]
-        people = {turn.speaker for turn in self.turns}
-        keywords = topic_words(said, self._spread, people, self.settings.most_keywords)
+        """Return an event with topics, keywords and summary made of its turns' words, whatever it was named before."""
+        texts = [self._texts[turn_id] for turn_id in event.turn_ids if turn_id in self._texts]
+        speakers = {turn.speaker for turn in self.turns}
+        keywords = topic_words(texts, self._spread, speakers, self.settings.most_keywords)
         name = ", ".join(keywords[: self.settings.name_keywords]) or NO_TOPIC
-        return event.model_copy(update=sum_up([name], keywords, self.settings))
+        return event.model_copy(update=summarize_event([name], keywords, self.settings))
 
 
-def is_named_by_words(event: Event) -> bool:
-    """Say whether all that names an event is its own keywords: whatever is noted of it takes their place."""
+def is_named_by_keywords(event: Event) -> bool:
+    """Return whether all that names an event is its own keywords."""
     return not event.topics or event.topics in ([NO_TOPIC], [", ".join(event.keywords)[: len(event.topics[0])]])
 
 
-def named_by_words(
-    events: Sequence[Event], turns: Sequence[Turn], lines: Mapping[str, TurnTopic], settings: SegmentSettings
+def name_by_keywords(
+    events: Sequence[Event], turns: Sequence[Turn], topics: Mapping[str, TurnTopic], settings: SegmentSettings
 ) -> list[Event]:
-    """Name a run's events by their words where no model noted what they are about.
+    """Name a run's events by their keywords where no model noted what they are about.
 
     Args:
         events: The run's events; those without a turn of the run stay as they are.
         turns: The turns of their session, stored ones and the run's.
-        lines: What is known of the run's turns, by turn id.
+        topics: What is known of the run's turns, by turn id.
         settings: How many keywords make a name; a summary adds the next few.
 
     Returns:
         The events with topics, keywords and summary.
     """
-    namer = Namer(turns, settings)
-    return [namer.named(event) if _is_open_to_names(event, lines) else event for event in events]
+    namer = EventNamer(turns, settings)
+    return [namer.named(event) if _lacks_note(event, topics) else event for event in events]
 
 
-def _is_open_to_names(event: Event, lines: Mapping[str, TurnTopic]) -> bool:
-    new = [lines[one] for one in event.turn_ids if one in lines]
-    return bool(new) and not any(line.noted for line in new) and is_named_by_words(event)
-
-
-def named_events(
+def name_by_notes(
     events: Sequence[Event], notes: Mapping[str, EventNote], index: ScopeIndex, settings: SegmentSettings
 ) -> list[Event]:
-    """Give events with the topics noted of them, after those that an earlier call noted; none is noted twice."""
+    """Return events with the topics noted of them, by event id, after those that an earlier call noted."""
     return [
-        _named(event, notes[event.event_id], index.events.get(event.event_id), settings)
+        _noted(event, notes[event.event_id], index.events.get(event.event_id), settings)
         if event.event_id in notes
         else event
         for event in events
     ]
 
 
-def boundaries_to_name(
+def describe_by_notes(
     boundaries: Sequence[Boundary], notes: Mapping[str, EventNote], index: ScopeIndex
 ) -> list[Boundary]:
-    """Give a run's boundaries, and the stored ones that lead to events which only a retry has notes of."""
+    """Return boundaries with the transitions noted of the events they lead to.
+
+    Args:
+        boundaries: The run's boundaries.
+        notes: What was noted, by event id.
+        index: What is stored: boundaries that lead to events which only a retry has notes of are described as well.
+    """
     own = {boundary.to_event_id for boundary in boundaries}
-    stored = (one for one in index.boundaries.items if one.to_event_id in notes and one.to_event_id not in own)
-    return [*boundaries, *stored] if notes.keys() - own else list(boundaries)
-
-
-def named_boundaries(boundaries: Sequence[Boundary], notes: Mapping[str, EventNote]) -> list[Boundary]:
-    """Give boundaries with the transitions noted of the events they lead to."""
+    known = [] if notes.keys() <= own else index.boundaries.items
+    stored = [boundary for boundary in known if boundary.to_event_id in notes and boundary.to_event_id not in own]
     return [
         boundary.model_copy(update={"text": note.transition.strip()})
         if (note := notes.get(boundary.to_event_id)) and note.transition.strip()
         else boundary
-        for boundary in boundaries
+        for boundary in [*boundaries, *stored]
     ]
 
 
-def _named(event: Event, note: EventNote, stored: Event | None, settings: SegmentSettings) -> Event:
+def _lacks_note(event: Event, topics: Mapping[str, TurnTopic]) -> bool:
+    new = [topics[turn_id] for turn_id in event.turn_ids if turn_id in topics]
+    return bool(new) and not any(topic.noted for topic in new) and is_named_by_keywords(event)
+
+
+def _noted(event: Event, note: EventNote, stored: Event | None, settings: SegmentSettings) -> Event:
     topic = " ".join(note.topic.split())
-    earlier = stored.topics if stored and not is_named_by_words(stored) else []
-    return event.model_copy(update=sum_up([*earlier, topic], event.keywords, settings)) if topic else event
+    earlier = stored.topics if stored and not is_named_by_keywords(stored) else []
+    return event.model_copy(update=summarize_event([*earlier, topic], event.keywords, settings)) if topic else event

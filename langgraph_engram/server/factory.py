@@ -82,7 +82,7 @@ def _write_graph() -> "WriteGraph":
         own.model,
         own.settings,
         compressor=choose_compressor(own.settings.extract),
-        door=Door(Identify(RememberRequest), OwnWriteInput, Whose),
+        entry=Door(Identify(RememberRequest), OwnWriteInput, Whose),
     )
     return served(built)
 

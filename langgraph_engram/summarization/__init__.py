@@ -1,5 +1,5 @@
-"""Tell what was remembered as narratives across events (DESIGN, step 8).
+"""Summarize what was remembered as narratives across events (StructMem section 3.3).
 
-`synthesize` is the step. `synthesis_jobs` says what is due, `synthesis_history` what it goes back to, and
-`pending_synthesis` what is left to do.
+`scheduling` decides which syntheses are due, `history` what they go back to, `writing` writes or quotes them, and
+`checks` verifies what a model wrote.
 """

@@ -1,17 +1,16 @@
-"""Say which syntheses are due (StructMem section 3.3; DESIGN, step 8).
+"""Decide which syntheses are due (StructMem section 3.3).
 
 The buffer is what no synthesis covers yet, so that there is no counter to lose: coverage is the watermark. A buffer is
-told in parts that a model can take in, and every record of it is told. A stale synthesis is due at once.
+summarized in parts that a model can take in, and every record of it is covered. A stale synthesis is due at once.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property
 from math import inf
 
-import numpy as np
-
-from langgraph_engram.pending import pending_task, turns_under
+from langgraph_engram.pending import UNFINISHED, cited_turns, pending_task
 from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import Event, PendingTask, Record, Synthesis, Turn
 from langgraph_engram.settings import SynthesisSettings
@@ -24,215 +23,217 @@ class SynthesisJob:
     """One synthesis to write."""
 
     records: tuple[Record, ...]
-    """What it tells: active, in order of time, at least one."""
+    """What it covers: active, in order of time, at least one."""
     synthesis: Synthesis | None = None
-    """The stale one whose place it takes."""
+    """The stale one that it replaces."""
 
 
 @dataclass(frozen=True)
-class SynthesisState:
+class ScopeView:
     """The memories of a scope as they are stored, with what a run is about to write on top."""
 
     index: ScopeIndex
     events: Sequence[Event] = ()
     records: Sequence[Record] = ()
     syntheses: Sequence[Synthesis] = ()
-    _written: dict[str, Record] = field(init=False)
 
-    def __post_init__(self) -> None:
-        """Lay out what is written by its ids."""
-        object.__setattr__(self, "_written", {one.record_id: one for one in self.records})
+    @cached_property
+    def _new_records(self) -> dict[str, Record]:
+        return {record.record_id: record for record in self.records}
 
     def record(self, record_id: str) -> Record | None:
-        """Give a record by its id."""
-        return self._written.get(record_id) or self.index.records.get(record_id)
+        """Return a record by its id."""
+        return self._new_records.get(record_id) or self.index.records.get(record_id)
 
     def active_in(self, session_id: str) -> list[Record]:
-        """Give the active records of a session, in order of time."""
-        stored = [one for one in self.index.records.in_session(session_id) if one.record_id not in self._written]
-        found = [one for one in [*stored, *self._written.values()] if one.session_id == session_id]
-        return sorted((one for one in found if one.status == "active"), key=lambda one: (one.seq, one.part))
+        """Return the active records of a session, in order of time."""
+        new = self._new_records
+        stored = [record for record in self.index.records.in_session(session_id) if record.record_id not in new]
+        found = [
+            record
+            for record in [*stored, *new.values()]
+            if record.session_id == session_id and record.status == "active"
+        ]
+        return sorted(found, key=lambda record: (record.seq, record.part))
 
     def all_syntheses(self) -> list[Synthesis]:
-        """Give the syntheses, in the order they were first written."""
-        written = {one.synthesis_id: one for one in self.syntheses}
-        return [written.get(one.synthesis_id, one) for one in self.index.syntheses.items]
+        """Return the syntheses, in the order they were first written."""
+        new = {synthesis.synthesis_id: synthesis for synthesis in self.syntheses}
+        return [new.get(synthesis.synthesis_id, synthesis) for synthesis in self.index.syntheses.items]
 
     def is_closed(self, session_id: str) -> bool:
-        """Say whether a session was closed: its last event is, by this run or by an earlier one."""
-        events = {one.event_id: one for one in [*self.index.events.in_session(session_id), *self.events]}
-        own = [one for one in events.values() if one.session_id == session_id]
-        return bool(own) and max(own, key=lambda one: one.seq).status == "closed"
+        """Return whether a session was closed: its last event is, by this run or by an earlier one."""
+        events = {event.event_id: event for event in [*self.index.events.in_session(session_id), *self.events]}
+        own = [event for event in events.values() if event.session_id == session_id]
+        return bool(own) and max(own, key=lambda event: event.seq).status == "closed"
 
 
-def due_jobs(standing: SynthesisState, session_ids: Iterable[str], settings: SynthesisSettings) -> list[SynthesisJob]:
-    """Give the syntheses that are due in a run about sessions: all stale ones of the scope, then each session's own."""
+def due_jobs(view: ScopeView, session_ids: Iterable[str], settings: SynthesisSettings) -> list[SynthesisJob]:
+    """Return the syntheses that are due in a run: all stale ones of the scope, then each session's own."""
     if not settings.enabled:
         return []
-    jobs = stale_jobs(standing)
-    told = {record.record_id for job in jobs for record in job.records}
+    jobs = stale_jobs(view)
+    covered = {record.record_id for job in jobs for record in job.records}
     for session_id in session_ids:
-        buffer = [one for one in uncovered(standing, session_id) if one.record_id not in told]
-        closed = settings.at_session_close and standing.is_closed(session_id)
-        jobs += [SynthesisJob(tuple(part)) for part in parts_due(buffer, settings, closed=closed)]
+        buffer = [record for record in _uncovered_records(view, session_id) if record.record_id not in covered]
+        closed = settings.at_session_close and view.is_closed(session_id)
+        jobs += [SynthesisJob(tuple(part)) for part in _parts_due(buffer, settings, closed=closed)]
     return jobs
 
 
-def stale_jobs(standing: SynthesisState) -> list[SynthesisJob]:
-    """Give the stale syntheses of a scope that have something left to tell."""
-    outdated = [one for one in standing.all_syntheses() if one.status == "stale"]
-    return [SynthesisJob(tuple(records), one) for one in outdated if (records := covered(standing, one))]
+def stale_jobs(view: ScopeView) -> list[SynthesisJob]:
+    """Return jobs for the stale syntheses of a scope that still cover something."""
+    stale = [synthesis for synthesis in view.all_syntheses() if synthesis.status == "stale"]
+    return [SynthesisJob(tuple(records), old) for old in stale if (records := _covered_records(view, old))]
 
 
-def uncovered(standing: SynthesisState, session_id: str) -> list[Record]:
-    """Give a session's active records, of whatever kind, that no synthesis covers, in order of time."""
-    done = {one for synthesis in standing.all_syntheses() for one in synthesis.covered_record_ids}
-    return [one for one in standing.active_in(session_id) if one.record_id not in done]
-
-
-def covered(standing: SynthesisState, synthesis: Synthesis) -> list[Record]:
-    """Give the records that a synthesis covers as they stand now.
-
-    What was replaced is told by what replaced it, unless another synthesis tells that; what was taken back, by what it
-    was made of.
-    """
-    elsewhere = {
-        one
-        for other in standing.all_syntheses()
-        if other.synthesis_id != synthesis.synthesis_id
-        for one in other.covered_record_ids
-    }
-    found: dict[str, Record] = {}
-    for one in synthesis.covered_record_ids:
-        record, seen = standing.record(one), {one}
-        while record and record.superseded_by and record.superseded_by not in seen:
-            seen.add(record.superseded_by)
-            record = standing.record(record.superseded_by)
-        parts = [record] if record and record.status != "archived" else restored(standing, record)
-        found |= {
-            part.record_id: part
-            for part in parts
-            if part.status == "active" and (part.record_id == one or part.record_id not in elsewhere)
-        }
-    return sorted(
-        found.values(), key=lambda one: (epoch_seconds(one.mentioned_at, inf), one.session_id, one.seq, one.part)
-    )
-
-
-def restored(standing: SynthesisState, record: Record | None) -> list[Record]:
-    """Give what a record that was taken back had been made of."""
-    made_of = (standing.record(one) for one in record.derived_from) if record else ()
-    return [one for one in made_of if one]
-
-
-def parts_due(buffer: Sequence[Record], settings: SynthesisSettings, *, closed: bool) -> list[list[Record]]:
-    """Give the parts of a session's buffer that are due, each small enough for one synthesis.
+def due_tasks(
+    run_id: str,
+    view: ScopeView,
+    session_ids: Iterable[str],
+    settings: SynthesisSettings,
+    otherwise: Sequence[Turn],
+) -> list[PendingTask]:
+    """Return tasks for the syntheses that are due: a run that is cut off before it writes them may be retried.
 
     Args:
-        buffer: Records that no synthesis covers, in order.
-        settings: By window, each full window of time is a synthesis of its own, as in the paper; else all of a buffer
-            that spans more than a window is told together.
-        closed: Whether the session has ended, so that nothing is waited for.
+        run_id: The run.
+        view: What is stored once the run has written its records.
+        session_ids: The sessions that it is about.
+        settings: When a synthesis is due.
+        otherwise: The turns of a task whose records cite none.
     """
-    if not buffer:
-        return []
-    if settings.by_window:
-        windows = windows_of(buffer, timedelta(seconds=settings.window_seconds))
-        due = windows if closed else windows[:-1]
-    else:
-        full = sum(count_tokens(record.content) for record in buffer) >= settings.least_buffer
-        long = span_of(buffer) > timedelta(seconds=settings.window_seconds)
-        due = [list(buffer)] if closed or (full and long) else []
-    return [part for one in due for part in shares_of(one, settings.buffer_tokens)]
-
-
-def span_of(records: Iterable[Record]) -> timedelta:
-    """Give the time between the first mention and the last; none where no time is known."""
-    times = [record.mentioned_at for record in records if record.mentioned_at]
-    return max(times) - min(times) if times else timedelta(0)
-
-
-def windows_of(records: Sequence[Record], size: timedelta) -> list[list[Record]]:
-    """Cut records into windows of time, each from its first record on, both ends included (StructMem section 3.3)."""
-    windows: list[list[Record]] = []
-    for record in records:
-        if windows and span_of([*windows[-1][:1], record]) <= size:
-            windows[-1].append(record)
-        else:
-            windows.append([record])
-    return windows
-
-
-def shares_of(records: Sequence[Record], limit: int) -> list[list[Record]]:
-    """Cut records into as few shares of at most `limit` tokens as hold them, about equal; at least one record each."""
-    sizes = [count_tokens(record.content) for record in records]
-    wanted = -(-sum(sizes) // limit)
-    target = min(limit, -(-sum(sizes) // max(wanted, 1)) + max(sizes, default=0))
-    shares: list[list[Record]] = []
-    held = 0
-    for record, size in zip(records, sizes, strict=True):
-        if not shares or held + size > target:
-            shares.append([])
-            held = 0
-        shares[-1].append(record)
-        held += size
-    return shares
+    jobs = due_jobs(view, session_ids, settings)
+    return pending_syntheses(run_id, view.index, jobs, [UNFINISHED] * len(jobs), otherwise)
 
 
 def pending_syntheses(
     run_id: str, index: ScopeIndex, jobs: Sequence[SynthesisJob], reasons: Sequence[str], otherwise: Sequence[Turn] = ()
 ) -> list[PendingTask]:
-    """Note each job that has a reason, but those that there is no turn to note on.
+    """Return a task for each job that has a reason, but those without any turn.
 
     Args:
         run_id: The run that leaves them.
         index: Where the turns are stored.
         jobs: The syntheses.
         reasons: Why each is not written; empty for one that is.
-        otherwise: The turns to note a job on whose records rest on none.
+        otherwise: The turns of a task whose records cite none.
     """
     return [
         pending_task(run_id, turns, "synthesize", reason)
         for job, reason in zip(jobs, reasons, strict=True)
-        if reason and (turns := turns_under(index, job.records) or otherwise)
+        if reason and (turns := cited_turns(index, job.records) or otherwise)
     ]
 
 
-def history_of(index: ScopeIndex, buffer: Sequence[Record], settings: SynthesisSettings) -> list[Record]:
-    """Give the earlier records that a buffer is told beside.
+def ids_with_new_status(index: ScopeIndex, records: Sequence[Record]) -> set[str]:
+    """Return the ids of stored records that are written with another status."""
+    stored = {record.record_id: index.records.get(record.record_id) for record in records}
+    return {record.record_id for record in records if (old := stored[record.record_id]) and old.status != record.status}
+
+
+def stale_syntheses(index: ScopeIndex, changed: Collection[str]) -> list[Synthesis]:
+    """Return the active syntheses that cover a changed record, as stale."""
+    return [
+        synthesis.model_copy(update={"status": "stale"})
+        for synthesis in index.syntheses.items
+        if synthesis.status == "active" and not set(changed).isdisjoint(synthesis.covered_record_ids)
+    ]
+
+
+def by_mention(record: Record) -> tuple[float, str, int, int]:
+    """Return the key that sorts records by when they were mentioned; those of unknown time come last."""
+    return epoch_seconds(record.mentioned_at, inf), record.session_id, record.seq, record.part
+
+
+def equal_parts(records: Sequence[Record], limit: int) -> list[list[Record]]:
+    """Cut records into as few parts of at most `limit` tokens as hold them, about equal; at least one record each."""
+    sizes = [count_tokens(record.content) for record in records]
+    wanted = -(-sum(sizes) // limit)
+    target = min(limit, -(-sum(sizes) // max(wanted, 1)) + max(sizes, default=0))
+    parts: list[list[Record]] = []
+    held = 0
+    for record, size in zip(records, sizes, strict=True):
+        if not parts or held + size > target:
+            parts.append([])
+            held = 0
+        parts[-1].append(record)
+        held += size
+    return parts
+
+
+def _uncovered_records(view: ScopeView, session_id: str) -> list[Record]:
+    """Return a session's active records, of whatever kind, that no synthesis covers, in order of time."""
+    covered = {record_id for synthesis in view.all_syntheses() for record_id in synthesis.covered_record_ids}
+    return [record for record in view.active_in(session_id) if record.record_id not in covered]
+
+
+def _covered_records(view: ScopeView, synthesis: Synthesis) -> list[Record]:
+    """Return the records that a synthesis covers as they stand now.
+
+    In place of a record that was replaced stands what replaced it, unless another synthesis covers that; in place of a
+    merge that was undone, what it had been made of.
+    """
+    elsewhere = {
+        record_id
+        for other in view.all_syntheses()
+        if other.synthesis_id != synthesis.synthesis_id
+        for record_id in other.covered_record_ids
+    }
+    found: dict[str, Record] = {}
+    for record_id in synthesis.covered_record_ids:
+        found |= {
+            record.record_id: record
+            for record in _current(view, record_id)
+            if record.status == "active" and (record.record_id == record_id or record.record_id not in elsewhere)
+        }
+    return sorted(found.values(), key=by_mention)
+
+
+def _parts_due(buffer: Sequence[Record], settings: SynthesisSettings, *, closed: bool) -> list[list[Record]]:
+    """Return the parts of a session's buffer that are due, each small enough for one synthesis.
 
     Args:
-        index: What is stored of the scope, the buffer included.
-        buffer: At least one record.
-        settings: K, how many seeds are taken, and the tokens that their events may fill.
-
-    Returns:
-        The active records of the seeds' events, in order of time. Seeds are the K records nearest to the mean of the
-        buffer's vectors among those mentioned before the buffer begins; none is of the buffer itself, and a record of
-        unknown time is no history.
+        buffer: Records that no synthesis covers, in order.
+        settings: By window, each full window of time is a synthesis of its own, as in the paper; else all of a buffer
+            that spans more than a window is summarized together.
+        closed: Whether the session has ended, so that nothing is waited for.
     """
-    shelf = index.records
-    first = min((record.mentioned_at for record in buffer if record.mentioned_at), default=None)
-    places = [shelf.position(record.record_id) for record in buffer if record.record_id in shelf]
-    if first is None or not places:
+    if not buffer:
         return []
-    scores = shelf.cosine(shelf.vectors[places].mean(axis=0))
-    earlier = np.flatnonzero((shelf.mentioned_at < epoch_seconds(first, 0.0)) & shelf.active)
-    ranked = earlier[np.argsort(-scores[earlier], kind="stable")]
-    seeds = [shelf.items[place] for place in ranked[: settings.seeds]]
-    return _expand([shelf.items[place] for place in earlier], seeds, settings.expand_tokens)
+    window = timedelta(seconds=settings.window_seconds)
+    if settings.by_window:
+        windows = _time_windows(buffer, window)
+        due = windows if closed else windows[:-1]
+    else:
+        is_full = sum(count_tokens(record.content) for record in buffer) >= settings.least_buffer
+        due = [list(buffer)] if closed or (is_full and _span(buffer) > window) else []
+    return [part for records in due for part in equal_parts(records, settings.buffer_tokens)]
 
 
-def _expand(earlier: Sequence[Record], seeds: Sequence[Record], room: int) -> list[Record]:
-    """Give the whole events of the seeds, the nearest first, as far as they fit."""
-    events: dict[str, list[Record]] = {seed.event_id: [] for seed in seeds}
-    for record in earlier:
-        if record.event_id in events:
-            events[record.event_id].append(record)
-    chosen: list[Record] = []
-    for whole in events.values():
-        size = sum(count_tokens(record.content) for record in whole)
-        if size <= room:
-            chosen.extend(whole)
-            room -= size
-    return sorted(chosen, key=lambda one: (epoch_seconds(one.mentioned_at, inf), one.session_id, one.seq, one.part))
+def _current(view: ScopeView, record_id: str) -> list[Record]:
+    """Return what stands in place of a record: itself, what replaced it, or what an undone merge was made of."""
+    record, seen = view.record(record_id), {record_id}
+    while record and record.superseded_by and record.superseded_by not in seen:
+        seen.add(record.superseded_by)
+        record = view.record(record.superseded_by)
+    if record is None or record.status != "archived":
+        return [record] if record else []
+    return [part for derived_id in record.derived_from if (part := view.record(derived_id))]
+
+
+def _span(records: Iterable[Record]) -> timedelta:
+    """Return the time between the first mention and the last; zero where no time is known."""
+    times = [record.mentioned_at for record in records if record.mentioned_at]
+    return max(times) - min(times) if times else timedelta(0)
+
+
+def _time_windows(records: Sequence[Record], size: timedelta) -> list[list[Record]]:
+    """Cut records into windows of time, each from its first record on, both ends included."""
+    windows: list[list[Record]] = []
+    for record in records:
+        if windows and _span([*windows[-1][:1], record]) <= size:
+            windows[-1].append(record)
+        else:
+            windows.append([record])
+    return windows

@@ -4,13 +4,13 @@ import pytest
 
 from langgraph_engram.errors import CompressorUnavailable
 from langgraph_engram.graphs.write import build_write_graph
-from langgraph_engram.nodes.load_compressor import LoadCompressor
+from langgraph_engram.nodes.receive import Receive
 from langgraph_engram.pending import pending_task
 from langgraph_engram.presets import PRESETS, preset
 from langgraph_engram.prompts.extract_records import Extraction, RecordDraft
 from langgraph_engram.results import count_tokens
-from langgraph_engram.schema import Turn
 from langgraph_engram.settings import ExtractSettings, Settings
+from langgraph_engram.stores.base import Changes
 
 
 class EveryOtherWord:
@@ -78,14 +78,14 @@ def test_numbers_point_at_the_same_sentences(empty, first, thread, answering, co
     assert f"[3] {asked.shown[-1]}" in asked.render()[-1].text
 
 
-def test_a_pack_is_compressed_in_one_batch(empty, first, thread, answering, compressor):
-    """After the one word that is tried, the sentences of the pack come together, with their times written out."""
+def test_the_sentences_of_a_call_are_compressed_together(empty, first, thread, answering, compressor):
+    """After the one word that is tried, the sentences of the call come together, with their times written out."""
     run(empty, answering(), first, thread, compressor)
 
-    probe, *packs = compressor.given
+    probe, *batches = compressor.given
     assert len(probe) == 1
-    assert [len(one) for one in packs] == [4]
-    assert "(7 May 2023)" in packs[0][-1]
+    assert [len(batch) for batch in batches] == [4]
+    assert "(7 May 2023)" in batches[0][-1]
 
 
 def test_a_compressor_that_fails_costs_nothing(empty, first, thread, answering, compressor):
@@ -104,25 +104,24 @@ def test_a_compressor_that_fails_costs_nothing(empty, first, thread, answering, 
     assert empty.contents()["pending_tasks"] == []
 
 
-def test_a_retry_that_draws_nothing_needs_no_compressor(empty, first, thread, compressor):
+def test_a_retry_that_extracts_nothing_needs_no_compressor(empty, first, turn, compressor):
     """Where only a later step is pending, the compressor may be out of order."""
     compressor.fails = True
-    turn = Turn(turn_id="t", session_id="one", seq=0, role="user", speaker="Ana", text="Hello.")
-    request = first.model_copy(update={"retry_turn_ids": ["t"]})
-    state = {
-        "request": request,
-        "turns": [turn],
-        "retried": [pending_task("run", [turn], "consolidate", "it took too long")],
-    }
+    stored = turn(0)
+    task = pending_task("run", [stored], "consolidate", "it took too long")
+    empty.store.commit(first.scope, Changes(turns=[stored], pending_tasks=[task]))
+    request = first.model_copy(update={"session_id": "s1", "retry_turn_ids": ["t0"]})
 
-    assert LoadCompressor(compressor)(state) == {}
+    update = Receive(empty.store, compressor=compressor)({"request": request})
+
+    assert (update["turns"], update["retried"]) == ([stored], [task])
 
 
-def test_the_step_is_drawn_only_where_it_is_taken(empty, answering, compressor):
-    """A graph that compresses nothing looks as it always did."""
+def test_compression_does_not_change_the_drawing(empty, answering, compressor):
+    """The compressor is tried in the first step, and used where records are extracted."""
     settings = preset("engram")
 
-    plain = build_write_graph(empty.store, answering(), settings).get_graph().nodes
-    compressing = build_write_graph(empty.store, answering(), settings, compressor=compressor).get_graph().nodes
+    plain = build_write_graph(empty.store, answering(), settings).get_graph()
+    compressing = build_write_graph(empty.store, answering(), settings, compressor=compressor).get_graph()
 
-    assert set(compressing) - set(plain) == {"load_compressor"}
+    assert compressing.draw_mermaid() == plain.draw_mermaid()

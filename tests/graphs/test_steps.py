@@ -7,7 +7,7 @@ import pytest
 from langgraph.graph import END, START, StateGraph
 
 from langgraph_engram.errors import StoreError, StoreFailed, StoreUnreachable
-from langgraph_engram.graphs.instrumentation import Watched
+from langgraph_engram.graphs.instrumentation import InstrumentedNode
 from langgraph_engram.graphs.read import build_read_graph
 from langgraph_engram.presets import preset
 from langgraph_engram.rule_model.model import RuleModel
@@ -114,7 +114,7 @@ def test_a_step_that_fails_is_not_done():
         raise ValueError("broken")
 
     with pytest.raises(ValueError, match="broken"):
-        Watched("graph", "step", action)({}, told.append)
+        InstrumentedNode("graph", "step", action)({}, told.append)
 
     assert told == [{"graph": "graph", "step": "step", "status": "started"}]
 

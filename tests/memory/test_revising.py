@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
+from langgraph_engram.consolidation.approval import AWAITED, REJECTED
 from langgraph_engram.errors import InvalidInput, InvalidSetting
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.memory import Memory
-from langgraph_engram.nodes.approve_updates import AWAITED, REJECTED
 from langgraph_engram.rule_model.model import RULES
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import Settings, UpdateSettings

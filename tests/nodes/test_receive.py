@@ -45,7 +45,7 @@ def test_what_is_received_is_stored_and_pending(store, scope, to_remember):
     update = Receive(store)({"request": request})
 
     assert [turn.text for turn in store.index(scope).session_turns("s1")] == ["Hi!", "I moved to Oslo."]
-    assert [one.turn_ids for one in store.pending_tasks(scope)] == [[turn.turn_id for turn in update["turns"]]]
+    assert [task.turn_ids for task in store.pending_tasks(scope)] == [[turn.turn_id for turn in update["turns"]]]
     assert (update["run_id"], update["session_id"], update["known_turns"]) == (request.run_id, "s1", 0)
 
 
@@ -72,7 +72,7 @@ def test_the_same_call_twice_adds_nothing(store, scope, to_remember):
 
 
 def test_a_run_that_was_cut_off_goes_on_with_its_own_turns(store, scope, to_remember):
-    """A run that is begun again finds its turns stored and takes them up; what it is sent beside them is not lost."""
+    """A run that is begun again finds its turns stored and goes on; what it is sent beside them is not lost."""
     receive = Receive(store)
     request = to_remember("Hi!", "I moved to Oslo.")
     first = receive({"request": request})
@@ -86,7 +86,7 @@ def test_a_run_that_was_cut_off_goes_on_with_its_own_turns(store, scope, to_reme
 
 
 def test_a_run_that_was_cut_off_goes_on_though_others_have_written_since(store, scope, to_remember):
-    """Its turns are laid over the session as it left it, not over what another run has added."""
+    """Its turns are aligned with the session as it left it, not over what another run has added."""
     receive = Receive(store)
     receive({"request": to_remember("Hi!")})
     request = to_remember("Hi!", "I moved to Oslo.")
@@ -116,24 +116,26 @@ def test_a_word_said_again_is_known_only_at_the_very_end(store, scope, to_rememb
 
 def test_what_a_system_asks_stands_outside_of_the_order(store, scope, to_remember):
     """Agents put it before the part of the history they send, with another date each day: the rest is known."""
-    order, other = (Message(role="system", text=f"You are polite. Today is {day}.") for day in ("Monday", "Tuesday"))
+    monday, tuesday = (Message(role="system", text=f"You are polite. Today is {day}.") for day in ("Monday", "Tuesday"))
     said = [Message(text=text) for text in ("Hi!", "I moved to Oslo.", "I ski.", "I swim.")]
     receive = Receive(store)
-    receive({"request": to_remember(order, *said[:2])})
+    receive({"request": to_remember(monday, *said[:2])})
 
     counts = [
         (len(update["turns"]), update["known_turns"])
-        for update in (receive({"request": to_remember(*sent)}) for sent in ([order, *said[1:3]], [other, *said[1:]]))
+        for update in (
+            receive({"request": to_remember(*sent)}) for sent in ([monday, *said[1:3]], [tuesday, *said[1:]])
+        )
     ]
 
     assert counts == [(1, 2), (2, 2)]
     texts = [turn.text for turn in store.index(scope).session_turns("s1") if turn.role == "user"]
-    assert texts == [one.text for one in said]
+    assert texts == [message.text for message in said]
 
 
-def test_an_earlier_part_sent_again_is_known_by_its_moments(store, scope, to_remember):
-    """What stands further back in the session is known where each message has a moment of its own."""
-    said = [Message(text=text, said_at=NOON + timedelta(minutes=place)) for place, text in enumerate("abcab")]
+def test_an_earlier_part_sent_again_is_known_by_its_times(store, scope, to_remember):
+    """What stands further back in the session is known where each message has a time of its own."""
+    said = [Message(text=text, said_at=NOON + timedelta(minutes=minute)) for minute, text in enumerate("abcab")]
     receive = Receive(store)
     receive({"request": to_remember(*said)})
 
@@ -144,8 +146,8 @@ def test_an_earlier_part_sent_again_is_known_by_its_moments(store, scope, to_rem
     assert (len(new["turns"]), new["known_turns"]) == (1, 0)
 
 
-def test_moments_that_turns_share_tell_nothing_apart(store, to_remember):
-    """A file that dates whole sessions may hold the same word twice at one moment: both are kept."""
+def test_times_that_turns_share_identify_nothing(store, to_remember):
+    """A file that dates whole sessions may hold the same word twice at one time: both are kept."""
     receive = Receive(store)
     receive({"request": to_remember("ok", "Shall we go?")})
 
@@ -160,11 +162,11 @@ def test_a_retry_is_of_one_session(store, turn, to_remember):
 
     update = Receive(store)({"request": to_remember(retry_turn_ids=["t0", "t1"])})
 
-    assert [one.turn_id for one in update["turns"]] == ["t0"]
+    assert [turn.turn_id for turn in update["turns"]] == ["t0"]
 
 
 def test_a_second_ok_is_a_second_turn(store, scope, to_remember):
-    """The same word at another place is another turn."""
+    """The same word at another position is another turn."""
     receive = Receive(store)
     receive({"request": to_remember("ok")})
 
@@ -189,12 +191,12 @@ def test_turns_with_ids_are_known_by_them(store, scope, to_remember):
 
 def test_a_history_in_which_only_some_turns_have_ids_is_aligned(store, scope, to_remember):
     """Chat models give their replies ids, people's messages often have none: a whole history sent again stays one."""
-    told = [Message(text="Hi"), Message(role="assistant", text="Hello!", external_id="run-1")]
+    earlier = [Message(text="Hi"), Message(role="assistant", text="Hello!", external_id="run-1")]
     more = [Message(text="I moved."), Message(role="assistant", text="Where to?", external_id="run-2")]
     receive = Receive(store)
-    receive({"request": to_remember(*told)})
+    receive({"request": to_remember(*earlier)})
 
-    update = receive({"request": to_remember(*told, *more)})
+    update = receive({"request": to_remember(*earlier, *more)})
 
     assert [turn.text for turn in update["turns"]] == ["I moved.", "Where to?"]
     assert update["known_turns"] == 2
@@ -204,31 +206,31 @@ def test_a_call_without_a_session_is_one_of_its_own(store, to_remember):
     """Two calls are two sessions; the same call is the same session."""
     receive = Receive(store)
 
-    one, other, again = (
+    first, second, again = (
         receive({"request": to_remember(text, session_id=None)}) for text in ("I ski.", "I swim.", "I ski.")
     )
 
-    assert one["session_id"] != other["session_id"]
-    assert again["session_id"] == one["session_id"]
+    assert first["session_id"] != second["session_id"]
+    assert again["session_id"] == first["session_id"]
     assert again["turns"] == []
 
 
-def test_other_scopes_know_nothing_of_it(store, to_remember):
+def test_scopes_know_nothing_of_each_other(store, to_remember):
     """The same words of another user, tenant or agent are other turns."""
-    requests = [to_remember("Hi!", **whose) for whose in ({}, {"tenant": "b"}, {"agent_id": "a"}, {"user_id": "z"})]
+    requests = [to_remember("Hi!", **scope) for scope in ({}, {"tenant": "b"}, {"agent_id": "a"}, {"user_id": "z"})]
 
-    ids = {turn.turn_id for one in requests for turn in Receive(store)({"request": one})["turns"]}
+    ids = {turn.turn_id for request in requests for turn in Receive(store)({"request": request})["turns"]}
 
     assert len(ids) == 4
 
 
-def test_a_retry_takes_up_stored_turns(store, scope, turn, to_remember):
+def test_a_retry_is_about_stored_turns(store, scope, turn, to_remember):
     """Turns named for a retry come in order of time; those that are gone are left out."""
     store.commit(scope, Changes(turns=[turn(0), turn(1)]))
 
     update = Receive(store)({"request": to_remember(retry_turn_ids=["t1", "gone", "t0"])})
 
-    assert [one.turn_id for one in update["turns"]] == ["t0", "t1"]
+    assert [turn.turn_id for turn in update["turns"]] == ["t0", "t1"]
     assert len(store.index(scope).turns) == 2
 
 

@@ -1,4 +1,4 @@
-"""The learned judge gives probabilities that lean on the dialogue at hand, and weights that ship with the package."""
+"""Events are found without asking a model, by probabilities that lean on the dialogue at hand."""
 
 from importlib.resources import files
 
@@ -8,22 +8,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from langgraph_engram.nodes.segment import Segment
 from langgraph_engram.segmentation.boundary_model import (
-    FEATURES,
+    DIGITS,
     WEIGHTS_FILE,
-    boundary_features,
-    coherence,
+    BoundaryDetector,
     load_model,
     own_threshold,
     peaks,
     sharpen,
 )
-from langgraph_engram.segmentation.event_cuts import coupling
+from langgraph_engram.segmentation.features import FEATURES, boundary_features, coherence
+from langgraph_engram.segmentation.topic_tracking import coupling
+from langgraph_engram.settings import SegmentSettings
+from langgraph_engram.stores.base import Changes
+from langgraph_engram.testing import FakeModel
 from langgraph_engram.text.dialogue_acts import read_cues
 
 PROBABILITIES = arrays(np.float64, st.integers(1, 20), elements=st.floats(0, 1))
 TEXTS = st.lists(st.sampled_from(["I ski a lot.", "Do you ski?", "yes", "Bye!", "Hey", "", "by the lake"]), max_size=12)
 VECTORS = np.random.default_rng(5).normal(size=(12, 8)).astype(np.float32)
+BEES = ["My sister keeps bees by the lake.", "How many bees does she keep by the lake?", "She keeps bees in ten hives."]
+SKIS = ["Do you like to ski in winter?", "I ski in winter, on old skis.", "Old skis are fine for winter snow."]
 
 
 def test_the_weights_are_small_and_complete():
@@ -49,8 +55,9 @@ def test_every_gap_has_a_probability(texts):
 def test_less_coherence_is_a_likelier_boundary():
     """Between turns that say the same things nothing ends; between strangers something does."""
     cues = [read_cues("I ski a lot.")] * 6
-    one, other = VECTORS[:1], VECTORS[1:2]
-    same, changed = np.repeat(one, 6, axis=0), np.vstack([np.repeat(one, 3, axis=0), np.repeat(other, 3, axis=0)])
+    first, second = VECTORS[:1], VECTORS[1:2]
+    same = np.repeat(first, 6, axis=0)
+    changed = np.vstack([np.repeat(first, 3, axis=0), np.repeat(second, 3, axis=0)])
 
     alike, unlike = (load_model().probability(boundary_features(cues, vectors)) for vectors in (same, changed))
 
@@ -114,3 +121,90 @@ def test_cuts_reach_the_threshold_and_stand_above_their_neighbours(found, thresh
     assert marked.any() == (found.max() >= threshold)
     if len(set(found)) == len(found):
         assert not (marked[1:] & marked[:-1]).any()
+
+
+@pytest.fixture
+def track(store):
+    """Track turns with the learned weights."""
+
+    def run(turns, before=(), **chosen):
+        return BoundaryDetector(store.encoder, SegmentSettings(**chosen)).track(turns, before, None)
+
+    return run
+
+
+@pytest.fixture
+def said(turn):
+    return [turn(seq, text, speaker="AB"[seq % 2]) for seq, text in enumerate([*BEES, *SKIS])]
+
+
+def test_two_subjects_are_two_events_and_nobody_is_asked(store, to_remember, said):
+    """The boundary carries its learned probability, and the events are named by their words."""
+    model = FakeModel()
+    step = Segment(store, model, SegmentSettings())
+
+    update = step({"request": to_remember(), "run_id": "run", "session_id": "s1", "turns": said})
+
+    first, second = update["events"]
+    assert (len(first.turn_ids), len(second.turn_ids)) == (3, 3)
+    assert model.asked == []
+    assert (update["usage"], update["failures"]) == ([], [])
+    opening, shift = update["boundaries"]
+    assert opening.p_eb is None
+    assert shift.p_eb is not None
+    assert 0 < shift.p_eb < 1
+    assert "lake" in first.summary
+    assert shift.text.startswith("After ")
+    assert "winter" in shift.text
+
+
+def test_the_first_turn_of_all_has_no_probability(track, said):
+    """Nothing stands before it; every other turn is judged."""
+    topics = track(said)
+
+    assert topics[0].p_eb is None
+    assert all(topic.p_eb == round(topic.p_eb, DIGITS) for topic in topics[1:])
+
+
+def test_a_turn_that_comes_alone_is_judged_by_what_came_before(track, said):
+    """Without a turn ahead the same subject is opened, and no other turn of it is."""
+    cuts = [track([turn], said[:seq])[0].cut for seq, turn in enumerate(said)]
+
+    assert cuts[3]
+    assert sum(cuts) <= 2
+
+
+def test_only_the_last_turns_are_looked_back_at(track, said):
+    """What lies further back changes nothing."""
+    near = track(said[4:], said[2:4], look_back=2)
+    far = track(said[4:], said[:4], look_back=2)
+
+    assert near == far
+    assert track(said[:1], [], look_back=0)[0].p_eb is None
+
+
+def test_an_assistant_opens_fewer_subjects(track, said):
+    """The same words count for less where an assistant says them."""
+    answered = [turn.model_copy(update={"role": "assistant"}) if turn.seq == 3 else turn for turn in said]
+
+    assert track(answered)[3].p_eb < track(said)[3].p_eb
+
+
+def test_a_call_split_in_two_still_partitions_the_turns(store, to_remember, scope, said):
+    """Whatever was judged with less ahead, every turn stands in one event, in order, and one event stays open."""
+    step = Segment(store, FakeModel(), SegmentSettings())
+    for part in (said[:2], said[2:4], said[4:]):
+        update = step({"request": to_remember(), "run_id": "run", "session_id": "s1", "turns": part})
+        store.commit(scope, Changes(turns=part, events=update["events"], boundaries=update["boundaries"]))
+
+    events = store.index(scope).session_events("s1")
+    assert [turn_id for event in events for turn_id in event.turn_ids] == [turn.turn_id for turn in said]
+    assert [event.status for event in events] == [*["closed"] * (len(events) - 1), "open"]
+    assert 1 < len(events) <= 3
+
+
+def test_one_subject_stays_whole(track, turn):
+    """Turns that go on with the same words open nothing."""
+    same = [turn(seq, "She keeps bees in ten hives.", speaker="AB"[seq % 2]) for seq in range(6)]
+
+    assert not any(topic.cut for topic in track(same))

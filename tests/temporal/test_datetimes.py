@@ -70,7 +70,7 @@ def test_one_instant_on_two_clocks_is_read_twice():
     """What is kept of a text that was read is kept for its clock, not for the instant."""
     sydney, utc = turn_at(SYDNEY, CAMPED), turn_at("2024-06-11T22:00:00+00:00", CAMPED)
 
-    assert [one.spans[0].start.day for one in map(support_of, (sydney, utc, sydney))] == [11, 10, 11]
+    assert [one.times[0].start.day for one in map(support_of, (sydney, utc, sydney))] == [11, 10, 11]
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from langgraph_engram.benchmarks.segmentation import read_dialogues
 from langgraph_engram.embeddings.factory import HashingEncoder
-from langgraph_engram.segmentation.boundary_model import FEATURES
+from langgraph_engram.segmentation.features import FEATURES
 from training.boundary_model import fit, main, train
 from training.varied_dialogues import lessons_of
 

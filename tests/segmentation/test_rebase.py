@@ -28,19 +28,19 @@ def turn(seq):
 
 def cut(turn_ids, cuts, name):
     """Cut turns into events, the last of which is open."""
-    edges = [0, *sorted(one for one in cuts if one < len(turn_ids)), len(turn_ids)]
+    edges = [0, *sorted(cut for cut in cuts if cut < len(turn_ids)), len(turn_ids)]
     spans = [turn_ids[start:end] for start, end in pairwise(edges) if start < end]
     return [
         Event(
             event_id=f"{name}-{ids[0]}",
             session_id="s",
-            seq=place,
+            seq=seq,
             kind="event",
             turn_ids=ids,
-            topics=[f"{name} {place}"],
-            status="open" if place == len(spans) - 1 else "closed",
+            topics=[f"{name} {seq}"],
+            status="open" if seq == len(spans) - 1 else "closed",
         )
-        for place, ids in enumerate(spans)
+        for seq, ids in enumerate(spans)
     ]
 
 
@@ -50,74 +50,74 @@ def event(seq, *turn_ids, **fields):
 
 
 def after(stored, written):
-    return {**{one.event_id: one for one in stored}, **{one.event_id: one for one in written}}.values()
+    return {event.event_id: event for event in [*stored, *written]}.values()
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=8), CUTS, CUTS)
-def test_two_runs_that_saw_the_same_session_make_one(theirs, cuts, others):
+def test_two_runs_that_saw_the_same_session_make_one(is_own, stored_cuts, own_cuts):
     """Turns fall to either run as they come; what both write, one after the other, holds each of them once."""
-    names = [f"t{seq}" for seq in range(len(theirs))]
-    stored = cut([one for one, mine in zip(names, theirs, strict=True) if not mine], cuts, "first")
-    mine = cut([one for one, mine in zip(names, theirs, strict=True) if mine], others, "second")
-    index = index_of([turn(seq) for seq in range(len(theirs))], stored)
+    names = [f"t{seq}" for seq in range(len(is_own))]
+    stored = cut([name for name, own in zip(names, is_own, strict=True) if not own], stored_cuts, "first")
+    run = cut([name for name, own in zip(names, is_own, strict=True) if own], own_cuts, "second")
+    index = index_of([turn(seq) for seq in range(len(is_own))], stored)
 
-    kept = after(stored, rebase_events(BUILDER, index, "s", mine))
+    kept = after(stored, rebase_events(BUILDER, index, "s", run))
 
-    assert sorted(one for each in kept for one in each.turn_ids) == names
-    assert sorted(each.seq for each in kept) == list(range(len(kept)))
-    assert [each.status for each in sorted(kept, key=lambda each: each.seq)][:-1] == ["closed"] * (len(kept) - 1)
+    assert sorted(turn_id for event in kept for turn_id in event.turn_ids) == names
+    assert sorted(event.seq for event in kept) == list(range(len(kept)))
+    assert [event.status for event in sorted(kept, key=lambda event: event.seq)][:-1] == ["closed"] * (len(kept) - 1)
 
 
 @given(st.integers(1, 8), CUTS)
 def test_nothing_changes_where_nobody_else_wrote(count, cuts):
     """On an empty session, and on what it has written itself, a run's events stay as they are."""
     names = [f"t{seq}" for seq in range(count)]
-    mine = cut(names, cuts, "own")
+    run = cut(names, cuts, "own")
     turns = [turn(seq) for seq in range(count)]
 
-    assert rebase_events(BUILDER, index_of(turns, []), "s", mine) == mine
-    assert rebase_events(BUILDER, index_of(turns, mine), "s", mine) == mine
+    assert rebase_events(BUILDER, index_of(turns, []), "s", run) == run
+    assert rebase_events(BUILDER, index_of(turns, run), "s", run) == run
 
 
 def test_an_event_that_both_runs_extended_keeps_both_runs_turns_and_topics():
     """In order of the session, and closed if either closed it."""
     held = event(0, "t0", "t2", topics=["bees"], keywords=["hive"], status="closed")
-    mine = event(0, "t0", "t1", topics=["bees", "honey"], keywords=["jar"])
+    own = event(0, "t0", "t1", topics=["bees", "honey"], keywords=["jar"])
     index = index_of([turn(0), turn(1), turn(2)], [held])
 
-    (joined,) = rebase_events(BUILDER, index, "s", [mine])
+    (joined,) = rebase_events(BUILDER, index, "s", [own])
 
     assert (joined.turn_ids, joined.topics, joined.status) == (["t0", "t1", "t2"], ["bees", "honey"], "closed")
     assert {"hive", "jar"} <= set(joined.keywords)
     assert "honey" in joined.summary
 
 
-def test_words_that_name_one_runs_part_do_not_join_what_was_noted():
-    """Words are a stopgap: beside a note they say nothing."""
+def test_keywords_that_name_a_runs_part_do_not_join_what_was_noted():
+    """A name made of keywords says nothing beside a note."""
     held = event(0, "t0", topics=["bees"], keywords=["hive"])
-    mine = event(0, "t1", topics=["jar, honey"], keywords=["jar", "honey", "shelf"])
+    own = event(0, "t1", topics=["jar, honey"], keywords=["jar", "honey", "label"])
 
-    (joined,) = rebase_events(BUILDER, index_of([turn(0), turn(1)], [held]), "s", [mine])
+    (joined,) = rebase_events(BUILDER, index_of([turn(0), turn(1)], [held]), "s", [own])
 
-    assert (joined.topics, joined.keywords) == (["bees"], ["hive", "jar", "honey", "shelf"])
+    assert (joined.topics, joined.keywords) == (["bees"], ["hive", "jar", "honey", "label"])
 
 
 def test_records_go_where_their_turn_went():
     """An event that another run made of the same turns stands; records and boundaries of ours follow or go."""
     held = event(0, "t0", "t1")
-    mine = event(1, "t1")
+    own = event(1, "t1")
     index = index_of([turn(0), turn(1)], [held])
     record = Record(record_id="r", content="x", session_id="s", event_id="e1", seq=1, source_turn_ids=["t1"])
     boundary = Boundary(boundary_id="b", session_id="s", to_event_id="e1", kind="topic", text="x")
 
-    kept = rebase_events(BUILDER, index, "s", [mine])
+    kept = rebase_events(BUILDER, index, "s", [own])
 
     assert kept == []
-    assert [one.event_id for one in rebase_records([record], index, kept)] == ["e0"]
+    assert [moved.event_id for moved in rebase_records([record], index, kept)] == ["e0"]
     assert rebase_boundaries([boundary], index, "s", kept) == []
 
 
-def test_a_boundary_tells_of_the_event_that_stands_before_it_now():
+def test_a_boundary_is_about_the_event_that_precedes_it_now():
     """An event that comes between two others takes the place of the first in the boundary to the second."""
     bees, honey, jars = (
         event(0, "t0", topics=["bees"]),
@@ -133,7 +133,7 @@ def test_a_boundary_tells_of_the_event_that_stands_before_it_now():
 
     written = rebase_boundaries([to_honey], index, "s", rebase_events(BUILDER, index, "s", [honey]))
 
-    assert [(one.boundary_id, one.from_event_id) for one in written] == [("b1", "e0"), ("b2", "e1")]
+    assert [(boundary.boundary_id, boundary.from_event_id) for boundary in written] == [("b1", "e0"), ("b2", "e1")]
     assert written[0] == to_honey
     assert "honey" in written[1].text
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langgraph_engram.extraction.evidence import LONGEST_KEPT, support_of, verify_record
+from langgraph_engram.extraction.evidence import LONG_TURN, support_of, verify_record
 from langgraph_engram.extraction.records import RecordBuilder
 from langgraph_engram.nodes.verify import Verify
 from langgraph_engram.prompts.extract_records import ExtractRecords
@@ -18,7 +18,7 @@ from langgraph_engram.settings import VerifySettings
 
 @pytest.fixture
 def verdict(turn, record):
-    """Judge a record of this content against one turn of this text, said on 8 May 2023."""
+    """Verify a record of this content against one turn of this text, said on 8 May 2023."""
 
     def give(said, content, captions=(), **fields):
         source = turn(0, said, captions=list(captions))
@@ -47,9 +47,9 @@ def verdict(turn, record):
 )
 def test_what_the_sources_say_stands(verdict, said, content):
     """Numbers as digits or words, names, the speaker, and dates that follow from the turn's own clock."""
-    judged = verdict(said, content)
+    verified = verdict(said, content)
 
-    assert (judged.status, judged.reject_reason) == ("active", "")
+    assert (verified.status, verified.reject_reason) == ("active", "")
 
 
 @pytest.mark.parametrize(
@@ -63,57 +63,57 @@ def test_what_the_sources_say_stands(verdict, said, content):
 )
 def test_what_no_source_says_is_quarantined_with_its_reason(verdict, said, content, named):
     """The reason names what is missing."""
-    judged = verdict(said, content)
+    verified = verdict(said, content)
 
-    assert judged.status == "quarantined"
-    assert named in judged.reject_reason
+    assert verified.status == "quarantined"
+    assert named in verified.reject_reason
 
 
-def test_an_image_is_a_ground(verdict):
+def test_an_image_is_evidence(verdict):
     """What a caption says counts as said."""
     assert verdict("Look!", "Ana shares a photo of 2 dogs in Bergen.", ["2 dogs in Bergen"]).status == "active"
     assert verdict("Look!", "Ana shares a photo of 2 dogs in Bergen.").status == "quarantined"
 
 
 def test_a_date_must_follow_from_a_source(verdict):
-    """The event's date is that of the day it was told, or one that the words lead to."""
-    told, follows, invented = (datetime(2023, 5, day, tzinfo=UTC) for day in (8, 7, 1))
+    """The event's date is that of the day it was mentioned, or one that the words lead to."""
+    mentioned, follows, invented = (datetime(2023, 5, day, tzinfo=UTC) for day in (8, 7, 1))
 
-    judged = [
+    verified = [
         verdict("I camped yesterday.", "Ana camped.", event_start=day, event_end=day.replace(hour=23))
-        for day in (told, follows, invented)
+        for day in (mentioned, follows, invented)
     ]
 
-    assert [one.status for one in judged] == ["active", "active", "quarantined"]
-    assert "2023-05-01" in judged[2].reject_reason
+    assert [record.status for record in verified] == ["active", "active", "quarantined"]
+    assert "2023-05-01" in verified[2].reject_reason
 
 
 def test_a_name_may_stand_in_for_a_pronoun_of_the_event(turn, record):
     """Names come from the turns around the source; numbers must be in the source itself."""
-    around = [turn(0, "My sister Runa called 5 times."), turn(1, "She lives in Oslo.")]
+    nearby = [turn(0, "My sister Runa called 5 times."), turn(1, "She lives in Oslo.")]
 
-    named = verify_record(record(1, "Ana's sister Runa lives in Oslo."), around[1:], around, VerifySettings())
-    counted = verify_record(record(1, "She called 5 times."), around[1:], around, VerifySettings())
+    named = verify_record(record(1, "Ana's sister Runa lives in Oslo."), nearby[1:], nearby, VerifySettings())
+    counted = verify_record(record(1, "She called 5 times."), nearby[1:], nearby, VerifySettings())
 
     assert (named.status, counted.status) == ("active", "quarantined")
 
 
 def test_what_is_quarantined_already_keeps_its_reason(verdict):
     """The first reason stands."""
-    judged = verdict("Hi.", "Ana has 7 cats.", status="quarantined", reject_reason="no source")
+    verified = verdict("Hi.", "Ana has 7 cats.", status="quarantined", reject_reason="no source")
 
-    assert judged.reject_reason == "no source"
+    assert verified.reject_reason == "no source"
 
 
-def test_the_gate_is_shut_off_by_the_papers_presets(store, turn, record, to_remember):
-    """Under the papers' presets nothing is judged."""
+def test_verification_can_be_turned_off(store, turn, record, to_remember):
+    """As under the papers' presets."""
     state = {"request": to_remember(), "turns": [turn(0)], "events": [], "records": [record(0, "Ana has 7 cats.")]}
 
     assert Verify(store, VerifySettings(enabled=False))(state) == {}
     assert Verify(store, VerifySettings())(state)["records"][0].status == "quarantined"
 
 
-def test_the_turns_of_earlier_calls_are_grounds(store, keep, turn, record, event, to_remember):
+def test_the_turns_of_earlier_calls_are_evidence(store, keep, turn, record, event, to_remember):
     """A record may cite, and take names from, what an earlier call of its event stored."""
     keep(turns=[turn(0, "I have 7 cats, with Runa.")])
     state = {"request": to_remember(), "turns": [turn(1)], "events": [event(0, 0, 1)]}
@@ -144,30 +144,30 @@ SENTENCES = (
 SAID = st.lists(st.one_of(st.sampled_from(SENTENCES), st.text(max_size=40)), min_size=1, max_size=5).map(" ".join)
 
 
-def build_all(turns, drafts):
+def build_all(turns, candidates):
     sentences = number_sentences(turns)
-    return RecordBuilder("scope", 400).build(sentences, {"Ana": "e", "Ben": "e"}, drafts) if sentences else []
+    return RecordBuilder("scope", 400).build(sentences, {"Ana": "e", "Ben": "e"}, candidates) if sentences else []
 
 
 @settings(max_examples=60)
 @given(SAID, SAID)
-def test_what_rules_draw_from_a_text_is_grounded_in_it(first, second):
+def test_what_rules_extract_from_a_text_is_supported_by_it(first, second):
     """The rules keep what was said as it was said: nothing of theirs is ever quarantined."""
     said_at = datetime(2023, 5, 8, 12, tzinfo=UTC)
     turns = [
         Turn(turn_id=name, session_id="s", seq=seq, role="user", speaker=name, text=text, said_at=said_at)
         for seq, (name, text) in enumerate((("Ana", first), ("Ben", second)))
     ]
-    drafts = [("dimensional", draft) for draft in extract_records(ExtractRecords(tuple(turns))).records]
+    candidates = [("dimensional", draft) for draft in extract_records(ExtractRecords(tuple(turns))).records]
 
-    records = build_all(turns, drafts)
+    records = build_all(turns, candidates)
 
     by_id = {turn.turn_id: turn for turn in turns}
-    judged = [
-        verify_record(record, [by_id[one] for one in record.source_turn_ids], turns, VerifySettings())
+    verified = [
+        verify_record(record, [by_id[turn_id] for turn_id in record.source_turn_ids], turns, VerifySettings())
         for record in records
     ]
-    assert [(one.content, one.reject_reason) for one in judged if one.status != "active"] == []
+    assert [(record.content, record.reject_reason) for record in verified if record.status != "active"] == []
 
 
 def test_words_that_nobody_said_are_no_memory(verdict):
@@ -187,35 +187,36 @@ def test_words_that_nobody_said_are_no_memory(verdict):
         ("Ben adopted a dog last week.", "active"),
     ],
 )
-def test_what_one_says_of_oneself_is_not_told_of_another(turn, record, said, status):
+def test_what_one_says_of_oneself_is_not_said_of_another(turn, record, said, status):
     """A record about Ben that rests on what Ana says of herself is quarantined."""
-    around = [turn(0, "Hi!", speaker="Ben"), turn(1, said)]
+    nearby = [turn(0, "Hi!", speaker="Ben"), turn(1, said)]
 
-    judged = verify_record(record(1, "Ben adopted a dog."), around[1:], around, VerifySettings())
+    verified = verify_record(record(1, "Ben adopted a dog."), nearby[1:], nearby, VerifySettings())
 
-    assert judged.status == status
-    assert status == "active" or judged.reject_reason == "it tells of Ben what Ana said"
+    assert verified.status == status
+    assert status == "active" or verified.reject_reason == "it says of Ben what Ana said"
 
 
 def test_a_dimension_that_nobody_mentioned_is_left_open(verdict):
     """A place, a reason and keywords stay only if they were said; the record itself stays."""
-    told = {"location": "Lyon", "reason": "to please her coach", "purpose": "to relax", "keywords": ["camping", "Lyon"]}
+    noted = {"location": "Lyon", "reason": "to please her coach", "purpose": "to relax"}
+    keywords = ["camping", "Lyon"]
 
-    judged = verdict("I went camping by the lake to relax.", "Ana went camping.", **told)
+    verified = verdict("I went camping by the lake to relax.", "Ana went camping.", **noted, keywords=keywords)
 
-    assert (judged.status, judged.location, judged.reason) == ("active", "", "")
-    assert (judged.purpose, judged.keywords) == ("to relax", ["camping"])
+    assert (verified.status, verified.location, verified.reason) == ("active", "", "")
+    assert (verified.purpose, verified.keywords) == ("to relax", ["camping"])
 
 
-def test_a_number_of_the_question_is_a_ground_of_the_reply_told_with_it(turn, record):
-    """A short reply is told with its question, which nobody need have answered in this call."""
-    around = [turn(0, "Did you buy 3 trees?", speaker="Ben"), turn(1, "Yes, apple trees.")]
+def test_a_number_of_the_question_is_evidence_for_the_reply_quoted_with_it(turn, record):
+    """A short reply is quoted with its question, which nobody need have answered in this call."""
+    nearby = [turn(0, "Did you buy 3 trees?", speaker="Ben"), turn(1, "Yes, apple trees.")]
 
-    judged = verify_record(
-        record(1, "Ben: Did you buy 3 trees? Ana: Yes, apple trees."), around[1:], around, VerifySettings()
+    verified = verify_record(
+        record(1, "Ben: Did you buy 3 trees? Ana: Yes, apple trees."), nearby[1:], nearby, VerifySettings()
     )
 
-    assert judged.status == "active"
+    assert verified.status == "active"
 
 
 @pytest.mark.parametrize(("role", "status"), [("assistant", "quarantined"), ("user", "active")])
@@ -223,28 +224,30 @@ def test_what_an_assistant_repeats_from_memory_is_not_kept_again(store, keep, tu
     """Recalled text that comes back in a reply would confirm itself; a user may say a thing twice."""
     keep(records=[record(0, "Ana went camping by the lake in Norway.")])
     again = turn(5, "You went camping by the lake in Norway.", role=role, speaker=role)
-    told = record(5, "assistant: You went camping by the lake in Norway.", record_id="echo", speaker=role)
-    state = {"request": to_remember(), "turns": [again], "events": [], "records": [told]}
+    recycled = record(5, "assistant: You went camping by the lake in Norway.", record_id="recycled", speaker=role)
+    state = {"request": to_remember(), "turns": [again], "events": [], "records": [recycled]}
 
-    (judged,) = Verify(store, VerifySettings())(state)["records"]
+    (verified,) = Verify(store, VerifySettings())(state)["records"]
 
-    assert judged.status == status
-    assert status == "active" or judged.reject_reason == "it echoes the record r0"
+    assert verified.status == status
+    assert status == "active" or verified.reject_reason == "it recycles the record r0"
 
 
-def test_an_echo_is_found_behind_records_that_say_its_rare_words_more_often(store, keep, record, turn, to_remember):
+def test_recycled_memory_is_found_behind_records_with_more_of_its_rare_words(store, keep, record, turn, to_remember):
     """However many records resemble what a reply repeats, the one that holds it counts."""
-    louder = [record(n, f"Norway, lake, camping! Norway, lake, camping! {n}") for n in range(1, 9)]
-    others = [record(n, f"Ben went to work, he went there again {n}") for n in range(11, 19)]
+    louder = [record(seq, f"Norway, lake, camping! Norway, lake, camping! {seq}") for seq in range(1, 9)]
+    others = [record(seq, f"Ben went to work, he went there again {seq}") for seq in range(11, 19)]
     whole = "Ana went camping by the lake in Norway with all of her cousins and their neighbours from the old street."
     keep(records=[*louder, *others, record(0, whole)])
     again = turn(5, "You went camping by the lake in Norway.", role="assistant", speaker="assistant")
-    told = record(5, "assistant: You went camping by the lake in Norway.", record_id="echo", speaker="assistant")
-    state = {"request": to_remember(), "turns": [again], "events": [], "records": [told]}
+    recycled = record(
+        5, "assistant: You went camping by the lake in Norway.", record_id="recycled", speaker="assistant"
+    )
+    state = {"request": to_remember(), "turns": [again], "events": [], "records": [recycled]}
 
-    (judged,) = Verify(store, VerifySettings())(state)["records"]
+    (verified,) = Verify(store, VerifySettings())(state)["records"]
 
-    assert judged.reject_reason == "it echoes the record r0"
+    assert verified.reject_reason == "it recycles the record r0"
 
 
 def test_a_long_turn_is_read_once_however_many_records_cite_it(turn):
@@ -253,5 +256,5 @@ def test_a_long_turn_is_read_once_however_many_records_cite_it(turn):
 
     first, again = support_of(page), support_of(page)
 
-    assert len(page.text) > LONGEST_KEPT
+    assert len(page.text) > LONG_TURN
     assert again is first

@@ -1,4 +1,4 @@
-"""A narrative that makes up a number or goes round in circles is found out; any other is let through."""
+"""A narrative that makes up a number or repeats itself is found out; any other is let through."""
 
 from datetime import UTC, datetime
 
@@ -43,15 +43,15 @@ def test_a_number_that_no_record_holds_is_made_up(camps, number):
 
 @pytest.mark.parametrize("text", ["The new memories build upon the earlier ones.", "**New Memories:** Ana camped."])
 def test_a_narrative_of_its_task_is_none(camps, text):
-    """A small model tells what it was asked to do."""
+    """A small model writes about what it was asked to do."""
     assert "new memories" in narrative_fault(text, camps)
 
 
-def test_what_was_said_of_memories_may_be_told(camps):
+def test_what_was_said_of_memories_may_be_written(camps):
     """People make new memories, too."""
-    told = [camps[0].model_copy(update={"content": "Ana: We made new memories at the lake."})]
+    records = [camps[0].model_copy(update={"content": "Ana: We made new memories at the lake."})]
 
-    assert narrative_fault("Ana made new memories at the lake.", told) == ""
+    assert narrative_fault("Ana made new memories at the lake.", records) == ""
 
 
 def test_a_narrative_that_goes_round_in_circles_is_none(camps):

@@ -1,4 +1,4 @@
-"""What is decided on look-alikes is proposed with care: in few questions, whatever the order, and never at a loss."""
+"""What is decided on near-duplicates is proposed with care: in few questions, in any order, and never at a loss."""
 
 from itertools import permutations
 
@@ -36,7 +36,7 @@ SUPERSEDE = UpdateVerdict(action="SUPERSEDE", reason="it has changed")
 KEEP = UpdateVerdict(action="KEEP_BOTH", reason="two things")
 
 
-def said(*verdicts):
+def answer(*verdicts):
     return UpdateVerdicts(verdicts=list(verdicts))
 
 
@@ -59,21 +59,21 @@ def update(store, to_remember, keep, turn):
 
 
 def statuses(state):
-    return {one.record_id: one.status for one in [*state["records"], *state["changed"]]}
+    return {record.record_id: record.status for record in [*state["records"], *state["changed"]]}
 
 
 def test_a_merge_makes_one_record_with_every_source(update, record):
     """The new record has the union of sources and keywords; the old ones point to it and are no less true."""
     group = [record(0, keywords=["lake"], location="lake"), record(1, keywords=["camp", "lake"], reason="rest")]
 
-    state = update([said(MERGE)], group, [pair("r0", "r1")])
+    state = update([answer(MERGE)], group, [pair("r0", "r1")])
 
     *old, made = state["records"]
     (decision,) = state["decisions"]
     assert (made.content, made.source_turn_ids, made.keywords) == (MERGE.content, ["t0", "t1"], ["lake", "camp"])
     assert (made.derived_from, made.status, made.reason, made.location) == (["r0", "r1"], "active", "rest", "lake")
     assert (made.seq, made.session_id) == (1, "s1")
-    assert [(one.status, one.superseded_by, one.valid_to) for one in old] == [("merged", made.record_id, None)] * 2
+    assert {(part.status, part.superseded_by, part.valid_to) for part in old} == {("merged", made.record_id, None)}
     assert (decision.action, decision.result_id, decision.jaccard, decision.cosine) == (
         "MERGE",
         made.record_id,
@@ -87,11 +87,11 @@ def test_a_superseded_record_stays_and_ends(update, keep, record):
     keep(records=[record(0)])
     group = [record(1), record(2, event_start=record(1).mentioned_at, event_end=record(2).mentioned_at)]
 
-    state = update([said(SUPERSEDE)], group, [pair("r0", "r1"), pair("r1", "r2")])
+    state = update([answer(SUPERSEDE)], group, [pair("r0", "r1"), pair("r1", "r2")])
 
     assert statuses(state) == {"r0": "superseded", "r1": "superseded", "r2": "active"}
-    assert [one.record_id for one in state["changed"]] == ["r0"]
-    assert {one.valid_to for one in [*state["changed"], state["records"][0]]} == {group[1].event_start}
+    assert [record.record_id for record in state["changed"]] == ["r0"]
+    assert {record.valid_to for record in [*state["changed"], state["records"][0]]} == {group[1].event_start}
     assert state["records"][1] == group[1]
 
 
@@ -100,7 +100,7 @@ def test_a_change_of_jobs_closes_the_old_one(update, keep, record):
     keep(records=[record(0, "Ana works at Starbucks in the evenings.", memory_type="profile")])
     quit_it = record(1, "Ana no longer works at Starbucks.", memory_type="profile")
 
-    state = update([said(SUPERSEDE)], [quit_it], [pair("r0", "r1", 0.797)])
+    state = update([answer(SUPERSEDE)], [quit_it], [pair("r0", "r1", 0.797)])
 
     assert statuses(state) == {"r0": "superseded", "r1": "active"}
     assert state["changed"][0].superseded_by == "r1"
@@ -108,11 +108,11 @@ def test_a_change_of_jobs_closes_the_old_one(update, keep, record):
 
 @pytest.mark.parametrize("content", ["", "  "])
 def test_a_merge_without_words_keeps_both(update, record, content):
-    """What cannot be worded is not merged."""
-    state = update([said(MERGE.model_copy(update={"content": content}))], [record(0), record(1)], [pair("r0", "r1")])
+    """What has no text is not merged."""
+    state = update([answer(MERGE.model_copy(update={"content": content}))], [record(0), record(1)], [pair("r0", "r1")])
 
     assert set(statuses(state).values()) == {"active"}
-    assert [(one.action, one.reason, one.result_id) for one in state["decisions"]] == [
+    assert [(decision.action, decision.reason, decision.result_id) for decision in state["decisions"]] == [
         ("KEEP_BOTH", WITHOUT_WORDS, None)
     ]
 
@@ -120,7 +120,7 @@ def test_a_merge_without_words_keeps_both(update, record, content):
 @pytest.mark.parametrize("content", ["Ana camped by the lake 14 times.", "Ana camped by the lake with Bertolt."])
 def test_a_merge_says_only_what_its_sources_say(update, record, content):
     """A number or a name that is in no source: the merge is refused with its reason."""
-    state = update([said(MERGE.model_copy(update={"content": content}))], [record(0), record(1)], [pair("r0", "r1")])
+    state = update([answer(MERGE.model_copy(update={"content": content}))], [record(0), record(1)], [pair("r0", "r1")])
 
     (decision,) = state["decisions"]
     assert decision.action == "KEEP_BOTH"
@@ -131,21 +131,21 @@ def test_a_merge_says_only_what_its_sources_say(update, record, content):
 def test_two_events_are_never_one(update, record):
     """Whatever a model says, episodes at two known times do not merge (DimMem section 3.4)."""
     first, second = (
-        record(at, memory_type="episodic", event_start=record(at).mentioned_at, event_end=record(at).mentioned_at)
-        for at in range(2)
+        record(seq, memory_type="episodic", event_start=record(seq).mentioned_at, event_end=record(seq).mentioned_at)
+        for seq in range(2)
     )
 
-    state = update([said(MERGE)], [first, second], [pair("r0", "r1")])
+    state = update([answer(MERGE)], [first, second], [pair("r0", "r1")])
 
-    assert [one.reason for one in state["decisions"]] == [TWO_EVENTS]
+    assert [decision.reason for decision in state["decisions"]] == [TWO_EVENTS]
 
 
 @pytest.mark.parametrize("verdict", [MERGE, SUPERSEDE, KEEP])
 def test_every_source_is_still_cited(update, record, verdict):
     """Whatever is decided, each cited turn is cited by some record that is kept, and something is active."""
-    state = update([said(verdict)], [record(0), record(1)], [pair("r0", "r1")])
+    state = update([answer(verdict)], [record(0), record(1)], [pair("r0", "r1")])
 
-    assert {one for record in state["records"] for one in record.source_turn_ids} == {"t0", "t1"}
+    assert {turn_id for kept in state["records"] for turn_id in kept.source_turn_ids} == {"t0", "t1"}
     assert statuses(state).keys() >= {"r0", "r1"}
     assert "active" in statuses(state).values()
 
@@ -157,37 +157,37 @@ def test_a_chain_ends_in_one_survivor_in_every_order(update, record, verdict, as
     survivors = set()
     for pairs in permutations([pair("r0", "r1"), pair("r1", "r2")]):
         for records in permutations([record(0), record(1), record(2)]):
-            state = update([said(verdict)] * 2, list(records), list(pairs), ask=ask)
+            state = update([answer(verdict)] * 2, list(records), list(pairs), ask=ask)
 
-            survivors.add(tuple(sorted(one for one, status in statuses(state).items() if status == "active")))
+            survivors.add(tuple(sorted(name for name, status in statuses(state).items() if status == "active")))
     assert len(survivors) == 1
     assert len(next(iter(survivors))) == 1
 
 
 def test_several_clusters_share_a_question(update, record):
     """One call decides on two clusters, each by its number; a small call holds one."""
-    records, pairs = [record(at) for at in range(4)], [pair("r0", "r1"), pair("r2", "r3")]
-    shared = FakeModel([said(SUPERSEDE, MERGE.model_copy(update={"cluster": 2}))])
-    alone = FakeModel([said(KEEP)] * 2)
+    records, pairs = [record(seq) for seq in range(4)], [pair("r0", "r1"), pair("r2", "r3")]
+    shared = FakeModel([answer(SUPERSEDE, MERGE.model_copy(update={"cluster": 2}))])
+    alone = FakeModel([answer(KEEP)] * 2)
 
     state = update(shared, records, pairs)
     update(alone, records, pairs, call_tokens=50)
 
-    assert [[[one.record_id for one in group] for group in question.clusters] for question in shared.asked] == [
-        [["r0", "r1"], ["r2", "r3"]]
-    ]
-    assert [one.action for one in state["decisions"]] == ["SUPERSEDE", "MERGE"]
+    assert [
+        [[member.record_id for member in cluster] for cluster in question.clusters] for question in shared.asked
+    ] == [[["r0", "r1"], ["r2", "r3"]]]
+    assert [decision.action for decision in state["decisions"]] == ["SUPERSEDE", "MERGE"]
     assert [len(question.clusters) for question in alone.asked] == [1, 1]
 
 
 def test_the_paper_asks_pair_by_pair(update, record):
     """One question a pair, older first."""
-    model = FakeModel([said(KEEP)] * 3)
+    model = FakeModel([answer(KEEP)] * 3)
     pairs = [pair("r0", "r1"), pair("r1", "r2"), pair("r0", "r2")]
 
-    update(model, [record(at) for at in range(3)], pairs, ask="pairs")
+    update(model, [record(seq) for seq in range(3)], pairs, ask="pairs")
 
-    assert [[one.record_id for one in question.clusters[0]] for question in model.asked] == [
+    assert [[member.record_id for member in question.clusters[0]] for question in model.asked] == [
         ["r0", "r1"], ["r1", "r2"], ["r0", "r2"],
     ]  # fmt: skip
 
@@ -204,61 +204,61 @@ def test_the_paper_asks_pair_by_pair(update, record):
 )
 def test_what_is_not_said_clearly_keeps_all(record, verdicts, note):
     """No verdict, a member that is not there, a member alone: nothing changes, and the trail says why."""
-    (ruling,) = resolve_cluster([record(0), record(1)], verdicts)
+    (resolution,) = resolve_cluster([record(0), record(1)], verdicts)
 
-    assert (ruling.action, ruling.reason, len(ruling.members)) == ("KEEP_BOTH", note, 2)
+    assert (resolution.action, resolution.reason, len(resolution.members)) == ("KEEP_BOTH", note, 2)
 
 
 def test_a_verdict_may_name_members(record):
     """Two of five are superseded, two merge, and who stays stands decided."""
     verdicts = [SUPERSEDE.model_copy(update={"members": [1, 4]}), MERGE.model_copy(update={"members": [2, 3]})]
 
-    rulings = resolve_cluster([record(at) for at in range(5)], verdicts)
+    resolutions = resolve_cluster([record(seq) for seq in range(5)], verdicts)
 
-    assert [(one.action, [member.record_id for member in one.members]) for one in rulings] == [
+    assert [(found.action, [member.record_id for member in found.members]) for found in resolutions] == [
         ("SUPERSEDE", ["r0", "r3"]),
         ("MERGE", ["r1", "r2"]),
         ("KEEP_BOTH", ["r3", "r4"]),
     ]
-    assert rulings[-1].reason == OTHERS_STAY
+    assert resolutions[-1].reason == OTHERS_STAY
 
 
 def test_the_first_verdict_on_a_member_holds(record):
     """A second verdict about the same memory is passed over, with a note."""
     verdicts = [SUPERSEDE.model_copy(update={"members": [1, 2]}), MERGE.model_copy(update={"members": [2, 3]})]
 
-    rulings = resolve_cluster([record(at) for at in range(3)], verdicts)
+    resolutions = resolve_cluster([record(seq) for seq in range(3)], verdicts)
 
-    assert [(one.action, one.reason) for one in rulings] == [
+    assert [(found.action, found.reason) for found in resolutions] == [
         ("SUPERSEDE", SUPERSEDE.reason), ("KEEP_BOTH", NAMED_TWICE),
     ]  # fmt: skip
 
 
 RECORDS = [
-    Record(record_id=name, content=name, session_id="s", event_id="e", seq=at, source_turn_ids=[name])
-    for at, name in enumerate("abcde")
+    Record(record_id=name, content=name, session_id="s", event_id="e", seq=seq, source_turn_ids=[name])
+    for seq, name in enumerate("abcde")
 ]
 DECIDED = st.lists(
     st.tuples(st.integers(0, 4), st.integers(0, 4), st.sampled_from([MERGE, SUPERSEDE, KEEP])).filter(
-        lambda one: one[0] < one[1]
+        lambda pair: pair[0] < pair[1]
     ),
-    unique_by=lambda one: one[:2],
+    unique_by=lambda pair: pair[:2],
 )
 
 
 @given(DECIDED, st.randoms())
-def test_pairs_in_any_order_give_the_same_rulings(drawn, random):
+def test_pairs_in_any_order_give_the_same_resolutions(drawn, random):
     """The same verdicts in another order change nothing, and nobody is merged or superseded twice."""
-    decided = [(RECORDS[one], RECORDS[other], verdict) for one, other, verdict in drawn]
+    decided = [(RECORDS[older], RECORDS[newer], verdict) for older, newer, verdict in drawn]
 
-    rulings = resolve_pairs(decided)
+    resolutions = resolve_pairs(decided)
 
-    assert resolve_pairs(random.sample(decided, len(decided))) == rulings
+    assert resolve_pairs(random.sample(decided, len(decided))) == resolutions
     leaving = [
-        one.record_id
-        for ruling in rulings
-        if ruling.action != "KEEP_BOTH"
-        for one in (ruling.members if ruling.action == "MERGE" else ruling.members[:-1])
+        member.record_id
+        for found in resolutions
+        if found.action != "KEEP_BOTH"
+        for member in (found.members if found.action == "MERGE" else found.members[:-1])
     ]
     assert len(leaving) == len(set(leaving))
 
@@ -268,11 +268,11 @@ def test_a_question_without_an_answer_is_left_to_do(update, record, turn):
     pairs = [pair("r0", "r1"), pair("r2", "r3")]
 
     state = update(
-        [Failure("timeout", "late"), said(SUPERSEDE)], [record(at) for at in range(4)], pairs, call_tokens=50
+        [Failure("timeout", "late"), answer(SUPERSEDE)], [record(seq) for seq in range(4)], pairs, call_tokens=50
     )
 
-    assert [(one.action, one.pair) for one in state["decisions"]] == [("SUPERSEDE", ["r2", "r3"])]
-    assert [(one.step, one.turn_ids, one.reason) for one in state["failures"]] == [
+    assert [(decision.action, decision.pair) for decision in state["decisions"]] == [("SUPERSEDE", ["r2", "r3"])]
+    assert [(task.step, task.turn_ids, task.reason) for task in state["failures"]] == [
         ("consolidate", ["t0", "t1"], "late")
     ]
     assert statuses(state) == {"r0": "active", "r1": "active", "r2": "superseded", "r3": "active"}
@@ -280,17 +280,18 @@ def test_a_question_without_an_answer_is_left_to_do(update, record, turn):
 
 def test_a_large_cluster_is_split(update, record):
     """Nobody is cut off: a chain of five is decided on in groups of at most three."""
-    model = FakeModel([said(KEEP, KEEP.model_copy(update={"cluster": 2}))])
-    pairs = [pair(f"r{at}", f"r{at + 1}", 0.9 - at / 100) for at in range(4)]
+    model = FakeModel([answer(KEEP, KEEP.model_copy(update={"cluster": 2}))])
+    pairs = [pair(f"r{seq}", f"r{seq + 1}", 0.9 - seq / 100) for seq in range(4)]
 
-    update(model, [record(at) for at in range(5)], pairs, max_cluster=3)
+    update(model, [record(seq) for seq in range(5)], pairs, max_cluster=3)
 
-    assert [[one.record_id for one in group] for group in model.asked[0].clusters] == [["r0", "r1", "r2"], ["r3", "r4"]]
+    clusters = [[member.record_id for member in cluster] for cluster in model.asked[0].clusters]
+    assert clusters == [["r0", "r1", "r2"], ["r3", "r4"]]
 
 
 def test_a_decision_has_an_id_of_its_run(update, record):
     """Done again, a run leaves one line in the trail; another run's decision on the same records is another line."""
-    first, again = (update([said(MERGE)], [record(0), record(1)], [pair("r0", "r1")]) for _ in range(2))
+    first, again = (update([answer(MERGE)], [record(0), record(1)], [pair("r0", "r1")]) for _ in range(2))
 
     assert first["decisions"][0].decision_id == again["decisions"][0].decision_id
     assert first["records"][-1] == again["records"][-1]
@@ -300,13 +301,13 @@ def test_a_decision_has_an_id_of_its_run(update, record):
 def test_a_merge_conserves(sources):
     """A merged record cites all that its group cites; one that does not would be refused."""
     group = [
-        Record(record_id=str(at), content="x", session_id="s", event_id="e", seq=0, source_turn_ids=cited)
-        for at, cited in enumerate(sources)
+        Record(record_id=str(number), content="x", session_id="s", event_id="e", seq=0, source_turn_ids=cited)
+        for number, cited in enumerate(sources)
     ]
 
     made = merged(group, "x")
 
-    assert {one for record in group for one in record.source_turn_ids} == set(made.source_turn_ids)
+    assert {turn_id for record in group for turn_id in record.source_turn_ids} == set(made.source_turn_ids)
     assert objection_to_merge(group, made) == ""
     if made.source_turn_ids:
         poorer = made.model_copy(update={"source_turn_ids": made.source_turn_ids[1:]})

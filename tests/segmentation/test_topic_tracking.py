@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, LabelGuess
-from langgraph_engram.segmentation.event_cuts import boundary_probability, coupling, verdict_probability, weakest
+from langgraph_engram.segmentation.topic_tracking import boundary_probability, coupling, verdict_probability, weakest
 
 
 def verdict(best, best_p, worst, worst_p):
@@ -19,19 +19,19 @@ def verdict(best, best_p, worst, worst_p):
 
 def test_coupling_of_a_known_correlation():
     """Two vectors with correlation 0.6 share 0.2231 nats."""
-    one = np.array([[1.0, -1.0, 1.0, -1.0]], dtype=np.float32)
-    other = np.array([[1.4, -0.2, 0.2, -1.4]], dtype=np.float32)
-    rho = np.corrcoef(one[0], other[0])[0, 1]
+    first = np.array([[1.0, -1.0, 1.0, -1.0]], dtype=np.float32)
+    second = np.array([[1.4, -0.2, 0.2, -1.4]], dtype=np.float32)
+    rho = np.corrcoef(first[0], second[0])[0, 1]
 
-    assert coupling(one, other)[0] == pytest.approx(-0.5 * math.log(1 - rho**2), rel=1e-6)
+    assert coupling(first, second)[0] == pytest.approx(-0.5 * math.log(1 - rho**2), rel=1e-6)
 
 
 def test_equal_topics_are_not_infinite_and_opposite_ones_are_not_coherent():
     """The logarithm is kept finite; a negative correlation counts as none; a constant vector couples with nothing."""
-    one = np.array([[1, 2, 3], [1, 2, 3], [1, 1, 1]], dtype=np.float32)
-    other = np.array([[1, 2, 3], [3, 2, 1], [1, 2, 3]], dtype=np.float32)
+    first = np.array([[1, 2, 3], [1, 2, 3], [1, 1, 1]], dtype=np.float32)
+    second = np.array([[1, 2, 3], [3, 2, 1], [1, 2, 3]], dtype=np.float32)
 
-    same, opposite, constant = coupling(one, other)
+    same, opposite, constant = coupling(first, second)
 
     assert 10 < same < 20
     assert opposite == 0
@@ -59,13 +59,13 @@ def test_the_quantile_gives_a_known_number_of_candidates(turns, candidates):
 )
 def test_labels_become_a_probability(best, worst, paper, guarded):
     """The paper's mean has two odd cases, which the guarded rule mends."""
-    said = verdict(*best, *worst)
+    answer = verdict(*best, *worst)
 
-    assert verdict_probability(said, guarded=False) == pytest.approx(paper)
-    assert verdict_probability(said, guarded=True) == pytest.approx(guarded)
+    assert verdict_probability(answer, guarded=False) == pytest.approx(paper)
+    assert verdict_probability(answer, guarded=True) == pytest.approx(guarded)
 
 
 @given(st.sampled_from(["topic_intro", "topic_shift", "detail_elaborate", "direct_resp"]), st.floats(0, 1))
-def test_a_probability_stays_one(label, confidence):
+def test_a_boundary_probability_is_a_probability(label, confidence):
     """Whatever is said, p_eb lies in [0, 1]."""
     assert 0 <= boundary_probability(label, confidence) <= 1

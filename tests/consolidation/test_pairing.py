@@ -1,4 +1,4 @@
-"""Records that resemble one another are found by type, keywords and meaning, through the index."""
+"""Near-duplicate records are found by type, keywords and meaning, through the index."""
 
 from datetime import UTC, datetime
 from uuid import uuid4
@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from langgraph_engram.consolidation.pairing import BY_ASSISTANT, DECIDED, PairFinder, possible_pairs
 from langgraph_engram.consolidation.similarity import jaccard
 from langgraph_engram.consolidation.triage import LITTLE_SHARED, ONE_TURN, TWO_SPEAKERS, TWO_TIMES
-from langgraph_engram.nodes.filter_candidates import BY_ASSISTANT, DECIDED, FilterCandidates, possible_pairs
 from langgraph_engram.presets import preset
 from langgraph_engram.schema import Decision, Record, Scope
 from langgraph_engram.settings import UpdateSettings
-from langgraph_engram.state import RememberRequest
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.folders import open_store
 
@@ -25,13 +24,13 @@ WORDS = st.frozensets(st.sampled_from("abcdef"))
 
 
 @given(WORDS, WORDS)
-def test_jaccard_is_a_share(one, other):
+def test_jaccard_is_a_share(first, second):
     """It lies in [0, 1], is the same both ways, and is 1 for equal sets alone; nothing shares nothing."""
-    share = jaccard(one, other)
+    share = jaccard(first, second)
 
     assert 0 <= share <= 1
-    assert share == jaccard(other, one)
-    assert (share == 1) == (one == other and bool(one))
+    assert share == jaccard(second, first)
+    assert (share == 1) == (first == second and bool(first))
 
 
 RECORDS = st.lists(
@@ -64,30 +63,29 @@ def compass():
 @settings(max_examples=40)
 def test_pairs_are_those_of_all_against_all(compass, drawn, known):
     """The index finds what comparing every new record with every other would find, and nothing more."""
-    whose = Scope(user_id=uuid4().hex)
+    scope = Scope(user_id=uuid4().hex)
     records = [
-        Record(record_id=str(at), memory_type=kind, keywords=words, content=f"It points {direction}", session_id="s",
-               event_id="e", seq=0, source_turn_ids=[str(at)])
-        for at, (kind, words, direction) in enumerate(drawn)
+        Record(record_id=str(number), memory_type=kind, keywords=words, content=f"It points {direction}",
+               session_id="s", event_id="e", seq=0, source_turn_ids=[str(number)])
+        for number, (kind, words, direction) in enumerate(drawn)
     ]  # fmt: skip
-    compass.commit(whose, Changes(records=records[:known]))
-    request = RememberRequest(user_id=whose.user_id)
+    compass.commit(scope, Changes(records=records[:known]))
 
-    update = FilterCandidates(compass, PAPER)({"request": request, "records": records[known:]})
+    found = PairFinder(compass, PAPER).find(scope, records[known:])
 
     cosines = np.cos(np.subtract.outer(*[[0.5 * direction for *_, direction in drawn]] * 2))
     expected = {
-        frozenset((one.record_id, other.record_id))
-        for at, one in enumerate(records)
-        for place, other in enumerate(records[:at])
-        if at >= known
-        and one.memory_type == other.memory_type
-        and jaccard(frozenset(one.keywords), frozenset(other.keywords)) >= 0.3
-        and cosines[at, place] >= 0.7
+        frozenset((newer.record_id, older.record_id))
+        for number, newer in enumerate(records)
+        for position, older in enumerate(records[:number])
+        if number >= known
+        and newer.memory_type == older.memory_type
+        and jaccard(frozenset(newer.keywords), frozenset(older.keywords)) >= 0.3
+        and cosines[number, position] >= 0.7
     }
-    assert {frozenset((pair.older_id, pair.newer_id)) for pair in update["pairs"]} == expected
-    assert len(update["pairs"]) == len(expected) == update["filtered"].alike
-    assert len(expected) <= update["filtered"].compared <= update["filtered"].possible
+    assert {frozenset((pair.older_id, pair.newer_id)) for pair in found.pairs} == expected
+    assert len(found.pairs) == len(expected) == found.counts.alike
+    assert len(expected) <= found.counts.compared <= found.counts.possible
 
 
 @given(st.lists(st.integers(0, 30), max_size=6))
@@ -102,17 +100,16 @@ def test_possible_pairs_add_up(runs):
 
 
 @pytest.fixture
-def pair_up(store, to_remember):
+def pair_up(store, scope):
     """Pair new records with what the store holds."""
 
     def find(*new, **settings):
-        state = {"request": to_remember(), "records": list(new)}
-        return FilterCandidates(store, UpdateSettings(**settings))(state)["pairs"]
+        return PairFinder(store, UpdateSettings(**settings)).find(scope, new).pairs
 
     return find
 
 
-def test_a_new_record_meets_its_like_of_an_earlier_call(keep, record, pair_up):
+def test_a_near_duplicate_of_an_earlier_call_is_found(keep, record, pair_up):
     """Same type, same keywords in any case, same meaning: the older one is named first."""
     keep(records=[record(0, "Runa lives in Oslo.", keywords=["Runa", "Oslo"])])
 
@@ -124,11 +121,11 @@ def test_a_new_record_meets_its_like_of_an_earlier_call(keep, record, pair_up):
 
 def test_older_records_are_not_paired_again(keep, record, pair_up):
     """Only what is new is compared, and never with itself when it is written twice."""
-    twins = [record(one, "Runa lives in Oslo.", keywords=["Runa"]) for one in range(2)]
-    keep(records=twins)
+    repeats = [record(seq, "Runa lives in Oslo.", keywords=["Runa"]) for seq in range(2)]
+    keep(records=repeats)
 
     assert pair_up(record(2, "Bees hum.", keywords=["bees"])) == []
-    assert len(pair_up(twins[1])) == 1
+    assert len(pair_up(repeats[1])) == 1
 
 
 @pytest.mark.parametrize(
@@ -157,13 +154,12 @@ def test_nothing_is_paired_where_updates_are_off(keep, record, pair_up):
 
 
 @pytest.fixture
-def sort_out(store, to_remember):
-    """Give the pairs and the counts of one run of the filter."""
+def find_pairs(store, scope):
+    """Return the ids of the pairs, and the counts, of one run of the filter."""
 
     def run(*new, **fields):
-        state = {"request": to_remember(), "records": list(new)}
-        update = FilterCandidates(store, UpdateSettings(**fields))(state)
-        return [(one.older_id, one.newer_id) for one in update["pairs"]], update["filtered"]
+        found = PairFinder(store, UpdateSettings(**fields)).find(scope, new)
+        return [(pair.older_id, pair.newer_id) for pair in found.pairs], found.counts
 
     return run
 
@@ -183,11 +179,11 @@ OSLO = {"keywords": ["Oslo", "music"]}
         ),
     ],
 )
-def test_what_is_told_apart_is_counted_and_not_asked(keep, record, sort_out, older, newer, reason):
+def test_what_is_ruled_out_is_counted_and_not_asked(keep, record, find_pairs, older, newer, reason):
     """One turn, two people, two times: no question, and the reason is in the counts."""
     keep(records=[record(0, **{"content": "Ana: I teach music in Oslo.", **OSLO, **older})])
 
-    pairs, counts = sort_out(record(1, **{"content": "Ana: I teach music in Oslo!", **OSLO, **newer}))
+    pairs, counts = find_pairs(record(1, **{"content": "Ana: I teach music in Oslo!", **OSLO, **newer}))
 
     assert pairs == []
     assert (counts.alike, counts.ruled_out) == (1, {reason: 1})
@@ -196,77 +192,77 @@ def test_what_is_told_apart_is_counted_and_not_asked(keep, record, sort_out, old
 @pytest.mark.parametrize(
     "content", ["Ana: Do I teach music in Oslo?", "Ana: You teach music in Oslo!", "Ana shares an image: music in Oslo"]
 )
-def test_what_states_nothing_is_not_compared(keep, record, sort_out, content):
+def test_what_states_nothing_is_not_compared(keep, record, find_pairs, content):
     """A question, praise and an image are no facts: no vector is compared."""
     keep(records=[record(0, "Ana: I teach music in Oslo.", **OSLO)])
 
-    pairs, counts = sort_out(record(1, content, **OSLO))
+    pairs, counts = find_pairs(record(1, content, **OSLO))
 
     assert (pairs, counts.compared, counts.possible) == ([], 0, 1)
 
 
-def test_common_words_say_nothing(keep, record, sort_out):
-    """What more than a few records of a scope hold tells nothing of any one of them, in keywords and in contents."""
-    keep(records=[record(at, "Ana: I can't wait!", keywords=["wait"]) for at in range(20)])
+def test_common_words_say_nothing(keep, record, find_pairs):
+    """What more than a few records of a scope hold says nothing of any record, in keywords and in contents."""
+    keep(records=[record(seq, "Ana: I can't wait!", keywords=["wait"]) for seq in range(20)])
 
-    pairs, counts = sort_out(record(20, "Ana: I can't wait!", keywords=["wait"]))
+    pairs, counts = find_pairs(record(20, "Ana: I can't wait!", keywords=["wait"]))
 
     assert (pairs, counts.compared, counts.possible) == ([], 0, 20)
 
 
-def test_little_shared_is_not_asked(keep, record, sort_out):
-    """One telling word in common is not enough, unless the newer one says that something has changed."""
+def test_little_shared_is_not_asked(keep, record, find_pairs):
+    """One informative word in common is not enough, unless the newer one says that something has changed."""
     keep(records=[record(0, "Ana: Wow, what a ride!", keywords=["ride"])])
 
     texts = ("Ana: A ride!", "Ana: A ride, no longer!")
 
-    asked = [sort_out(record(1, text, keywords=["ride"]), cosine=0.4) for text in texts]
+    asked = [find_pairs(record(1, text, keywords=["ride"]), cosine=0.4) for text in texts]
 
     assert [pairs for pairs, _ in asked] == [[], [("r0", "r1")]]
     assert asked[0][1].ruled_out == {LITTLE_SHARED: 1}
 
 
-def test_an_attribute_set_anew_is_found_without_a_shared_word(keep, record, sort_out):
+def test_a_slot_set_anew_is_found_without_a_shared_word(keep, record, find_pairs):
     """Lisbon and Porto share no keyword, and the types differ: what they set is the same."""
     keep(records=[record(0, "Ana: I live in Lisbon.", keywords=["Lisbon"])])
 
     moved = record(1, "Ana: I moved to Porto.", keywords=["Porto"], memory_type="episodic")
     same = record(2, "Ana: I live in Lisbon.", keywords=["home"])
 
-    assert sort_out(moved)[0] == [("r0", "r1")]
-    assert sort_out(same)[0] == []
+    assert find_pairs(moved)[0] == [("r0", "r1")]
+    assert find_pairs(same)[0] == []
 
 
-def test_what_was_decided_is_not_asked_again(keep, record, sort_out):
-    """A pair in the audit trail stands decided, whatever was decided and whoever took it back."""
+def test_what_was_decided_is_not_asked_again(keep, record, find_pairs):
+    """A pair in the audit trail stands decided, whatever was decided, undone or not."""
     decided = Decision(decision_id="d", run_id="run", pair=["r1", "r0"], jaccard=1, cosine=1, action="KEEP_BOTH")
     keep(records=[record(0, "Ana: I teach music in Oslo.", **OSLO)], decisions=[decided])
 
-    pairs, counts = sort_out(record(1, "Ana: I teach music in Oslo now.", **OSLO))
+    pairs, counts = find_pairs(record(1, "Ana: I teach music in Oslo now.", **OSLO))
 
     assert (pairs, counts.ruled_out) == ([], {DECIDED: 1})
 
 
-def test_advice_is_no_fact_that_changes(keep, record, turn, sort_out):
-    """Two pieces of an assistant's advice are left alone; what a user says of one is not."""
+def test_advice_is_no_fact_that_changes(keep, record, turn, find_pairs):
+    """Advice that an assistant gives twice is left alone; what a user says of it is not."""
     keep(
         turns=[turn(seq, role="assistant", speaker="Bot") for seq in range(2)],
         records=[record(0, "Take the tram to Oslo.", **OSLO)],
     )
 
-    again, user = (sort_out(record(seq, "Take the tram to Oslo!", **OSLO)) for seq in (1, 2))
+    again, user = (find_pairs(record(seq, "Take the tram to Oslo!", **OSLO)) for seq in (1, 2))
 
     assert (again[0], again[1].ruled_out) == ([], {BY_ASSISTANT: 1})
     assert user[0] == [("r0", "r2")]
 
 
-def test_the_index_grows_with_the_scope(keep, record, sort_out):
+def test_later_commits_are_seen(keep, record, find_pairs):
     """What later commits add or close is seen, run after run."""
     found = []
-    for at in range(4):
-        new = record(at, f"Ana: I teach music in Oslo, for {at} years.", **OSLO)
-        found.append(len(sort_out(new)[0]))
-        keep(records=[new.model_copy(update={"status": "superseded"}) if at == 1 else new])
+    for seq in range(4):
+        new = record(seq, f"Ana: I teach music in Oslo, for {seq} years.", **OSLO)
+        found.append(len(find_pairs(new)[0]))
+        keep(records=[new.model_copy(update={"status": "superseded"}) if seq == 1 else new])
 
     assert found == [0, 1, 1, 2]
 
@@ -292,8 +288,8 @@ def test_the_change_of_jobs_is_found(record, scope, name, cosine, found):
     opened.commit(scope, Changes(records=[old]))
     thresholds = preset(name).update.model_copy(update={"cosine": cosine})
 
-    update = FilterCandidates(opened, thresholds)({"request": RememberRequest(user_id=scope.user_id), "records": [new]})
+    pairs = PairFinder(opened, thresholds).find(scope, [new]).pairs
 
     opened.close()
-    assert len(update["pairs"]) == found
-    assert all(abs(one.cosine - 0.797) < 1e-6 and one.jaccard > 0.3 for one in update["pairs"])
+    assert len(pairs) == found
+    assert all(abs(pair.cosine - 0.797) < 1e-6 and pair.jaccard > 0.3 for pair in pairs)

@@ -1,4 +1,4 @@
-"""What a model words becomes records whose sources are checked and whose ids follow from place and content."""
+"""Candidates become records whose sources are checked and whose ids follow from event and content."""
 
 import pytest
 
@@ -12,11 +12,13 @@ EVENT_OF = {"t0": "e0", "t1": "e0", "t2": "e1"}
 
 @pytest.fixture
 def build(turn):
-    """Build records of drafts that cite three turns in two events."""
+    """Build records of candidates that cite three turns in two events."""
 
-    def make(*drafts, most=400):
+    def make(*candidates, most=400):
         said = number_sentences([turn(0), turn(1), turn(2, "We leave on 1 June.")])
-        return RecordBuilder("scope", most).build(said, EVENT_OF, [("dimensional", draft) for draft in drafts])
+        return RecordBuilder("scope", most).build(
+            said, EVENT_OF, [("dimensional", candidate) for candidate in candidates]
+        )
 
     return make
 
@@ -31,7 +33,7 @@ def test_sources_out_of_range_are_left_out(build):
 
 @pytest.mark.parametrize("sources", [[], [0], [4], [-1, 99]])
 def test_a_record_without_a_source_is_quarantined(build, sources):
-    """A record that cites nothing it was drawn from is kept, with the reason, and is not active."""
+    """A record that cites nothing it was extracted from is kept, with the reason, and is not active."""
     (record,) = build(RecordDraft(sources=sources, content="Ana camped."))
 
     assert (record.status, record.reject_reason, record.source_turn_ids) == ("quarantined", NO_SOURCE, [])
@@ -39,21 +41,21 @@ def test_a_record_without_a_source_is_quarantined(build, sources):
 
 def test_the_same_record_fifty_times_is_one(build):
     """A model that repeats itself adds sources, not records."""
-    (record,) = build(*[RecordDraft(sources=[1 + place % 2], content="Ana  camped.\n") for place in range(50)])
+    (record,) = build(*[RecordDraft(sources=[1 + number % 2], content="Ana  camped.\n") for number in range(50)])
 
     assert record.content == "Ana camped."
     assert record.source_turn_ids == ["t0", "t1"]
 
 
 def test_a_relation_in_the_words_of_a_record_is_that_record(turn):
-    """A model that was asked for both and tells one sentence twice leaves it once."""
+    """A model that was asked for both and repeats a sentence leaves it once."""
     said = number_sentences([turn(0), turn(1)])
-    drafts = [
+    candidates = [
         ("dimensional", RecordDraft(sources=[1], content="Ana camped.", memory_type="episodic")),
         ("relational", SourcedSentence(sources=[2], content="Ana camped.")),
     ]
 
-    (record,) = RecordBuilder("scope", 400).build(said, EVENT_OF, drafts)
+    (record,) = RecordBuilder("scope", 400).build(said, EVENT_OF, candidates)
 
     assert (record.kind, record.memory_type, record.source_turn_ids) == ("dimensional", "episodic", ["t0", "t1"])
 
@@ -67,8 +69,8 @@ def test_a_repeat_with_a_source_mends_one_without(build):
 
 
 def test_one_answer_gives_at_most_so_many_records(build):
-    """Beyond the limit of an answer, drafts are ignored."""
-    records = build(*[RecordDraft(sources=[1], content=f"Fact {place}.") for place in range(9)], most=4)
+    """Beyond the limit of an answer, candidates are ignored."""
+    records = build(*[RecordDraft(sources=[1], content=f"Fact {number}.") for number in range(9)], most=4)
 
     assert [record.content for record in records] == ["Fact 0.", "Fact 1.", "Fact 2.", "Fact 3."]
     assert [record.part for record in records] == [0, 1, 2, 3]
@@ -82,11 +84,11 @@ def test_the_limit_never_cuts_what_was_said(build):
 
 
 @pytest.mark.parametrize("content", ["", "   ", "\n\t"])
-def test_a_draft_without_words_keeps_what_was_said(build, content):
+def test_a_candidate_without_words_keeps_what_was_said(build, content):
     """Each sentence it points at stands after its speaker's name; one that points at nothing leaves nothing."""
     records = build(RecordDraft(sources=[1, 3], content=content), RecordDraft(sources=[], content=content))
 
-    assert [(one.content, one.source_turn_ids) for one in records] == [
+    assert [(record.content, record.source_turn_ids) for record in records] == [
         ("Ana: I went camping by the lake.", ["t0"]),
         ("Ana: We leave on 1 June (1 June 2023).", ["t2"]),
     ]
@@ -120,13 +122,13 @@ def test_a_copied_turn_rests_on_its_own_sentences_whatever_it_cites(turn):
         [("key_sentence", SourcedSentence(sources=[1], content=copy))],
     )
 
-    assert [(one.content, one.speaker, one.source_turn_ids) for one in records] == [
+    assert [(record.content, record.speaker, record.source_turn_ids) for record in records] == [
         ("Ana: My sister Runa ran the whole way with me.", "Ana", ["t1"]),
         ("Ana: It was wonderful to see how everybody cheered for us!", "Ana", ["t1"]),
     ]
 
 
-def test_a_sentence_that_is_reworded_keeps_its_new_words(build):
+def test_a_rephrased_sentence_keeps_its_new_words(build):
     """To name who "I" is makes no copy of it."""
     (record,) = build(RecordDraft(sources=[1], content="Ana went camping by the lake."))
 
@@ -140,14 +142,14 @@ def test_words_that_speak_as_i_get_their_speaker(build):
     assert record.content == "Ana: I camped near my lake."
 
 
-def test_a_time_that_is_said_goes_before_one_that_is_noted(build):
+def test_a_time_that_is_said_precedes_one_that_is_noted(build):
     """The clock of the turn decides what its words mean; a model's arithmetic does not."""
     (record,) = build(RecordDraft(sources=[3], content="Ana leaves in June.", time="2023-07-09"))
 
     assert (record.event_start.date().isoformat(), record.time_text) == ("2023-06-01", "1 June")
 
 
-def test_what_a_draft_leaves_open_is_read_off_its_words(turn):
+def test_what_a_candidate_leaves_open_is_read_off_its_words(turn):
     """Rules fill in place, reason and keywords."""
     said = number_sentences([turn(0, "I moved to Oslo because rents in Bergen had doubled.")])
 
@@ -169,7 +171,7 @@ def test_odd_dates_are_read_or_left_open(build, time):
 
 
 def test_event_time_and_mention_time_are_kept_apart(build):
-    """What happens in June was told in May, in the words of the turn."""
+    """What happens in June was mentioned in May, in the words of the turn."""
     (record,) = build(RecordDraft(sources=[3], content="Ana leaves.", time="2023-06-01"))
 
     assert record.event_start.date().isoformat() == "2023-06-01"
@@ -180,17 +182,17 @@ def test_event_time_and_mention_time_are_kept_apart(build):
 
 def test_a_sentence_has_no_dimensions(turn):
     """StructMem's facts and HyMem's key sentences are words and sources alone."""
-    draft = SourcedSentence(sources=[1], content="Ana camped.")
+    candidate = SourcedSentence(sources=[1], content="Ana camped.")
 
-    (record,) = RecordBuilder("scope", 9).build(number_sentences([turn(0)]), EVENT_OF, [("factual", draft)])
+    (record,) = RecordBuilder("scope", 9).build(number_sentences([turn(0)]), EVENT_OF, [("factual", candidate)])
 
     assert (record.kind, record.memory_type, record.keywords, record.speaker) == ("factual", None, [], "Ana")
 
 
-def test_ids_follow_from_place_and_content(build):
+def test_ids_follow_from_event_and_content(build):
     """The same answer gives the same ids; another case of letters is no other record, another event is."""
-    first, other = (build(RecordDraft(sources=[1], content=text))[0] for text in ("Ana camped.", "ANA camped."))
+    first, second = (build(RecordDraft(sources=[1], content=text))[0] for text in ("Ana camped.", "ANA camped."))
     (elsewhere,) = build(RecordDraft(sources=[3], content="Ana camped."))
 
-    assert first.record_id == other.record_id
+    assert first.record_id == second.record_id
     assert elsewhere.record_id != first.record_id

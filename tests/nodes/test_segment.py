@@ -22,7 +22,7 @@ def segment(store, to_remember, turn):
     """Segment turns of session s1 from this number on; the events are committed."""
 
     def run(model, *texts, first=0, close=False, **chosen):
-        turns = [turn(first + place, text) for place, text in enumerate(texts)]
+        turns = [turn(seq, text) for seq, text in enumerate(texts, start=first)]
         request = to_remember(close_session=close)
         step = Segment(store, model, SegmentSettings(**{"judge": "labels", **chosen}))
         update = step({"request": request, "run_id": "run", "session_id": "s1", "turns": turns})
@@ -33,7 +33,7 @@ def segment(store, to_remember, turn):
 
 
 def notes(*labels):
-    """Say of each turn what it is about: a shift opens another subject."""
+    """Note of each turn what it is about: a shift opens another subject."""
     topic, found = 0, []
     for number, label in enumerate(labels, start=1):
         topic += label == "topic_shift"
@@ -53,7 +53,7 @@ def test_a_shift_opens_an_event(segment):
     assert (first.turn_ids, second.turn_ids) == (["t0", "t1"], ["t2", "t3"])
     assert (first.status, second.status) == ("closed", "open")
     assert second.context_turn_ids == ["t0", "t1"]
-    assert [(one.kind, one.to_event_id) for one in update["boundaries"]] == [
+    assert [(boundary.kind, boundary.to_event_id) for boundary in update["boundaries"]] == [
         ("opening", first.event_id),
         ("topic", second.event_id),
     ]
@@ -76,7 +76,7 @@ def test_a_shift_in_the_next_call_closes_the_open_event(segment):
 
     events = segment(FakeModel([notes("topic_shift", "direct_resp")]), "b", "c", first=1)["events"]
 
-    assert [(one.turn_ids, one.status) for one in events] == [(["t0"], "closed"), (["t1", "t2"], "open")]
+    assert [(event.turn_ids, event.status) for event in events] == [(["t0"], "closed"), (["t1", "t2"], "open")]
     assert events[0].event_id == opened.event_id
 
 
@@ -90,7 +90,7 @@ def test_closing_ends_the_open_event_without_a_new_turn(segment):
 
 
 def test_topics_that_fail_leave_one_event(segment):
-    """Without labels there is no cut; nothing is lost, the events have names, and the failure is told."""
+    """Without labels there is no cut; nothing is lost, the events have names, and the failure is reported."""
     update = segment(FakeModel(), "Bees give honey", "ok", "Then I met Runa")
 
     (event,), (failure,) = update["events"], update["failures"]
@@ -100,17 +100,17 @@ def test_topics_that_fail_leave_one_event(segment):
     assert update["boundaries"][0].text == f"The conversation opens with Ana on {event.summary}."
 
 
-def test_a_candidate_that_is_not_judged_is_told(segment):
-    """ES-Mem's question fails for one place: no cut there, and its turn is pending."""
+def test_a_candidate_that_is_not_judged_is_pending(segment):
+    """ES-Mem's question fails for one turn: no cut there, and its turn is pending."""
     topics = [notes(label) for label in ("direct_resp", "topic_shift")]
 
     update = segment(FakeModel(topics), "a", "b", topic_chunk=1, judge="question")
 
-    assert [one.turn_ids for one in update["events"]] == [["t0", "t1"]]
-    assert [one.turn_ids for one in update["failures"]] == [["t1"]]
+    assert [event.turn_ids for event in update["events"]] == [["t0", "t1"]]
+    assert [task.turn_ids for task in update["failures"]] == [["t1"]]
 
 
-def test_a_boundary_that_is_not_described_is_told(segment):
+def test_a_boundary_that_is_not_described_is_pending(segment):
     """The text is made of topics and speakers; the event's turns are pending."""
     update = segment(FakeModel([notes("direct_resp")]), "a", describe="question")
 
@@ -120,14 +120,14 @@ def test_a_boundary_that_is_not_described_is_told(segment):
 
 
 def test_windows_have_names_and_boundaries_without_a_model(segment):
-    """Where boundaries are told of, events that no model named are named by their words."""
+    """Where boundaries are described, events that no model named are named by their keywords."""
     model = FakeModel()
 
     update = segment(model, "Bees give honey", "Runa skis", strategy="window", window=1, overlap=0)
 
     first, second = update["events"]
     assert ("honey" in first.summary, "skis" in second.summary) == (True, True)
-    assert [one.text for one in update["boundaries"]] == [
+    assert [boundary.text for boundary in update["boundaries"]] == [
         f"The conversation opens with Ana on {first.summary}.",
         f"After {first.summary}, Ana brings up {second.summary}.",
     ]
@@ -135,7 +135,7 @@ def test_windows_have_names_and_boundaries_without_a_model(segment):
 
 
 def test_a_session_that_follows_another_is_led_to_by_a_break(store, to_remember, turn):
-    """The boundary before a session's first event crosses the gap, and tells how long it was."""
+    """The boundary before a session's first event crosses the gap, and holds how long it was."""
     step = Segment(store, RuleModel(), SegmentSettings())
     for number, session in enumerate(("s1", "s2")):
         request = to_remember(close_session=True)
@@ -162,8 +162,8 @@ def test_events_partition_the_turns_of_a_session(name, calls):
     sent = 0
     for texts in calls:
         turns = [
-            Turn(turn_id=f"t{sent + place}", session_id="s", seq=sent + place, role="user", speaker="A", text=text)
-            for place, text in enumerate(texts)
+            Turn(turn_id=f"t{seq}", session_id="s", seq=seq, role="user", speaker="A", text=text)
+            for seq, text in enumerate(texts, start=sent)
         ]
         sent += len(turns)
         update = step({"request": RememberRequest(user_id="u"), "run_id": "run", "session_id": "s", "turns": turns})
@@ -171,7 +171,7 @@ def test_events_partition_the_turns_of_a_session(name, calls):
 
     events = store.index(scope).session_events("s")
     store.close()
-    assert [one for event in events for one in event.turn_ids] == [f"t{place}" for place in range(sent)]
+    assert [turn_id for event in events for turn_id in event.turn_ids] == [f"t{seq}" for seq in range(sent)]
     assert [event.seq for event in events] == list(range(len(events)))
     assert [event.status for event in events[:-1]] == ["closed"] * (len(events) - 1 if events else 0)
     assert all(not set(event.context_turn_ids) & set(event.turn_ids) for event in events)

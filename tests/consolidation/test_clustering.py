@@ -5,7 +5,7 @@ from itertools import permutations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.consolidation.resolution import clusters
+from langgraph_engram.consolidation.clustering import connected_ids
 from langgraph_engram.schema import Pair
 
 
@@ -17,7 +17,7 @@ def test_a_chain_is_one_cluster_in_every_order():
     """A~B~C~D and E~F give two clusters, always the same."""
     pairs = [pair("a", "b"), pair("b", "c"), pair("c", "d"), pair("e", "f")]
 
-    found = {str(clusters(order)) for order in permutations(pairs)}
+    found = {str(connected_ids(order)) for order in permutations(pairs)}
 
     assert found == {"[['a', 'b', 'c', 'd'], ['e', 'f']]"}
 
@@ -33,41 +33,41 @@ LINKS = st.lists(
 @given(LINKS)
 def test_clusters_partition_what_is_paired(links):
     """Each record stands in one cluster, and pairs never cross."""
-    found = clusters([pair(one, other) for one, other, _ in links])
+    found = connected_ids([pair(older, newer) for older, newer, _ in links])
 
-    members = [one for cluster in found for one in cluster]
-    assert sorted(members) == sorted({one for link in links for one in link[:2]})
-    assert all(any(one in cluster and other in cluster for cluster in found) for one, other, _ in links)
+    members = [record_id for cluster in found for record_id in cluster]
+    assert sorted(members) == sorted({record_id for link in links for record_id in link[:2]})
+    assert all(any({older, newer} <= set(cluster) for cluster in found) for older, newer, _ in links)
 
 
 @given(LINKS, st.integers(2, 5), st.randoms())
 def test_no_cluster_is_larger_than_it_may_be(links, most, random):
     """Split clusters share no record, stay within the limit, and are the same for every order of pairs."""
-    pairs = [pair(one, other, cosine / 100) for one, other, cosine in links]
+    pairs = [pair(older, newer, cosine / 100) for older, newer, cosine in links]
 
-    found = clusters(pairs, most)
+    found = connected_ids(pairs, most)
 
-    members = [one for cluster in found for one in cluster]
+    members = [record_id for cluster in found for record_id in cluster]
     assert len(members) == len(set(members))
     assert all(2 <= len(cluster) <= most for cluster in found)
-    assert clusters(random.sample(pairs, len(pairs)), most) == found
+    assert connected_ids(random.sample(pairs, len(pairs)), most) == found
 
 
 def test_a_large_cluster_comes_apart_at_its_weakest_link():
     """Two close groups that one weak pair links are two clusters where three records are too many."""
     pairs = [pair("a", "b", 0.95), pair("b", "c", 0.71), pair("c", "d", 0.9)]
 
-    assert clusters(pairs, 3) == [["a", "b"], ["c", "d"]]
-    assert clusters(pairs) == [["a", "b", "c", "d"]]
+    assert connected_ids(pairs, 3) == [["a", "b"], ["c", "d"]]
+    assert connected_ids(pairs) == [["a", "b", "c", "d"]]
 
 
 def test_parts_of_a_large_cluster_meet_again_over_a_later_record():
     """What was not asked about is asked when one more record resembles the survivors of both parts."""
     pairs = [pair("a", "b", 0.95), pair("c", "d", 0.9), pair("b", "c", 0.71)]
-    first = clusters(pairs, 2)
+    first = connected_ids(pairs, 2)
 
     survivors = [cluster[-1] for cluster in first]
-    later = clusters([pair(one, "new", 0.8) for one in survivors], 3)
+    later = connected_ids([pair(survivor, "new", 0.8) for survivor in survivors], 3)
 
     assert first == [["a", "b"], ["c", "d"]]
     assert later == [["b", "d", "new"]]

@@ -1,14 +1,14 @@
-"""What no model names is named by its words: few of them, for the event as a whole, until something is noted of it."""
+"""An event is named by few of its own keywords, as a whole, until a model notes what it is about."""
 
 from langgraph_engram.nodes.segment import Segment
 from langgraph_engram.prompts.extract_events import EventNote
-from langgraph_engram.segmentation.titles import is_named_by_words, named_events
+from langgraph_engram.segmentation.titles import is_named_by_keywords, name_by_notes
 from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.testing import FakeModel
 
-WEEKS = ("harbour", "orchard", "chapel", "meadow", "quarry", "glacier", "lagoon", "desert", "canyon", "forest")
-WALKS = [f"My camera and I saw a {place}: the camera likes {place} light." for place in WEEKS]
+SIGHTS = ("harbour", "orchard", "chapel", "meadow", "quarry", "glacier", "lagoon", "desert", "canyon", "forest")
+WALKS = [f"My camera and I saw a {sight}: the camera likes {sight} light." for sight in SIGHTS]
 
 
 def cut(store, request, turns, **chosen):
@@ -20,7 +20,7 @@ def cut(store, request, turns, **chosen):
 
 
 def test_an_event_is_named_by_what_recurs_in_it(store, to_remember, turn):
-    """Not by each turn's words: the name is short, the summary bounded, and the boundary tells the name alone."""
+    """Not by each turn's words: the name is short, the summary bounded, and the boundary text holds the name alone."""
     turns = [turn(seq, text) for seq, text in enumerate(WALKS)]
 
     update = cut(store, to_remember(), turns, name_keywords=2)
@@ -36,26 +36,26 @@ def test_an_event_is_named_by_what_recurs_in_it(store, to_remember, turn):
     assert boundary.text == f"The conversation opens with Ana on {event.topics[0]}."
 
 
-def test_an_event_that_goes_on_is_named_as_a_whole(store, to_remember, turn):
+def test_an_extended_event_is_named_as_a_whole(store, to_remember, turn):
     """One message a call, or all in one: the name is the same, and no longer."""
     turns = [turn(seq, text) for seq, text in enumerate(WALKS)]
 
-    for one in turns:
-        (event,) = cut(store, to_remember(), [one])["events"]
+    for single in turns:
+        (event,) = cut(store, to_remember(), [single])["events"]
 
     at_once = cut(store, to_remember(user_id="other"), turns)["events"][0]
     assert (event.topics, event.keywords, event.summary) == (at_once.topics, at_once.keywords, at_once.summary)
     assert "camera" in event.topics[0]
 
 
-def test_what_is_noted_takes_the_place_of_words(store, scope, to_remember, turn):
-    """The words were a stopgap; what follows unnoted leaves the note alone, and notes do not pile up."""
+def test_a_note_takes_the_place_of_keywords(store, scope, to_remember, turn):
+    """Turns without a note leave the earlier notes alone, and notes do not pile up."""
     cut(store, to_remember(), [turn(0, WALKS[0])])
     topics = []
     for seq in range(1, 9):
         (event,) = cut(store, to_remember(), [turn(seq, WALKS[seq])])["events"]
         note = EventNote(event=1, topic=f"Ana's walk {seq}")
-        (named,) = named_events([event], {event.event_id: note}, store.index(scope), SegmentSettings())
+        (named,) = name_by_notes([event], {event.event_id: note}, store.index(scope), SegmentSettings())
         store.commit(scope, Changes(events=[named]))
         topics.append(named.topics)
 
@@ -65,12 +65,12 @@ def test_what_is_noted_takes_the_place_of_words(store, scope, to_remember, turn)
     assert len(topics[-1]) == SegmentSettings().most_topics
 
 
-def test_a_note_is_not_taken_for_words(event):
-    """Words are told by standing first among the keywords; nothing but small talk may be named anew too."""
+def test_a_note_is_not_taken_for_keywords(event):
+    """A name made of the first keywords is no note; an event of small talk may be named anew, too."""
     named = event(0, 0, keywords=["camera", "light"], topics=["camera, light"])
 
-    assert is_named_by_words(named)
-    assert is_named_by_words(event(0, 0))
-    assert is_named_by_words(event(0, 0, topics=["small talk"]))
-    assert not is_named_by_words(named.model_copy(update={"topics": ["Ana's camera"]}))
-    assert not is_named_by_words(named.model_copy(update={"topics": ["camera, light", "Ana's camera"]}))
+    assert is_named_by_keywords(named)
+    assert is_named_by_keywords(event(0, 0))
+    assert is_named_by_keywords(event(0, 0, topics=["small talk"]))
+    assert not is_named_by_keywords(named.model_copy(update={"topics": ["Ana's camera"]}))
+    assert not is_named_by_keywords(named.model_copy(update={"topics": ["camera, light", "Ana's camera"]}))

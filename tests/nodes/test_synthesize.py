@@ -7,38 +7,37 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_engram.extraction.batching import Batch
-from langgraph_engram.extraction.drafting import ExtractionCapability
+from langgraph_engram.extraction.capability import ExtractionCapability
 from langgraph_engram.llm.base import Failure, LLMResult
-from langgraph_engram.nodes.persist import stale
 from langgraph_engram.nodes.synthesize import Synthesize
 from langgraph_engram.results import UsageEntry, count_tokens
 from langgraph_engram.schema import Record, Synthesis
 from langgraph_engram.settings import SynthesisSettings
-from langgraph_engram.summarization.checks import bounded
-from langgraph_engram.summarization.scheduling import shares_of
+from langgraph_engram.summarization.checks import shorten
+from langgraph_engram.summarization.scheduling import equal_parts, stale_syntheses
 from langgraph_engram.testing import FakeModel
 
 
 @pytest.fixture
 def synthesize(store, scope, to_remember, turn):
-    """Run the step for session s1; gives what it was asked, its update and the syntheses kept after it."""
+    """Run the node for session s1; return what was asked, its update and the syntheses stored after it."""
 
-    def run(answers=("A story.",), trust=None, **settings):
+    def run(answers=("A story.",), capability=None, **settings):
         model = FakeModel(answers)
         state = {"request": to_remember(), "session_id": "s1", "turns": [turn(9)], "run_id": "run"}
-        update = Synthesize(store, model, SynthesisSettings(**settings), trust or ExtractionCapability())(state)
+        update = Synthesize(store, model, SynthesisSettings(**settings), capability or ExtractionCapability())(state)
         return model.asked, update, store.index(scope).syntheses.items
 
     return run
 
 
 @pytest.fixture
-def lost_trust(turn):
+def lacking(turn):
     """What a model has shown that did not answer in time."""
-    trust = ExtractionCapability()
+    capability = ExtractionCapability()
     late = LLMResult(answer=None, usage=UsageEntry(node=""), failure=Failure("timeout", "nothing in 60 s"))
-    trust.note(Batch((turn(0),), (), {"t0": "e0"}), late)
-    return trust
+    capability.note(Batch((turn(0),), (), {"t0": "e0"}), late)
+    return capability
 
 
 @pytest.fixture
@@ -58,54 +57,54 @@ def test_a_short_open_session_waits(keep, near, event, synthesize):
 
 @pytest.mark.parametrize(
     ("settings", "kept_text"),
-    [({}, "quoted"), ({"drafting": "written"}, "told")],
+    [({}, "quoted"), ({"drafting": "written"}, "written")],
 )
-def test_what_no_record_says_is_not_told(keep, near, event, synthesize, settings, kept_text):
+def test_what_no_record_says_is_not_kept(keep, near, event, synthesize, settings, kept_text):
     """A sum that a model made up is not kept: its records are quoted, unless the model is to be trusted."""
     keep(records=near, events=[event(0, 0, 1, status="closed")])
 
     _, update, (kept,) = synthesize(["Ana's camp raised over $10,000."], **settings)
 
-    assert ("10,000" in kept.text) is (kept_text == "told")
+    assert ("10,000" in kept.text) is (kept_text == "written")
     assert ("Ana camps." in kept.text) is (kept_text == "quoted")
     assert update["failures"] == []
 
 
-def test_a_closed_session_is_told(keep, near, event, synthesize):
-    """At its close a session is told, beside what it covers."""
+def test_a_closed_session_is_summarized(keep, near, event, synthesize):
+    """At its close a session has a synthesis of all its records."""
     keep(records=near, events=[event(0, 0, 1, status="closed")])
 
-    asked, update, (told,) = synthesize()
+    asked, update, (written,) = synthesize()
 
-    assert [one.record_id for one in asked[0].buffer] == ["r0", "r1"]
-    assert (told.text, told.covered_record_ids, told.status) == ("A story.", ["r0", "r1"], "active")
-    assert (told.window_start, told.window_end) == (near[0].mentioned_at, near[1].mentioned_at)
-    assert update["synthesis_ids"] == [told.synthesis_id]
+    assert [record.record_id for record in asked[0].buffer] == ["r0", "r1"]
+    assert (written.text, written.covered_record_ids, written.status) == ("A story.", ["r0", "r1"], "active")
+    assert (written.window_start, written.window_end) == (near[0].mentioned_at, near[1].mentioned_at)
+    assert update["synthesis_ids"] == [written.synthesis_id]
 
 
-def test_a_model_that_cannot_write_is_not_asked_to_tell(keep, near, event, synthesize, lost_trust):
+def test_a_model_that_cannot_write_is_not_asked(keep, near, event, synthesize, lacking):
     """What it would invent is not stored: the records are quoted, and cost no call."""
     keep(records=near, events=[event(0, 0, 1, status="closed")])
 
-    asked, update, (told,) = synthesize(trust=lost_trust)
+    asked, update, (written,) = synthesize(capability=lacking)
 
     assert asked == []
-    assert all(one.content in told.text for one in near)
-    assert (told.covered_record_ids, update["usage"][0].calls) == (["r0", "r1"], 0)
+    assert all(record.content in written.text for record in near)
+    assert (written.covered_record_ids, update["usage"][0].calls) == (["r0", "r1"], 0)
 
 
 @pytest.mark.parametrize(("drafting", "calls"), [("written", 1), ("quoted", 0)])
-def test_who_tells_can_be_completed(keep, near, event, synthesize, lost_trust, drafting, calls):
-    """A setting stands above what a model has shown."""
+def test_who_writes_can_be_set(keep, near, event, synthesize, lacking, drafting, calls):
+    """A setting overrides what a model has shown."""
     keep(records=near, events=[event(0, 0, 1, status="closed")])
 
-    asked, _, _ = synthesize(trust=lost_trust if calls else None, drafting=drafting)
+    asked, _, _ = synthesize(capability=lacking if calls else None, drafting=drafting)
 
     assert len(asked) == calls
 
 
 @pytest.mark.parametrize(("minutes", "due"), [(60, False), (61, True)])
-def test_a_buffer_of_more_than_an_hour_is_told(keep, near, record, event, synthesize, minutes, due):
+def test_a_buffer_of_more_than_an_hour_is_due(keep, near, record, event, synthesize, minutes, due):
     """The span of what no synthesis covers decides (StructMem section 3.3)."""
     late = record(2, mentioned_at=near[0].mentioned_at + timedelta(minutes=minutes))
     keep(records=[near[0], late], events=[event(0, 0, 2)])
@@ -119,8 +118,8 @@ def test_a_buffer_of_more_than_an_hour_is_told(keep, near, record, event, synthe
 def test_a_small_buffer_waits_however_long_it_spans(keep, record, event, synthesize, words, due):
     """A day of little is no story yet; a day of much is."""
     start = record(0).mentioned_at
-    told = [record(place, "word " * words, mentioned_at=start + timedelta(hours=12 * place)) for place in range(3)]
-    keep(records=told, events=[event(0, 0, 1, 2)])
+    records = [record(seq, "word " * words, mentioned_at=start + timedelta(hours=12 * seq)) for seq in range(3)]
+    keep(records=records, events=[event(0, 0, 1, 2)])
 
     asked, _, _ = synthesize()
 
@@ -128,9 +127,9 @@ def test_a_small_buffer_waits_however_long_it_spans(keep, record, event, synthes
 
 
 def test_the_paper_waits_for_no_size(keep, record, event, synthesize):
-    """By windows of time, a full hour is told however little it holds (StructMem section 3.3)."""
+    """By windows of time, a full hour is due however little it holds (StructMem section 3.3)."""
     start = record(0).mentioned_at
-    keep(records=[record(place, mentioned_at=start + timedelta(hours=2 * place)) for place in range(2)],
+    keep(records=[record(seq, mentioned_at=start + timedelta(hours=2 * seq)) for seq in range(2)],
          events=[event(0, 0, 1)])  # fmt: skip
 
     asked, _, _ = synthesize(by_window=True)
@@ -138,7 +137,7 @@ def test_the_paper_waits_for_no_size(keep, record, event, synthesize):
     assert [len(question.buffer) for question in asked] == [1]
 
 
-def test_what_is_covered_is_not_told_again(keep, near, event, synthesize):
+def test_what_is_covered_is_not_written_again(keep, near, event, synthesize):
     """Coverage is the watermark: the same run again writes nothing."""
     keep(records=near, events=[event(0, 0, 1, status="closed")])
     synthesize()
@@ -150,21 +149,21 @@ def test_what_is_covered_is_not_told_again(keep, near, event, synthesize):
 
 @pytest.mark.parametrize("seeds", [1, 15])
 def test_seeds_come_from_history_and_bring_their_whole_event(keep, near, record, event, synthesize, seeds):
-    """What is told later, or stands in the buffer itself, is no history; a seed brings its event."""
+    """What is mentioned later, or stands in the buffer itself, is no history; a seed brings its event."""
     day = timedelta(days=1)
-    told = near[0].mentioned_at
+    first = near[0].mentioned_at
     before = [
-        record(5, "Ana camps.", record_id="seed", session_id="s0", event_id="old", mentioned_at=told - day),
-        record(6, "Bees hum.", record_id="beside", session_id="s0", event_id="old", mentioned_at=told - day),
-        record(7, "Ana camps.", record_id="future", session_id="s2", event_id="new", mentioned_at=told + day),
-        record(8, "Ana camps.", record_id="gone", session_id="s0", event_id="old2", mentioned_at=told - day,
+        record(5, "Ana camps.", record_id="seed", session_id="s0", event_id="old", mentioned_at=first - day),
+        record(6, "Bees hum.", record_id="beside", session_id="s0", event_id="old", mentioned_at=first - day),
+        record(7, "Ana camps.", record_id="future", session_id="s2", event_id="new", mentioned_at=first + day),
+        record(8, "Ana camps.", record_id="gone", session_id="s0", event_id="old2", mentioned_at=first - day,
                status="superseded"),
     ]  # fmt: skip
     keep(records=[*near, *before], events=[event(0, 0, 1, status="closed")])
 
     asked, _, (kept,) = synthesize(seeds=seeds)
 
-    assert [one.record_id for one in asked[0].history] == ["seed", "beside"]
+    assert [record.record_id for record in asked[0].history] == ["seed", "beside"]
     assert kept.seed_event_ids == ["old"]
 
 
@@ -179,29 +178,29 @@ def test_history_keeps_to_its_tokens(keep, near, record, event, synthesize):
 
 
 def test_a_stale_synthesis_is_written_anew(keep, near, record, synthesize):
-    """What replaced a covered record is told in its place; the synthesis keeps its id and what it covered."""
+    """What replaced a covered record is summarized in its place; the synthesis keeps its id and what it covered."""
     changed = near[0].model_copy(update={"status": "superseded", "superseded_by": "r2"})
     keep(
         records=[changed, near[1], record(2, "Ana no longer camps.", session_id="s2")],
         syntheses=[Synthesis(synthesis_id="y0", text="Old.", covered_record_ids=["r0", "r1"], status="stale")],
     )
 
-    asked, update, (told,) = synthesize(["New."])
+    asked, update, (written,) = synthesize(["New."])
 
-    assert {one.record_id for one in asked[0].buffer} == {"r1", "r2"}
-    assert (told.synthesis_id, told.text, told.status) == ("y0", "New.", "active")
-    assert set(told.covered_record_ids) == {"r0", "r1", "r2"}
+    assert {record.record_id for record in asked[0].buffer} == {"r1", "r2"}
+    assert (written.synthesis_id, written.text, written.status) == ("y0", "New.", "active")
+    assert set(written.covered_record_ids) == {"r0", "r1", "r2"}
     assert update["synthesis_ids"] == ["y0"]
 
 
 def test_a_failure_is_noted_and_loses_nothing(store, scope, keep, near, event, synthesize):
-    """What could not be told is pending, and due again."""
+    """What could not be written is pending, and due again."""
     keep(records=near, events=[event(0, 0, 1, status="closed")])
 
     _, update, kept = synthesize([Failure("timeout", "late")])
 
     assert (update["synthesis_ids"], kept) == ([], [])
-    assert [(one.step, one.reason) for one in store.pending_tasks(scope)] == [("synthesize", "late")]
+    assert [(task.step, task.reason) for task in store.pending_tasks(scope)] == [("synthesize", "late")]
     assert len(synthesize()[2]) == 1
 
 
@@ -213,7 +212,7 @@ def test_presets_without_syntheses_write_none(keep, near, event, synthesize):
     assert synthesize(at_session_close=False)[0] == []
 
 
-def test_relations_are_told_too(keep, near, record, event, synthesize):
+def test_relations_are_summarized_too(keep, near, record, event, synthesize):
     """StructMem's relational entries stand in the buffer beside facts; what is quarantined does not."""
     relation = record(0, "Ana trusts Ben.", record_id="x", kind="relational", memory_type=None, part=1)
     bad = record(1, "Ana is 900.", record_id="q", status="quarantined")
@@ -221,71 +220,73 @@ def test_relations_are_told_too(keep, near, record, event, synthesize):
 
     asked, _, _ = synthesize()
 
-    assert [one.record_id for one in asked[0].buffer] == ["r0", "x", "r1"]
+    assert [record.record_id for record in asked[0].buffer] == ["r0", "x", "r1"]
 
 
-def test_the_paper_tells_each_window_of_time(keep, record, event, synthesize):
-    """Three hours are not one story: each full hour is told, the last once the session is closed (StructMem 3.3)."""
+def test_the_paper_summarizes_each_window_of_time(keep, record, event, synthesize):
+    """Three hours are not one story: each full hour has its own, the last at the close (StructMem 3.3)."""
     start = record(0).mentioned_at
-    told = [record(place, mentioned_at=start + timedelta(minutes=30 * place)) for place in range(7)]
-    keep(records=told, events=[event(0, *range(7))])
+    records = [record(seq, mentioned_at=start + timedelta(minutes=30 * seq)) for seq in range(7)]
+    keep(records=records, events=[event(0, *range(7))])
 
     _, _, kept = synthesize(["One.", "Two.", "Three."], by_window=True)
     keep(events=[event(0, *range(7), status="closed")])
     _, _, closed = synthesize(["Four."], by_window=True)
 
-    assert [one.covered_record_ids for one in kept] == [["r0", "r1", "r2"], ["r3", "r4", "r5"]]
-    assert [one.covered_record_ids for one in closed[2:]] == [["r6"]]
+    assert [synthesis.covered_record_ids for synthesis in kept] == [["r0", "r1", "r2"], ["r3", "r4", "r5"]]
+    assert [synthesis.covered_record_ids for synthesis in closed[2:]] == [["r6"]]
 
 
-def test_a_long_session_is_told_in_several_parts(keep, record, event, synthesize):
-    """No prompt holds more of the buffer than its bound, and every record is told once."""
-    told = [record(place, "word " * 40) for place in range(9)]
-    keep(records=told, events=[event(0, *range(9), status="closed")])
+def test_a_long_session_is_summarized_in_several_parts(keep, record, event, synthesize):
+    """No prompt holds more of the buffer than its bound, and every record is covered once."""
+    records = [record(seq, "word " * 40) for seq in range(9)]
+    keep(records=records, events=[event(0, *range(9), status="closed")])
 
     asked, _, kept = synthesize(["A.", "B.", "C."], buffer_tokens=200)
 
-    sizes = [sum(count_tokens(one.content) for one in question.buffer) for question in asked]
+    sizes = [sum(count_tokens(record.content) for record in question.buffer) for question in asked]
     assert len(asked) == 3
     assert max(sizes) <= 200
-    assert sorted(one for part in kept for one in part.covered_record_ids) == [one.record_id for one in told]
+    assert sorted(record_id for part in kept for record_id in part.covered_record_ids) == [
+        record.record_id for record in records
+    ]
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=40), st.integers(50, 200))
-def test_shares_hold_everything_in_order(sizes, limit):
-    """Shares keep to their bound, lose nothing, and are none too many."""
-    records = [bare(place, "x" * 4 * size) for place, size in enumerate(sizes)]
+def test_parts_hold_everything_in_order(sizes, limit):
+    """Parts keep to their bound, lose nothing, and are none too many."""
+    records = [bare(seq, "x" * 4 * size) for seq, size in enumerate(sizes)]
 
-    shares = shares_of(records, limit)
+    parts = equal_parts(records, limit)
 
-    assert [one for share in shares for one in share] == records
-    held = [sum(count_tokens(one.content) for one in share) for share in shares]
+    assert [record for part in parts for record in part] == records
+    held = [sum(count_tokens(record.content) for record in part) for part in parts]
     assert max(held) <= max(limit, *sizes)
-    assert len(shares) <= 2 * -(-sum(sizes) // limit)
+    assert len(parts) <= 2 * -(-sum(sizes) // limit)
 
 
-@pytest.mark.parametrize(("text", "words"), [("", 0), ("  \n", 0), ("Fine. " * 100, 100), ("Well told. " * 5000, 700)])
-def test_a_text_that_runs_on_is_cut(text, words):
+@pytest.mark.parametrize(("text", "words"), [("", 0), ("  \n", 0), ("Fine. " * 100, 100), ("Well done. " * 5000, 700)])
+def test_a_text_that_runs_on_is_shortened(text, words):
     """Whole sentences, at most twice what was asked for; nothing comes of nothing."""
-    kept = bounded(text, 700)
+    kept = shorten(text, 700)
 
     assert len(kept.split()) == words
     assert not kept or kept.endswith(".")
 
 
 def test_an_empty_text_is_a_failure(store, scope, keep, near, turn, event, synthesize):
-    """A model that says nothing has told nothing: it is pending on the turns under the buffer."""
+    """A model that writes nothing has failed: it is pending on the turns under the buffer."""
     keep(turns=[turn(0), turn(1)], records=near, events=[event(0, 0, 1, status="closed")])
 
     _, _, kept = synthesize([" "])
 
-    (pending,) = store.pending_tasks(scope)
+    (task,) = store.pending_tasks(scope)
     assert kept == []
-    assert (pending.step, pending.turn_ids) == ("synthesize", ["t0", "t1"])
+    assert (task.step, task.turn_ids) == ("synthesize", ["t0", "t1"])
 
 
-def test_a_stale_synthesis_is_told_anew_in_a_run_about_another_session(keep, near, record, event, synthesize):
-    """A run mends what is stale in its scope; what has nothing left to tell stays stale, and is not found."""
+def test_a_stale_synthesis_is_written_anew_in_a_run_about_another_session(keep, near, record, event, synthesize):
+    """A run mends what is stale in its scope; what has nothing left to cover stays stale, and is not found."""
     gone = record(5, status="archived", session_id="s0")
     keep(
         records=[record(3, session_id="s9"), gone],
@@ -298,26 +299,26 @@ def test_a_stale_synthesis_is_told_anew_in_a_run_about_another_session(keep, nea
     asked, _, kept = synthesize(["New."])
 
     assert len(asked) == 1
-    assert [(one.text, one.status) for one in kept] == [("New.", "active"), ("Gone.", "stale")]
+    assert [(synthesis.text, synthesis.status) for synthesis in kept] == [("New.", "active"), ("Gone.", "stale")]
 
 
-def test_what_changed_while_it_was_told_is_stale_at_once(store, scope, keep, near, event, synthesize):
-    """A record that another run superseded meanwhile makes the new synthesis stale, so that it is told again."""
+def test_what_changed_while_it_was_written_is_stale_at_once(store, scope, keep, near, event, synthesize):
+    """A record that another run superseded meanwhile makes the new synthesis stale, so that it is written again."""
     keep(records=near, events=[event(0, 0, 1, status="closed")])
 
     def supersede(question):
         keep(changed=[near[0].model_copy(update={"status": "superseded"})])
         return "A story."
 
-    _, _, (told,) = synthesize([supersede])
+    _, _, (written,) = synthesize([supersede])
     _, _, (again,) = synthesize(["Another story."])
 
-    assert told.status == "stale"
+    assert written.status == "stale"
     assert (again.text, again.status) == ("Another story.", "active")
 
 
-def test_what_another_run_told_meanwhile_is_not_told_twice(keep, near, event, synthesize):
-    """Coverage is looked at again before a text is stored."""
+def test_what_another_run_covered_meanwhile_is_not_written_twice(keep, near, event, synthesize):
+    """Coverage is checked again before a text is stored."""
     keep(records=near, events=[event(0, 0, 1, status="closed")])
 
     def outrun(question):
@@ -326,7 +327,7 @@ def test_what_another_run_told_meanwhile_is_not_told_twice(keep, near, event, sy
 
     _, _, kept = synthesize([outrun])
 
-    assert [one.text for one in kept] == ["First."]
+    assert [synthesis.text for synthesis in kept] == ["First."]
 
 
 def test_a_change_makes_stale_what_covers_it(store, scope, keep):
@@ -338,14 +339,14 @@ def test_a_change_makes_stale_what_covers_it(store, scope, keep):
         ]
     )
 
-    found = stale(store.index(scope), {"r0"})
+    found = stale_syntheses(store.index(scope), {"r0"})
 
-    assert [(one.synthesis_id, one.status) for one in found] == [("y0", "stale")]
-    assert stale(store.index(scope), set()) == []
+    assert [(synthesis.synthesis_id, synthesis.status) for synthesis in found] == [("y0", "stale")]
+    assert stale_syntheses(store.index(scope), set()) == []
 
 
-def bare(place, content):
+def bare(seq, content):
     """Make a record of nothing but words."""
     return Record(
-        record_id=f"r{place}", content=content, session_id="s", event_id="e", seq=place, source_turn_ids=[f"t{place}"]
+        record_id=f"r{seq}", content=content, session_id="s", event_id="e", seq=seq, source_turn_ids=[f"t{seq}"]
     )

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from langgraph_engram.extraction.batching import Batch, batch_events
-from langgraph_engram.extraction.drafting import MOST_POOR, Extractor, is_poor
+from langgraph_engram.extraction.capability import MOST_POOR, is_poor
+from langgraph_engram.extraction.extractor import Extractor
 from langgraph_engram.extraction.records import RecordBuilder
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.prompts.extract_events import EventNote, EventReading, RelationDraft
@@ -20,10 +21,10 @@ PLACES = ("Oslo", "Rome", "Lima", "Cairo", "Quito", "Delhi", "Tokyo", "Accra", "
 
 
 @pytest.fixture
-def pack(turn):
-    """Ten turns of one stating sentence each."""
+def batch(turn):
+    """Ten turns of one statement each."""
     turns = [turn(seq, f"I worked in {place} for a year.") for seq, place in enumerate(PLACES)]
-    return Batch(tuple(turns), (), {one.turn_id: "e0" for one in turns})
+    return Batch(tuple(turns), (), {turn.turn_id: "e0" for turn in turns})
 
 
 def lump():
@@ -31,11 +32,11 @@ def lump():
 
 
 def labels(skipped=()):
-    told = [SentenceLabel(number=number, label="skip" if number in skipped else "fact") for number in range(1, 11)]
-    return SentenceLabels(labels=told)
+    chosen = [SentenceLabel(number=number, label="skip" if number in skipped else "fact") for number in range(1, 11)]
+    return SentenceLabels(labels=chosen)
 
 
-def one_each():
+def record_each():
     return EventReading(records=[RecordDraft(sources=[number]) for number in range(1, 11)])
 
 
@@ -43,9 +44,9 @@ def asked(model):
     return [question.name for question in model.asked]
 
 
-def test_one_answer_holds_events_records_and_relations(pack):
+def test_one_answer_holds_events_records_and_relations(batch):
     """Where the papers ask four questions, one is asked."""
-    answer = one_each().model_copy(
+    answer = record_each().model_copy(
         update={
             "events": [EventNote(event=1, topic="Ana's jobs"), EventNote(event=9, topic="nobody")],
             "relations": [RelationDraft(sources=[1], content="Ana misses Oslo.")],
@@ -53,155 +54,157 @@ def test_one_answer_holds_events_records_and_relations(pack):
     )
     model = FakeModel([answer])
 
-    (found,), spent = Extractor(model, ExtractSettings()).draw([pack])
+    (found,), spent = Extractor(model, ExtractSettings()).extract([batch])
 
     assert asked(model) == ["ExtractEvents"]
-    assert [kind for kind, _ in found.drafts] == ["dimensional"] * 10 + ["relational"]
+    assert [kind for kind, _ in found.candidates] == ["dimensional"] * 10 + ["relational"]
     assert {event: note.topic for event, note in found.notes.items()} == {"e0": "Ana's jobs"}
     assert (spent.calls, found.failure) == (1, "")
 
 
-def test_structmem_asks_for_facts_and_for_relations(pack):
+def test_structmem_asks_for_facts_and_for_relations(batch):
     """Two views, two questions; records of both kinds."""
     facts = SourcedSentences(sentences=[SourcedSentence(sources=[number]) for number in range(1, 11)])
     relations = SourcedSentences(sentences=[SourcedSentence(sources=[2], content="Ana helped Ben.")])
     model = FakeModel([facts, relations])
 
-    found, spent = Extractor(model, ExtractSettings(strategy="dual")).draw([pack])
+    found, spent = Extractor(model, ExtractSettings(strategy="dual")).extract([batch])
 
     assert asked(model) == ["ExtractFacts", "ExtractRelations"]
-    assert [{kind for kind, _ in one.drafts} for one in found] == [{"factual"}, {"relational"}]
+    assert [{kind for kind, _ in views.candidates} for views in found] == [{"factual"}, {"relational"}]
     assert spent.calls == 2
 
 
-def test_a_model_that_lumps_is_asked_to_label(pack):
+def test_a_model_that_lumps_is_asked_to_label(batch):
     """What was said becomes the records; what the model skips does not."""
     model = FakeModel([lump(), labels(skipped=(3,))])
 
-    (found,), spent = Extractor(model, ExtractSettings()).draw([pack])
+    (found,), spent = Extractor(model, ExtractSettings()).extract([batch])
 
-    records = RecordBuilder("scope", 400).build(found.pack.sentences, pack.event_of, found.drafts)
+    records = RecordBuilder("scope", 400).build(found.batch.sentences, batch.event_of, found.candidates)
     assert asked(model) == ["ExtractEvents", "LabelSentences"]
-    assert [one.content for one in records] == [
-        f"Ana: I worked in {one} for a year." for one in PLACES if one != "Lima"
+    assert [record.content for record in records] == [
+        f"Ana: I worked in {place} for a year." for place in PLACES if place != "Lima"
     ]
-    assert {one.source_turn_ids[0] for one in records} == {f"t{seq}" for seq in range(10) if seq != 2}
+    assert {record.source_turn_ids[0] for record in records} == {f"t{seq}" for seq in range(10) if seq != 2}
     assert spent.calls == 2
 
 
-def test_a_model_that_never_writes_well_is_asked_to_label_only(pack):
+def test_a_model_that_never_writes_well_is_asked_to_label_only(batch):
     """After a few poor answers, the question it cannot answer is not paid for again."""
     model = FakeModel([*[lump(), labels()] * MOST_POOR, labels()])
-    drafter = Extractor(model, ExtractSettings())
+    extractor = Extractor(model, ExtractSettings())
 
-    drafter.draw([pack] * MOST_POOR)
-    drafter.draw([pack])
+    extractor.extract([batch] * MOST_POOR)
+    extractor.extract([batch])
 
     assert asked(model) == ["ExtractEvents", "LabelSentences"] * MOST_POOR + ["LabelSentences"]
 
 
-def test_a_model_is_tried_on_one_pack_before_the_rest_is_put_to_it(pack):
-    """One that cannot write has wasted few calls, however many packs there are."""
+def test_a_model_is_tried_on_one_batch_before_the_rest_is_put_to_it(batch):
+    """One that cannot write has wasted few calls, however many batches there are."""
     poor = FakeModel([*[lump(), labels()] * MOST_POOR, *[labels()] * 8])
-    good = FakeModel([one_each()] * 10)
+    good = FakeModel([record_each()] * 10)
 
-    Extractor(poor, ExtractSettings()).draw([pack] * 10)
-    Extractor(good, ExtractSettings()).draw([pack] * 10)
+    Extractor(poor, ExtractSettings()).extract([batch] * 10)
+    Extractor(good, ExtractSettings()).extract([batch] * 10)
 
     assert asked(poor).count("ExtractEvents") == MOST_POOR
     assert asked(good) == ["ExtractEvents"] * 10
 
 
-def test_a_model_that_is_too_slow_to_write_is_not_waited_for_twice(pack):
+def test_a_model_that_is_too_slow_to_write_is_not_waited_for_twice(batch):
     """Each time-out costs its whole length."""
     model = FakeModel([Failure("timeout", "nothing in 60 s"), labels(), labels()])
 
-    Extractor(model, ExtractSettings()).draw([pack] * 2)
+    Extractor(model, ExtractSettings()).extract([batch] * 2)
 
     assert asked(model) == ["ExtractEvents", "LabelSentences", "LabelSentences"]
 
 
-def test_a_few_words_show_nothing_of_what_a_model_can(pack):
-    """Trust is neither earned nor lost by a pack that any answer fits."""
-    drafter = Extractor(FakeModel([EventReading(records=[])]), ExtractSettings())
+def test_a_few_words_show_nothing_of_what_a_model_can(batch):
+    """A batch that any answer fits shows nothing."""
+    extractor = Extractor(FakeModel([EventReading(records=[])]), ExtractSettings())
 
-    drafter.draw([replace(pack, turns=pack.turns[:3])])
+    extractor.extract([replace(batch, turns=batch.turns[:3])])
 
-    assert not drafter.trust.is_earned
-    assert not drafter.trust.is_lost
+    assert not extractor.capability.is_shown
+    assert not extractor.capability.is_lacking
 
 
-def test_one_good_answer_keeps_the_trust(pack):
+def test_one_good_answer_shows_what_a_model_can(batch):
     """A model that has written well is not taken for one that cannot."""
-    model = FakeModel([one_each(), lump(), labels(), lump(), labels(), one_each()])
-    drafter = Extractor(model, ExtractSettings())
+    model = FakeModel([record_each(), lump(), labels(), lump(), labels(), record_each()])
+    extractor = Extractor(model, ExtractSettings())
 
     for _ in range(4):
-        drafter.draw([pack])
+        extractor.extract([batch])
 
     assert asked(model)[-1] == "ExtractEvents"
 
 
 @pytest.mark.parametrize("kind", ["invalid", "timeout", "too_long"])
-def test_an_answer_without_form_or_end_is_tried_as_labels(pack, kind):
+def test_an_answer_without_form_or_end_is_tried_as_labels(batch, kind):
     """Broken JSON, or none in time, says that the question is too hard; labels are the easier one."""
     model = FakeModel([Failure(kind, "no JSON"), labels()])
 
-    (found,), _ = Extractor(model, ExtractSettings()).draw([pack])
+    (found,), _ = Extractor(model, ExtractSettings()).extract([batch])
 
-    assert (len(found.drafts), found.failure) == (10, "")
+    assert (len(found.candidates), found.failure) == (10, "")
 
 
 @pytest.mark.parametrize("kind", ["unreachable", "rate_limited", "refused"])
-def test_a_model_that_cannot_be_reached_is_not_asked_something_easier(pack, kind):
+def test_a_model_that_cannot_be_reached_is_not_asked_something_easier(batch, kind):
     """The failure stands, and says nothing of what the model can do."""
     model = FakeModel([Failure(kind, "gone")])
-    drafter = Extractor(model, ExtractSettings())
+    extractor = Extractor(model, ExtractSettings())
 
-    (found,), _ = drafter.draw([pack])
+    (found,), _ = extractor.extract([batch])
 
-    assert (found.drafts, found.failure, asked(model)) == ([], "gone", ["ExtractEvents"])
-    assert not drafter.trust.is_lost
+    assert (found.candidates, found.failure, asked(model)) == ([], "gone", ["ExtractEvents"])
+    assert not extractor.capability.is_lacking
 
 
-def test_labels_are_asked_for_a_few_sentences_at_a_time(pack):
+def test_labels_are_asked_for_a_few_sentences_at_a_time(batch):
     """A slow model ends each answer in time, and every sentence has its label once."""
     parts = [SentenceLabels(labels=labels().labels[:size]) for size in (4, 4, 2)]
     model = FakeModel([lump(), *parts])
 
-    found, _ = Extractor(model, ExtractSettings(label_sentences=4)).draw([pack])
+    found, _ = Extractor(model, ExtractSettings(label_sentences=4)).extract([batch])
 
     builder = RecordBuilder("scope", 400)
-    records = [one for part in found for one in builder.build(part.pack.sentences, pack.event_of, part.drafts)]
-    assert [one.source_turn_ids for one in records] == [[f"t{seq}"] for seq in range(10)]
+    records = [
+        record for part in found for record in builder.build(part.batch.sentences, batch.event_of, part.candidates)
+    ]
+    assert [record.source_turn_ids for record in records] == [[f"t{seq}"] for seq in range(10)]
     assert [len(question.turns) for question in model.asked[1:]] == [4, 4, 2]
 
 
-def test_parts_are_shown_what_the_whole_is(pack):
-    """A part of a shortened pack has its own sentences' short words."""
-    short = replace(pack, shown=tuple(PLACES))
+def test_parts_are_shown_what_the_whole_is(batch):
+    """A part of a shortened batch has its own sentences' short words."""
+    short = replace(batch, shown=tuple(PLACES))
 
     parts = short.parts(4)
 
     assert [part.shown for part in parts] == [PLACES[:4], PLACES[4:8], PLACES[8:]]
 
 
-def test_labels_that_fail_leave_the_first_answer(pack):
+def test_labels_that_fail_leave_the_first_answer(batch):
     """Little is better than nothing."""
     model = FakeModel([lump(), Failure("invalid", "no JSON")])
 
-    (found,), _ = Extractor(model, ExtractSettings()).draw([pack])
+    (found,), _ = Extractor(model, ExtractSettings()).extract([batch])
 
-    assert [draft.content for _, draft in found.drafts] == ["Ana is a traveller."]
+    assert [candidate.content for _, candidate in found.candidates] == ["Ana is a traveller."]
 
 
 @pytest.mark.parametrize(("drafting", "question"), [("written", "ExtractRecords"), ("labelled", "LabelSentences")])
-def test_settings_may_decide(pack, drafting, question):
+def test_settings_may_decide(batch, drafting, question):
     """Who knows the model need not wait until it has shown itself."""
     answer = Extraction(records=[]) if drafting == "written" else labels()
     model = FakeModel([answer])
 
-    Extractor(model, ExtractSettings(strategy="dimensional", drafting=drafting)).draw([pack])
+    Extractor(model, ExtractSettings(strategy="dimensional", drafting=drafting)).extract([batch])
 
     assert asked(model) == [question]
 
@@ -217,9 +220,9 @@ def test_settings_may_decide(pack, drafting, question):
         ([[99], [77]], True),
     ],
 )
-def test_an_answer_is_poor_that_lumps_or_leaves_nearly_all_out(pack, sources, poor):
+def test_an_answer_is_poor_that_lumps_or_leaves_nearly_all_out(batch, sources, poor):
     """A fifth of what was stated, a few turns a record: less is no memory of a conversation."""
-    assert is_poor(pack, sources) is poor
+    assert is_poor(batch, sources) is poor
 
 
 def test_little_said_may_give_no_record(turn):
@@ -230,7 +233,7 @@ def test_little_said_may_give_no_record(turn):
 
 
 def test_what_an_image_asks_is_no_question(turn):
-    """A poster that asks something is shown all the same: leaving it out leaves out what was told."""
+    """A poster that asks something is shown all the same: leaving it out leaves out what was said."""
     shown = turn(0, "Look.", captions=[f"a poster: ready for {place}?" for place in PLACES])
 
     assert is_poor(Batch((shown,), (), {"t0": "e0"}), [])
@@ -239,12 +242,12 @@ def test_what_an_image_asks_is_no_question(turn):
 def test_the_turns_just_before_are_read_beside_an_event_that_goes_on(store, keep, scope, turn, event):
     """Not the turns before the event's beginning: a reply needs the question that was asked last."""
     keep(turns=[turn(seq, f"Turn {seq}.") for seq in range(6)], events=[event(0, 0, 1, 2, 3, 4, 5)])
-    going = event(0, 0, 1, 2, 3, 4, 5, 6)
+    extended = event(0, 0, 1, 2, 3, 4, 5, 6)
 
-    (pack,) = batch_events(store.index(scope), [going], [turn(6, "Two cats.")], ExtractSettings(), 2)
+    (batch,) = batch_events(store.index(scope), [extended], [turn(6, "Two cats.")], ExtractSettings(), 2)
 
-    assert [one.text for one in pack.context] == ["Turn 4.", "Turn 5."]
-    assert [one.text for one in pack.turns] == ["Two cats."]
+    assert [turn.text for turn in batch.context] == ["Turn 4.", "Turn 5."]
+    assert [turn.text for turn in batch.turns] == ["Two cats."]
 
 
 def test_short_events_share_a_call_up_to_a_size(store, scope, turn, event):
@@ -256,22 +259,22 @@ def test_short_events_share_a_call_up_to_a_size(store, scope, turn, event):
     shared = batch_events(index, events, turns, ExtractSettings(call_tokens=100), 0)
     alone = batch_events(index, events, turns, ExtractSettings(shared_calls=False), 0)
 
-    assert [len(pack.event_ids) for pack in shared] == [2, 2]
+    assert [len(batch.event_ids) for batch in shared] == [2, 2]
     assert shared[0].event_starts == (0, 1)
-    assert [len(pack.event_ids) for pack in alone] == [1, 1, 1, 1]
+    assert [len(batch.event_ids) for batch in alone] == [1, 1, 1, 1]
 
 
-def test_numbers_run_through_all_events_of_a_pack(turn):
+def test_numbers_run_through_all_events_of_a_batch(turn):
     """One answer can cite any of their sentences."""
     turns = [turn(0, "I ski."), turn(1, "I swim.", said_at=datetime(2024, 1, 1, tzinfo=UTC))]
 
-    pack = Batch(tuple(turns), (), {"t0": "e0", "t1": "e1"})
+    batch = Batch(tuple(turns), (), {"t0": "e0", "t1": "e1"})
 
-    assert [one.number for one in pack.sentences] == [1, 2]
+    assert [sentence.number for sentence in batch.sentences] == [1, 2]
 
 
-def test_what_tools_and_systems_put_in_is_not_packed(store, scope, turn, event):
-    """Records are drawn from what somebody said, and read beside it is what somebody said before."""
+def test_what_tools_and_systems_put_in_is_not_batched(store, scope, turn, event):
+    """Records are extracted from what somebody said; read beside it is what somebody said before."""
     turns = [
         turn(0, "You are a polite assistant.", role="system", speaker="system"),
         turn(1, "Which hotel shall I take?"),
@@ -279,13 +282,13 @@ def test_what_tools_and_systems_put_in_is_not_packed(store, scope, turn, event):
         turn(3, "The one near the river.", role="assistant", speaker="assistant"),
     ]
 
-    index, apart = store.index(scope), ExtractSettings(shared_calls=False)
+    index, alone = store.index(scope), ExtractSettings(shared_calls=False)
 
-    (whole,) = batch_events(index, [event(0, 0, 1, 2, 3)], turns, apart, 2)
-    first, last = batch_events(index, [event(0, 0, 1, 2), event(1, 3)], turns, apart, 2)
-    nobody = batch_events(index, [event(0, 0, 2)], [turns[0], turns[2]], apart, 2)
+    (whole,) = batch_events(index, [event(0, 0, 1, 2, 3)], turns, alone, 2)
+    first, last = batch_events(index, [event(0, 0, 1, 2), event(1, 3)], turns, alone, 2)
+    nobody = batch_events(index, [event(0, 0, 2)], [turns[0], turns[2]], alone, 2)
 
-    assert [one.turn_id for one in whole.turns] == ["t1", "t3"]
-    assert ([one.turn_id for one in first.turns], [one.turn_id for one in last.turns]) == (["t1"], ["t3"])
-    assert [one.turn_id for one in last.context] == ["t1"]
+    assert [turn.turn_id for turn in whole.turns] == ["t1", "t3"]
+    assert ([turn.turn_id for turn in first.turns], [turn.turn_id for turn in last.turns]) == (["t1"], ["t3"])
+    assert [turn.turn_id for turn in last.context] == ["t1"]
     assert nobody == []

@@ -1,0 +1,147 @@
+"""Pair near-duplicate records: same type, then shared keywords, then close meaning (DimMem section 3.4).
+
+Each new record is compared with the scope index, never all with all. Pairs that need no decision are ruled out here,
+and counted.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from langgraph_engram.consolidation.similarity import (
+    ComparisonSet,
+    NearDuplicate,
+    common_terms,
+    keyword_index,
+    near_duplicates,
+)
+from langgraph_engram.consolidation.triage import InformativeStems, ruled_out_reason, states_change
+from langgraph_engram.schema import FilterCounts, Pair, Record, Scope
+from langgraph_engram.settings import UpdateSettings
+from langgraph_engram.stores.base import Store
+from langgraph_engram.stores.index import ScopeIndex
+
+DECIDED = "decided before"
+BY_ASSISTANT = "both said by an assistant"
+
+_Match: TypeAlias = tuple[Record, Record, NearDuplicate]
+"""An earlier record, a new one, and how alike they are."""
+
+
+@dataclass(frozen=True)
+class PairedRecords:
+    """The near-duplicates of a run's new records."""
+
+    pairs: list[Pair] = field(default_factory=list)
+    """Those to decide on."""
+    counts: FilterCounts = field(default_factory=FilterCounts)
+    revision: str | None = None
+    """The revision of the scope that was looked at; None where there was nothing to look for."""
+
+
+@dataclass(frozen=True)
+class PairFinder:
+    """Find pairs of near-duplicates."""
+
+    store: Store
+    settings: UpdateSettings
+
+    def find(self, scope: Scope, records: Sequence[Record]) -> PairedRecords:
+        """Return the pairs of active records to decide on, each with a new record in it, and how many there were.
+
+        Args:
+            scope: Where to look.
+            records: The new records, stored already or not.
+        """
+        new = [record for record in records if record.status == "active"]
+        if not self.settings.enabled or not new:
+            return PairedRecords()
+        index = self.store.index(scope)
+        old = _old_active(index, new)
+        matches, compared = self._compare(self._comparison_set(scope, index, new, old), len(new))
+        pairs, ruled_out = self._triage(matches, index, new)
+        undecided = self._undecided(scope, pairs)
+        ruled_out[DECIDED] = len(pairs) - len(undecided)
+        counts = FilterCounts(
+            possible=possible_pairs(int(old.sum()), len(new)),
+            compared=compared,
+            alike=len(matches),
+            ruled_out={reason: count for reason, count in ruled_out.items() if count},
+        )
+        return PairedRecords(undecided, counts, index.revision)
+
+    def _comparison_set(
+        self, scope: Scope, index: ScopeIndex, new: Sequence[Record], old: NDArray[np.bool_]
+    ) -> ComparisonSet:
+        terms = keyword_index(self.store, scope, index.records, new)
+        active = np.concatenate([old, np.ones(len(new), dtype=np.bool_)])
+        return ComparisonSet(
+            index=terms,
+            stored=index.records.vectors,
+            new=self.store.encoder.encode([record.indexed_text for record in new]),
+            comparable=active & terms.states.rows if self.settings.selective else active,
+            ignored=common_terms(terms, index.speakers, self.settings) if self.settings.selective else frozenset(),
+        )
+
+    def _compare(self, compared: ComparisonSet, new: int) -> tuple[list[_Match], int]:
+        records, keyword_counts = compared.index.records, compared.keyword_counts()
+        matches: list[_Match] = []
+        comparisons = 0
+        for position in range(len(records) - new, len(records)):
+            found, count = near_duplicates(compared, position, keyword_counts, self.settings)
+            matches += [(records[match.position], records[position], match) for match in found]
+            comparisons += count
+        return matches, comparisons
+
+    def _triage(
+        self, matches: Sequence[_Match], index: ScopeIndex, new: Sequence[Record]
+    ) -> tuple[list[Pair], Counter[str]]:
+        """Return the pairs to decide on, and how many were ruled out for which reason."""
+        if not self.settings.selective:
+            return [_pair(*match) for match in matches], Counter()
+        informative = InformativeStems.among(index.records.lexical, new, index.speakers, self.settings)
+        pairs: list[Pair] = []
+        ruled_out = Counter[str]()
+        for older, newer, match in matches:
+            by_assistant = _is_by_assistant(older, index) and _is_by_assistant(newer, index)
+            is_advice = by_assistant and not states_change(newer)
+            reason = BY_ASSISTANT if is_advice else ruled_out_reason(older, newer, informative, self.settings)
+            if reason:
+                ruled_out[reason] += 1
+            else:
+                pairs.append(_pair(older, newer, match))
+        return pairs, ruled_out
+
+    def _undecided(self, scope: Scope, pairs: Sequence[Pair]) -> list[Pair]:
+        """Leave out what the audit trail says was decided on, undone or not."""
+        trail = [frozenset(decision.pair) for decision in self.store.decisions(scope)] if pairs else []
+        return [pair for pair in pairs if not any({pair.older_id, pair.newer_id} <= decided for decided in trail)]
+
+
+def possible_pairs(old: int, new: int) -> int:
+    """Return the number of pairs with a new record in them: each with each old one, and with one another."""
+    return old * new + new * (new - 1) // 2
+
+
+def _old_active(index: ScopeIndex, new: Sequence[Record]) -> NDArray[np.bool_]:
+    """Return which records of a scope are active, and are not the new ones written before."""
+    records = index.records
+    old = records.active.copy()
+    old[[records.position(record.record_id) for record in new if record.record_id in records]] = False
+    return old
+
+
+def _is_by_assistant(record: Record, index: ScopeIndex) -> bool:
+    """Return whether a record's last source is an assistant's turn: advice and lists, which are about nobody."""
+    turn = index.turns.get(record.source_turn_ids[-1]) if record.source_turn_ids else None
+    return turn is not None and turn.role == "assistant"
+
+
+def _pair(earlier: Record, new: Record, match: NearDuplicate) -> Pair:
+    is_older = new.mentioned_at and earlier.mentioned_at and new.mentioned_at < earlier.mentioned_at
+    older, newer = (new, earlier) if is_older else (earlier, new)
+    return Pair(older_id=older.record_id, newer_id=newer.record_id, jaccard=match.jaccard, cosine=match.cosine)

@@ -1,0 +1,187 @@
+"""Ask a model for candidate records, and let one that cannot write them label sentences instead.
+
+What a strategy asks is one question for everything, or the questions of its paper. Where the answer is too poor, the
+same turns are put to the model as sentences to label, and after a few such answers only so.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from langgraph_engram.compression.base import Compressor
+from langgraph_engram.extraction.batching import Batch, compressed
+from langgraph_engram.extraction.capability import ExtractionCapability, is_too_hard
+from langgraph_engram.extraction.records import Candidate
+from langgraph_engram.llm.base import LLMResult, Model, Question, entry_of
+from langgraph_engram.prompts.extract_events import EventNote, EventReading, ExtractEvents
+from langgraph_engram.prompts.extract_facts import ExtractFacts, SourcedSentence, SourcedSentences
+from langgraph_engram.prompts.extract_key_sentences import ExtractKeySentences
+from langgraph_engram.prompts.extract_records import Extraction, ExtractRecords, RecordDraft
+from langgraph_engram.prompts.extract_relations import ExtractRelations
+from langgraph_engram.prompts.label_sentences import LabelSentences, SentenceLabels
+from langgraph_engram.prompts.rendering import Sentence
+from langgraph_engram.results import UsageEntry
+from langgraph_engram.schema import MemoryType, RecordKind
+from langgraph_engram.settings import ExtractSettings
+from langgraph_engram.text.statements import type_of
+
+KINDS: dict[str, tuple[RecordKind, ...]] = {
+    "dimensional_relational": ("dimensional",),
+    "dimensional": ("dimensional",),
+    "dual": ("factual", "relational"),
+    "key_sentence": ("key_sentence",),
+    "none": (),
+}
+"""The kinds of record that each strategy asks for, one question a kind; relations come beside the first one's."""
+
+Answer: TypeAlias = EventReading | Extraction | SourcedSentences | SentenceLabels
+_Asked: TypeAlias = tuple[Batch, LLMResult[Answer]]
+"""A batch and what was answered of it."""
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """What one question about a batch came to."""
+
+    batch: Batch
+    candidates: list[tuple[RecordKind, Candidate]]
+    notes: dict[str, EventNote]
+    """What was noted of the batch's events, by event id."""
+    failure: str
+    """Why there is no answer; empty if there is one."""
+
+
+@dataclass(frozen=True)
+class Extractor:
+    """Extract candidates."""
+
+    model: Model
+    settings: ExtractSettings
+    capability: ExtractionCapability = field(default_factory=ExtractionCapability)
+    compressor: Compressor | None = None
+    """What shortens the sentences that the model reads; None to let it read what was said."""
+
+    def extract(self, batches: Sequence[Batch]) -> tuple[list[Extracted], UsageEntry]:
+        """Ask about each batch. Candidates cite what was said, whatever the model reads of it.
+
+        Returns:
+            The candidates of each kind and batch, in order, and what all of it cost.
+        """
+        if self.compressor:
+            batches = [compressed(batch, self.compressor) for batch in batches]
+        found: list[Extracted] = []
+        results: list[LLMResult[Answer]] = []
+        for kind in KINDS[self.settings.strategy]:
+            answers, asked = self._ask(kind, batches)
+            found += [_extracted(kind, batch, answer) for batch, answer in answers]
+            results += asked
+        return found, entry_of("extract", results)
+
+    def _ask(self, kind: RecordKind, batches: Sequence[Batch]) -> tuple[list[_Asked], list[LLMResult[Answer]]]:
+        """Return the answers that count, and all answers that cost something.
+
+        Until the model has shown that it can write, it is asked about one batch at a time: one that cannot costs
+        little.
+        """
+        if kind == "relational" or self.settings.drafting == "written":
+            written = self._write(kind, batches)
+            return list(zip(batches, written, strict=True)), written
+        answers: list[_Asked] = []
+        results: list[LLMResult[Answer]] = []
+        waiting = list(batches)
+        while waiting:
+            size = len(waiting) if self._only_labels or self.capability.is_shown else 1
+            ahead, waiting = waiting[:size], waiting[size:]
+            if self._only_labels:
+                labelled = [asked for batch in ahead for asked in self._label(batch)]
+                answers += labelled
+                results += [result for _, result in labelled]
+            else:
+                counting, asked = self._write_or_label(kind, ahead)
+                answers += counting
+                results += asked
+        return answers, results
+
+    @property
+    def _only_labels(self) -> bool:
+        """Return whether the model is asked to label, and no longer to write."""
+        return self.settings.drafting == "labelled" or self.capability.is_lacking
+
+    def _write_or_label(
+        self, kind: RecordKind, batches: Sequence[Batch]
+    ) -> tuple[list[_Asked], list[LLMResult[Answer]]]:
+        """Let the model write, and label where that was too hard; labels that fail leave what was written."""
+        written = self._write(kind, batches)
+        answers: list[_Asked] = []
+        results = [*written]
+        for batch, result in zip(batches, written, strict=True):
+            labelled = self._label(batch) if is_too_hard(batch, result) else []
+            results += [label for _, label in labelled]
+            is_better = bool(labelled) and all(label.answer for _, label in labelled)
+            answers += labelled if is_better else [(batch, result)]
+            if is_better or not labelled:
+                self.capability.note(batch, result)
+        return answers, results
+
+    def _write(self, kind: RecordKind, batches: Sequence[Batch]) -> list[LLMResult[Answer]]:
+        return list(self.model.ask_all([self._question(kind, batch) for batch in batches]))
+
+    def _label(self, batch: Batch) -> list[_Asked]:
+        """Ask for labels, a part of the batch at a time."""
+        parts = batch.parts(self.settings.label_sentences)
+        results = self.model.ask_all([LabelSentences(part.turns, part.context, part.shown) for part in parts])
+        return list(zip(parts, results, strict=True))
+
+    def _question(self, kind: RecordKind, batch: Batch) -> Question[Answer]:
+        if kind == "dimensional" and self.settings.strategy == "dimensional_relational":
+            return ExtractEvents(batch.turns, batch.context, batch.event_starts, batch.shown)
+        match kind:
+            case "dimensional":
+                return ExtractRecords(batch.turns, batch.context, batch.shown)
+            case "factual":
+                return ExtractFacts(batch.turns, batch.context, batch.shown)
+            case "relational":
+                return ExtractRelations(batch.turns, batch.context, batch.shown)
+        return ExtractKeySentences(batch.turns, batch.context, batch.shown)
+
+
+def _extracted(kind: RecordKind, batch: Batch, result: LLMResult[Answer]) -> Extracted:
+    reason = result.failure.reason if result.failure else ""
+    candidates: list[tuple[RecordKind, Candidate]] = []
+    notes: dict[str, EventNote] = {}
+    match result.answer:
+        case EventReading() as answer:
+            candidates = [(kind, record) for record in answer.records]
+            candidates += [("relational", relation) for relation in answer.relations]
+            notes = _notes(batch, answer.events)
+        case Extraction() as answer:
+            candidates = [(kind, record) for record in answer.records]
+        case SourcedSentences() as answer:
+            candidates = [(kind, sentence) for sentence in answer.sentences]
+        case SentenceLabels() as answer:
+            candidates = [(kind, candidate) for candidate in _labelled(kind, batch, answer)]
+    return Extracted(batch, candidates, notes, reason)
+
+
+def _labelled(kind: RecordKind, batch: Batch, answer: SentenceLabels) -> list[Candidate]:
+    """Return a candidate without words of its own for each sentence that the model keeps, but for questions.
+
+    Its type is read off its words: the model's label is too rough for more than whether to keep it.
+    """
+    kept = {label.number for label in answer.labels if label.label != "skip"}
+    sentences = [
+        sentence for sentence in batch.sentences if sentence.number in kept and sentence.number and not sentence.asks
+    ]
+    if kind != "dimensional":
+        return [SourcedSentence(sources=[sentence.number]) for sentence in sentences]
+    return [RecordDraft(sources=[sentence.number], memory_type=_type(sentence)) for sentence in sentences]
+
+
+def _type(sentence: Sentence) -> MemoryType:
+    return "fact" if sentence.image else type_of(sentence.text, sentence.turn.said_at)
+
+
+def _notes(batch: Batch, notes: Sequence[EventNote]) -> dict[str, EventNote]:
+    """Return what is noted of a batch's events, by event id; numbers that no event has are left out."""
+    owners = [batch.event_of[batch.turns[start].turn_id] for start in batch.event_starts]
+    return {owners[note.event - 1]: note for note in notes if 1 <= note.event <= len(owners)}

@@ -1,0 +1,49 @@
+"""A run whose records changed before it could write decides on them anew."""
+
+import pytest
+
+from langgraph_engram.consolidation.merging import as_superseded
+from langgraph_engram.nodes.persist import Persist
+from langgraph_engram.pending import UNFINISHED, pending_task
+from langgraph_engram.schema import Decision
+from langgraph_engram.settings import SegmentSettings, SynthesisSettings, UpdateSettings
+
+
+@pytest.fixture
+def update(store, keep, turn, record, to_remember):
+    """The update of a run that lets r1 supersede r0, which another run has superseded meanwhile."""
+    (gone,) = as_superseded([record(0)], record(9))
+    turns = [turn(1)]
+    keep(turns=[turn(0), *turns], records=[gone], pending_tasks=[pending_task("run", turns, "segment", UNFINISHED)])
+    decision = Decision(
+        decision_id="d", run_id="run", pair=["r0", "r1"], jaccard=1, cosine=1, action="SUPERSEDE", result_id="r1"
+    )
+    failures = [pending_task("run", turns, step, "no answer") for step in ("extract", "consolidate")]
+    state = {
+        "request": to_remember(),
+        "run_id": "run",
+        "session_id": "s1",
+        "turns": turns,
+        "records": [record(1)],
+        "changed": as_superseded([record(0)], record(1)),
+        "decisions": [decision],
+        "failures": failures,
+    }
+    return Persist(store, SegmentSettings(), SynthesisSettings(), UpdateSettings())(state)
+
+
+def test_a_run_that_decides_anew_has_decided_nothing(update, record):
+    """Its own records stand as they were; nothing is to change."""
+    assert (update["recheck"], update["records"]) == (True, [record(1)])
+    assert (update["changed"], update["decisions"], update["proposals"]) == ([], [], [])
+
+
+def test_nothing_is_written_before_a_run_decides_anew(update, store, scope):
+    """The run stays pending as a whole."""
+    assert [stored.record_id for stored in store.index(scope).records.items] == ["r0"]
+    assert [task.reason for task in store.pending_tasks(scope)] == [UNFINISHED]
+
+
+def test_what_failed_at_other_steps_stays_failed(update):
+    """Only what is decided anew may succeed now."""
+    assert [task.step for task in update["failures"].value] == ["extract"]
