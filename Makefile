@@ -1,7 +1,7 @@
 # make demo    remember a sample conversation and answer questions from it (no key, no network beyond the registry)
 # make test    what CI runs
 # make check   style, types, tests: green before a change is proposed
-# make docs    draw both graphs into the README
+# make docs    draw both graphs into docs/architecture.md
 # make bench   LOCOMO=path/to/locomo.json: evidence, answers, cost and speed on LoCoMo
 
 PYTHON ?= python3
@@ -31,7 +31,7 @@ bench: $(VENV)/.dev
 	$(BIN)/engram bench locomo $(LOCOMO) --out $(OUT) --json
 
 docs: $(VENV)/.dev
-	$(BIN)/python docs/refresh_readme.py
+	$(BIN)/python docs/draw_graphs.py
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info $(OUT)

@@ -184,7 +184,7 @@ class SegmentSettings(Group):
     threshold: float = Field(0.75, ge=0, le=1)
     """tau_c, the boundary probability from which a candidate opens an event (ES-Mem Eq. 4); not under "learned"."""
     guarded: bool = True
-    """Require the likeliest label to be a shift. The paper's rule accepts some continuations (PAPERS, case 2.3)."""
+    """Require the likeliest label to be a shift: ES-Mem Eq. 3-4 also accept continuations of low confidence."""
     context_side: int = Field(2, ge=1)
     """L, turns shown on each side of a candidate (ES-Mem section 3.1)."""
     boundary_side: int = Field(4, ge=1)

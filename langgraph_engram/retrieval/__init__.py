@@ -1,5 +1,6 @@
-"""Find evidence for a query (DESIGN, read steps 1 and 2).
+"""Find evidence for a query (DimMem section 3.3; docs/architecture.md, the life of a question).
 
-`parse_intent` and `light_retrieve` are the steps. `routes` with `boundary_route` and `dimension_score` find, `scoring`,
-`preferences` and `fusion` order, `rerank` orders anew, `show_evidence` words pieces within a budget.
+`queries` prepares the query, `routes` and `scoring` score, `features` and `fusion` rank, `grouping` joins sentences of
+one exchange, `passages` formats them within a budget, `relevance` estimates whether they hold what is asked, and
+`citations` traces an answer to them.
 """

@@ -1,4 +1,4 @@
-"""See to it that an answer says something, and says what it rests on (DESIGN, read step 6).
+"""See to it that an answer says something, and says what it rests on.
 
 Small models write the number of a piece in place of an answer, or an answer without numbers. The first is told by the
 sentence that it points at; the second is traced to the piece that holds most of its words. Numbers of pieces that were

@@ -1,0 +1,152 @@
+"""What the documentation points at is there, and what it shows is so."""
+
+import contextlib
+import importlib.util
+import io
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from langgraph_engram.settings import Settings
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "examples/README.md")] + sorted(
+    (ROOT / "docs").rglob("*.md")
+)
+LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)")
+PATH = re.compile(r"`((?:\w+/)+(?:[\w.]+\.(?:py|md|json))?)(?:::\w+)?`")
+COMMAND = re.compile(r"^(?:\w+=\S+ )*engram (bench \w+|\w+)([^#\n]*)", re.MULTILINE)
+
+
+def names(pages: list[Path]) -> list[str]:
+    return [str(page.relative_to(ROOT)) for page in pages]
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that GitHub gives the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
+def test_relative_links_resolve(page):
+    """A reader who follows a link arrives, at the heading too."""
+    broken = []
+    for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
+        found = (page.parent / target).resolve() if target else page
+        if not found.exists() or (anchor and anchor not in anchors(found)):
+            broken.append(f"{target}#{anchor}")
+
+    assert broken == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
+def test_paths_that_are_named_exist(page):
+    """A path in backticks stands in the repository, or in the package."""
+    named = set(PATH.findall(page.read_text(encoding="utf-8")))
+
+    assert {path for path in named if not any((base / path).exists() for base in places(page))} == set()
+
+
+def places(page: Path) -> tuple[Path, ...]:
+    """Where a path may begin."""
+    return ROOT, ROOT / "langgraph_engram", page.parent
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
+def test_commands_and_their_options_exist(page):
+    """A reader can type what a line of a block shows."""
+    from langgraph_engram.cli.main import run
+
+    missing = []
+    for command, arguments in COMMAND.findall(page.read_text(encoding="utf-8")):
+        with contextlib.redirect_stdout(io.StringIO()) as shown:
+            code = run([*command.split(), "--help"])
+        options = [option for option in re.findall(r"--[a-z-]+", arguments) if option not in shown.getvalue()]
+        missing += [f"{command} {option}" for option in options] if code == 0 else [command]
+
+    assert missing == []
+
+
+@pytest.mark.parametrize("name", ["remember", "recall"])
+def test_the_drawings_are_fresh(name):
+    """Both graphs are shown as LangGraph draws them now; `make docs` refreshes them."""
+    spec = importlib.util.spec_from_file_location("draw_graphs", ROOT / "docs" / "draw_graphs.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+    drawing = module.drawings()[name]
+
+    assert f"<!-- graph: {name} -->\n```mermaid\n{drawing}\n```" in module.PAGE.read_text(encoding="utf-8")
+
+
+def test_every_step_has_its_promise():
+    """The table of the architecture names each node once."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = page.split("## What each step promises")[1].split("\n## ")[0]
+
+    assert sorted(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == sorted(
+        path.stem for path in (ROOT / "nodes").glob("[a-z]*.py")
+    )
+
+
+def test_the_layers_are_those_that_are_held():
+    """The table of layers has every part of the package, each row above the next one as the test of imports has it."""
+    spec = importlib.util.spec_from_file_location("layers", Path(__file__).parent / "test_architecture.py")
+    held = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(held)
+    height = {part: row for row, parts in enumerate(held.LAYERS) for part in parts if part != "__init__"}
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = page.split("## The layers")[1].split("\n## ")[0]
+
+    rows = [re.findall(r"`(\w+)(?:/|\.py)`", line) for line in re.findall(r"^\| (`[^|]*) \|", table, re.MULTILINE)]
+
+    assert sorted(part for row in rows for part in row) == sorted(height)
+    assert [
+        (above, below)
+        for above, below in pairwise(rows)
+        if min(height[part] for part in above) <= max(height[part] for part in below)
+    ] == []
+
+
+def test_every_decision_is_in_the_index():
+    """Half a page that nobody finds decides nothing."""
+    folder = ROOT / "docs" / "decisions"
+    index = (folder / "README.md").read_text(encoding="utf-8")
+
+    assert [path.name for path in sorted(folder.glob("0*.md")) if f"({path.name})" not in index] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
+def test_settings_that_are_named_exist(page):
+    """Who copies `group.name` from a page changes something."""
+    groups = {
+        name: type(field.default).model_fields for name, field in Settings.model_fields.items() if name != "preset"
+    }
+    named = re.findall(rf"`({'|'.join(groups)})\.([a-z_]+)", page.read_text(encoding="utf-8"))
+
+    assert [f"{group}.{name}" for group, name in named if name not in groups[group]] == []
+
+
+def test_the_defaults_of_settings_are_told_as_they_are():
+    """The table of single settings says what `Settings()` says."""
+    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    table = page.split("## Single settings")[1].split("\n## ")[0]
+    wrong = []
+    for first, second in re.findall(r"^\| (`\w+\.\w+`[^|]*) \| ([^|]+) \|", table, re.MULTILINE):
+        for name, told in zip(re.findall(r"`(\w+\.\w+)`", first), second.replace("`", "").split(", "), strict=True):
+            group, field = name.split(".")
+            held = getattr(getattr(Settings(), group), field)
+            if told != shown(held):
+                wrong.append((name, told, held))
+
+    assert wrong == []
+
+
+def shown(value: object) -> str:
+    """A value as the tables have it."""
+    if value is None:
+        return "none"
+    return f"{value:g}" if isinstance(value, float) else str(value).lower() if isinstance(value, bool) else str(value)
