@@ -15,8 +15,7 @@ from typing import Any
 
 from langgraph_engram.benchmarks.longmemeval_figures import PREFERENCE_TYPE, LongMemEvalQuestion, read_questions
 from langgraph_engram.benchmarks.questions import normalise_ids
-from langgraph_engram.formats.locomo import sample_sessions
-from langgraph_engram.formats.longmemeval import read_time
+from langgraph_engram.formats.datasets import read_time, sample_sessions
 from langgraph_engram.formats.messages import Session, to_messages
 
 UNANSWERABLE = 5
