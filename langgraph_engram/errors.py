@@ -1,24 +1,24 @@
-"""Hold every error that this package raises. A message says what was wrong and what to do.
+"""Define every error that this package raises. A message says what was wrong and what to do.
 
 EngramError
-|-- InvalidInput (ValueError)          what the caller sent cannot be used: exit code 2
+|-- InvalidInput (ValueError)          an argument, message or setting is invalid: exit code 2
 |   |-- MissingUser                    no user was named
-|   |-- InvalidMessages                a message, role, date or size that cannot be kept
-|   |-- UnreadableFile (OSError)       a file that is missing or is not what it should be
+|   |-- InvalidMessages                a message, role, date or size that cannot be stored
+|   |-- UnreadableFile (OSError)       a file that is missing or malformed
 |   |-- UnknownPreset (LookupError)    no preset of that name
 |   |-- UnknownModel (LookupError)     no model of that name
 |   `-- InvalidSetting                 a number or a name out of its bounds
-|-- StoreError (RuntimeError)          the store could not do it: exit code 1
+|-- StoreError (RuntimeError)          the store failed: exit code 1
 |   |-- StoreLocked (TimeoutError)     another process holds the embedded store
 |   |-- StoreUnwritable (OSError)      the folder cannot be written
 |   |-- StoreUnreachable (ConnectionError)  the Chroma server does not answer
-|   |-- StoreFailed                    Chroma could not do it this time: it may pass
+|   |-- StoreFailed                    a Chroma operation failed, perhaps transiently
 |   `-- EncoderMismatch (ValueError)   the store's vectors were made by another encoder
-|-- NotAllowed (PermissionError)       a memory of somebody else was asked for
-|-- MissingExtra (ImportError)         a package that only some doors need is not installed
-|-- EncoderUnavailable (RuntimeError)  weights or a package are missing, or differ from what they should be
-|-- CompressorUnavailable (RuntimeError)  what shortens texts lacks its weights or a package
-|-- RerankerUnavailable (RuntimeError)  what orders evidence anew lacks its weights or a package
+|-- NotAllowed (PermissionError)       the memory belongs to another user
+|-- MissingExtra (ImportError)         an optional package is not installed
+|-- EncoderUnavailable (RuntimeError)  weights or a package of the encoder are missing or wrong
+|-- CompressorUnavailable (RuntimeError)  weights or a package of the compressor are missing or wrong
+|-- RerankerUnavailable (RuntimeError)  weights or a package of the reranker are missing or wrong
 `-- ModelUnavailable (ConnectionError) the language model cannot be built or reached
 """
 
@@ -28,19 +28,19 @@ class EngramError(Exception):
 
 
 class InvalidInput(EngramError, ValueError):
-    """What the caller sent cannot be used."""
+    """An argument, message or setting is invalid."""
 
 
 class MissingUser(InvalidInput):
-    """No user was named, and memory never guesses whose it is."""
+    """No user was named. Memory never falls back to a default user."""
 
 
 class InvalidMessages(InvalidInput):
-    """A message, role, date or size that cannot be kept."""
+    """A message, role, date or size that cannot be stored."""
 
 
 class UnreadableFile(InvalidInput, OSError):
-    """A file that is missing or is not what it should be."""
+    """A file that is missing or malformed."""
 
 
 class UnknownPreset(InvalidInput, LookupError):
@@ -56,7 +56,7 @@ class InvalidSetting(InvalidInput):
 
 
 class StoreError(EngramError, RuntimeError):
-    """The store could not do what was asked."""
+    """The store failed."""
 
 
 class StoreLocked(StoreError, TimeoutError):
@@ -72,7 +72,7 @@ class StoreUnreachable(StoreError, ConnectionError):
 
 
 class StoreFailed(StoreError):
-    """Chroma could not do what was asked this time, for a reason that may pass."""
+    """A Chroma operation failed for a reason that may be transient."""
 
 
 class EncoderMismatch(StoreError, ValueError):
@@ -80,23 +80,23 @@ class EncoderMismatch(StoreError, ValueError):
 
 
 class NotAllowed(EngramError, PermissionError):
-    """A memory of somebody else was asked for."""
+    """The memory belongs to another user."""
 
 
 class MissingExtra(EngramError, ImportError):
-    """A package that only some doors need is not installed."""
+    """An optional package is not installed."""
 
 
 class EncoderUnavailable(EngramError, RuntimeError):
-    """Weights or a package are missing, or are not the ones they should be."""
+    """Weights or a package of the encoder are missing or wrong."""
 
 
 class CompressorUnavailable(EngramError, RuntimeError):
-    """Weights or a package of what shortens texts are missing, or are of another kind."""
+    """Weights or a package of the compressor are missing or wrong."""
 
 
 class RerankerUnavailable(EngramError, RuntimeError):
-    """Weights or a package of what orders evidence anew are missing, or are of another kind."""
+    """Weights or a package of the reranker are missing or wrong."""
 
 
 class ModelUnavailable(EngramError, ConnectionError):

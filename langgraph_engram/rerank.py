@@ -1,4 +1,4 @@
-"""Define the port through which what the routes found is read closely and put in a better order."""
+"""Define the `Reranker` port, its adapter for cross-encoders, and how evidence is reranked."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
@@ -13,29 +13,28 @@ from langgraph_engram.schema import Evidence
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder as Network
 
+BATCH = 32
+
 
 class Reranker(Protocol):
-    """Say how well each of a few texts answers a query."""
+    """Score how well each of a few texts answers a query."""
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Score texts for a query.
 
         Returns:
-            One score for each text, in order; a higher one is better, and only their order counts.
+            One score for each text, in order; higher is better, and only their order counts.
 
         Raises:
             RerankerUnavailable: The first call found no weights or lacks a package.
         """
 
 
-BATCH = 32
-
-
 class CrossEncoder:
-    """Score by a cross-encoder of the hub, or of a folder. Building one is free; the first `score` loads it."""
+    """Score with a cross-encoder of the hub or of a folder. The first `score` loads it."""
 
     def __init__(self, model: str, *, device: str | None = None, threads: int | None = 1) -> None:
-        """Remember what to load.
+        """Create a reranker; nothing is loaded yet.
 
         Args:
             model: Its name on the hub, such as "cross-encoder/ms-marco-MiniLM-L6-v2", or a folder.
@@ -46,7 +45,7 @@ class CrossEncoder:
         self._device = device
         self._threads = threads
         self._network: Network | None = None
-        self._busy = Lock()
+        self._lock = Lock()
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Score texts for a query. Calls from many threads take turns.
@@ -56,21 +55,43 @@ class CrossEncoder:
         """
         if not texts:
             return []
-        with self._busy:
+        with self._lock:
             if self._network is None:
-                self._network = load_network(self._model, self._device)
+                self._network = _load_network(self._model, self._device)
             with torch_threads(self._threads) if self._threads else nullcontext():
                 scores = self._network.predict(
                     [(query, text) for text in texts], batch_size=BATCH, show_progress_bar=False
                 )
-        return [float(one) for one in scores]
+        return [float(score) for score in scores]
 
 
-def load_network(model: str, device: str | None) -> "Network":
-    """Load a cross-encoder that gives one score.
+def rerank(reranker: Reranker, query: str, evidence: Iterable[Evidence], limit: int) -> Iterator[Evidence]:
+    """Return evidence with the first of it in a better order.
+
+    Args:
+        reranker: Scores the texts.
+        query: The question.
+        evidence: Evidence, best first.
+        limit: How many of the first are scored; the rest follows as it was.
+
+    Returns:
+        The same evidence. What was scored carries its score among the routes, beside those of retrieval.
+    """
+    rest = iter(evidence)
+    head = list(islice(rest, limit))
+    scores = reranker.score(query, [item.text for item in head])
+    order = sorted(range(len(head)), key=lambda index: (-scores[index], index))
+    best = (
+        head[index].model_copy(update={"routes": {**head[index].routes, "rerank": scores[index]}}) for index in order
+    )
+    return chain(best, rest)
+
+
+def _load_network(model: str, device: str | None) -> "Network":
+    """Load a cross-encoder with a single score.
 
     Raises:
-        RerankerUnavailable: There are no weights or no torch, or it is a model of another kind.
+        RerankerUnavailable: There are no weights or no torch, or it has several scores.
     """
     try:
         from sentence_transformers import CrossEncoder as Network
@@ -91,25 +112,3 @@ def load_network(model: str, device: str | None) -> "Network":
 
 def _first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
-
-
-def reranked(reranker: Reranker, query: str, pieces: Iterable[Evidence], most: int) -> Iterator[Evidence]:
-    """Give pieces in a better order.
-
-    Args:
-        reranker: Who scores them.
-        query: What is asked.
-        pieces: Pieces, best first.
-        most: How many of the first are read closely; the rest follow as they were.
-
-    Returns:
-        The same pieces. Those that were read carry their score among the routes; what the routes gave stays.
-    """
-    rest = iter(pieces)
-    read = list(islice(rest, most))
-    scores = reranker.score(query, [piece.text for piece in read])
-    order = sorted(range(len(read)), key=lambda place: (-scores[place], place))
-    best = (
-        read[place].model_copy(update={"routes": {**read[place].routes, "rerank": scores[place]}}) for place in order
-    )
-    return chain(best, rest)

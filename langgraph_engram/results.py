@@ -1,6 +1,6 @@
-"""Say what a caller gets back: what a run cost, what a write did, what a read found, what is kept.
+"""Define what callers get back: the cost of a run, the receipt of a write, the result of a read, the status of a scope.
 
-An empty result has a verdict or a count of zero; a failure is an error. They never look alike.
+An empty result has a verdict or a count of zero; a failure is an error.
 """
 
 from collections.abc import Iterable
@@ -10,12 +10,13 @@ from pydantic import Field
 
 from langgraph_engram.schema import Action, Decision, Evidence, Frozen, PendingTask, Record, Scope
 
+CHARACTERS_PER_TOKEN = 4
 Verdict = Literal["sufficient", "partial", "absent"]
 """Whether memory answers: `sufficient` is a language model's word, `partial` also that of relevant evidence."""
 
 
 class UsageEntry(Frozen):
-    """What one step cost: physical calls, tokens, seconds."""
+    """What one step cost: requests, tokens, seconds."""
 
     node: str
     model: str = ""
@@ -25,7 +26,7 @@ class UsageEntry(Frozen):
     completion_tokens: int = 0
     seconds: float = 0.0
     invalid: int = 0
-    """Questions left without a valid answer after repair."""
+    """Questions without a valid answer after repair."""
     repaired: int = 0
     """Questions whose first answer was invalid and whose second was not."""
     asked: int = 0
@@ -58,45 +59,45 @@ class Receipt(Frozen):
     boundaries: int = 0
     syntheses: int = 0
     pairs_possible: int = 0
-    """Pairs of records that comparing everything with everything would compare."""
+    """Pairs of records that an exhaustive comparison would compare."""
     pairs_compared: int = 0
     """Pairs of records whose vectors were compared."""
     pairs_ruled_out: int = 0
-    """Pairs that resemble one another and were kept apart without asking."""
+    """Near-duplicate pairs that were ruled out without asking a model."""
     usage: Usage = Usage()
 
 
 class Comparisons(Frozen):
-    """What the filter of look-alikes saves (DimMem section 4)."""
+    """What the filter of near-duplicates saves (DimMem section 4)."""
 
     all_pairs: int
     made: int
     saved: float = Field(ge=0, le=1)
-    """The share of all pairs that was not compared; 0 where there are none."""
+    """The share of all pairs that was not compared; 0 if there are none."""
 
 
 class UndoReceipt(Frozen):
-    """What one `undo` took back. Every field but `run_id` and `already_undone` is a count."""
+    """What one `undo` reverted. Every field but `run_id` and `already_undone` is a count."""
 
     run_id: str
     decisions: int = 0
-    """Decisions that are marked as taken back."""
+    """Decisions that are marked as undone."""
     restored: int = 0
     """Records that are active again."""
     archived: int = 0
-    """Records that merges had made."""
+    """Records that came from merges."""
     stale_syntheses: int = 0
     already_undone: bool = False
-    """Whether there was nothing left to take back."""
+    """Whether there was nothing left to undo."""
 
 
 class ErasureReceipt(Frozen):
-    """What one `forget` did: whose memory it was, what was asked for, and what is gone, as counts."""
+    """What one `forget` did: the scope, what was to be forgotten, and counts of what was erased."""
 
     scope: Scope
     session_id: str | None = None
     turn_id: str | None = None
-    """As it was named: by our id, or by the one that it has in its source."""
+    """As it was given: the turn's id, or its external id."""
     record_id: str | None = None
     turns: int = 0
     events: int = 0
@@ -105,15 +106,15 @@ class ErasureReceipt(Frozen):
     syntheses: int = 0
     decisions: int = 0
     pending_tasks: int = 0
-    """Notes of steps that were not done."""
+    """Pending tasks that were erased."""
     runs: int = 0
-    """Runs whose checkpoints held it."""
+    """Runs whose checkpoints were deleted."""
     changed: int = 0
-    """Events, boundaries and records that are left, and are other than before."""
+    """Remaining events, boundaries and records that were changed."""
     pending: int = 0
-    """Turns that are left and whose later steps are to be done again, by `retry`."""
+    """Remaining turns whose later steps `retry` will repeat."""
     residue: list[str] = []
-    """Where something of it is still to be found; empty when it is gone."""
+    """Where traces were found afterwards; empty if everything is gone."""
 
 
 class ProposedDecision(Frozen):
@@ -124,7 +125,7 @@ class ProposedDecision(Frozen):
     old: list[str]
     """The texts of the records that would be merged or superseded, oldest first."""
     new: str
-    """The text of the record that would stand in their place."""
+    """The text of the record that would replace them."""
     reason: str = ""
 
 
@@ -136,12 +137,12 @@ class Approval(Frozen):
 
 
 class RecordHistory(Frozen):
-    """Where a record comes from, and what became of it."""
+    """Where a record comes from, and what replaced it."""
 
     records: list[Record]
-    """What it was made of, itself, and what took its place, in order of time."""
+    """The records it was made from, itself, and its successors, in order of time."""
     decisions: list[Decision]
-    """What was decided between them, oldest first."""
+    """The decisions between them, oldest first."""
 
 
 class Recollection(Frozen):
@@ -155,8 +156,7 @@ class Recollection(Frozen):
     evidence: list[Evidence] = []
     missing: list[str] = []
     notes: list[str] = []
-    """What the reader of this result ought to know: routes without data, a spent or too small a budget,
-    a question of which only the beginning was read."""
+    """What limits this result: routes without data, an exhausted or too small budget, a question that was cut off."""
     rounds: int = 0
     went_deep: bool = False
     run_id: str | None = None
@@ -164,18 +164,18 @@ class Recollection(Frozen):
 
 
 class RecallUpdate(Frozen):
-    """What happened next in a `recall` that is streamed."""
+    """One update of a streamed `recall`."""
 
     step: str
-    """The step that is done, or that writes."""
+    """The step that completed, or that is writing."""
     text: str = ""
-    """The next piece of the answer's text."""
+    """The next part of the answer's text."""
     recollection: Recollection | None = None
-    """The result; comes with the last update."""
+    """The result, in the last update."""
 
 
 class Status(Frozen):
-    """What is kept for one scope, and what is left to do."""
+    """What is stored for one scope, and which tasks are pending."""
 
     store: str
     encoder: str
@@ -191,32 +191,22 @@ class Status(Frozen):
     pending: list[PendingTask]
 
 
-CHARACTERS_PER_TOKEN = 4
-
-
 def count_tokens(text: str) -> int:
-    """Estimate the tokens of `text`: its characters by four, rounded up. Zero for an empty text."""
+    """Estimate the tokens of `text`: a quarter of its characters, rounded up. Zero for an empty text."""
     return -(-len(text) // CHARACTERS_PER_TOKEN)
 
 
 def add_entries(entries: Iterable[UsageEntry]) -> list[UsageEntry]:
-    """Add up entries of the same node and model, in the order in which nodes first appear."""
+    """Sum the entries of each node and model, in the order in which nodes first appear."""
     sums: dict[tuple[str, str], UsageEntry] = {}
     for entry in entries:
         key = (entry.node, entry.model)
-        sums[key] = _plus(sums[key], entry) if key in sums else entry
+        sums[key] = _add(sums[key], entry) if key in sums else entry
     return list(sums.values())
 
 
 def total(entries: Iterable[UsageEntry]) -> Usage:
-    """Add up a run's entries.
-
-    Args:
-        entries: The ledger, one entry a step and model; order does not matter to the sums.
-
-    Returns:
-        Calls, tokens and seconds in all, and the entries summed by node.
-    """
+    """Sum a run's usage entries: calls, tokens and seconds in all, and by node."""
     by_node = add_entries(entries)
     prompt = sum(entry.prompt_tokens for entry in by_node)
     completion = sum(entry.completion_tokens for entry in by_node)
@@ -230,6 +220,6 @@ def total(entries: Iterable[UsageEntry]) -> Usage:
     )
 
 
-def _plus(one: UsageEntry, other: UsageEntry) -> UsageEntry:
+def _add(first: UsageEntry, second: UsageEntry) -> UsageEntry:
     counts = UsageEntry.model_fields.keys() - {"node", "model"}
-    return one.model_copy(update={name: getattr(one, name) + getattr(other, name) for name in counts})
+    return first.model_copy(update={name: getattr(first, name) + getattr(second, name) for name in counts})

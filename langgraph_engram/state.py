@@ -1,12 +1,13 @@
-"""Define what travels along the edges of the two graphs: `requests` into both, `writing` and `reading` along each.
+"""Define the requests and the states of the two graphs.
 
-Only pydantic models named here, strings and numbers travel: no vector, no question, no history. What a checkpoint
-reloads is exactly what was saved.
+Only pydantic models named here, strings and numbers are state: no vectors, no questions, no histories. A checkpoint
+reloads exactly what was saved.
 """
 
 import operator
 import re
 from datetime import datetime
+from functools import lru_cache
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
@@ -32,30 +33,30 @@ from langgraph_engram.schema import (
 from langgraph_engram.temporal.datetimes import with_offset
 
 Moment = Annotated[datetime, AfterValidator(with_offset)]
-"""A moment as callers send it, with the offset of its clock from the door on."""
-MOST_NAME_CHARACTERS = 100
-"""Characters of a speaker's name that are kept; what is longer is no name."""
-UNSEEN = re.compile(r"[\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
-"""Marks that turn or hide letters. Those that join them belong to names of some scripts, and stay."""
+"""A moment, with an offset: one without counts as UTC."""
+MAX_NAME_CHARACTERS = 100
+"""Characters of a speaker's name that are kept."""
+INVISIBLE = re.compile(r"[\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
+"""Invisible characters and those that change the direction of text; joiners, which some scripts need, stay."""
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def plain_name(name: str) -> str:
-    """Give a speaker's name on one line: it stands before what was said, and must not look like another line.
+    """Return a speaker's name on one line, so that it cannot pass for a line of the conversation.
 
-    Control characters and white space become single blanks, marks that nobody sees are left out, and a name of more
-    than `MOST_NAME_CHARACTERS` is cut.
+    Control characters and white space become single blanks, invisible characters are removed, and a name of more than
+    `MAX_NAME_CHARACTERS` is cut off.
     """
-    words = CONTROL.sub(" ", UNSEEN.sub("", name)).split()
-    return " ".join(words)[:MOST_NAME_CHARACTERS].rstrip()
+    words = CONTROL.sub(" ", INVISIBLE.sub("", name)).split()
+    return " ".join(words)[:MAX_NAME_CHARACTERS].rstrip()
 
 
 SpeakerName = Annotated[str, AfterValidator(plain_name)]
-"""A speaker's name as callers send it, on one line from the door on."""
+"""A speaker's name, on one line."""
 
 
 class Message(Frozen):
-    """One utterance as it came in, already in our words."""
+    """One message as it came in."""
 
     role: Role = "user"
     speaker: SpeakerName = ""
@@ -65,51 +66,54 @@ class Message(Frozen):
     external_id: str | None = None
 
 
-class RememberRequest(Frozen):
-    """What a caller asks of the write graph. Whose memory it is, is required."""
+class ScopedRequest(Frozen):
+    """A request about the memory of one user. Its JSON is flat: the fields of the scope are its own."""
 
     user_id: str = Field(min_length=1)
     tenant: str = Field(default="default", min_length=1)
     agent_id: str | None = None
+
+    @property
+    def scope(self) -> Scope:
+        """Return whose memory it is."""
+        return _scope(self.tenant, self.user_id, self.agent_id)
+
+
+@lru_cache(maxsize=1024)
+def _scope(tenant: str, user_id: str, agent_id: str | None) -> Scope:
+    """Build a scope once; not cached on a request, whose copy may be about another user."""
+    return Scope(tenant=tenant, user_id=user_id, agent_id=agent_id)
+
+
+class RememberRequest(ScopedRequest):
+    """The input of the write graph."""
+
     session_id: str | None = None
     messages: list[Message] = []
     close_session: bool = False
     """Whether the session ends with these messages."""
     run_id: str = ""
-    """Empty for a run id of the graph's own making."""
+    """Empty for a new run id."""
     retry_turn_ids: list[str] = []
-    """Turns already stored whose later steps are to be done now."""
-
-    @property
-    def scope(self) -> Scope:
-        """Give whose memory it is."""
-        return Scope(tenant=self.tenant, user_id=self.user_id, agent_id=self.agent_id)
+    """Stored turns whose later steps are to be repeated."""
 
 
-class RecallRequest(Frozen):
-    """What a caller asks of the read graph."""
+class RecallRequest(ScopedRequest):
+    """The input of the read graph."""
 
     query: str = Field(min_length=1)
-    user_id: str = Field(min_length=1)
-    tenant: str = Field(default="default", min_length=1)
-    agent_id: str | None = None
     mode: Literal["search", "recall"] = "recall"
     budget: int | None = Field(default=None, ge=1)
-    """Tokens of evidence in the result; absent for the preset's own."""
+    """Tokens of evidence in the result; None for the preset's own."""
     now: Moment | None = None
-    """The moment that "last week" counts from; absent for `as_of`, or the newest turn's time."""
+    """The moment that "last week" is relative to; None for `as_of`, or the newest turn's time."""
     as_of: Moment | None = None
-    """The moment as of which memory is read; absent for now."""
+    """The moment as of which memory is read; None for now."""
     run_id: str = ""
-
-    @property
-    def scope(self) -> Scope:
-        """Give whose memory it is."""
-        return Scope(tenant=self.tenant, user_id=self.user_id, agent_id=self.agent_id)
 
 
 class BatchSelection(Frozen):
-    """What one batch of the deep selection named."""
+    """What one batch of the deep selection selected."""
 
     start: int
     """Position of the batch's first candidate."""
@@ -117,7 +121,7 @@ class BatchSelection(Frozen):
 
 
 class SelectInput(TypedDict):
-    """What one batch of the deep selection is given."""
+    """The input of one batch of the deep selection."""
 
     query: str
     intent: Intent
@@ -199,17 +203,17 @@ class WriteState(TypedDict, total=False):
     session_id: str
     """Set by `receive`."""
     turns: list[Turn]
-    """Set by `receive`: the turns of this run that were not known, or that are taken up again."""
+    """Set by `receive`: the new turns of this run, or those that are retried."""
     known_turns: int
     """Set by `receive`."""
     retried: list[PendingTask]
-    """Set by `receive`: what was pending and is done now. Empty but for a retry; each step does its own part of it."""
+    """Set by `receive`: the pending tasks of a retry; each step does its own part."""
     events: list[Event]
-    """Set by `segment`: events opened, continued or closed by this run; `describe_events` words them again."""
+    """Set by `segment`: events opened, continued or closed by this run; `describe_events` titles them again."""
     boundaries: list[Boundary]
     """Set by `segment`, and by `describe_events`."""
     records: list[Record]
-    """Set by `extract`, judged by `ground`, added to by `reload_records`, changed by `apply_updates` and
+    """Set by `extract`, verified by `verify`, added to by `reload_records`, changed by `apply_updates` and
     `persist`: this run's."""
     reloaded: list[str]
     """Set by `reload_records`: ids of those of `records` that were stored before."""
@@ -218,13 +222,13 @@ class WriteState(TypedDict, total=False):
     filtered: FilterCounts
     """Set by `filter_candidates`."""
     checked_revision: str
-    """Set by `filter_candidates`: the revision of the scope in which it looked."""
+    """Set by `filter_candidates`: the revision of the scope that it searched."""
     rechecks: int
-    """Set by `filter_candidates`: how often it has looked."""
+    """Set by `filter_candidates`: how often it has searched."""
     proposals: list[Proposal]
     """Set by `consolidate`, changed by `approve_updates`."""
     recheck: bool
-    """Set by `persist`: whether another run changed or stored look-alikes meanwhile, so that nothing is written yet."""
+    """Set by `persist`: whether another run changed or stored near-duplicates meanwhile; then nothing is written."""
     changed: list[Record]
     """Set by `apply_updates`, changed by `persist`: older records whose status this run changes."""
     decisions: list[Decision]
@@ -240,7 +244,7 @@ class WriteState(TypedDict, total=False):
 
 
 __all__ = [
-    "MOST_NAME_CHARACTERS",
+    "MAX_NAME_CHARACTERS",
     "BatchSelection",
     "FilterCounts",
     "Message",

@@ -1,4 +1,4 @@
-"""Test without a network: `FakeModel` answers from a queue, and `FakeServer` is a chat server that does as scripted.
+"""Test without a network: `FakeModel` answers from a queue, and `FakeServer` is a scripted chat server.
 
 model = FakeModel([BoundaryVerdict(...), Failure("timeout", "it took too long")])
 with FakeServer([Reply(status=429, retry_after=1), Reply("Hello")]) as server:
@@ -23,14 +23,14 @@ Refusal = Literal["json_schema", "json_object", "tools"]
 
 
 class FakeModel:
-    """Answer questions from a queue, and remember what was asked."""
+    """Answer questions from a queue, and record them in `asked`."""
 
     def __init__(self, answers: Sequence[object] = (), name: str = "fake") -> None:
-        """Make a model.
+        """Create a model.
 
         Args:
-            answers: In order: an answer, a `Failure`, or a function of the question that gives either.
-            name: Its name in ledgers.
+            answers: In order: an answer, a `Failure`, or a function of the question that returns either.
+            name: Its name in usage entries.
         """
         self.name = name
         self.answers: list[object] = list(answers)
@@ -38,7 +38,7 @@ class FakeModel:
         self._lock = Lock()
 
     def ask(self, question: Question[Answer]) -> LLMResult[Answer]:
-        """Answer with the next of the queue; an empty queue is a failure of this question.
+        """Answer with the next item of the queue; an empty queue is a failure of this question.
 
         Raises:
             TypeError: The next answer is not of the question's type.
@@ -55,7 +55,7 @@ class FakeModel:
         return LLMResult(answer=outcome, usage=self._usage(question, text))
 
     def ask_all(self, questions: Sequence[Question[Answer]]) -> list[LLMResult[Answer]]:
-        """Answer questions one after the other, in order."""
+        """Answer questions in order."""
         return [self.ask(question) for question in questions]
 
     def _usage(self, question: Question[Any], answer: str) -> UsageEntry:
@@ -66,24 +66,24 @@ class FakeModel:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a `FakeServer` does with one request."""
+    """How a `FakeServer` replies to one request."""
 
     content: str = ""
-    """The text of the answer; the arguments of the function where a tool is asked for."""
+    """The text of the answer; the arguments of the function call if the request has tools."""
     status: int = 200
     error: str = "something went wrong"
-    """The message that goes with a status of 400 and above."""
+    """The message of a status of 400 and above."""
     retry_after: float | None = None
     """Seconds in a Retry-After header."""
     after_seconds: float = 0.0
     """Seconds before the reply begins."""
     finish_reason: str = "stop"
     usage: bool = True
-    """Whether the reply counts its tokens: 7 of the prompt, 3 of the answer."""
+    """Whether the reply reports its tokens: 7 of the prompt, 3 of the answer."""
     as_text: bool = False
-    """Whether the answer is text even where a tool is asked for."""
+    """Whether the answer is text even if the request has tools."""
     hangs_up: bool = False
-    """Whether the connection is closed without a word."""
+    """Whether the connection is closed without a reply."""
 
 
 REFUSALS: dict[Refusal, Reply] = {
@@ -94,21 +94,21 @@ REFUSALS: dict[Refusal, Reply] = {
 
 
 class FakeServer:
-    """Serve /v1/chat/completions on loopback by a script, and remember the requests."""
+    """Serve /v1/chat/completions on loopback from a script, and record the `requests`."""
 
     def __init__(
         self, script: Sequence[Reply] = (), *, refuses: Collection[Refusal] = (), otherwise: Reply | None = None
     ) -> None:
-        """Make a server; it starts when entered.
+        """Create a server; it starts when entered.
 
         Args:
             script: Replies, in order, to requests that are not refused.
-            refuses: Ways of asking for JSON that are refused, as real servers refuse them.
-            otherwise: The reply when the script is used up; else status 500.
+            refuses: Ways of requesting JSON that are refused, as real servers refuse them.
+            otherwise: The reply once the script is used up; None for status 500.
         """
         self.requests: list[Request] = []
         self.most_at_once = 0
-        """Requests that were in flight at once, at most."""
+        """The largest number of requests in flight at once."""
         self._at_once = 0
         self._script = list(script)
         self._refuses = refuses
@@ -120,11 +120,11 @@ class FakeServer:
 
     @property
     def url(self) -> str:
-        """Give the base URL, as in OPENAI_BASE_URL."""
+        """Return the base URL, as in OPENAI_BASE_URL."""
         return f"http://127.0.0.1:{self._server.server_port}/v1"
 
     def __enter__(self) -> Self:
-        """Start to serve."""
+        """Start serving."""
         self._thread.start()
         return self
 
@@ -138,7 +138,7 @@ class FakeServer:
         self._server.server_close()
 
     def next_reply(self, request: Request) -> Reply:
-        """Remember a request, wait as the script says, and give its reply."""
+        """Record a request, wait as the script says, and return its reply."""
         with self._lock:
             self.requests.append(request)
             self._at_once += 1
@@ -150,15 +150,15 @@ class FakeServer:
         return reply
 
     def _choose(self, request: Request) -> Reply:
-        wanted = (request.get("response_format") or {}).get("type") or ("tools" if request.get("tools") else None)
-        if wanted in self._refuses:
-            return REFUSALS[cast(Refusal, wanted)]
+        method = (request.get("response_format") or {}).get("type") or ("tools" if request.get("tools") else None)
+        if method in self._refuses:
+            return REFUSALS[cast(Refusal, method)]
         return self._script.pop(0) if self._script else self._otherwise
 
 
 def _handler(server: FakeServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
-        """Speak the part of OpenAI's interface that chat models use."""
+        """Implement the part of OpenAI's interface that chat models use."""
 
         def do_POST(self) -> None:
             """Answer a request for a chat completion."""
@@ -168,7 +168,7 @@ def _handler(server: FakeServer) -> type[BaseHTTPRequestHandler]:
                 try:
                     self._send(request, reply)
                 except ConnectionError:
-                    self.close_connection = True  # the client has gone, tired of waiting
+                    self.close_connection = True  # the client timed out
 
         def log_message(self, format: str, *args: object) -> None:
             """Stay silent."""
@@ -180,8 +180,8 @@ def _handler(server: FakeServer) -> type[BaseHTTPRequestHandler]:
             if reply.retry_after is not None:
                 self.send_header("Retry-After", str(reply.retry_after))
             self.end_headers()
-            for part in _parts(request, reply) if streams else [json.dumps(_body(request, reply))]:
-                self.wfile.write(part.encode())
+            for chunk in _chunks(request, reply) if streams else [json.dumps(_body(request, reply))]:
+                self.wfile.write(chunk.encode())
 
     return Handler
 
@@ -194,17 +194,18 @@ def _body(request: Request, reply: Reply) -> Request:
         function = {"name": request["tools"][0]["function"]["name"], "arguments": reply.content}
         message |= {"content": None, "tool_calls": [{"id": "call-1", "type": "function", "function": function}]}
     choice = {"index": 0, "message": message, "finish_reason": reply.finish_reason}
-    return _completion(request, "chat.completion", choice, reply.usage)
+    return _completion(request, "chat.completion", choice, reports_usage=reply.usage)
 
 
-def _parts(request: Request, reply: Reply) -> Iterator[str]:
+def _chunks(request: Request, reply: Reply) -> Iterator[str]:
     for word in reply.content.split(" "):
         choice = {"index": 0, "delta": {"role": "assistant", "content": f"{word} "}, "finish_reason": None}
-        yield f"data: {json.dumps(_completion(request, 'chat.completion.chunk', choice, False))}\n\n"
+        yield f"data: {json.dumps(_completion(request, 'chat.completion.chunk', choice, reports_usage=False))}\n\n"
     last = {"index": 0, "delta": {}, "finish_reason": reply.finish_reason}
-    yield f"data: {json.dumps(_completion(request, 'chat.completion.chunk', last, False))}\n\ndata: [DONE]\n\n"
+    yield f"data: {json.dumps(_completion(request, 'chat.completion.chunk', last, reports_usage=False))}\n\n"
+    yield "data: [DONE]\n\n"
 
 
-def _completion(request: Request, kind: str, choice: Request, counted: bool) -> Request:
-    usage = {"usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}} if counted else {}
+def _completion(request: Request, kind: str, choice: Request, *, reports_usage: bool) -> Request:
+    usage = {"usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}} if reports_usage else {}
     return {"id": "reply", "object": kind, "created": 0, "model": request.get("model"), "choices": [choice], **usage}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import tee
 from typing import Literal
 
-from langgraph_engram.rerank import Reranker, reranked
+from langgraph_engram.rerank import Reranker, rerank
 from langgraph_engram.retrieval.fusion import fuse
 from langgraph_engram.retrieval.grouping import Candidate, diversify_sessions
 from langgraph_engram.retrieval.passages import fit_budget, format_passage, smallest_size
@@ -41,7 +41,7 @@ class LightRetrieve:
         rankings = [self._rank(index, request.mode, *scored) for scored in zip(intents, scores, strict=True)]
         ranked: Iterator[Evidence] = (format_passage(index, candidate) for candidate in interleaved(rankings))
         if self.reranker:
-            ranked = reranked(self.reranker, state["query"], ranked, self.settings.rerank_n)
+            ranked = rerank(self.reranker, state["query"], ranked, self.settings.rerank_n)
         ranked, found = tee(ranked)
         budget = request.budget or self.settings.budget
         evidence = with_relevance(index, state["intent"], scores[0].query, fit_budget(ranked, budget))

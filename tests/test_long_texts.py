@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from langgraph_engram.embeddings.base import LONG, encode_turns, mean_of, texts_of_narrative, texts_of_turn
-from langgraph_engram.embeddings.factory import HashingEncoder
+from langgraph_engram.embeddings.base import LONG_TEXT, encode_turns, mean_of, texts_of_narrative, texts_of_turn
+from langgraph_engram.embeddings.hashing import HashingEncoder
 from langgraph_engram.schema import Turn
 
 
@@ -28,13 +28,13 @@ def test_a_short_turn_is_one_text():
 
 def test_a_long_turn_is_read_to_its_end():
     """What stands past what an encoder reads counts like the beginning."""
-    long = turn("We walked along the shore for a while. " * (LONG // 30) + "The lighthouse keeper plays chess.")
+    long = turn("We walked along the shore for a while. " * (LONG_TEXT // 30) + "The lighthouse keeper plays chess.")
 
     texts = texts_of_turn(long)
     vectors = encode_turns(HashingEncoder(), [long, turn("Yes.")])
 
     assert texts[-1] == "assistant: The lighthouse keeper plays chess."
-    assert len(texts) == LONG // 30 + 1
+    assert len(texts) == LONG_TEXT // 30 + 1
     assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1], abs=1e-6)
 
 
@@ -43,8 +43,8 @@ def test_a_narrative_is_read_to_its_end_too():
     short, sentence = "Mon 1 May 2023: Ana moved. Ben: I know.", "Ana: I walked along the shore for a while."
 
     assert texts_of_narrative(short) == [short]
-    assert texts_of_narrative(" ".join([sentence] * (LONG // 40))) == [sentence] * (LONG // 40)
-    assert texts_of_narrative("?" * LONG) == ["?" * LONG]
+    assert texts_of_narrative(" ".join([sentence] * (LONG_TEXT // 40))) == [sentence] * (LONG_TEXT // 40)
+    assert texts_of_narrative("?" * LONG_TEXT) == ["?" * LONG_TEXT]
 
 
 def test_long_sentences_weigh_more():

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from langgraph_engram.embeddings.factory import HashingEncoder
+from langgraph_engram.embeddings.hashing import HashingEncoder
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import preset
 

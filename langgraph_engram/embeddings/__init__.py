@@ -1,1 +1,1 @@
-"""Adapters of the `Encoder` port."""
+"""Embeddings: the `Encoder` port, its adapters, and the caches around them."""

@@ -1,4 +1,4 @@
-"""Define the port through which text becomes vectors. Adapters live in `encoders/`; nothing heavy is imported here."""
+"""Define the `Encoder` port, through which text becomes vectors, and how turns and narratives are encoded with it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeAlias
@@ -11,13 +11,20 @@ from langgraph_engram.text.sentences import split_sentences
 
 Vectors: TypeAlias = NDArray[np.float32]
 
+APPLICATION = "langgraph-engram"
+"""The name of the user's cache folder."""
+LONG_TEXT = 1000
+"""Characters from which a text is encoded sentence by sentence: about what 256 tokens hold."""
+MIN_NORM = 1e-12
+"""Divides a mean of opposite vectors, whose length is 0."""
+
 
 class Encoder(Protocol):
     """Turn texts into unit vectors."""
 
     @property
     def name(self) -> str:
-        """Give what identifies the vector space. A store refuses an encoder of another name."""
+        """Return the name of the vector space. A store refuses an encoder of another name."""
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Encode texts, in order.
@@ -27,22 +34,16 @@ class Encoder(Protocol):
         """
 
 
-LONG = 1000
-"""Characters from which a text is read by its sentences: about what 256 word pieces hold."""
-LEAST_LENGTH = 1e-12
-"""What a mean of opposite vectors is divided by, in place of nothing."""
-
-
 def texts_of_turn(turn: Turn) -> list[str]:
-    """Give the texts whose vectors make up a turn's, at least one."""
-    if len(turn.text) < LONG:
+    """Return the texts whose mean vector stands for a turn, at least one."""
+    if len(turn.text) < LONG_TEXT:
         return [turn.indexed_text]
     return [*(f"{turn.speaker}: {sentence}" for sentence in split_sentences(turn.text)), *turn.captions]
 
 
 def texts_of_narrative(text: str) -> list[str]:
-    """Give the texts whose vectors make up a narrative's, at least one."""
-    return [text] if len(text) < LONG else split_sentences(text) or [text]
+    """Return the texts whose mean vector stands for a narrative, at least one."""
+    return [text] if len(text) < LONG_TEXT else split_sentences(text) or [text]
 
 
 def encode_turns(encoder: Encoder, turns: Sequence[Turn]) -> Vectors:
@@ -51,21 +52,23 @@ def encode_turns(encoder: Encoder, turns: Sequence[Turn]) -> Vectors:
     Returns:
         A float32 array of shape (len(turns), dimensions); each row has length 1.
     """
-    parts = [texts_of_turn(turn) for turn in turns]
-    texts = list(dict.fromkeys(text for one in parts for text in one))
-    known = dict(zip(texts, encoder.encode(texts), strict=True))
-    return np.stack([mean_of(one, known) for one in parts]) if parts else encoder.encode([])
+    if not turns:
+        return encoder.encode([])
+    texts_by_turn = [texts_of_turn(turn) for turn in turns]
+    distinct = list(dict.fromkeys(text for texts in texts_by_turn for text in texts))
+    vectors = dict(zip(distinct, encoder.encode(distinct), strict=True))
+    return np.stack([mean_of(texts, vectors) for texts in texts_by_turn])
 
 
 def mean_of(texts: Sequence[str], vectors: Mapping[str, Vectors]) -> Vectors:
-    """Average the vectors of texts, weighed by length, and scale the result to length 1.
+    """Return the mean of the vectors of texts, weighted by length and scaled to length 1.
 
     Args:
-        texts: One text or more. The vector of a single one stays as it is.
+        texts: At least one text. The vector of a single text is returned as it is.
         vectors: The unit vector of each text, of shape (dimensions,).
     """
     if len(texts) == 1:
         return vectors[texts[0]]
     weights = np.array([len(text) for text in texts], dtype=np.float32)
     total: Vectors = weights @ np.stack([vectors[text] for text in texts])
-    return np.asarray(total / max(float(np.linalg.norm(total)), LEAST_LENGTH), dtype=np.float32)
+    return np.asarray(total / max(float(np.linalg.norm(total)), MIN_NORM), dtype=np.float32)

@@ -1,6 +1,6 @@
-"""Write all-MiniLM-L6-v2 as an ONNX file, from its weights. Imports torch: import this module only to export.
+"""Export all-MiniLM-L6-v2 from its weights to an ONNX file. Imports torch: import this module only to export.
 
-The graph gives one vector a word piece, as the hub's own `onnx/model.onnx` does; pooling is left to `OnnxMiniLM`.
+The graph gives one vector for each token, as the hub's own `onnx/model.onnx` does; `OnnxMiniLM` does the pooling.
 """
 
 import warnings
@@ -15,21 +15,21 @@ from langgraph_engram.embeddings.minilm_weights import WEIGHTS
 OPSET = 17
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 OUTPUT = "last_hidden_state"
-AXES = {0: "batch", 1: "pieces"}
-POSITIONS = "embeddings.position_ids"
+AXES = {0: "batch", 1: "tokens"}
+POSITION_IDS = "embeddings.position_ids"
 """A constant that older releases saved among the weights."""
 
 
-class HiddenStates(torch.nn.Module):
+class _HiddenStates(torch.nn.Module):
     """The encoder stack alone: three inputs by position, one output."""
 
     def __init__(self, bert: BertModel) -> None:
         super().__init__()
         self.bert = bert
 
-    def forward(self, pieces: torch.Tensor, mask: torch.Tensor, types: torch.Tensor) -> torch.Tensor:
-        """Give the last hidden states, of shape (batch, pieces, dimensions)."""
-        output = self.bert(input_ids=pieces, attention_mask=mask, token_type_ids=types)
+    def forward(self, tokens: torch.Tensor, mask: torch.Tensor, types: torch.Tensor) -> torch.Tensor:
+        """Return the last hidden states, of shape (batch, tokens, dimensions)."""
+        output = self.bert(input_ids=tokens, attention_mask=mask, token_type_ids=types)
         return torch.as_tensor(output.last_hidden_state)
 
 
@@ -42,10 +42,10 @@ def export(folder: Path, target: Path) -> None:
     """
     example = torch.ones((2, 8), dtype=torch.int64)
     with warnings.catch_warnings(), torch.no_grad():
-        # The tracer warns of its age and of branches that these inputs never take; tests hold the file to torch's.
+        # The tracer warns of its age and of branches that these inputs never take; tests compare the file with torch.
         warnings.simplefilter("ignore")
         torch.onnx.export(
-            HiddenStates(_load(folder)).eval(),
+            _HiddenStates(_load(folder)).eval(),
             (example, example, example),
             str(target),
             dynamo=False,
@@ -60,6 +60,6 @@ def _load(folder: Path) -> BertModel:
     config = BertConfig.from_pretrained(folder, attn_implementation="eager")
     bert = BertModel(config)
     weights = load_file(folder / WEIGHTS)
-    weights.pop(POSITIONS, None)
+    weights.pop(POSITION_IDS, None)
     bert.load_state_dict(weights)
     return bert

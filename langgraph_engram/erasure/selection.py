@@ -1,8 +1,8 @@
-"""Say what goes when something is forgotten: a pure function of what is kept and of what is asked for.
+"""Select what is erased when something is forgotten: a pure function of what is stored and of the target.
 
-A record goes with any turn that it rests on, and with any words that only forgotten turns of its session say: models
-read a turn beside its neighbours. What was made of it goes too; what a record that is forgotten by itself was made of
-goes with it, for it says the same. This module does not know what becomes of the rest.
+A record is erased with any turn that it cites, and if it contains words that only forgotten turns of its session said:
+models read a turn beside its neighbours. Records merged from it are erased too. If a single record is forgotten, the
+records that it was merged from are erased with it, because they say the same.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,65 +25,44 @@ from langgraph_engram.stores.index import (
 )
 from langgraph_engram.text.tokens import content_stems
 
-WHERE = "`engram show --user USER --kind {} --json` lists the ids"
+HINT = "`engram show --user USER --kind {} --json` lists the ids"
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is asked for, as it was named; nothing named is all of the scope."""
+    """What is to be forgotten; without any id, everything of the scope."""
 
     session_id: str | None = None
     turn_id: str | None = None
-    """Our id of a turn, or the one it has in its source."""
+    """The id of a turn, or its external id."""
     record_id: str | None = None
 
     @property
     def is_everything(self) -> bool:
-        """Say whether all of the scope is asked for."""
+        """Whether everything of the scope is to be forgotten."""
         return self.session_id is None and self.turn_id is None and self.record_id is None
 
 
 def make_target(session_id: object, turn_id: object, record_id: object) -> Target:
-    """Check what a caller names.
+    """Return a target of valid ids.
 
     Raises:
-        InvalidInput: A name is none, or a record is named beside a session or a turn.
+        InvalidInput: An id is no name, or a record is named beside a session or a turn.
     """
-    given = {"session_id": session_id, "turn_id": turn_id, "record_id": record_id}
-    named = {name: check_name(name, value) for name, value in given.items() if value is not None}
-    if "record_id" in named and len(named) > 1:
+    values = {"session_id": session_id, "turn_id": turn_id, "record_id": record_id}
+    ids = {name: check_name(name, value) for name, value in values.items() if value is not None}
+    if "record_id" in ids and len(ids) > 1:
         raise InvalidInput("a record is named beside a session or a turn: forget one of them, then the other")
-    return Target(**named)
+    return Target(**ids)
 
 
-def turns_meant(target: Target, index: ScopeIndex) -> list[Turn]:
-    """Give the turns that a session or a turn is named for; none for a record.
-
-    Raises:
-        InvalidInput: No such turn is kept here, or several sessions have one of that name in their source.
-    """
-    if target.record_id is not None:
-        return []
-    turns = index.turns.items if target.session_id is None else index.turns.in_session(target.session_id)
-    if target.turn_id is None:
-        return list(turns)
-    found = [one for one in turns if target.turn_id in (one.turn_id, one.external_id)]
-    if not found:
-        where = "" if target.session_id is None else f" in session {target.session_id!r}"
-        raise InvalidInput(f"unknown turn {target.turn_id!r}{where}: {WHERE.format('turns')}")
-    if len(found) > 1:
-        sessions = ", ".join(repr(one.session_id) for one in found)
-        raise InvalidInput(f"several turns are called {target.turn_id!r}: name the session too, one of {sessions}")
-    return found
-
-
-ORDER: tuple[Kind[Any], ...] = (SYNTHESES, DECISIONS, RECORDS, BOUNDARIES, EVENTS, PENDING_TASKS, TURNS)
-"""The order in which things go: what the choice rests on goes last, so that one that is cut off can be made again."""
+ERASURE_ORDER: tuple[Kind[Any], ...] = (SYNTHESES, DECISIONS, RECORDS, BOUNDARIES, EVENTS, PENDING_TASKS, TURNS)
+"""The order of erasure: what the selection depends on goes last, so that an interrupted erasure can be repeated."""
 
 
 @dataclass(frozen=True)
 class StoredScope:
-    """What is kept of a scope."""
+    """What is stored for a scope."""
 
     index: ScopeIndex
     decisions: Sequence[Decision]
@@ -92,7 +71,7 @@ class StoredScope:
 
 @dataclass(frozen=True)
 class Erased:
-    """What goes, whole."""
+    """Everything that is erased."""
 
     turns: Sequence[Turn] = ()
     events: Sequence[Event] = ()
@@ -101,160 +80,182 @@ class Erased:
     syntheses: Sequence[Synthesis] = ()
     decisions: Sequence[Decision] = ()
     pending_tasks: Sequence[PendingTask] = ()
-    words: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """By session, the stems that only forgotten turns of it hold."""
+    lost_stems: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By session, the content stems that only erased turns of it contain."""
 
     def ids(self) -> dict[str, list[str]]:
-        """Give the ids of what goes, by the name of its kind, in the order in which it goes."""
-        return {kind.name: [kind.id_of(one) for one in getattr(self, kind.name)] for kind in ORDER}
+        """Return the ids by the name of their kind, in the order of erasure."""
+        return {kind.name: [kind.id_of(item) for item in getattr(self, kind.name)] for kind in ERASURE_ORDER}
 
     def texts(self) -> set[str]:
-        """Give what was said and drawn in what goes, word for word: a narrative may well tell what is left."""
-        said = [text for turn in self.turns for text in (turn.text, *turn.captions)]
-        return {text for text in (*said, *(one.content for one in self.records)) if text.strip()}
+        """Return the texts of erased turns and records. Those of syntheses may be about what is left."""
+        turns = [text for turn in self.turns for text in (turn.text, *turn.captions)]
+        return {text for text in (*turns, *(record.content for record in self.records)) if text.strip()}
 
-    def echoes(self, session_id: str, texts: Iterable[str]) -> bool:
-        """Say whether texts of a session hold a word that only forgotten turns of it said."""
-        only = self.words.get(session_id, frozenset())
-        return bool(only) and not only.isdisjoint(stem for text in texts for stem in content_stems(text))
+    def is_repeated_in(self, session_id: str, texts: Iterable[str]) -> bool:
+        """Return whether texts of a session contain a word that only erased turns of it said."""
+        lost = self.lost_stems.get(session_id, frozenset())
+        return bool(lost) and not lost.isdisjoint(stem for text in texts for stem in content_stems(text))
 
 
-def select_erased(held: StoredScope, target: Target) -> Erased:
-    """Choose what goes.
+def select_erased(stored: StoredScope, target: Target) -> Erased:
+    """Select what is erased.
 
     Raises:
-        InvalidInput: What is named is not kept here.
+        InvalidInput: The target is not stored here.
     """
     if target.is_everything:
-        return _everything(held)
+        return _select_everything(stored)
     if target.record_id is not None:
-        return _without_record(held, target.record_id)
-    turns = turns_meant(target, held.index)
+        return _select_record(stored, target.record_id)
+    turns = _target_turns(target, stored.index)
     if target.turn_id is None and target.session_id is not None:
-        _require_known(held, target.session_id)
-        return _without_turns(held, turns, target.session_id)
-    return _without_turns(held, turns, None)
+        _require_session(stored, target.session_id)
+        return _select_turns(stored, turns, target.session_id)
+    return _select_turns(stored, turns, None)
 
 
-def _everything(held: StoredScope) -> Erased:
-    index = held.index
+def _target_turns(target: Target, index: ScopeIndex) -> list[Turn]:
+    """Return the turns of the session, or those with the id, that a target names.
+
+    Raises:
+        InvalidInput: There is no such turn, or several sessions have a turn with this external id.
+    """
+    turns = index.turns.items if target.session_id is None else index.turns.in_session(target.session_id)
+    if target.turn_id is None:
+        return list(turns)
+    found = [turn for turn in turns if target.turn_id in (turn.turn_id, turn.external_id)]
+    if not found:
+        where = "" if target.session_id is None else f" in session {target.session_id!r}"
+        raise InvalidInput(f"unknown turn {target.turn_id!r}{where}: {HINT.format('turns')}")
+    if len(found) > 1:
+        sessions = ", ".join(repr(turn.session_id) for turn in found)
+        raise InvalidInput(f"several turns are called {target.turn_id!r}: name the session too, one of {sessions}")
+    return found
+
+
+def _select_everything(stored: StoredScope) -> Erased:
+    index = stored.index
     return Erased(
         turns=index.turns.items,
         events=index.events.items,
         boundaries=index.boundaries.items,
         records=index.records.items,
         syntheses=index.syntheses.items,
-        decisions=held.decisions,
-        pending_tasks=held.pending_tasks,
+        decisions=stored.decisions,
+        pending_tasks=stored.pending_tasks,
     )
 
 
-def _require_known(held: StoredScope, session_id: str) -> None:
-    shelves = (held.index.turns, held.index.events, held.index.boundaries, held.index.records)
-    known = any(shelf.in_session(session_id) for shelf in shelves)
-    if not known and all(one.session_id != session_id for one in held.pending_tasks):
-        raise InvalidInput(f"unknown session {session_id!r}: {WHERE.format('turns')}")
+def _require_session(stored: StoredScope, session_id: str) -> None:
+    index = stored.index
+    known = any(kind.in_session(session_id) for kind in (index.turns, index.events, index.boundaries, index.records))
+    if not known and all(task.session_id != session_id for task in stored.pending_tasks):
+        raise InvalidInput(f"unknown session {session_id!r}: {HINT.format('turns')}")
 
 
-def _without_record(held: StoredScope, record_id: str) -> Erased:
-    records = {one.record_id: one for one in held.index.records.items}
+def _select_record(stored: StoredScope, record_id: str) -> Erased:
+    """Select what is erased with a record."""
+    records = {record.record_id: record for record in stored.index.records.items}
     if record_id not in records:
-        raise InvalidInput(f"unknown record {record_id!r}: {WHERE.format('records')}")
-    gone = made_from(with_parts(record_id, records), records)
-    drawn = {turn_id for one in gone for turn_id in records[one].source_turn_ids}
-    events = {records[one].event_id for one in gone}
-    undrawn = [one for one in held.pending_tasks if one.step == "extract" and not drawn.isdisjoint(one.turn_ids)]
-    last = [one for one in gone if one != record_id] + [record_id]
+        raise InvalidInput(f"unknown record {record_id!r}: {HINT.format('records')}")
+    gone = _with_merged(_with_parts(record_id, records), records)
+    cited = {turn_id for gone_id in gone for turn_id in records[gone_id].source_turn_ids}
+    to_extract = [
+        task for task in stored.pending_tasks if task.step == "extract" and not cited.isdisjoint(task.turn_ids)
+    ]
+    target_last = [gone_id for gone_id in gone if gone_id != record_id] + [record_id]
     return Erased(
-        records=[records[one] for one in last],
-        syntheses=_syntheses(held.index, set(gone), events),
-        decisions=_decisions(held.decisions, set(gone)),
-        pending_tasks=undrawn,
+        records=[records[gone_id] for gone_id in target_last],
+        syntheses=_affected_syntheses(stored.index, set(gone), {records[gone_id].event_id for gone_id in gone}),
+        decisions=_affected_decisions(stored.decisions, set(gone)),
+        pending_tasks=to_extract,
     )
 
 
-def _without_turns(held: StoredScope, turns: Sequence[Turn], session_id: str | None) -> Erased:
-    """Choose what goes with turns, and with a session that goes whole."""
-    index = held.index
+def _select_turns(stored: StoredScope, turns: Sequence[Turn], session_id: str | None) -> Erased:
+    """Select what is erased with turns, and with a whole session where one is named."""
+    index = stored.index
     ids = {turn.turn_id for turn in turns}
-    words = Erased(words=words_lost(index, turns))
-    records = {one.record_id: one for one in index.records.items}
-    first = {
-        one.record_id
-        for one in records.values()
-        if one.session_id == session_id
-        or not ids.isdisjoint(one.source_turn_ids)
-        or words.echoes(one.session_id, texts_of(one))
+    by_stems = Erased(lost_stems=_lost_stems(index, turns))
+    records = {record.record_id: record for record in index.records.items}
+    direct = {
+        record.record_id
+        for record in records.values()
+        if record.session_id == session_id
+        or not ids.isdisjoint(record.source_turn_ids)
+        or by_stems.is_repeated_in(record.session_id, _texts_of(record))
     }
-    gone = made_from(first, records)
-    events = [one for one in index.events.items if one.session_id == session_id or ids.issuperset(one.turn_ids)]
-    touched = {one.event_id for one in index.events.items if not ids.isdisjoint((*one.turn_ids, *one.context_turn_ids))}
-    touched |= {records[one].event_id for one in gone}
-    without = {one.event_id for one in events}
+    gone = _with_merged(direct, records)
+    events = [event for event in index.events.items if event.session_id == session_id or ids.issuperset(event.turn_ids)]
+    event_ids = {event.event_id for event in events}
+    changed = {
+        event.event_id for event in index.events.items if not ids.isdisjoint((*event.turn_ids, *event.context_turn_ids))
+    }
     return Erased(
         turns=turns,
         events=events,
         boundaries=[
-            one for one in index.boundaries.items if one.session_id == session_id or one.to_event_id in without
+            boundary
+            for boundary in index.boundaries.items
+            if boundary.session_id == session_id or boundary.to_event_id in event_ids
         ],
-        records=[records[one] for one in gone],
-        syntheses=_syntheses(index, set(gone), touched),
-        decisions=_decisions(held.decisions, set(gone)),
+        records=[records[gone_id] for gone_id in gone],
+        syntheses=_affected_syntheses(index, set(gone), changed | {records[gone_id].event_id for gone_id in gone}),
+        decisions=_affected_decisions(stored.decisions, set(gone)),
         pending_tasks=[
-            one for one in held.pending_tasks if one.session_id == session_id or not ids.isdisjoint(one.turn_ids)
+            task for task in stored.pending_tasks if task.session_id == session_id or not ids.isdisjoint(task.turn_ids)
         ],
-        words=words.words,
+        lost_stems=by_stems.lost_stems,
     )
 
 
-def words_lost(index: ScopeIndex, turns: Sequence[Turn]) -> dict[str, frozenset[str]]:
-    """Give, by session, the content stems that these turns hold and no other turn of their session does."""
+def _lost_stems(index: ScopeIndex, turns: Sequence[Turn]) -> dict[str, frozenset[str]]:
+    """Return, by session, the content stems that these turns contain and no other turn of their session does."""
     ids = {turn.turn_id for turn in turns}
     lost: dict[str, frozenset[str]] = {}
     for session_id in dict.fromkeys(turn.session_id for turn in turns):
-        left = {one for turn in index.turns.in_session(session_id) if turn.turn_id not in ids for one in _stems(turn)}
-        said = {one for turn in turns if turn.session_id == session_id for one in _stems(turn)}
-        lost[session_id] = frozenset(said - left)
+        session = index.turns.in_session(session_id)
+        left = {stem for turn in session if turn.turn_id not in ids for stem in content_stems(turn.indexed_text)}
+        gone = {stem for turn in turns if turn.session_id == session_id for stem in content_stems(turn.indexed_text)}
+        lost[session_id] = frozenset(gone - left)
     return lost
 
 
-def texts_of(record: Record) -> list[str]:
-    """Give what a record says, in all its dimensions."""
+def _texts_of(record: Record) -> list[str]:
     return [record.indexed_text, record.time_text, record.location, record.reject_reason, *record.keywords]
 
 
-def made_from(first: Iterable[str], records: Mapping[str, Record]) -> list[str]:
-    """Give ids of records with those of all that was merged of them, however often."""
-    gone = dict.fromkeys(first)
+def _with_merged(record_ids: Iterable[str], records: Mapping[str, Record]) -> list[str]:
+    """Return ids of records with those of all records merged from them, directly or not."""
+    found = dict.fromkeys(record_ids)
     while further := [
-        one for one, record in records.items() if one not in gone and not gone.keys().isdisjoint(record.derived_from)
+        record_id
+        for record_id, record in records.items()
+        if record_id not in found and not found.keys().isdisjoint(record.derived_from)
     ]:
-        gone |= dict.fromkeys(further)
-    return list(gone)
+        found |= dict.fromkeys(further)
+    return list(found)
 
 
-def with_parts(record_id: str, records: Mapping[str, Record]) -> list[str]:
-    """Give a record's id with those of all that it was merged of, however often."""
+def _with_parts(record_id: str, records: Mapping[str, Record]) -> list[str]:
+    """Return a record's id with those of all records that it was merged from, directly or not."""
     found, left = {record_id: None}, [record_id]
     while left:
-        parts = [one for one in records[left.pop()].derived_from if one in records and one not in found]
+        parts = [part for part in records[left.pop()].derived_from if part in records and part not in found]
         found |= dict.fromkeys(parts)
         left += parts
     return list(found)
 
 
-def _syntheses(index: ScopeIndex, records: set[str], events: set[str]) -> list[Synthesis]:
-    """Give the syntheses that tell one of these records, or go back to one of these events."""
+def _affected_syntheses(index: ScopeIndex, records: set[str], events: set[str]) -> list[Synthesis]:
+    """Return the syntheses that cover one of these records or start from one of these events."""
     return [
-        one
-        for one in index.syntheses.items
-        if not records.isdisjoint(one.covered_record_ids) or not events.isdisjoint(one.seed_event_ids)
+        synthesis
+        for synthesis in index.syntheses.items
+        if not records.isdisjoint(synthesis.covered_record_ids) or not events.isdisjoint(synthesis.seed_event_ids)
     ]
 
 
-def _decisions(trail: Sequence[Decision], records: set[str]) -> list[Decision]:
-    return [one for one in trail if not records.isdisjoint((*one.pair, one.result_id or ""))]
-
-
-def _stems(turn: Turn) -> list[str]:
-    return content_stems(turn.indexed_text)
+def _affected_decisions(decisions: Sequence[Decision], records: set[str]) -> list[Decision]:
+    return [decision for decision in decisions if not records.isdisjoint((*decision.pair, decision.result_id or ""))]

@@ -1,1 +1,1 @@
-"""What callers and data sets send, turned into our messages."""
+"""Input formats: messages, files, data sets and the arguments of calls, validated and turned into domain objects."""

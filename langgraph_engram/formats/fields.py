@@ -1,6 +1,6 @@
-"""Read single fields of what came from outside: text, captions, moments. Every failure says what to do.
+"""Read single fields and samples of external data: text, captions, moments. Every error says what to do.
 
-This module does not know which message or file a value belongs to: whoever calls puts the place in front.
+Callers add the message or the file that a value belongs to.
 """
 
 import math
@@ -13,33 +13,28 @@ from langgraph_engram.errors import InvalidInput, InvalidMessages, UnreadableFil
 from langgraph_engram.temporal.datetimes import with_offset
 
 MAX_CHARACTERS = 1_000_000
-"""Text and captions of one message together; more than this is a document, not something that was said."""
+"""Text and captions of one message together; more than this is a document."""
 SHOWN_CHARACTERS = 80
+SHOWN_IDS = 60
 EARLIEST_YEAR, LATEST_YEAR = 1000, 2999
-DAY_ALONE = re.compile(r"\d{4}-\d{2}-\d{2}")
+DATE_ONLY = re.compile(r"\d{4}-\d{2}-\d{2}")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def shown(value: object) -> str:
-    """Show a value on one line of an error, cut short."""
-    text = reprlib.repr(value)
-    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}..."
-
-
 def read_text(value: object, field: str) -> str:
-    """Take a string as it is, but for what no store can hold: lone surrogates and NUL become U+FFFD.
+    """Return a string without what no store can hold: lone surrogates and NUL become U+FFFD.
 
     Raises:
         InvalidMessages: `value` is not a string.
     """
     if not isinstance(value, str):
         raise InvalidMessages(f"{field} must be a string, not {shown(value)}")
-    whole = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return whole.replace("\x00", "\ufffd")
+    valid = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return valid.replace("\x00", "\ufffd")
 
 
 def read_captions(value: object) -> list[str]:
-    """Take one caption or a list of them, and leave out the blank ones.
+    """Read one caption or a list of captions, without blank ones.
 
     Raises:
         InvalidMessages: `value` is neither a string nor a list of strings.
@@ -52,16 +47,8 @@ def read_captions(value: object) -> list[str]:
     return [text for text in (read_text(caption, "a caption").strip() for caption in captions) if text]
 
 
-def read_until(value: object) -> datetime | None:
-    """Read the last moment that counts: a day alone is meant to its end. Arguments and errors as for `read_moment`."""
-    moment = read_moment(value)
-    if moment is not None and isinstance(value, str) and DAY_ALONE.fullmatch(value.strip()):
-        return moment + timedelta(days=1, microseconds=-1)
-    return moment
-
-
 def read_moment(value: object) -> datetime | None:
-    """Read when something was said.
+    """Read a moment.
 
     Args:
         value: ISO 8601 text, a `datetime`, or seconds since 1970. A moment without an offset is UTC; None is unknown.
@@ -70,7 +57,7 @@ def read_moment(value: object) -> datetime | None:
         The moment, with its offset.
 
     Raises:
-        InvalidMessages: It is no date, or lies outside the years 1000 to 2999.
+        InvalidMessages: It is no date, or outside the years 1000 to 2999.
     """
     if value is None:
         return None
@@ -83,8 +70,16 @@ def read_moment(value: object) -> datetime | None:
     return moment
 
 
+def read_until(value: object) -> datetime | None:
+    """Read the end of a period: a date without a time means the end of that day. Otherwise as `read_moment`."""
+    moment = read_moment(value)
+    if moment is not None and isinstance(value, str) and DATE_ONLY.fullmatch(value.strip()):
+        return moment + timedelta(days=1, microseconds=-1)
+    return moment
+
+
 def check_size(text: str, captions: Sequence[str]) -> None:
-    """Require that something was said, and that it is no document.
+    """Check that a message is neither empty nor too long.
 
     Raises:
         InvalidMessages: There is neither text nor caption, or there are over 1,000,000 characters.
@@ -94,6 +89,47 @@ def check_size(text: str, captions: Sequence[str]) -> None:
     characters = len(text) + sum(map(len, captions))
     if characters > MAX_CHARACTERS:
         raise InvalidMessages(f"{characters:,} characters are too many: split it into messages of {MAX_CHARACTERS:,}")
+
+
+def listed(data: object) -> list[Mapping[str, object]]:
+    """Return one sample or a list of samples as a list.
+
+    Raises:
+        UnreadableFile: It is neither, or empty.
+    """
+    samples = data if isinstance(data, list) else [data]
+    if not samples:
+        raise UnreadableFile("expected at least one sample, not an empty list")
+    return [_mapping(sample, number) for number, sample in enumerate(samples)]
+
+
+def choose_sample(samples: Sequence[Mapping[str, object]], id_key: str, chosen: str | None) -> Mapping[str, object]:
+    """Return the sample whose `id_key` is `chosen`, or the only one.
+
+    Raises:
+        InvalidInput: There are several and none was chosen, or none has that id; the error lists the ids.
+    """
+    ids = [str(sample.get(id_key)) for sample in samples]
+    if chosen is None and len(samples) == 1:
+        return samples[0]
+    if chosen in ids:
+        return samples[ids.index(chosen)]
+    named = ", ".join(ids[:SHOWN_IDS]) + (", ..." if len(ids) > SHOWN_IDS else "")
+    if chosen is None:
+        raise InvalidInput(f"the file holds {len(ids)} samples: choose one (--sample ID) of {named}")
+    raise InvalidInput(f"unknown sample {chosen!r}: choose one of {named}")
+
+
+def shown(value: object) -> str:
+    """Return the start of a value's representation, for one line of an error."""
+    text = reprlib.repr(value)
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}..."
+
+
+def _mapping(sample: object, number: int) -> Mapping[str, object]:
+    if not isinstance(sample, Mapping):
+        raise UnreadableFile(f"expected an object as sample {number}, not {shown(sample)}")
+    return sample
 
 
 def _parse_moment(value: object) -> datetime:
@@ -109,41 +145,3 @@ def _parse_moment(value: object) -> datetime:
 def _date_advice(value: object) -> str:
     years = f"within the years {EARLIEST_YEAR} to {LATEST_YEAR}"
     return f"{shown(value)} is no possible date: use ISO 8601 (2023-05-07T13:56:00Z) or seconds since 1970, {years}"
-
-
-NAMED_IN_ERRORS = 60
-
-
-def listed(data: object) -> list[Mapping[str, object]]:
-    """Take one sample or a list of samples as a list.
-
-    Raises:
-        UnreadableFile: There is something else, or nothing.
-    """
-    samples = data if isinstance(data, list) else [data]
-    if not samples:
-        raise UnreadableFile("expected at least one sample, not an empty list")
-    return [_mapping(sample, number) for number, sample in enumerate(samples)]
-
-
-def choose(samples: Sequence[Mapping[str, object]], id_key: str, chosen: str | None) -> Mapping[str, object]:
-    """Give the sample whose `id_key` is `chosen`, or the only one.
-
-    Raises:
-        InvalidInput: There are several and none was chosen, or none has that id; the text names the ids.
-    """
-    ids = [str(sample.get(id_key)) for sample in samples]
-    if chosen is None and len(samples) == 1:
-        return samples[0]
-    if chosen in ids:
-        return samples[ids.index(chosen)]
-    named = ", ".join(ids[:NAMED_IN_ERRORS]) + (", ..." if len(ids) > NAMED_IN_ERRORS else "")
-    if chosen is None:
-        raise InvalidInput(f"the file holds {len(ids)} samples: choose one (--sample ID) of {named}")
-    raise InvalidInput(f"unknown sample {chosen!r}: choose one of {named}")
-
-
-def _mapping(sample: object, number: int) -> Mapping[str, object]:
-    if not isinstance(sample, Mapping):
-        raise UnreadableFile(f"expected an object as sample {number}, not {shown(sample)}")
-    return sample

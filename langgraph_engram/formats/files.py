@@ -1,7 +1,6 @@
 """Read conversations from a file: our own messages, LoCoMo or LongMemEval; JSON or JSON lines, gzipped or not.
 
-Our own format is a list of messages, or {"sessions": [{"session_id": ..., "messages": [...]}]}. This module does not
-know what is done with what it reads.
+Our own format is a list of messages, or {"sessions": [{"session_id": ..., "messages": [...]}]}.
 """
 
 import gzip
@@ -19,16 +18,73 @@ from langgraph_engram.formats.longmemeval import is_longmemeval, longmemeval_ses
 from langgraph_engram.formats.messages import Session, to_messages
 
 GZIP_MAGIC = b"\x1f\x8b"
-OPEN_STRING = "Unterminated string"
+UNTERMINATED_STRING = "Unterminated string"
 EXTRA_DATA = "Extra data"
-"""What the parser says of a second document: the file may be JSON lines."""
+"""The parser's error at a second document: the file may be JSON lines."""
+FileFormat = Literal["auto", "messages", "locomo", "longmemeval"]
+OWN_FORMAT = 'a list of messages or {"sessions": [{"session_id": ..., "messages": [...]}]}'
+MESSAGE_KEYS = frozenset({"role", "speaker", "text", "content"})
+
+
+def read_sessions(path: str | PathLike[str], format: str = "auto", sample: str | None = None) -> list[Session]:
+    """Read a file's sessions, in order.
+
+    Args:
+        path: The file.
+        format: "auto", "messages", "locomo" or "longmemeval".
+        sample: The sample of a data set: LoCoMo's `sample_id`, LongMemEval's `question_id`.
+
+    Returns:
+        Sessions that each have at least one message.
+
+    Raises:
+        UnreadableFile: The file is missing, cannot be read, or has another format; the error says where.
+        InvalidMessages: A message in it is invalid.
+        InvalidInput: The format is unknown, or the sample is missing or unknown.
+    """
+    if format not in get_args(FileFormat):
+        raise InvalidInput(f"unknown format {format!r}: use one of {', '.join(get_args(FileFormat))}")
+    name = fspath(path)
+    data = parse_json(read_file(name), name)
+    read = READERS[_detect(data) if format == "auto" else format]
+    try:
+        sessions = [session for session in read(data, sample) if session.messages]
+    except InvalidInput as error:
+        raise type(error)(f"{name}: {error}") from error
+    if not sessions:
+        raise UnreadableFile(f"{name}: expected at least one message, and there is none")
+    return sessions
+
+
+def own_sessions(data: object, sample: str | None = None) -> list[Session]:
+    """Read our own format: messages, one session, or many.
+
+    Raises:
+        InvalidInput: A sample was given, and our own format has none.
+        UnreadableFile: The data has another format.
+        InvalidMessages: A message is invalid.
+    """
+    if sample is not None:
+        raise InvalidInput(f"no sample {sample!r}: a file of messages has no samples, leave it out")
+    if isinstance(data, Mapping) and "sessions" in data:
+        data = data["sessions"]
+        if not isinstance(data, list):
+            raise UnreadableFile(f"expected a list at sessions, not {shown(data)}")
+        return [_read_session(session, f"sessions[{index}]") for index, session in enumerate(data)]
+    items = data if isinstance(data, list) else [data]
+    if items and all(isinstance(item, Mapping) and "messages" in item for item in items):
+        return [_read_session(session, f"[{index}]") for index, session in enumerate(items)]
+    for index, item in enumerate(items):
+        if not isinstance(item, Mapping) or not MESSAGE_KEYS & item.keys():
+            raise UnreadableFile(f"expected {OWN_FORMAT}; at [{index}] stands {shown(item)}")
+    return [Session(None, to_messages(items))]
 
 
 def read_file(path: str) -> str:
-    """Read UTF-8 text, unpacked where it is gzipped.
+    """Read a UTF-8 text file, gzipped or not.
 
     Raises:
-        UnreadableFile: It is missing, a folder, not permitted, cut off, or not text.
+        UnreadableFile: It is missing, a folder, not permitted, truncated, or not text.
     """
     try:
         raw = Path(path).read_bytes()
@@ -49,10 +105,10 @@ def parse_json(text: str, name: str) -> object:
 
     Args:
         text: The whole file.
-        name: What to call the file in errors.
+        name: The name of the file in errors.
 
     Raises:
-        UnreadableFile: It is neither; the text names the line and column where it broke.
+        UnreadableFile: It is neither; the error has the line and column.
     """
     if not text.strip():
         raise UnreadableFile(f"{name}: expected JSON, but the file is empty")
@@ -60,106 +116,33 @@ def parse_json(text: str, name: str) -> object:
         return json.loads(text)
     except json.JSONDecodeError as error:
         if error.msg != EXTRA_DATA:
-            raise UnreadableFile(_broken(name, error, error.lineno)) from error
-        return _parse_lines(text, name, error)
+            raise UnreadableFile(_syntax_error(name, error, error.lineno)) from error
+        return _parse_json_lines(text, name, error)
     except (ValueError, RecursionError) as error:
         raise UnreadableFile(f"{name}: expected JSON of a sensible depth and size: {error}") from error
 
 
-def _parse_lines(text: str, name: str, as_one: json.JSONDecodeError) -> list[object]:
-    documents: list[object] = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            documents.append(json.loads(line))
-        except json.JSONDecodeError as error:
-            told = _broken(name, error, number) if documents else _broken(name, as_one, as_one.lineno)
-            raise UnreadableFile(told) from error
-        except (ValueError, RecursionError) as error:
-            raise UnreadableFile(f"{name}: expected JSON of a sensible depth and size at line {number}") from error
-    return documents
+READERS: dict[str, Callable[[object, str | None], list[Session]]] = {
+    "messages": own_sessions,
+    "locomo": locomo_sessions,
+    "longmemeval": longmemeval_sessions,
+}
 
 
-def _broken(name: str, error: json.JSONDecodeError, line: int) -> str:
-    ends = error.pos >= len(error.doc.rstrip()) or error.msg.startswith(OPEN_STRING)
-    end = "cut off" if ends else "broken"
-    return f"{name}: expected JSON or JSON lines, {end} at line {line}, column {error.colno}: {error.msg}"
-
-
-FileFormat = Literal["auto", "messages", "locomo", "longmemeval"]
-OWN_FORMAT = 'a list of messages or {"sessions": [{"session_id": ..., "messages": [...]}]}'
-MESSAGE_KEYS = frozenset({"role", "speaker", "text", "content"})
-
-
-def read_sessions(path: str | PathLike[str], format: str = "auto", sample: str | None = None) -> list[Session]:
-    """Read a file's sessions, in order.
-
-    Args:
-        path: The file.
-        format: "auto", "messages", "locomo" or "longmemeval".
-        sample: Which sample of a data set to take: LoCoMo's `sample_id`, LongMemEval's `question_id`.
-
-    Returns:
-        Sessions that each have at least one message.
-
-    Raises:
-        UnreadableFile: The file is missing, cannot be read, or is not of that format; one line says where it broke.
-        InvalidMessages: A message in it cannot be kept.
-        InvalidInput: The format is unknown, or the sample is needed or unknown.
-    """
-    if format not in get_args(FileFormat):
-        raise InvalidInput(f"unknown format {format!r}: use one of {', '.join(get_args(FileFormat))}")
-    name = fspath(path)
-    data = parse_json(read_file(name), name)
-    read = READERS[detect(data) if format == "auto" else format]
-    try:
-        sessions = [session for session in read(data, sample) if session.messages]
-    except InvalidInput as error:
-        raise type(error)(f"{name}: {error}") from error
-    if not sessions:
-        raise UnreadableFile(f"{name}: expected at least one message, and there is none")
-    return sessions
-
-
-def detect(data: object) -> str:
-    """Name the format of parsed JSON: the data sets by what only they have, else our own."""
+def _detect(data: object) -> str:
+    """Return the format of parsed JSON: the data sets by keys that only they have, else our own."""
     if is_locomo(data):
         return "locomo"
     return "longmemeval" if is_longmemeval(data) else "messages"
 
 
-def own_sessions(data: object, sample: str | None = None) -> list[Session]:
-    """Read our own format: messages, one session, or many.
-
-    Raises:
-        InvalidInput: A sample was asked for, and our own format has none.
-        UnreadableFile: It is something else.
-        InvalidMessages: A message cannot be kept.
-    """
-    if sample is not None:
-        raise InvalidInput(f"no sample {sample!r}: a file of messages has no samples, leave it out")
-    if isinstance(data, Mapping) and "sessions" in data:
-        data = data["sessions"]
-        if not isinstance(data, list):
-            raise UnreadableFile(f"expected a list at sessions, not {shown(data)}")
-        return [_read_session(one, f"sessions[{number}]") for number, one in enumerate(data)]
-    items = data if isinstance(data, list) else [data]
-    if items and all(isinstance(one, Mapping) and "messages" in one for one in items):
-        return [_read_session(one, f"[{number}]") for number, one in enumerate(items)]
-    for number, one in enumerate(items):
-        if not isinstance(one, Mapping) or not MESSAGE_KEYS & one.keys():
-            raise UnreadableFile(f"expected {OWN_FORMAT}; at [{number}] stands {shown(one)}")
-    return [Session(None, to_messages(items))]
-
-
-def _read_session(session: object, place: str) -> Session:
+def _read_session(session: object, location: str) -> Session:
     if not isinstance(session, Mapping) or not isinstance(session.get("messages"), list):
-        raise UnreadableFile(f"expected a session with a list of messages at {place}, not {shown(session)}")
+        raise UnreadableFile(f"expected a session with a list of messages at {location}, not {shown(session)}")
     try:
         return Session(_read_session_id(session.get("session_id")), to_messages(session["messages"]))
     except InvalidMessages as error:
-        raise InvalidMessages(f"{place}.{error}") from error
+        raise InvalidMessages(f"{location}.{error}") from error
 
 
 def _read_session_id(value: object) -> str | None:
@@ -168,8 +151,23 @@ def _read_session_id(value: object) -> str | None:
     return None if value is None else read_text(value, "session_id").strip() or None
 
 
-READERS: dict[str, Callable[[object, str | None], list[Session]]] = {
-    "messages": own_sessions,
-    "locomo": locomo_sessions,
-    "longmemeval": longmemeval_sessions,
-}
+def _parse_json_lines(text: str, name: str, as_document: json.JSONDecodeError) -> list[object]:
+    documents: list[object] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            documents.append(json.loads(line))
+        except json.JSONDecodeError as error:
+            if documents:
+                raise UnreadableFile(_syntax_error(name, error, number)) from error
+            raise UnreadableFile(_syntax_error(name, as_document, as_document.lineno)) from error
+        except (ValueError, RecursionError) as error:
+            raise UnreadableFile(f"{name}: expected JSON of a sensible depth and size at line {number}") from error
+    return documents
+
+
+def _syntax_error(name: str, error: json.JSONDecodeError, line: int) -> str:
+    truncated = error.pos >= len(error.doc.rstrip()) or error.msg.startswith(UNTERMINATED_STRING)
+    problem = "cut off" if truncated else "broken"
+    return f"{name}: expected JSON or JSON lines, {problem} at line {line}, column {error.colno}: {error.msg}"

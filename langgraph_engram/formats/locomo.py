@@ -1,8 +1,7 @@
 """Read conversations of LoCoMo (Maharana et al., ACL 2024): two people, many dated sessions, captioned images.
 
-Only what was said is read: speaker, text and the caption of a shared image. Search strings, image addresses and the
-summaries and observations derived from the dialogue are never fed to a memory. This module does not know the
-questions asked about a conversation.
+Only the dialogue is read: speaker, text and the captions of shared images. Search strings, image addresses, and the
+summaries and observations derived from the dialogue are left out, as are the questions.
 """
 
 import re
@@ -10,7 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from langgraph_engram.errors import UnreadableFile
-from langgraph_engram.formats.fields import choose, listed, read_captions, read_text, shown
+from langgraph_engram.formats.fields import choose_sample, listed, read_captions, read_text, shown
 from langgraph_engram.formats.messages import Session
 from langgraph_engram.state import Message
 
@@ -19,7 +18,7 @@ TIME_FORMAT = "%I:%M %p on %d %B, %Y"
 
 
 def is_locomo(data: object) -> bool:
-    """Tell whether parsed JSON looks like one LoCoMo sample or a list of them."""
+    """Return whether parsed JSON looks like one LoCoMo sample or a list of them."""
     first = data[0] if isinstance(data, list) and data else data
     return isinstance(first, Mapping) and "conversation" in first
 
@@ -29,19 +28,19 @@ def locomo_sessions(data: object, sample: str | None = None) -> list[Session]:
 
     Args:
         data: One sample or a list of samples.
-        sample: The `sample_id` to take; needed only where there are several.
+        sample: The `sample_id` to read; required only if there are several.
 
     Raises:
-        InvalidInput: There are several samples and none, or an unknown one, was chosen.
+        InvalidInput: There are several samples and none was chosen, or the id is unknown.
         UnreadableFile: The shape is not LoCoMo's.
     """
-    return sample_sessions(choose(listed(data), "sample_id", sample))
+    return sample_sessions(choose_sample(listed(data), "sample_id", sample))
 
 
 def sample_sessions(sample: Mapping[str, object]) -> list[Session]:
-    """Read the sessions of one sample in the order of their numbers; each is called by its key, "session_N".
+    """Read the sessions of one sample in the order of their numbers; the ids are "session_1", "session_2", ...
 
-    Every turn carries the time of its session: LoCoMo dates nothing finer.
+    Every message has the time of its session: LoCoMo dates sessions only.
     """
     conversation = sample.get("conversation")
     if not isinstance(conversation, Mapping):
@@ -56,8 +55,8 @@ def _read_session(conversation: Mapping[str, object], key: str) -> Session:
     turns = conversation[key]
     if not isinstance(turns, list):
         raise UnreadableFile(f"expected a list of turns at {key}, not {shown(turns)}")
-    read = [_read_turn(turn, said_at, f"{key}[{number}]") for number, turn in enumerate(turns)]
-    return Session(key, [message for message in read if message.text.strip() or message.captions])
+    messages = [_read_turn(turn, said_at, f"{key}[{index}]") for index, turn in enumerate(turns)]
+    return Session(key, [message for message in messages if message.text.strip() or message.captions])
 
 
 def _read_time(value: object, key: str) -> datetime | None:
@@ -69,13 +68,13 @@ def _read_time(value: object, key: str) -> datetime | None:
         raise UnreadableFile(f'expected a time like "1:56 pm on 8 May, 2023" for {key}, not {shown(value)}') from error
 
 
-def _read_turn(turn: object, said_at: datetime | None, place: str) -> Message:
+def _read_turn(turn: object, said_at: datetime | None, location: str) -> Message:
     if not isinstance(turn, Mapping) or not {"speaker", "dia_id", "text"} <= turn.keys():
-        raise UnreadableFile(f"expected a turn with speaker, dia_id and text at {place}, not {shown(turn)}")
+        raise UnreadableFile(f"expected a turn with speaker, dia_id and text at {location}, not {shown(turn)}")
     return Message(
-        speaker=read_text(turn["speaker"], f"the speaker at {place}"),
-        text=read_text(turn["text"], f"the text at {place}"),
+        speaker=read_text(turn["speaker"], f"the speaker at {location}"),
+        text=read_text(turn["text"], f"the text at {location}"),
         captions=read_captions(turn.get("blip_caption")),
         said_at=said_at,
-        external_id=read_text(turn["dia_id"], f"the dia_id at {place}"),
+        external_id=read_text(turn["dia_id"], f"the dia_id at {location}"),
     )

@@ -1,6 +1,6 @@
 """Read haystacks of LongMemEval (Wu et al., ICLR 2025): one user's dated sessions with an assistant.
 
-This module does not know the question, the answer, or which turns hold it.
+Only the dialogue is read: neither the question, nor the answer, nor which turns hold it.
 """
 
 import re
@@ -8,17 +8,17 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from langgraph_engram.errors import UnreadableFile
-from langgraph_engram.formats.fields import choose, listed, read_text, shown
+from langgraph_engram.formats.fields import choose_sample, listed, read_text, shown
 from langgraph_engram.formats.messages import ROLES, Session
 from langgraph_engram.state import Message
 
 WEEKDAY = re.compile(r"\s*\(\w+\)")
 TIME_FORMATS = ("%Y/%m/%d %H:%M", "%Y/%m/%d")
-LISTS = ("haystack_session_ids", "haystack_dates", "haystack_sessions")
+LIST_KEYS = ("haystack_session_ids", "haystack_dates", "haystack_sessions")
 
 
 def is_longmemeval(data: object) -> bool:
-    """Tell whether parsed JSON looks like one LongMemEval item or a list of them."""
+    """Return whether parsed JSON looks like one LongMemEval item or a list of them."""
     first = data[0] if isinstance(data, list) and data else data
     return isinstance(first, Mapping) and "haystack_sessions" in first
 
@@ -28,24 +28,24 @@ def longmemeval_sessions(data: object, sample: str | None = None) -> list[Sessio
 
     Args:
         data: One item or a list of items.
-        sample: The `question_id` to take; needed only where there are several.
+        sample: The `question_id` to read; required only if there are several.
 
     Raises:
-        InvalidInput: There are several items and none, or an unknown one, was chosen.
+        InvalidInput: There are several items and none was chosen, or the id is unknown.
         UnreadableFile: The shape is not LongMemEval's.
     """
-    return item_sessions(choose(listed(data), "question_id", sample))
+    return item_sessions(choose_sample(listed(data), "question_id", sample))
 
 
 def item_sessions(item: Mapping[str, object]) -> list[Session]:
-    """Read the sessions of one item. A turn is called "SESSION:TURN", turns counted from 1; empty ones are left out."""
-    ids, dates, sessions = (_read_list(item, key) for key in LISTS)
+    """Read the sessions of one item. External ids are "SESSION:TURN", from turn 1; empty turns are left out."""
+    ids, dates, sessions = (_read_list(item, key) for key in LIST_KEYS)
     if not len(ids) == len(dates) == len(sessions):
         raise UnreadableFile(
-            f"expected {', '.join(LISTS)} of equal length, not {len(ids)}, {len(dates)}, {len(sessions)}"
+            f"expected {', '.join(LIST_KEYS)} of equal length, not {len(ids)}, {len(dates)}, {len(sessions)}"
         )
-    read = [_read_session(*one) for one in zip(ids, dates, sessions, strict=True)]
-    return [session for session in read if session.messages]
+    haystack = [_read_session(*session) for session in zip(ids, dates, sessions, strict=True)]
+    return [session for session in haystack if session.messages]
 
 
 def read_time(value: object) -> datetime:
@@ -55,9 +55,9 @@ def read_time(value: object) -> datetime:
         UnreadableFile: It is neither.
     """
     text = WEEKDAY.sub("", str(value)).strip()
-    for form in TIME_FORMATS:
+    for time_format in TIME_FORMATS:
         try:
-            return datetime.strptime(text, form).replace(tzinfo=UTC)
+            return datetime.strptime(text, time_format).replace(tzinfo=UTC)
         except ValueError:
             continue
     raise UnreadableFile(f'expected a time like "2023/05/20 (Sat) 00:44" or "2023/05/20", not {shown(value)}')
@@ -74,8 +74,8 @@ def _read_session(session_id: object, date: object, turns: object) -> Session:
     if not isinstance(turns, list):
         raise UnreadableFile(f"expected a list of turns in session {session_id}, not {shown(turns)}")
     said_at = read_time(date)
-    read = [_read_turn(turn, said_at, f"{session_id}:{number}") for number, turn in enumerate(turns, start=1)]
-    return Session(str(session_id), [message for message in read if message.text.strip()])
+    messages = [_read_turn(turn, said_at, f"{session_id}:{number}") for number, turn in enumerate(turns, start=1)]
+    return Session(str(session_id), [message for message in messages if message.text.strip()])
 
 
 def _read_turn(turn: object, said_at: datetime, external_id: str) -> Message:

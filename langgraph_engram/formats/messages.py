@@ -1,7 +1,6 @@
-"""Turn what callers have at hand into our messages: LangChain messages, OpenAI dicts, {"speaker", "text", "said_at"}.
+"""Convert LangChain messages, OpenAI dicts and {"speaker", "text", "said_at"} dicts to `Message`.
 
-JSON from outside becomes a domain object here and nowhere else. LangChain's own message ids are not taken for
-external ids: without a checkpointer they are made anew at every call. This module does not know any file.
+LangChain's own message ids are not used as external ids: without a checkpointer they are new at every call.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,52 +16,6 @@ from langgraph_engram.state import Message, plain_name
 TEXT_TYPES = frozenset({"text", "text-plain", "input_text", "output_text"})
 IMAGE_TYPES = frozenset({"image", "image_url", "input_image"})
 CAPTION_KEYS = ("caption", "alt_text", "alt", "description")
-
-
-def read_content(content: object) -> tuple[str, list[str]]:
-    """Read a message's content.
-
-    Args:
-        content: A string, a list of parts (strings or dicts with a `type`), or None.
-
-    Returns:
-        The text, parts joined by line breaks, and the captions of its images, in order.
-
-    Raises:
-        InvalidMessages: The content or a part of it is of another kind.
-    """
-    if content is None:
-        return "", []
-    if isinstance(content, str):
-        return read_text(content, "the text"), []
-    if not isinstance(content, Sequence) or isinstance(content, bytes):
-        raise InvalidMessages(f"the text must be a string or a list of parts, not {shown(content)}")
-    texts, captions = [], []
-    for part in content:
-        text, caption = _read_part(part)
-        texts.append(text)
-        captions.append(caption)
-    return "\n".join(filter(None, texts)), [caption for caption in captions if caption]
-
-
-def _read_part(part: object) -> tuple[str, str]:
-    if isinstance(part, str):
-        return read_text(part, "a part"), ""
-    if not isinstance(part, Mapping):
-        raise InvalidMessages(f"a part of the content must be a string or a dict, not {shown(part)}")
-    kind = part.get("type", "text")
-    if kind in TEXT_TYPES and part.get("text") is not None:
-        return read_text(part["text"], "the text of a part"), ""
-    return "", _read_caption(part) if kind in IMAGE_TYPES else ""
-
-
-def _read_caption(part: Mapping[str, object]) -> str:
-    inner = part.get("image_url")
-    places = [part, inner] if isinstance(inner, Mapping) else [part]
-    found = next((place[key] for place in places for key in CAPTION_KEYS if place.get(key)), None)
-    return "" if found is None else read_text(found, "a caption").strip()
-
-
 ROLES: dict[str, Role] = {
     "user": "user",
     "human": "user",
@@ -82,12 +35,21 @@ ID_KEYS = ("external_id", "id")
 TOOL_CALL_KEYS = ("tool_calls", "function_call")
 
 
-def to_messages(items: object) -> list[Message]:
-    """Turn a list of messages, or one, into ours, in order.
+@dataclass(frozen=True)
+class Session:
+    """One session of a conversation: its messages, oldest first."""
 
-    A message that only calls tools says nothing and is left out; what tools give back and what a system asks is kept,
-    under its role, and no record is drawn from it. Speakers without a name are called by their role; names are put on
-    one line, and cut after 100 characters.
+    session_id: str | None
+    """The session's id in its source; None for a generated id."""
+    messages: list[Message]
+
+
+def to_messages(items: object) -> list[Message]:
+    """Convert a list of messages, or a single one, in order.
+
+    A message that only calls tools is left out; tool results and system messages are kept under their role, and no
+    record is extracted from them. Speakers without a name are called by their role; names are put on one line and cut
+    off after 100 characters.
 
     Args:
         items: LangChain messages, OpenAI dicts (`role`, `content`, also `name`, `timestamp`), or dicts with `speaker`
@@ -97,10 +59,10 @@ def to_messages(items: object) -> list[Message]:
         At most one message for each item.
 
     Raises:
-        InvalidMessages: An item cannot be kept; the text names its place from 0, what is wrong, and what to do.
+        InvalidMessages: An item is invalid; the error has its index, what is wrong, and what to do.
     """
     messages: list[Message] = []
-    for index, item in enumerate(_listed(items)):
+    for index, item in enumerate(_as_list(items)):
         try:
             message = _to_message(item)
         except InvalidMessages as error:
@@ -110,7 +72,33 @@ def to_messages(items: object) -> list[Message]:
     return messages
 
 
-def _listed(items: object) -> Iterable[object]:
+def _read_content(content: object) -> tuple[str, list[str]]:
+    """Read a message's content.
+
+    Args:
+        content: A string, a list of parts (strings or dicts with a `type`), or None.
+
+    Returns:
+        The text, parts joined by line breaks, and the captions of its images, in order.
+
+    Raises:
+        InvalidMessages: The content or a part of it has another type.
+    """
+    if content is None:
+        return "", []
+    if isinstance(content, str):
+        return read_text(content, "the text"), []
+    if not isinstance(content, Sequence) or isinstance(content, bytes):
+        raise InvalidMessages(f"the text must be a string or a list of parts, not {shown(content)}")
+    texts, captions = [], []
+    for part in content:
+        text, caption = _read_part(part)
+        texts.append(text)
+        captions.append(caption)
+    return "\n".join(filter(None, texts)), [caption for caption in captions if caption]
+
+
+def _as_list(items: object) -> Iterable[object]:
     if isinstance(items, Mapping) and "messages" in items:
         items = items["messages"]
     if isinstance(items, Mapping | BaseMessage | Message):
@@ -125,7 +113,7 @@ def _to_message(item: object) -> Message | None:
         check_size(item.text, item.captions)
         return item if item.speaker else item.model_copy(update={"speaker": item.role})
     if isinstance(item, BaseMessage):
-        return _read_mapping(_unpack(item), may_be_empty=True)
+        return _read_mapping(_to_mapping(item), may_be_empty=True)
     if isinstance(item, Mapping):
         return _read_mapping(item)
     raise InvalidMessages(
@@ -133,21 +121,21 @@ def _to_message(item: object) -> Message | None:
     )
 
 
-def _unpack(message: BaseMessage) -> dict[str, object]:
+def _to_mapping(message: BaseMessage) -> dict[str, object]:
     role = message.role if isinstance(message, ChatMessage) else message.type.removesuffix("MessageChunk").lower()
-    said = {key: message.additional_kwargs[key] for key in MOMENT_KEYS if key in message.additional_kwargs}
+    moments = {key: message.additional_kwargs[key] for key in MOMENT_KEYS if key in message.additional_kwargs}
     calls = getattr(message, "tool_calls", None)
-    return {"role": role, "name": message.name, "content": message.content, "tool_calls": calls, **said}
+    return {"role": role, "name": message.name, "content": message.content, "tool_calls": calls, **moments}
 
 
 def _read_mapping(item: Mapping[str, object], *, may_be_empty: bool = False) -> Message | None:
-    """Read one message; none if it only calls tools, or says nothing where that is usual."""
+    """Read one message; None if it only calls tools, or is empty and may be."""
     role, speaker = _read_role(item)
     content = _first(item, TEXT_KEYS)
     calls_tools = any(item.get(key) for key in TOOL_CALL_KEYS)
     if content is None and not calls_tools and not item.get("captions"):
         raise InvalidMessages(f'there is no "text" or "content" among its keys {shown(list(item))}')
-    text, captions = read_content(content)
+    text, captions = _read_content(content)
     captions += read_captions(item.get("captions"))
     if (calls_tools or may_be_empty) and not text.strip() and not captions:
         return None
@@ -164,29 +152,38 @@ def _read_role(item: Mapping[str, object]) -> tuple[Role, str]:
         raise InvalidMessages(f'there is no "role" or "speaker" among its keys {shown(list(item))}')
     speaker = "" if name is None else plain_name(read_text(name, "the speaker"))
     if role is None:
-        known = ROLES.get(speaker.casefold(), "user")
+        our_role = ROLES.get(speaker.casefold(), "user")
     elif isinstance(role, str) and role.casefold() in ROLES:
-        known = ROLES[role.casefold()]
+        our_role = ROLES[role.casefold()]
     else:
         raise InvalidMessages(f"unknown role {shown(role)}: use one of {', '.join(ROLES)}")
-    return known, speaker or known
+    return our_role, speaker or our_role
 
 
 def _read_id(item: Mapping[str, object]) -> str | None:
-    found = _first(item, ID_KEYS)
-    if isinstance(found, int) and not isinstance(found, bool):
-        return str(found)
-    return None if found is None else read_text(found, "the id").strip() or None
+    value = _first(item, ID_KEYS)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return None if value is None else read_text(value, "the id").strip() or None
 
 
 def _first(item: Mapping[str, object], keys: Iterable[str]) -> object:
     return next((item[key] for key in keys if item.get(key) is not None), None)
 
 
-@dataclass(frozen=True)
-class Session:
-    """One sitting of a conversation: its messages, oldest first."""
+def _read_part(part: object) -> tuple[str, str]:
+    if isinstance(part, str):
+        return read_text(part, "a part"), ""
+    if not isinstance(part, Mapping):
+        raise InvalidMessages(f"a part of the content must be a string or a dict, not {shown(part)}")
+    kind = part.get("type", "text")
+    if kind in TEXT_TYPES and part.get("text") is not None:
+        return read_text(part["text"], "the text of a part"), ""
+    return "", _read_caption(part) if kind in IMAGE_TYPES else ""
 
-    session_id: str | None
-    """The session's id in its source; absent for an id of the memory's own making."""
-    messages: list[Message]
+
+def _read_caption(part: Mapping[str, object]) -> str:
+    inner = part.get("image_url")
+    sources = [part, inner] if isinstance(inner, Mapping) else [part]
+    caption = next((source[key] for source in sources for key in CAPTION_KEYS if source.get(key)), None)
+    return "" if caption is None else read_text(caption, "a caption").strip()

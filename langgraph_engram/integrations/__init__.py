@@ -1,1 +1,1 @@
-"""Serve what the doors for agents share: whose memory it is, what was newly said, and how memory is shown."""
+"""Integrations: LangChain middleware, tools and retriever, the LangGraph store, the chat agent, and MCP."""

@@ -1,9 +1,9 @@
-"""Say whose memory a run is about: the one place where tools, middleware and retriever look, and whoever serves them.
+"""Resolve whose memory a run is about, for tools, middleware, the retriever and the server.
 
-In this order: the user that a server vouches for, what the developer default, the context of the run, `configurable` of
-its config. What comes later never overrides what came before, and a model is never asked. Whoever names the user names
-the tenant too, so that nobody reaches into another organisation by sending its name beside their own. `agent_id` parts
-a user's own memory and may come from anywhere but the model.
+The sources, in order: the user that a server has authenticated, the developer's default, the context of the run, and
+`configurable` of its config. A later source never overrides an earlier one, and the model is never asked. The source of
+the user also determines the tenant, so that nobody reaches another organisation by sending its name. `agent_id` divides
+a user's own memory and may come from any source but the model.
 """
 
 from collections.abc import Mapping
@@ -18,90 +18,98 @@ from langgraph_engram.errors import MissingUser
 from langgraph_engram.formats.requests import make_scope
 from langgraph_engram.schema import Frozen, Scope
 
-NOBODY = (
+UNNAMED = (
     "nobody said whose memory this is: send user_id in the context of the run (context={'user_id': ...}) or in its "
-    "config (config={'configurable': {'user_id': ...}}), or settle it for all runs with user_id=... where memory is "
-    "given to the agent; a server with authentication says it by itself"
+    "config (config={'configurable': {'user_id': ...}}), or set a default for all runs with user_id=... where memory "
+    "is given to the agent; a server with authentication knows it"
 )
 Run = Runtime[Any] | ToolRuntime[Any, Any]
 
 
 class ScopeOverrides(Frozen):
-    """Whose memory it is, as far as one source says so. What it leaves open is absent."""
+    """What one source says of the scope of a run; None for what it leaves open."""
 
     user_id: Any = None
     tenant: Any = None
     agent_id: Any = None
 
+    def or_else(self, fallback: "ScopeOverrides") -> "ScopeOverrides":
+        """Return these overrides, with what they leave open from a fallback."""
+        return fallback.model_copy(update=self.model_dump(exclude_none=True))
+
 
 def resolve_scope(
     run: Run | None = None, config: RunnableConfig | None = None, default: ScopeOverrides | None = None
 ) -> Scope:
-    """Say whose memory a run is about.
+    """Return the scope of a run.
 
     Args:
-        run: The `Runtime` or `ToolRuntime` that was handed over; the run under way counts as well.
-        config: The config that was handed over; that of the run under way counts as well.
-        default: What the developer settled for all runs.
+        run: The `Runtime` or `ToolRuntime` that was passed; the current run is consulted as well.
+        config: The config that was passed; that of the current run is consulted as well.
+        default: The developer's default for all runs.
 
     Raises:
-        MissingUser: Nobody said it. Nothing may be read then.
-        InvalidInput: What was said is no name.
+        MissingUser: No source names the user.
+        InvalidInput: A name is invalid.
     """
-    runs = [one for one in (run, _running()) if one is not None]
-    server = next((owner for one in runs if (owner := _server_owner(one))), ScopeOverrides())
+    runs = _runs(run)
+    server = next((user for runtime in runs if (user := _server_user(runtime))), ScopeOverrides())
     default = default or ScopeOverrides()
-    sent = [read_overrides(one.context) for one in runs]
-    sent += [read_overrides(one.get("configurable")) for one in (config, _running_config()) if one]
-    named = next((one for one in (server, default, *sent) if one.user_id is not None), None)
+    sent = [read_overrides(runtime.context) for runtime in runs]
+    sent += [read_overrides(source.get("configurable")) for source in (config, _current_config()) if source]
+    named = next((source for source in (server, default, *sent) if source.user_id is not None), None)
     if named is None:
-        raise MissingUser(NOBODY)
+        raise MissingUser(UNNAMED)
     return make_scope(
         named.user_id,
         _first(server.tenant, default.tenant, named.tenant, "default"),
-        _first(default.agent_id, *(one.agent_id for one in sent)),
+        _first(default.agent_id, *(source.agent_id for source in sent)),
     )
 
 
 def overrides_of_user(user: object) -> ScopeOverrides | None:
-    """Say who an authenticated user of a LangGraph server is; None for one whom nobody has authenticated.
+    """Return what a LangGraph server's user says of the scope; None for one who is not authenticated.
 
-    The user is the `identity`, unless the handler that let them in gave a `user_id`; the tenant is the one it gave.
+    The user id is the `identity`, unless the authentication handler set a `user_id`; the tenant is the one it set.
     """
     if user is None or not getattr(user, "is_authenticated", True):
         return None
-    given = read_overrides(user)
-    user_id = _first(given.user_id, getattr(user, "identity", None))
-    return None if user_id is None else ScopeOverrides(user_id=user_id, tenant=given.tenant)
+    fields = read_overrides(user)
+    user_id = _first(fields.user_id, getattr(user, "identity", None))
+    return None if user_id is None else ScopeOverrides(user_id=user_id, tenant=fields.tenant)
 
 
 def read_overrides(source: object) -> ScopeOverrides:
-    """Read what a mapping or an object (a pydantic model, a dataclass) says of whose memory it is; empty is absent."""
+    """Read overrides from a mapping or an object (a pydantic model, a dataclass); empty values count as None."""
     return ScopeOverrides(**{name: _first(_field(source, name)) for name in ScopeOverrides.model_fields})
 
 
 def thread_of(run: Run | None = None, config: RunnableConfig | None = None) -> str | None:
-    """Give the id of the thread that a run is on: it is the session of what is said there. None without a thread."""
-    runs = [one for one in (run, _running()) if one is not None]
-    known = (one.execution_info.thread_id for one in runs if one.execution_info)
-    configs = ((one or {}).get("configurable", {}).get("thread_id") for one in (config, _running_config()))
-    found = _first(*known, *configs)
-    return None if found is None else str(found)
+    """Return the id of a run's thread, which is the session of its messages; None without a thread."""
+    known = (runtime.execution_info.thread_id for runtime in _runs(run) if runtime.execution_info)
+    configured = ((source or {}).get("configurable", {}).get("thread_id") for source in (config, _current_config()))
+    thread_id = _first(*known, *configured)
+    return None if thread_id is None else str(thread_id)
 
 
-def _server_owner(run: Run) -> ScopeOverrides | None:
+def _runs(run: Run | None) -> list[Run]:
+    """Return the run that was passed and the current one, as far as there are such."""
+    return [runtime for runtime in (run, _current_runtime()) if runtime is not None]
+
+
+def _server_user(run: Run) -> ScopeOverrides | None:
     return overrides_of_user(run.server_info.user) if run.server_info else None
 
 
-def _running() -> Runtime[Any] | None:
-    """Give the runtime of the run under way; None outside of a graph."""
+def _current_runtime() -> Runtime[Any] | None:
+    """Return the current runtime; None outside of a graph."""
     try:
         return get_runtime()
     except (RuntimeError, KeyError):
         return None
 
 
-def _running_config() -> RunnableConfig | None:
+def _current_config() -> RunnableConfig | None:
     try:
         return get_config()
     except RuntimeError:
@@ -113,5 +121,5 @@ def _field(source: object, name: str) -> object:
 
 
 def _first(*values: object) -> Any:
-    """Give the first value that is not empty."""
+    """Return the first value that is not empty."""
     return next((value for value in values if value is not None and value != ""), None)

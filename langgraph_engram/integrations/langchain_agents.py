@@ -1,4 +1,4 @@
-"""Bring in what the extra `agents` installs, or say that it is missing: the one place that imports `langchain`."""
+"""Import `langchain`, which the extra `agents` installs, or raise `MissingExtra`; nothing else imports it."""
 
 from langgraph_engram.errors import MissingExtra
 

@@ -1,8 +1,8 @@
-"""Give a memory to clients of the Model Context Protocol: the tools `remember`, `recall` and `search`.
+"""Serve memory over the Model Context Protocol: the tools `remember`, `recall` and `search`.
 
-They are defined here once, and served in two ways: over HTTP beside LangGraph's own routes, and over standard input and
-output for desktop clients. Needs the extra `mcp`. Whose memory it is, is the door's to say; where no door does, each
-tool takes a `user_id`. A model that calls a tool can name no other.
+They are served over HTTP beside LangGraph's own routes, and over standard input and output for desktop clients. Needs
+the extra `mcp`. The server resolves whose memory a call is about, and a model cannot name another user; without such a
+resolver each tool takes a `user_id`.
 """
 
 from collections.abc import Callable, Iterator
@@ -44,7 +44,7 @@ class SentMessage(BaseModel):
     role: Literal["user", "assistant"] = "user"
     content: str = Field(description="What was said.")
     name: str | None = Field(default=None, description="Who said it, if known by name.")
-    said_at: str | None = Field(default=None, description="When, as ISO 8601; now unless told otherwise.")
+    said_at: str | None = Field(default=None, description="When, as ISO 8601; now if left out.")
 
 
 Messages = Annotated[list[SentMessage], Field(description="The messages, oldest first.", min_length=1)]
@@ -61,11 +61,11 @@ class RememberResult(BaseModel):
 
 
 class Passage(BaseModel):
-    """One piece of evidence."""
+    """One passage of evidence."""
 
     text: str
     said_at: list[str]
-    """When the turns that it rests on were said, as ISO 8601."""
+    """When its turns were said, as ISO 8601."""
     turn_ids: list[str]
 
 
@@ -77,7 +77,7 @@ class SearchResult(BaseModel):
 
 
 class RecallResult(BaseModel):
-    """What one `recall` answered."""
+    """What one `recall` found and answered."""
 
     answer: str
     verdict: Literal["sufficient", "partial", "absent"]
@@ -86,122 +86,122 @@ class RecallResult(BaseModel):
 
 
 class ScopeResolver(Protocol):
-    """Say whose memory a call is about."""
+    """Resolve whose memory a call is about."""
 
     def __call__(self, context: Context[Any, Any]) -> Scope:
-        """Give the scope of a call, or raise `EngramError`."""
+        """Return the scope of a call, or raise `EngramError`."""
 
 
 @dataclass(frozen=True)
-class Tools:
-    """What the tools do, for a scope. They run in threads."""
+class _Tools:
+    """The implementation of the tools, for a scope. They run in threads."""
 
     memory: "Callable[[], Memory]"
 
     def remember(self, scope: Scope, messages: list[SentMessage], session_id: str | None) -> RememberResult:
-        """Keep messages."""
-        said = [one.model_dump(exclude_none=True) for one in messages]
-        with failure_message():
-            receipt = self.memory().remember(said, session_id=session_id, **scope.model_dump())
+        """Remember messages."""
+        mappings = [message.model_dump(exclude_none=True) for message in messages]
+        with _tool_errors():
+            receipt = self.memory().remember(mappings, session_id=session_id, **dict(scope))
         return RememberResult.model_validate(receipt.model_dump(include=set(RememberResult.model_fields)))
 
     def recall(self, scope: Scope, query: str, budget: int | None) -> RecallResult:
         """Answer a question."""
-        with failure_message():
-            told = self.memory().recall(query, budget=budget, **scope.model_dump())
+        with _tool_errors():
+            found = self.memory().recall(query, budget=budget, **dict(scope))
         return RecallResult(
-            verdict=told.verdict, evidence=to_passages(told), answer=told.answer or "", missing=told.missing
+            verdict=found.verdict, evidence=_to_passages(found), answer=found.answer or "", missing=found.missing
         )
 
     def search(self, scope: Scope, query: str, budget: int | None) -> SearchResult:
         """Find evidence."""
-        with failure_message():
-            found = self.memory().search(query, budget=budget, **scope.model_dump())
-        return SearchResult(verdict=found.verdict, evidence=to_passages(found))
+        with _tool_errors():
+            found = self.memory().search(query, budget=budget, **dict(scope))
+        return SearchResult(verdict=found.verdict, evidence=_to_passages(found))
 
 
 @dataclass(frozen=True)
-class KnownUserTools:
-    """The tools as they are where the door says whose memory it is."""
+class _ResolvedUserTools:
+    """The tools of a server that resolves the user of a call."""
 
-    tools: Tools
-    whose: ScopeResolver
+    tools: _Tools
+    resolve: ScopeResolver
 
     def remember(self, context: Context[Any, Any], messages: Messages, session_id: Session = None) -> RememberResult:
-        """Keep messages of the user whom the door knows."""
+        """Remember messages of the caller."""
         return self.tools.remember(self._scope(context), messages, session_id)
 
     def recall(self, context: Context[Any, Any], query: Query, budget: Budget = None) -> RecallResult:
-        """Answer a question of the user whom the door knows."""
+        """Answer a question of the caller."""
         return self.tools.recall(self._scope(context), query, budget)
 
     def search(self, context: Context[Any, Any], query: Query, budget: Budget = None) -> SearchResult:
-        """Find evidence for the user whom the door knows."""
+        """Find evidence for the caller."""
         return self.tools.search(self._scope(context), query, budget)
 
     def _scope(self, context: Context[Any, Any]) -> Scope:
-        with failure_message():
-            return self.whose(context)
+        with _tool_errors():
+            return self.resolve(context)
 
 
 @dataclass(frozen=True)
-class NamedUserTools:
-    """The tools as they are where no door knows anybody, and each call names the user."""
+class _NamedUserTools:
+    """The tools of a server whose calls name the user."""
 
-    tools: Tools
+    tools: _Tools
 
     def remember(self, user_id: User, messages: Messages, session_id: Session = None) -> RememberResult:
-        """Keep messages of a user."""
-        return self.tools.remember(named(user_id), messages, session_id)
+        """Remember messages of a user."""
+        return self.tools.remember(_scope_of(user_id), messages, session_id)
 
     def recall(self, user_id: User, query: Query, budget: Budget = None) -> RecallResult:
         """Answer a question of a user."""
-        return self.tools.recall(named(user_id), query, budget)
+        return self.tools.recall(_scope_of(user_id), query, budget)
 
     def search(self, user_id: User, query: Query, budget: Budget = None) -> SearchResult:
         """Find evidence for a user."""
-        return self.tools.search(named(user_id), query, budget)
+        return self.tools.search(_scope_of(user_id), query, budget)
 
 
-def named(user_id: str) -> Scope:
-    """Give the scope of a user by name."""
-    with failure_message():
+def _scope_of(user_id: str) -> Scope:
+    """Return the scope of a user by name."""
+    with _tool_errors():
         return make_scope(user_id, "default", None)
 
 
-def build_mcp_server(memory: "Callable[[], Memory]", whose: ScopeResolver | None) -> MCPServer[Any]:
+def build_mcp_server(memory: "Callable[[], Memory]", resolve: ScopeResolver | None) -> MCPServer[Any]:
     """Build a server of the three tools.
 
     Args:
-        memory: Gives the memory when a tool is called.
-        whose: Says whose memory a call is about; None for tools that take a `user_id`.
+        memory: Returns the memory, at each call of a tool.
+        resolve: Returns the scope of a call; None for tools that take a `user_id`.
     """
     server: MCPServer[Any] = MCPServer(NAME, instructions=INSTRUCTIONS, log_level="ERROR")
-    tools = Tools(memory)
-    own = KnownUserTools(tools, whose) if whose else NamedUserTools(tools)
+    tools = _Tools(memory)
+    methods = _ResolvedUserTools(tools, resolve) if resolve else _NamedUserTools(tools)
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     writes = ToolAnnotations(destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-    server.add_tool(own.remember, "remember", description=REMEMBER, annotations=writes)
-    server.add_tool(own.recall, "recall", description=RECALL, annotations=reads)
-    server.add_tool(own.search, "search", description=SEARCH, annotations=reads)
+    server.add_tool(methods.remember, "remember", description=REMEMBER, annotations=writes)
+    server.add_tool(methods.recall, "recall", description=RECALL, annotations=reads)
+    server.add_tool(methods.search, "search", description=SEARCH, annotations=reads)
     return server
 
 
-def to_passages(found: Recollection) -> list[Passage]:
-    """Give evidence as clients are shown it."""
+def _to_passages(found: Recollection) -> list[Passage]:
+    """Return evidence as clients are shown it."""
     return [
         Passage(
-            text=one.text,
-            said_at=[turn.said_at.isoformat() for turn in one.turns if turn.said_at],
-            turn_ids=[turn.turn_id for turn in one.turns],
+            text=evidence.text,
+            said_at=[turn.said_at.isoformat() for turn in evidence.turns if turn.said_at],
+            turn_ids=[turn.turn_id for turn in evidence.turns],
         )
-        for one in found.evidence
+        for evidence in found.evidence
     ]
 
 
 @contextmanager
-def failure_message() -> Iterator[None]:
-    """Let the model that called a tool read what was wrong, where it is an error of ours."""
+def _tool_errors() -> Iterator[None]:
+    """Report errors of this package to the model that called a tool."""
     try:
         yield
     except EngramError as error:

@@ -1,9 +1,9 @@
-"""Give an agent of `create_agent` a memory: it recalls before the model is called and keeps what was said after.
+"""Give an agent of `create_agent` a memory: recall before the model is called, remember after the agent.
 
 agent = create_agent(model, middleware=[EngramMiddleware(memory)], context_schema=Context, checkpointer=saver)
 
-Needs the extra `agents`. What is recalled stands in the system message of the call, between tags, as data; it never
-becomes a message of the thread, so it is never kept as if somebody had said it.
+Needs the extra `agents`. What is recalled is added to the system message of the call, between tags, as data; it
+never becomes a message of the thread, so it is never remembered as if somebody had said it.
 """
 
 import asyncio
@@ -30,11 +30,11 @@ from langgraph_engram.integrations.langchain_agents import (
 from langgraph_engram.integrations.tools import ToolName, create_memory_tools
 from langgraph_engram.integrations.transcripts import (
     Keep,
-    after,
     format_recalled,
-    newly_said,
+    messages_after,
     question_of,
     start_of_newest_turn,
+    to_remember,
 )
 from langgraph_engram.memory import Memory
 from langgraph_engram.results import Recollection
@@ -51,11 +51,11 @@ class Recalled(TypedDict):
     """What was recalled for a turn of the user."""
 
     message_id: str
-    """The message that it was recalled for."""
-    whose: str
-    """Whose memory it is, as the key of the scope: nobody else is shown it."""
+    """The message for which it was recalled."""
+    scope: str
+    """The key of the scope: nobody else is shown it."""
     text: str
-    """What the model is shown; empty for nothing."""
+    """What the model is shown; may be empty."""
 
 
 class EngramState(AgentState[Any]):
@@ -64,19 +64,19 @@ class EngramState(AgentState[Any]):
     engram_recalled: NotRequired[Annotated[Recalled, PrivateStateAttr]]
     """Set before the agent."""
     engram_kept: NotRequired[Annotated[str, PrivateStateAttr]]
-    """Set before the agent and after it: the id of the last message that is kept or was there before; empty for the
+    """Set before and after the agent: the id of the last message that is remembered or was there before; empty for the
     beginning of the thread."""
     engram_trouble: NotRequired[Annotated[str, OmitFromInput]]
-    """Set where memory failed in this turn, cleared by the next one."""
+    """Set if memory failed in this turn, cleared by the next one."""
 
 
 class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
     """Long-term memory for an agent.
 
-    Once for each turn of the user it recalls what belongs to it; after the agent it keeps what the user and the
-    assistant newly said, in the session of the thread, each message once. Whose memory it is, see `identity`: without
-    a user the run fails. Whatever else fails in memory leaves the agent running, without memory: it is logged, sent
-    as a custom event, and told in the state as `engram_trouble`; what was not kept is kept after the next turn.
+    It recalls once for each turn of the user; after the agent it remembers the new messages of the user and the
+    assistant, in the session of the thread, each once. The scope comes from the run, see `identity`: without a user the
+    run fails. Any other failure of memory leaves the agent running, without memory: it is logged, sent as a custom
+    event, and set in the state as `engram_trouble`; what was not remembered is remembered after the next turn.
     """
 
     state_schema = EngramState
@@ -94,21 +94,21 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         tenant: str | None = None,
         agent_id: str | None = None,
     ) -> None:
-        """Make the middleware.
+        """Create the middleware.
 
         Args:
-            memory: Where things are kept.
-            mode: "search" shows evidence and asks no model; "recall" also answers, as deep as it takes.
-            budget: Tokens of evidence that are shown; those of the preset unless told otherwise.
-            keep: Whose words are kept: "all", those of the "user", or "none".
+            memory: The memory.
+            mode: "search" shows evidence and calls no model; "recall" also answers, as deep as it takes.
+            budget: Tokens of evidence that are shown; None for the preset's.
+            keep: Whose messages are remembered: "all", those of the "user", or "none".
             tools: Whether the agent also gets the tools of `create_memory_tools`, or which of them.
             on_error: What a failure of memory does: "warn" or "raise".
-            user_id: The user of an agent that has one alone. A user whom a server has authenticated comes before.
-            tenant: The organisation, where it is the same in all runs.
-            agent_id: The agent, where memories of a user are kept apart by agent.
+            user_id: The default user. An authenticated user of a server overrides it.
+            tenant: The default tenant.
+            agent_id: The default agent, if memories of a user are divided by agent.
 
         Raises:
-            InvalidInput: An option has a value that means nothing.
+            InvalidInput: An option has an unknown value.
         """
         super().__init__()
         for name, value, choices in (
@@ -122,14 +122,14 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         self._keep, self._raises = keep, on_error == "raise"
         self._default = ScopeOverrides(user_id=user_id, tenant=tenant, agent_id=agent_id)
         names = (get_args(ToolName) if tools else ()) if isinstance(tools, bool) else tools
-        self.tools = create_memory_tools(memory, tools=names, budget=budget, **self._default.model_dump())
+        self.tools = create_memory_tools(memory, tools=names, budget=budget, **dict(self._default))
 
     def before_agent(self, state: EngramState, runtime: Runtime[Any]) -> Update:
-        """Recall for the user's newest turn, once, and mark where what is newly said begins."""
+        """Recall for the user's newest turn, once, and mark where new messages begin."""
         scope = resolve_scope(runtime, default=self._default)
         messages = state["messages"]
-        start, update = begin_turn(state, scope.key)
-        recalled = Recalled(message_id=id_before(messages, len(messages)), whose=scope.key, text="")
+        start, update = _begin_turn(state, scope.key)
+        recalled = Recalled(message_id=_id_before(messages, len(messages)), scope=scope.key, text="")
         earlier = state.get("engram_recalled")
         if earlier and {**earlier, "text": ""} == recalled and not state.get("engram_trouble"):
             return update
@@ -149,26 +149,26 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         return await handler(self._with_memory(request))
 
     def after_agent(self, state: EngramState, runtime: Runtime[Any]) -> Update | None:
-        """Keep what was newly said."""
+        """Remember the new messages."""
         scope = resolve_scope(runtime, default=self._default)
         recalled = state.get("engram_recalled")
-        fresh = after(state["messages"], state.get("engram_kept"))
-        if not fresh or (recalled and recalled["whose"] != scope.key):
-            # Whoever goes on with another user's run does not make that user's words their own.
+        fresh = messages_after(state["messages"], state.get("engram_kept"))
+        if not fresh or (recalled and recalled["scope"] != scope.key):
+            # A user who continues another user's run does not take over that user's messages.
             return None
 
         def keep() -> Update:
-            self._remember(newly_said(fresh, self._keep, with_ids=is_checkpointed()), runtime, scope)
+            self._remember(to_remember(fresh, self._keep, with_ids=_is_checkpointed()), runtime, scope)
             return {"engram_kept": fresh[-1].id or ""}
 
         return self._guarded("keep", keep, runtime)
 
     async def abefore_agent(self, state: EngramState, runtime: Runtime[Any]) -> Update:
-        """Do the same in a thread, so that the event loop does not wait."""
+        """Run `before_agent` in a thread, so that the event loop is not blocked."""
         return await asyncio.to_thread(self.before_agent, state, runtime)
 
     async def aafter_agent(self, state: EngramState, runtime: Runtime[Any]) -> Update | None:
-        """Do the same in a thread, so that the event loop does not wait."""
+        """Run `after_agent` in a thread, so that the event loop is not blocked."""
         return await asyncio.to_thread(self.after_agent, state, runtime)
 
     def _recall(
@@ -178,8 +178,8 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         if not question:
             return ""
         ask = self._memory.search if self._mode == "search" else self._memory.recall
-        found = ask(question, budget=self._budget, now=datetime.now(UTC), **scope.model_dump())
-        shown = without_visible(found, thread_of(runtime), {one.id for one in messages})
+        found = ask(question, budget=self._budget, now=datetime.now(UTC), **dict(scope))
+        shown = _without_visible(found, thread_of(runtime), {message.id for message in messages})
         event = {"step": "recall", "evidence": len(shown.evidence), "verdict": shown.verdict}
         runtime.stream_writer({"engram": event})
         return format_recalled(shown) if shown.evidence else ""
@@ -187,22 +187,22 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
     def _with_memory(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         recalled = cast(EngramState, request.state).get("engram_recalled")
         scope = resolve_scope(request.runtime, default=self._default)
-        if not recalled or not recalled["text"] or recalled["whose"] != scope.key:
+        if not recalled or not recalled["text"] or recalled["scope"] != scope.key:
             return request
         return request.override(system_message=with_block(request.system_message, recalled["text"]))
 
-    def _remember(self, said: list[Message], runtime: Runtime[Any], scope: Scope) -> None:
-        if said:
-            receipt = self._memory.remember(said, session_id=thread_of(runtime), **scope.model_dump())
+    def _remember(self, messages: list[Message], runtime: Runtime[Any], scope: Scope) -> None:
+        if messages:
+            receipt = self._memory.remember(messages, session_id=thread_of(runtime), **dict(scope))
             counts = {"kept": receipt.stored_turns, "records": receipt.records, "pending": receipt.pending}
             runtime.stream_writer({"engram": {"step": "keep", **counts}})
 
     def _guarded(self, step: str, do: Callable[[], Update], runtime: Runtime[Any]) -> Update:
-        """Do a step of memory; make a failure visible, or raise it where that is wanted."""
+        """Run a step of memory; report a failure, or raise it if configured."""
         try:
             return do()
         except Exception as error:
-            # The one place that catches all: stores and models of others fail in any way (docs/decisions/0019).
+            # Third-party stores and models fail in any way, so everything is caught here alone (docs/decisions/0019).
             if self._raises:
                 raise
             LOG.warning("memory could not %s, and the agent goes on without: %s", step, error, exc_info=True)
@@ -210,40 +210,40 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
             return {"engram_trouble": f"{step}: {error}"}
 
 
-def begin_turn(state: EngramState, whose: str) -> tuple[int, Update]:
-    """Give the place where the user's newest turn begins, and what is to be set for it.
+def _begin_turn(state: EngramState, scope_key: str) -> tuple[int, Update]:
+    """Return the index at which the user's newest turn begins, and the state to set for it.
 
-    What stands in the thread from the run of another user is not this user's, kept or not.
+    Messages in the thread from the run of another user are not this user's, remembered or not.
     """
     messages, earlier = state["messages"], state.get("engram_recalled")
     start = start_of_newest_turn(messages)
     update: Update = {"engram_trouble": ""} if state.get("engram_trouble") else {}
-    is_anothers = earlier is not None and earlier["whose"] != whose
-    if earlier and is_anothers:
-        start = max(start, len(messages) - len(after(messages, earlier["message_id"])))
-    if is_anothers or "engram_kept" not in state:
-        update["engram_kept"] = id_before(messages, start)
+    is_other_user = earlier is not None and earlier["scope"] != scope_key
+    if earlier and is_other_user:
+        start = max(start, len(messages) - len(messages_after(messages, earlier["message_id"])))
+    if is_other_user or "engram_kept" not in state:
+        update["engram_kept"] = _id_before(messages, start)
     return start, update
 
 
-def id_before(messages: Sequence[BaseMessage], place: int) -> str:
-    """Give the id of the message before a place; empty at the beginning of the thread."""
-    return messages[place - 1].id or "" if place else ""
+def _id_before(messages: Sequence[BaseMessage], index: int) -> str:
+    """Return the id of the message before an index; empty at the beginning of the thread."""
+    return messages[index - 1].id or "" if index else ""
 
 
-def without_visible(found: Recollection, thread_id: str | None, message_ids: set[str | None]) -> Recollection:
-    """Leave out what the model sees anyway: pieces that rest on nothing but messages that stand in its thread."""
+def _without_visible(found: Recollection, thread_id: str | None, message_ids: set[str | None]) -> Recollection:
+    """Leave out what the model sees anyway: evidence whose turns are all messages of its thread."""
     unseen = [
-        piece
-        for piece in found.evidence
-        if not piece.turns
-        or not all(turn.session_id == thread_id and turn.external_id in message_ids for turn in piece.turns)
+        evidence
+        for evidence in found.evidence
+        if not evidence.turns
+        or not all(turn.session_id == thread_id and turn.external_id in message_ids for turn in evidence.turns)
     ]
     return found.model_copy(update={"evidence": unseen})
 
 
 def with_block(system: SystemMessage | None, text: str) -> SystemMessage:
-    """Add a text at the end of a system message, whatever its content is made of."""
+    """Append a text to a system message of any content type."""
     if system is None:
         return SystemMessage(text)
     if isinstance(system.content, str):
@@ -251,6 +251,6 @@ def with_block(system: SystemMessage | None, text: str) -> SystemMessage:
     return system.model_copy(update={"content": [*system.content, {"type": "text", "text": text}]})
 
 
-def is_checkpointed() -> bool:
-    """Say whether the run under way is saved: then the ids of its messages last, else they are new at every call."""
+def _is_checkpointed() -> bool:
+    """Return whether the current run is checkpointed: then message ids are stable, else they are new at every call."""
     return bool(get_config()["configurable"].get("__pregel_checkpointer"))

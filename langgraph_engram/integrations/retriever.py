@@ -1,8 +1,8 @@
-"""Let LangChain chains search memory: `EngramRetriever` gives evidence as documents.
+"""Search memory from LangChain chains: `EngramRetriever` returns evidence as documents.
 
 docs = EngramRetriever(memory=memory, user_id="ana", k=3).invoke("Where did I camp?")
 
-No model is asked. Where no user is default, the run says whose memory it is (see `identity`).
+No model is called. Without a `user_id`, the scope comes from the run (see `identity`).
 """
 
 import asyncio
@@ -22,39 +22,39 @@ from langgraph_engram.schema import Evidence, Scope
 
 
 class EngramRetriever(BaseRetriever):
-    """Search a memory for what was said; the best documents first."""
+    """Search a memory; the best documents first."""
 
     memory: Memory
-    """Where things are kept."""
+    """The memory to search."""
     k: int = Field(default=4, ge=1)
     """Documents at most; `invoke(..., k=...)` overrides it."""
     budget: int | None = Field(default=None, ge=1)
-    """Tokens of evidence in all; those of the preset unless told otherwise."""
+    """Tokens of evidence in all; None for the preset's."""
     user_id: str | None = None
-    """The user, where there is one alone. A user whom a server has authenticated comes before."""
+    """The default user. An authenticated user of a server overrides it."""
     tenant: str | None = None
-    """The organisation, where it is the same in all runs."""
+    """The default tenant."""
     agent_id: str | None = None
-    """The agent, where memories of a user are kept apart by agent."""
+    """The default agent, if memories of a user are divided by agent."""
 
     def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
-        """Search the memory of whom the run is about.
+        """Search the memory of the run's user.
 
         Args:
-            input: What is looked for.
+            input: The query.
             config: May name the user in its `configurable`.
             kwargs: `k`, documents at most.
 
         Raises:
-            MissingUser: Nobody said whose memory it is.
+            MissingUser: No source names the user.
         """
-        return super().invoke(input, config, whose=self._whose(config), **kwargs)
+        return super().invoke(input, config, scope=self._scope(config), **kwargs)
 
     async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
-        """Search the memory of whom the run is about, in a thread. Arguments and errors as for `invoke`."""
-        return await super().ainvoke(input, config, whose=self._whose(config), **kwargs)
+        """Search the memory of the run's user, in a thread. Arguments and errors as for `invoke`."""
+        return await super().ainvoke(input, config, scope=self._scope(config), **kwargs)
 
-    def _whose(self, config: RunnableConfig | None) -> Scope:
+    def _scope(self, config: RunnableConfig | None) -> Scope:
         default = ScopeOverrides(user_id=self.user_id, tenant=self.tenant, agent_id=self.agent_id)
         return resolve_scope(config=config, default=default)
 
@@ -63,37 +63,37 @@ class EngramRetriever(BaseRetriever):
         query: str,
         *,
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - LangChain hands it over
-        whose: Scope | None = None,
+        scope: Scope | None = None,
         k: int | None = None,
     ) -> list[Document]:
-        most = self.k if k is None else k
-        if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-            raise InvalidInput(f"k is {most!r}: give a whole number of documents, at least 1")
-        scope = whose or self._whose(None)
-        found = self.memory.search(query, budget=self.budget, now=datetime.now(UTC), **scope.model_dump())
-        return [to_document(piece) for piece in found.evidence[:most]]
+        limit = self.k if k is None else k
+        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+            raise InvalidInput(f"k is {limit!r}: give a whole number of documents, at least 1")
+        scope = scope or self._scope(None)
+        found = self.memory.search(query, budget=self.budget, now=datetime.now(UTC), **dict(scope))
+        return [_to_document(evidence) for evidence in found.evidence[:limit]]
 
     async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **named: Any
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
         sync = run_manager.get_sync()
-        return await asyncio.to_thread(self._get_relevant_documents, query, run_manager=sync, **named)
+        return await asyncio.to_thread(self._get_relevant_documents, query, run_manager=sync, **kwargs)
 
 
-def to_document(piece: Evidence) -> Document:
-    """Give a piece of evidence as a document, under its own id.
+def _to_document(evidence: Evidence) -> Document:
+    """Return evidence as a document, under its own id.
 
-    Its metadata, which is JSON: `record_id` and `synthesis_id` where it is one; `turn_ids` and `session_ids` of what it
-    rests on; `said_at`, ISO 8601, of the first of these; `score`, and `routes`, the score that each route gave it.
+    Its metadata, as JSON: `record_id` and `synthesis_id` if it is one; `turn_ids` and `session_ids` of its sources;
+    `said_at`, ISO 8601, of the first of these; `score`, and `routes`, its score on each route.
     """
-    moments = [turn.said_at for turn in piece.turns if turn.said_at]
-    about = {
-        "record_id": piece.record.record_id if piece.record else None,
-        "synthesis_id": piece.synthesis_id,
-        "turn_ids": [turn.turn_id for turn in piece.turns],
-        "session_ids": list(dict.fromkeys(turn.session_id for turn in piece.turns)),
+    moments = [turn.said_at for turn in evidence.turns if turn.said_at]
+    metadata = {
+        "record_id": evidence.record.record_id if evidence.record else None,
+        "synthesis_id": evidence.synthesis_id,
+        "turn_ids": [turn.turn_id for turn in evidence.turns],
+        "session_ids": list(dict.fromkeys(turn.session_id for turn in evidence.turns)),
         "said_at": min(moments).isoformat() if moments else None,
-        "score": piece.score,
-        "routes": piece.routes,
+        "score": evidence.score,
+        "routes": evidence.routes,
     }
-    return Document(id=piece.evidence_id, page_content=piece.text, metadata=about)
+    return Document(id=evidence.evidence_id, page_content=evidence.text, metadata=metadata)

@@ -1,11 +1,11 @@
-"""Give an agent tools to save, search and forget; whose memory it is, the model is never asked.
+"""Give an agent tools to save, search and forget memories; the model never chooses whose memory it is.
 
 agent = create_agent(model, create_memory_tools(memory), context_schema=Context)
 agent.invoke({"messages": [...]}, context=Context(user_id="ana"))
 
-See `identity` for who says whose memory it is. Each tool gives a text for the model and, as artifact, the typed result
-as JSON. What goes wrong is told to the model, so that the agent goes on; but that nobody said whose memory it is, is
-the developer's to mend, and is raised.
+The scope comes from the run, see `identity`. Each tool returns a text for the model and, as artifact, the typed result
+as JSON. Errors are reported to the model, so that the agent goes on; only a missing user, which the developer has to
+fix, is raised.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,64 +25,27 @@ from langgraph_engram.memory import Memory
 from langgraph_engram.results import ErasureReceipt, Receipt
 from langgraph_engram.schema import Record, Scope, Turn, make_id
 
-
-def forget_passage(memory: Memory, scope: Scope, short_id: str) -> ErasureReceipt:
-    """Forget a turn, or the turns that a record rests on.
-
-    Args:
-        memory: Where it is kept.
-        scope: Whose memory it is; ids of others are unknown here.
-        short_id: The first characters of the id of a turn or a record, at least eight; the whole id does as well.
-
-    Returns:
-        What is gone, added up.
-
-    Raises:
-        InvalidInput: No memory of this user has such an id, or several have.
-    """
-    whose = scope.model_dump()
-    turns = {one.turn_id: one for one in memory.show("turns", **whose) if isinstance(one, Turn)}
-    records = {one.record_id: one for one in memory.show("records", **whose) if isinstance(one, Record)}
-    found = [one for one in (*turns, *records) if len(short_id) >= SHORT_ID and one.startswith(short_id)]
-    if len(found) != 1:
-        trouble = "several memories have" if found else "no memory has"
-        raise InvalidInput(f"{trouble} the id {short_id!r}: search first, and give an id as the search shows it")
-    record = records.get(found[0])
-    said = [found[0]] if record is None else [one for one in record.source_turn_ids if one in turns]
-    if record is not None and not said:
-        return memory.forget(record_id=record.record_id, **whose)
-    return add_erasures([memory.forget(turn_id=one, **whose) for one in said])
-
-
-def add_erasures(receipts: Sequence[ErasureReceipt]) -> ErasureReceipt:
-    """Add up what is gone; what was named last stands for all. At least one receipt."""
-    counts = [name for name, field in ErasureReceipt.model_fields.items() if field.annotation is int]
-    sums = {name: sum(getattr(one, name) for one in receipts) for name in counts}
-    residue = [line for one in receipts for line in one.residue]
-    return receipts[-1].model_copy(update={**sums, "residue": residue})
-
-
 ToolName = Literal["save_memory", "search_memory", "forget_memory"]
 Result = tuple[str, dict[str, Any]]
-"""The text that a model reads, and the typed result as JSON."""
+"""The text for the model, and the typed result as JSON."""
 NOT_INJECTED: Any = None
-"""Stands for the runtime where a tool is called outside of an agent."""
+"""The default of the runtime, which an agent injects."""
 
 
 class SaveMemory(BaseModel):
-    """What the model says to save something."""
+    """The arguments of `save_memory`."""
 
     text: str = Field(description="What to remember, as whole sentences that name people, places and dates.")
 
 
 class SearchMemory(BaseModel):
-    """What the model says to search."""
+    """The arguments of `search_memory`."""
 
     query: str = Field(description="What is looked for, as a question or a few words.")
 
 
 class ForgetMemory(BaseModel):
-    """What the model says to forget something."""
+    """The arguments of `forget_memory`."""
 
     memory_id: str = Field(description="The id of the memory, as a search shows it.")
 
@@ -97,16 +60,16 @@ def create_memory_tools(
     tenant: str | None = None,
     agent_id: str | None = None,
 ) -> list[BaseTool]:
-    """Give tools over a memory, for `create_agent` or a `ToolNode`; they work synchronously and asynchronously.
+    """Return tools over a memory, for `create_agent` or a `ToolNode`, synchronous and asynchronous.
 
     Args:
-        memory: Where things are kept.
+        memory: The memory.
         tools: Which tools, in this order.
-        budget: Tokens of evidence that a search shows; those of the preset unless told otherwise.
-        prefix: Put before the names of the tools, to tell two memories of one agent apart.
-        user_id: The user of an agent that has one alone. A user whom a server has authenticated comes before.
-        tenant: The organisation, where it is the same in all runs.
-        agent_id: The agent, where memories of a user are kept apart by agent.
+        budget: Tokens of evidence that a search shows; None for the preset's.
+        prefix: A prefix of the tools' names, for agents with two memories.
+        user_id: The default user. An authenticated user of a server overrides it.
+        tenant: The default tenant.
+        agent_id: The default agent, if memories of a user are divided by agent.
 
     Raises:
         InvalidInput: There is no tool of that name.
@@ -114,50 +77,50 @@ def create_memory_tools(
     if unknown := [name for name in tools if name not in get_args(ToolName)]:
         raise InvalidInput(f"unknown tools {unknown!r}: choose among {', '.join(get_args(ToolName))}")
     default = ScopeOverrides(user_id=user_id, tenant=tenant, agent_id=agent_id)
-    own = MemoryTools(memory, default, budget, shows_ids="forget_memory" in tools)
-    return [own.tool(name, prefix) for name in tools]
+    methods = _MemoryTools(memory, default, budget, shows_ids="forget_memory" in tools)
+    return [methods.tool(name, prefix) for name in tools]
 
 
 @dataclass(frozen=True)
-class MemoryTools:
-    """What the tools do."""
+class _MemoryTools:
+    """The implementation of the tools."""
 
     memory: Memory
     default: ScopeOverrides
     budget: int | None
     shows_ids: bool
-    """Whether a search shows by which ids memories can be forgotten."""
+    """Whether a search shows the ids by which memories can be forgotten."""
 
     def tool(self, name: ToolName, prefix: str) -> BaseTool:
-        """Give one tool."""
-        function, schema, description = self._parts(name, prefix)
+        """Return the tool of a name."""
+        function, schema, description = self._definition(name, prefix)
         return StructuredTool.from_function(
             function,
             name=f"{prefix}{name}",
             description=description,
             args_schema=schema,
             response_format="content_and_artifact",
-            handle_tool_error=_for_the_model,
+            handle_tool_error=_report_error,
         )
 
     def save_memory(self, text: str, config: RunnableConfig, runtime: ToolRuntime[Any, Any] = NOT_INJECTED) -> Result:
-        """Keep what the agent notes, as its own words, in the session of the thread."""
+        """Save a note of the agent, in the session of the thread."""
 
         def save(scope: Scope, run: Run | None) -> Result:
             note = {"role": "assistant", "content": text, "external_id": _call_id(run, text)}
-            receipt = self.memory.remember([note], session_id=thread_of(run, config), **scope.model_dump())
-            return _told(receipt), receipt.model_dump(mode="json")
+            receipt = self.memory.remember([note], session_id=thread_of(run, config), **dict(scope))
+            return _saved(receipt), receipt.model_dump(mode="json")
 
         return self._run(save, config, runtime)
 
     def search_memory(
         self, query: str, config: RunnableConfig, runtime: ToolRuntime[Any, Any] = NOT_INJECTED
     ) -> Result:
-        """Find what was said, without asking a model."""
+        """Search, without calling a model."""
 
         def search(scope: Scope, _: Run | None) -> Result:
             now = datetime.now(UTC)
-            found = self.memory.search(query, budget=self.budget, now=now, **scope.model_dump())
+            found = self.memory.search(query, budget=self.budget, now=now, **dict(scope))
             return format_recalled(found, with_ids=self.shows_ids), found.model_dump(mode="json")
 
         return self._run(search, config, runtime)
@@ -165,15 +128,15 @@ class MemoryTools:
     def forget_memory(
         self, memory_id: str, config: RunnableConfig, runtime: ToolRuntime[Any, Any] = NOT_INJECTED
     ) -> Result:
-        """Forget what was said where a memory comes from."""
+        """Forget the messages that a memory comes from."""
 
         def forget(scope: Scope, _: Run | None) -> Result:
-            receipt = forget_passage(self.memory, scope, memory_id)
-            return _erased(receipt), receipt.model_dump(mode="json")
+            receipt = _forget_by_id(self.memory, scope, memory_id)
+            return _forgotten(receipt), receipt.model_dump(mode="json")
 
         return self._run(forget, config, runtime)
 
-    def _parts(self, name: ToolName, prefix: str) -> tuple[Callable[..., Result], type[BaseModel], str]:
+    def _definition(self, name: ToolName, prefix: str) -> tuple[Callable[..., Result], type[BaseModel], str]:
         match name:
             case "save_memory":
                 return (
@@ -196,12 +159,12 @@ class MemoryTools:
         )
 
     def _run(self, do: Callable[[Scope, Run | None], Result], config: RunnableConfig, runtime: object) -> Result:
-        """Do it for whose memory it is.
+        """Run a tool for the scope of the run.
 
-        A runtime that is none was sent by the model: whoever runs tools puts a `ToolRuntime` there, or nothing.
+        Only a `ToolRuntime` is trusted: anything else was sent by the model.
 
         Raises:
-            ToolException: It could not be done, or nobody said whose memory it is.
+            ToolException: The tool failed, or no source names the user.
         """
         run = runtime if isinstance(runtime, ToolRuntime) else None
         try:
@@ -210,28 +173,64 @@ class MemoryTools:
             raise ToolException(str(error)) from error
 
 
-def _for_the_model(error: ToolException) -> str:
-    """Tell the model what went wrong; but raise what it cannot mend."""
+def _forget_by_id(memory: Memory, scope: Scope, short_id: str) -> ErasureReceipt:
+    """Forget a turn, or the turns that a record cites.
+
+    Args:
+        memory: The memory.
+        scope: Whose memory it is; ids of others are unknown.
+        short_id: The first characters of the id of a turn or a record, at least eight, or the whole id.
+
+    Returns:
+        The sum of what was erased.
+
+    Raises:
+        InvalidInput: No memory of this user has such an id, or several have.
+    """
+    user = dict(scope)
+    turns = {turn.turn_id for turn in memory.show("turns", **user) if isinstance(turn, Turn)}
+    records = {record.record_id: record for record in memory.show("records", **user) if isinstance(record, Record)}
+    found = [known for known in (*turns, *records) if len(short_id) >= SHORT_ID and known.startswith(short_id)]
+    if len(found) != 1:
+        problem = "several memories have" if found else "no memory has"
+        raise InvalidInput(f"{problem} the id {short_id!r}: search first, and give an id as the search shows it")
+    record = records.get(found[0])
+    cited = [found[0]] if record is None else [turn_id for turn_id in record.source_turn_ids if turn_id in turns]
+    if record is not None and not cited:
+        return memory.forget(record_id=record.record_id, **user)
+    return _sum_erasures([memory.forget(turn_id=turn_id, **user) for turn_id in cited])
+
+
+def _sum_erasures(receipts: Sequence[ErasureReceipt]) -> ErasureReceipt:
+    """Return the last receipt with the counts and residue of all. At least one receipt."""
+    counts = [name for name, field in ErasureReceipt.model_fields.items() if field.annotation is int]
+    sums = {name: sum(getattr(receipt, name) for receipt in receipts) for name in counts}
+    residue = [line for receipt in receipts for line in receipt.residue]
+    return receipts[-1].model_copy(update={**sums, "residue": residue})
+
+
+def _report_error(error: ToolException) -> str:
+    """Return an error for the model; raise what it cannot fix."""
     if isinstance(error.__cause__, MissingUser):
         raise error
     return f"Memory could not do this: {error}"
 
 
 def _call_id(run: Run | None, text: str) -> str | None:
-    """Give an id by which a call that is made again is known.
+    """Return an id that is the same if a call is repeated.
 
-    The text is a part of it, for some models count their calls from nought in every turn.
+    The text is part of it, because some models number their calls from 0 in every turn.
     """
     call_id = run.tool_call_id if isinstance(run, ToolRuntime) else None
     return make_id("save_memory", call_id, text) if call_id else None
 
 
-def _told(receipt: Receipt) -> str:
+def _saved(receipt: Receipt) -> str:
     if not receipt.stored_turns:
         return "This was saved already."
     return "Saved to long-term memory."
 
 
-def _erased(receipt: ErasureReceipt) -> str:
+def _forgotten(receipt: ErasureReceipt) -> str:
     left = " Something of it is still kept elsewhere." if receipt.residue else ""
     return f"Forgotten for good, with the messages it came from ({receipt.turns}).{left}"

@@ -1,1 +1,1 @@
-"""Adapters of the `Model` port that talk to chat models or to recordings."""
+"""Language models: the `Model` port, and its adapters for chat models and recordings."""

@@ -1,7 +1,7 @@
-"""Define the seam between the graphs and whatever answers them: `Question`, `LLMResult` and the `Model` port.
+"""Define the `Model` port and the `Question` and `LLMResult` that pass through it.
 
-A question is a typed value: its inputs, the schema of its answer, and how it is worded for a chat model. Nodes know
-this port alone; they do not know whether a language model, a rule, a recording or a test answers.
+A question is a typed value: its inputs, the schema of its answer, and how it is rendered for a chat model. Nodes use
+this port alone, whether a language model, rules, a recording or a test answers.
 """
 
 from abc import ABC, abstractmethod
@@ -23,16 +23,16 @@ class Question(ABC, Generic[Answer_co]):
     """Something we ask a model. Subclasses are frozen dataclasses: `class Ask(Question[Verdict])`.
 
     A question whose answer is `str` is a text question: plain text that people read, and that may stream. Every
-    other answer is a pydantic model, and its schema is the one statement of the answer's shape.
+    other answer is a pydantic model, whose schema defines the shape of the answer.
     """
 
     @abstractmethod
     def render(self) -> list[BaseMessage]:
-        """Word the question for a chat model: the fixed part first, so that a provider's prompt cache hits."""
+        """Render the question for a chat model: the fixed part first, so that a provider's prompt cache hits."""
 
     @classmethod
     def answer_type(cls) -> type[Answer_co]:
-        """Give the type of the answer: a pydantic model, or `str` for a text question."""
+        """Return the type of the answer: a pydantic model, or `str` for a text question."""
         for base in getattr(cls, "__orig_bases__", ()):
             if getattr(base, "__origin__", None) is Question:
                 return cast(type[Answer_co], get_args(base)[0])
@@ -40,7 +40,7 @@ class Question(ABC, Generic[Answer_co]):
 
     @property
     def name(self) -> str:
-        """Give the question's name, as it appears in recordings and ledgers."""
+        """Return the question's name, as it appears in recordings and usage entries."""
         return type(self).__name__
 
 
@@ -54,7 +54,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class LLMResult(Generic[Answer_co]):
-    """What came of one question: an answer or a failure, and what it cost."""
+    """The answer to one question, or the failure, and what it cost."""
 
     answer: Answer_co | None
     usage: UsageEntry
@@ -68,18 +68,18 @@ class Model(Protocol):
 
     @property
     def name(self) -> str:
-        """Give the model's name for ledgers and receipts: "rules", "openai:gpt-4.1-mini"."""
+        """Return the model's name for usage entries and receipts: "rules", "openai:gpt-4.1-mini"."""
 
     def ask(self, question: Question[Answer]) -> LLMResult[Answer]:
-        """Answer one question. A bad answer is repaired once, then is a failure of this question; never raises it."""
+        """Answer one question. An invalid answer is repaired once; a failure is part of the result, never raised."""
 
     def ask_all(self, questions: Sequence[Question[Answer]]) -> list[LLMResult[Answer]]:
-        """Answer questions side by side, in order. One failure never loses its siblings."""
+        """Answer questions concurrently, in order. A failure of one does not affect the others."""
 
 
-def entry_of(node: str, asked: Sequence[LLMResult[Any]]) -> UsageEntry:
-    """Add up what a node's questions cost, as one ledger entry of that node."""
-    usages = [one.usage for one in asked]
+def entry_of(node: str, results: Sequence[LLMResult[Any]]) -> UsageEntry:
+    """Return the sum of what a node's questions cost, as one usage entry of that node."""
+    usages = [result.usage for result in results]
     return UsageEntry(
         node=node,
         model=usages[0].model if usages else "",

@@ -1,6 +1,6 @@
-"""Open a model by name, or wrap one: what users write in settings, on the command line or in `ENGRAM_MODEL`.
+"""Open a model by the name that users give in settings, on the command line or in `ENGRAM_MODEL`, or wrap one.
 
-Rules answer without a model and stand in a layer above; the doors open "rules" themselves.
+The name "rules" is resolved by `config`: `RuleModel` lives in a higher layer.
 """
 
 import os
@@ -19,8 +19,8 @@ from langgraph_engram.settings import ChatSettings
 CHOICES = '"rules", "openai:NAME" (OpenAI, or any server at OPENAI_BASE_URL), a LangChain chat model, or a Model'
 OPENAI_HOST = "api.openai.com"
 NO_KEY = "not-needed"
-"""Sent to servers of one's own, which take any key."""
-LONGEST_CONNECT = 10.0
+"""Sent to self-hosted servers, which take any key."""
+MAX_CONNECT_SECONDS = 10.0
 """Seconds to wait for a connection; the answer itself may take `timeout_seconds`."""
 
 
@@ -28,18 +28,18 @@ def open_model(model: str | BaseChatModel | Model, settings: ChatSettings) -> Mo
     """Open a model, without a call.
 
     Args:
-        model: "openai:NAME"; "PROVIDER:NAME" where `langchain` is installed; a chat model; or a model of ours, which
-            is given back.
-        settings: How a chat model is talked to.
+        model: "openai:NAME"; "PROVIDER:NAME" where `langchain` is installed; a chat model; or a `Model`, which is
+            returned as it is.
+        settings: Time-outs, retries and limits of a chat model.
 
     Raises:
-        UnknownModel: Nothing of that name.
+        UnknownModel: No model of that name.
         ModelUnavailable: A key or a package is missing.
     """
     if isinstance(model, str):
-        opened = _named(model, settings)
-        opened.check()
-        return opened
+        named = ChatModel(lambda: open_chat(model, settings), model, settings)
+        named.check()
+        return named
     if isinstance(model, BaseChatModel):
         return ChatModel(model, _name_of(model), settings)
     if callable(getattr(model, "ask", None)) and callable(getattr(model, "ask_all", None)):
@@ -52,11 +52,11 @@ def open_chat(model: str, settings: ChatSettings, retries: int = 0) -> BaseChatM
 
     Args:
         model: "openai:NAME", or "PROVIDER:NAME" where `langchain` is installed.
-        settings: How it is talked to; its `retries` are those of our own adapter, and do not count here.
+        settings: Time-outs and limits; its `retries` are those of `ChatModel`, and do not count here.
         retries: Further attempts of the chat model's own.
 
     Raises:
-        UnknownModel: Nothing of that name.
+        UnknownModel: No model of that name.
         ModelUnavailable: A key or a package is missing.
     """
     provider, _, name = model.partition(":")
@@ -73,11 +73,11 @@ def openai_chat(name: str, settings: ChatSettings, retries: int = 0) -> BaseChat
     """Build a chat model of OpenAI, or of the OpenAI-compatible server at `OPENAI_BASE_URL`.
 
     Raises:
-        ModelUnavailable: There is neither a key nor a server of one's own.
+        ModelUnavailable: There is neither a key nor a self-hosted server.
     """
     base_url = os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE") or ""
-    own_server = bool(base_url) and urlsplit(base_url).hostname != OPENAI_HOST
-    key = os.environ.get("OPENAI_API_KEY") or (NO_KEY if own_server else "")
+    self_hosted = bool(base_url) and urlsplit(base_url).hostname != OPENAI_HOST
+    key = os.environ.get("OPENAI_API_KEY") or (NO_KEY if self_hosted else "")
     if not key:
         raise ModelUnavailable(
             f"no key for the model 'openai:{name}': set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, "
@@ -93,16 +93,12 @@ def openai_chat(name: str, settings: ChatSettings, retries: int = 0) -> BaseChat
         api_key=SecretStr(key),
         base_url=base_url or None,
         temperature=settings.temperature,
-        timeout=Timeout(seconds, connect=min(seconds, LONGEST_CONNECT)),
+        timeout=Timeout(seconds, connect=min(seconds, MAX_CONNECT_SECONDS)),
         max_retries=retries,
-        # OpenAI wants the newer name of this limit; servers of one's own often know the older one alone.
-        max_completion_tokens=None if own_server else settings.max_completion_tokens,
-        extra_body={"max_tokens": settings.max_completion_tokens} if own_server else None,
+        # OpenAI wants the newer name of this limit; self-hosted servers often know only the older one.
+        max_completion_tokens=None if self_hosted else settings.max_completion_tokens,
+        extra_body={"max_tokens": settings.max_completion_tokens} if self_hosted else None,
     )
-
-
-def _named(model: str, settings: ChatSettings) -> ChatModel:
-    return ChatModel(lambda: open_chat(model, settings), model, settings)
 
 
 def _by_langchain(model: str, settings: ChatSettings, retries: int) -> BaseChatModel:

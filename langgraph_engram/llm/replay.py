@@ -1,4 +1,4 @@
-"""Record what a model answers, and replay it: so that a paid run can be repeated free, to the letter.
+"""Record a model's answers and replay them, so that a paid run can be repeated exactly and for free.
 
 A recording is a file of JSON lines. An answer is found by its question, never by the model's name. Failures are not
 recorded. A replayed answer reports no calls, the tokens of the recorded run, and a model called "NAME (replayed)".
@@ -22,7 +22,7 @@ from langgraph_engram.results import UsageEntry
 LOG = logging.getLogger(__name__)
 
 
-class Recorded(BaseModel):
+class RecordedAnswer(BaseModel):
     """One line of a recording."""
 
     key: str
@@ -32,17 +32,17 @@ class Recorded(BaseModel):
 
 
 class ReplayModel:
-    """Answer from a recording, and else by another model, whose answers are recorded. Safe to share between threads."""
+    """Answer from a recording, or else by another model whose answers are recorded. Safe to share between threads."""
 
     def __init__(self, path: str | Path, model: Model | None = None) -> None:
         """Open a recording.
 
         Args:
-            path: The file; made, with its folder, when something is recorded first.
-            model: What answers questions that are not recorded; without one, they fail.
+            path: The file; created, with its folder, at the first recorded answer.
+            model: Answers questions that are not recorded; without one, they fail.
 
         Raises:
-            UnreadableFile: The file is there and cannot be read.
+            UnreadableFile: The file exists and cannot be read.
         """
         self.name = model.name if model else "replay"
         self._path = Path(path)
@@ -56,23 +56,23 @@ class ReplayModel:
 
     def ask_all(self, questions: Sequence[Question[Answer]]) -> list[LLMResult[Answer]]:
         """Answer questions, in order. Those not recorded are asked together, each distinct one once."""
-        keys = [key_of(question) for question in questions]
+        keys = [_key(question) for question in questions]
         new = {key: question for key, question in zip(keys, questions, strict=True) if key not in self._recorded}
-        asked = dict(zip(new, self._ask(list(new.values())), strict=True))
+        fresh = dict(zip(new, self._ask(list(new.values())), strict=True))
         for key, question in new.items():
-            self._record(key, question, asked[key])
-        return [self._give(key, question, asked) for key, question in zip(keys, questions, strict=True)]
+            self._record(key, question, fresh[key])
+        return [self._result(key, question, fresh) for key, question in zip(keys, questions, strict=True)]
 
     def _ask(self, questions: Sequence[Question[Answer]]) -> list[LLMResult[Answer]]:
         if self._model is not None:
             return self._model.ask_all(questions) if questions else []
         return [self._missing(question) for question in questions]
 
-    def _give(self, key: str, question: Question[Answer], asked: dict[str, LLMResult[Answer]]) -> LLMResult[Answer]:
-        """Give what was asked now its first time, with its cost; else the recording."""
-        if key in asked and asked[key].failure is None:
-            return asked.pop(key)
-        return asked[key] if key in asked else self._replay(key, question)
+    def _result(self, key: str, question: Question[Answer], fresh: dict[str, LLMResult[Answer]]) -> LLMResult[Answer]:
+        """Return a fresh result, with its cost, the first time; else the recording."""
+        if key in fresh and fresh[key].failure is None:
+            return fresh.pop(key)
+        return fresh[key] if key in fresh else self._replay(key, question)
 
     def _missing(self, question: Question[Answer]) -> LLMResult[Answer]:
         failure = Failure("refused", f"{question.name} was not recorded in {self._path.name}: record it with a model")
@@ -83,44 +83,44 @@ class ReplayModel:
         line = self._recorded[key]
         shape = question.answer_type()
         answer = shape.model_validate(line.answer) if issubclass(shape, BaseModel) else line.answer
-        spent = {"model": f"{line.usage.model} (replayed)", "calls": 0, "seconds": perf_counter() - start}
-        return LLMResult(answer=cast(Answer, answer), usage=line.usage.model_copy(update=spent))
+        usage = {"model": f"{line.usage.model} (replayed)", "calls": 0, "seconds": perf_counter() - start}
+        return LLMResult(answer=cast(Answer, answer), usage=line.usage.model_copy(update=usage))
 
-    def _record(self, key: str, question: Question[Answer], asked: LLMResult[Answer]) -> None:
-        if asked.failure is not None or asked.answer is None:
+    def _record(self, key: str, question: Question[Answer], result: LLMResult[Answer]) -> None:
+        if result.failure is not None or result.answer is None:
             return
-        answer = asked.answer.model_dump(mode="json") if isinstance(asked.answer, BaseModel) else asked.answer
-        line = Recorded(key=key, question=question.name, answer=cast(JsonValue, answer), usage=asked.usage)
+        answer = result.answer.model_dump(mode="json") if isinstance(result.answer, BaseModel) else result.answer
+        line = RecordedAnswer(key=key, question=question.name, answer=cast(JsonValue, answer), usage=result.usage)
         with self._lock:
             self._recorded[key] = line
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open("ab") as file:
-                file.write(_mend(self._path) + line.model_dump_json().encode() + b"\n")
+                file.write(_line_end(self._path) + line.model_dump_json().encode() + b"\n")
 
 
-def key_of(question: Question[Answer]) -> str:
-    """Derive the key of a question: its name, its words and the shape of its answer."""
+def _key(question: Question[Answer]) -> str:
+    """Derive the key of a question from its name, its rendered messages and the shape of its answer."""
     shape = question.answer_type()
     schema = shape.model_json_schema() if issubclass(shape, BaseModel) else shape.__name__
-    words = [[message.type, message.content] for message in question.render()]
-    text = json.dumps([question.name, words, schema], ensure_ascii=False, sort_keys=True)
+    messages = [[message.type, message.content] for message in question.render()]
+    text = json.dumps([question.name, messages, schema], ensure_ascii=False, sort_keys=True)
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
-def _read(path: Path) -> Iterator[Recorded]:
+def _read(path: Path) -> Iterator[RecordedAnswer]:
     try:
         lines = path.read_bytes().splitlines() if path.exists() else []
     except OSError as error:
         raise UnreadableFile(f"cannot read the recording {str(path)!r}: {error}") from error
     for number, line in enumerate(lines, start=1):
         try:
-            yield Recorded.model_validate_json(line)
+            yield RecordedAnswer.model_validate_json(line)
         except ValidationError:
-            LOG.warning("line %d of the recording %s is torn, and is left out", number, path.name)
+            LOG.warning("line %d of the recording %s is incomplete and is skipped", number, path.name)
 
 
-def _mend(path: Path) -> bytes:
-    """Give what ends a torn last line, so that the next one stands alone."""
+def _line_end(path: Path) -> bytes:
+    """Return a line break if the last line was cut off, so that the next one starts on its own line."""
     with path.open("rb") as file:
         if file.seek(0, 2) == 0:
             return b""

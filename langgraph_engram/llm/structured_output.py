@@ -1,7 +1,7 @@
-"""Ask a chat model for JSON in the ways that servers understand, and remember which of them works.
+"""Request JSON from a chat model in the ways that servers support, and read it from what the model writes.
 
 Servers differ: OpenAI takes a strict JSON schema, llama-cpp-python refuses it with status 500 but takes the schema
-beside `json_object`, others know tools only, and some nothing but a prompt. This module does not send or read answers.
+beside `json_object`, others support only tools, and some nothing but a prompt. `Methods` remembers which one works.
 """
 
 import json
@@ -16,67 +16,190 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, ValidationError
 
-from langgraph_engram.llm.sending import Send
+from langgraph_engram.llm.retries import Send
 
+Method = Literal["json_schema", "function_calling", "json_object_schema", "json_prompt"]
+Schema = dict[str, Any]
 Shape = TypeVar("Shape", bound=BaseModel)
 
-THOUGHT = re.compile(r"\s*<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.S)
-END_OF_THOUGHT = re.compile(r"\A(?:(?!<(?:think|reasoning))[^{\[`])*</(think|thinking|reasoning)>", re.S)
-"""The end of a thought whose beginning the server's chat template has swallowed."""
-JSON_BEGINS = re.compile(r"""\{\s*["'}]|\[\s*[{\["']""")
-CUT_OFF = {"length", "max_tokens"}
-MOST_STARTS = 200
+NOT_STREAMED: RunnableConfig = {"tags": ["nostream"]}
+"""Keeps JSON out of LangGraph's stream of messages, which people read."""
+OMITTED_KEYS = {"title", "default"}
+"""Keys of a JSON schema that cost tokens and tell a model nothing."""
+MAX_REPAIRS = 2
+"""Repaired answers after which an unproven method is given up."""
+MAX_SHOWN_ANSWER = 6000
+"""Characters of an invalid answer that are shown to the model for repair."""
+MAX_ERRORS = 8
+"""Validation errors that are shown to the model for repair."""
+MAX_STARTS = 200
 """Brackets in an answer at which a JSON value is looked for."""
-MOST_MISTAKES = 8
+REASONING = re.compile(r"\s*<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.S)
+END_OF_REASONING = re.compile(r"\A(?:(?!<(?:think|reasoning))[^{\[`])*</(think|thinking|reasoning)>", re.S)
+"""The end of a reasoning block whose opening tag the server's chat template has swallowed."""
+JSON_BEGINS = re.compile(r"""\{\s*["'}]|\[\s*[{\["']""")
+TOKEN_LIMIT_REASONS = {"length", "max_tokens"}
+
+
+class Methods:
+    """Remember which way of requesting JSON works. Safe to share between threads."""
+
+    def __init__(self, names: Sequence[Method]) -> None:
+        """Start with the first of `names`, which are in order of preference."""
+        self.names = list(names)
+        self._current = self.names[0]
+        self._refused: set[Method] = set()
+        self._repairs = 0
+        self._probing = True
+        self._lock = Lock()
+
+    @property
+    def current(self) -> Method:
+        """Return the method to use now."""
+        return self._current
+
+    @property
+    def probing(self) -> bool:
+        """Whether no method has worked yet, and others are still tried."""
+        return self._probing
+
+    def confirm(self, method: Method) -> None:
+        """Keep a method whose first answer was valid."""
+        with self._lock:
+            if self._probing:
+                self._current, self._probing = method, False
+
+    def count_repair(self, method: Method) -> None:
+        """Count an answer that had to be repaired; after a few, move on from the method."""
+        with self._lock:
+            if self._probing and method == self._current:
+                self._repairs += 1
+                if self._repairs >= MAX_REPAIRS:
+                    self._move_on(stop_probing=True)
+
+    def drop(self, method: Method, *, refused: bool, answered: bool) -> bool:
+        """Move on from a method.
+
+        Args:
+            method: The method that did not work.
+            refused: Whether the server does not support it.
+            answered: Whether there was an answer, if an invalid one.
+
+        Returns:
+            Whether there is another method to try now.
+        """
+        with self._lock:
+            if refused:
+                self._refused.add(method)
+            if method != self._current:
+                return True
+            return self._move_on(stop_probing=answered)
+
+    def _move_on(self, *, stop_probing: bool) -> bool:
+        """Go to the next method; after the last, back to the first that was not refused."""
+        self._repairs = 0
+        later = self.names[self.names.index(self._current) + 1 :]
+        for name in later:
+            if name not in self._refused:
+                self._current = name
+                return True
+        self._current = next((name for name in self.names if name not in self._refused), self.names[-1])
+        self._probing = self._probing and not stop_probing
+        return False
+
+
+def compact_schema(shape: type[BaseModel]) -> Schema:
+    """Return the JSON schema of an answer without inner titles and defaults, which only cost tokens."""
+    return {**_without_omitted(shape.model_json_schema()), "title": shape.__name__}
+
+
+def bind_method(chat: BaseChatModel, method: Method, schema: Schema) -> Send:
+    """Return a function that sends messages and requests JSON by `method`.
+
+    Raises:
+        NotImplementedError: This chat model does not support the method; some raise TypeError or ValueError instead.
+    """
+    silent = chat.model_copy(update={"disable_streaming": True})
+    if method == "json_prompt":
+        return lambda messages: silent.invoke(messages, config=NOT_STREAMED)
+    if method == "json_object_schema":
+        if not _is_openai_compatible(chat):
+            raise NotImplementedError(f"{type(chat).__name__} has no response_format")
+        bound = silent.bind(response_format={"type": "json_object", "schema": schema})
+        return lambda messages: bound.invoke(messages, config=NOT_STREAMED)
+    strict = {"strict": True} if method == "json_schema" and _is_openai_compatible(chat) else {}
+    chain = silent.with_structured_output(schema, method=method, include_raw=True, **strict)
+    return lambda messages: cast(AIMessage, cast(dict[str, Any], chain.invoke(messages, config=NOT_STREAMED))["raw"])
+
+
+def add_schema(messages: Sequence[BaseMessage], method: Method, schema: Schema) -> list[BaseMessage]:
+    """Add the schema to the fixed part of a prompt, for methods that do not send it or whose servers may ignore it."""
+    if method in ("json_schema", "function_calling"):
+        return list(messages)
+    instruction = _schema_instruction(schema)
+    if messages and isinstance(messages[0], SystemMessage):
+        return [SystemMessage(f"{messages[0].text}\n\n{instruction}"), *messages[1:]]
+    return [SystemMessage(instruction), *messages]
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What a chat model wrote, without its thoughts."""
+    """What a chat model wrote, without its reasoning."""
 
     text: str
     arguments: tuple[dict[str, Any], ...] = ()
-    """The arguments of each call of the function, where it called it."""
+    """The arguments of each function call."""
     cut_off: bool = False
-    """Whether it reached the limit of tokens."""
+    """Whether it reached the token limit."""
     declined: str = ""
-    """Its words where it declined to answer."""
+    """The refusal of a model that declined to answer."""
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """Why an answer cannot be read, in words that a model can act on. Holds nothing of the answer."""
+    """Why an answer is invalid, in words that a model can act on. Contains nothing of the answer."""
 
     reason: str
+
+
+def repair_messages(reply: Reply, mistake: Mistake, schema: Schema) -> list[BaseMessage]:
+    """Return the messages that ask for the repair of an invalid answer: the answer, the mistake and the schema."""
+    invalid = "\n".join(json.dumps(arguments, ensure_ascii=False) for arguments in reply.arguments) or reply.text
+    request = f"That answer cannot be used: {mistake.reason}. Answer the question again."
+    return [
+        AIMessage(invalid[:MAX_SHOWN_ANSWER] or "(no answer)"),
+        HumanMessage(f"{request}\n{_schema_instruction(schema)}"),
+    ]
 
 
 def read_reply(message: AIMessage) -> Reply:
     """Read a chat model's message."""
     metadata = message.response_metadata
     finish = metadata.get("finish_reason") or metadata.get("stop_reason") or metadata.get("done_reason")
-    text = without_thoughts(str(message.text))
+    text = strip_reasoning(str(message.text))
     if not text and message.invalid_tool_calls:
         text = message.invalid_tool_calls[0]["args"] or ""
     return Reply(
-        text=text.encode("utf-8", "replace").decode(),  # half a character cannot be kept, nor sent back for repair
+        text=text.encode("utf-8", "replace").decode(),  # a lone surrogate cannot be stored, nor sent back for repair
         arguments=tuple(call["args"] for call in message.tool_calls),
-        cut_off=str(finish).lower() in CUT_OFF,
+        cut_off=str(finish).lower() in TOKEN_LIMIT_REASONS,
         declined=str(message.additional_kwargs.get("refusal") or ""),
     )
 
 
-def without_thoughts(text: str) -> str:
-    """Take away the thoughts with which a reasoning model begins, and space at both ends."""
-    return END_OF_THOUGHT.sub("", THOUGHT.sub("", text, count=1) if THOUGHT.match(text) else text, count=1).strip()
+def strip_reasoning(text: str) -> str:
+    """Remove the block with which a reasoning model begins, and white space at both ends."""
+    visible = REASONING.sub("", text, count=1) if REASONING.match(text) else text
+    return END_OF_REASONING.sub("", visible, count=1).strip()
 
 
 def read_answer(reply: Reply, shape: type[Shape]) -> Shape | Mistake:
     """Read an answer of the given shape.
 
     Returns:
-        The answer; or the mistake of the likeliest candidate where none fits.
+        The answer; or the mistake of the likeliest candidate where none is valid.
     """
-    values = [_without_surrogates(one) for one in reply.arguments] or json_values(reply.text)
+    values = [_without_surrogates(arguments) for arguments in reply.arguments] or json_values(reply.text)
     items = [value for value in values if isinstance(value, dict)]
     if len(items) > 1 and not any(item.keys() & _keys(shape) for item in items):
         values = [items]  # the items of a list, without their list
@@ -84,33 +207,22 @@ def read_answer(reply: Reply, shape: type[Shape]) -> Shape | Mistake:
         return Mistake("there are several answers where one holds everything")
     first: Mistake | None = None
     for value in sorted(values, key=_likelihood):
-        answer = fit(value, shape)
+        answer = _validate(value, shape)
         if not isinstance(answer, Mistake):
             return answer
         first = first or answer
     return first or Mistake("there is no whole JSON value in it")
 
 
-def fit(value: object, shape: type[Shape]) -> Shape | Mistake:
-    """Validate a JSON value, or a near miss of it: a bare list or item of its one list, or the answer in a wrapper."""
-    first: Mistake | None = None
-    for candidate in _near_misses(value, shape):
-        try:
-            return shape.model_validate(candidate)
-        except ValidationError as error:
-            first = first or Mistake(_describe(error))
-    return first or Mistake(f"it is not an object with the keys {', '.join(shape.model_fields)}")
-
-
 def json_values(text: str) -> list[object]:
-    """Find the JSON objects and lists in a text, in order.
+    """Return the JSON objects and lists in a text, in order.
 
-    Where one begins and is not whole, none is given: its parts would pass for an answer.
+    None if one begins and is not whole: its parts would pass for an answer.
     """
     decoder = json.JSONDecoder(strict=False, parse_constant=_refuse_constant)
-    found: list[object] = []
+    values: list[object] = []
     end = 0
-    for start in [match.start() for match in re.finditer(r"[{\[]", text)][:MOST_STARTS]:
+    for start in [match.start() for match in re.finditer(r"[{\[]", text)][:MAX_STARTS]:
         if start < end:
             continue
         try:
@@ -119,13 +231,19 @@ def json_values(text: str) -> list[object]:
             if JSON_BEGINS.match(text, start):
                 return []
             continue
-        found.append(_without_surrogates(value))
-    return found
+        values.append(_without_surrogates(value))
+    return values
 
 
-def _likelihood(value: object) -> tuple[bool, int]:
-    """Order objects before lists, and the longest first."""
-    return isinstance(value, list), -len(json.dumps(value))
+def _validate(value: object, shape: type[Shape]) -> Shape | Mistake:
+    """Validate a JSON value, or a near miss of it: a bare list or item of its one list, or the answer in a wrapper."""
+    first: Mistake | None = None
+    for candidate in _near_misses(value, shape):
+        try:
+            return shape.model_validate(candidate)
+        except ValidationError as error:
+            first = first or Mistake(_describe(error))
+    return first or Mistake(f"it is not an object with the keys {', '.join(shape.model_fields)}")
 
 
 def _near_misses(value: object, shape: type[BaseModel]) -> Iterator[object]:
@@ -148,17 +266,22 @@ def _keys(shape: type[BaseModel]) -> set[str]:
 
 
 def _only_list(shape: type[BaseModel]) -> str | None:
-    """Name the one list that an answer is about: the required one, or the only one there is."""
+    """Return the name of the one list that an answer is about: the required one, or the only one there is."""
     lists = [name for name, field in shape.model_fields.items() if get_origin(field.annotation) is list]
     required = [name for name in lists if shape.model_fields[name].is_required()]
-    wanted = required or lists
-    return wanted[0] if len(wanted) == 1 else None
+    candidates = required or lists
+    return candidates[0] if len(candidates) == 1 else None
 
 
 def _describe(error: ValidationError) -> str:
-    mistakes = error.errors(include_url=False, include_input=False)
-    told = [f"{'.'.join(map(str, one['loc'])) or 'answer'}: {one['msg']}" for one in mistakes[:MOST_MISTAKES]]
-    return "; ".join([*told, f"and {len(mistakes) - MOST_MISTAKES} more"] if len(mistakes) > MOST_MISTAKES else told)
+    errors = error.errors(include_url=False, include_input=False)
+    lines = [f"{'.'.join(map(str, detail['loc'])) or 'answer'}: {detail['msg']}" for detail in errors[:MAX_ERRORS]]
+    return "; ".join([*lines, f"and {len(errors) - MAX_ERRORS} more"] if len(errors) > MAX_ERRORS else lines)
+
+
+def _likelihood(value: object) -> tuple[bool, int]:
+    """Order objects before lists, and the longest first."""
+    return isinstance(value, list), -len(json.dumps(value))
 
 
 def _refuse_constant(name: str) -> None:
@@ -166,153 +289,30 @@ def _refuse_constant(name: str) -> None:
 
 
 def _without_surrogates(value: object) -> object:
-    """Replace half characters, which no store can encode, by question marks."""
+    """Replace lone surrogates, which no store can encode, by question marks."""
     return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
-Method = Literal["json_schema", "function_calling", "json_object_schema", "json_prompt"]
-Schema = dict[str, Any]
-
-QUIET: RunnableConfig = {"tags": ["nostream"]}
-"""Keeps JSON out of LangGraph's stream of messages, which people read."""
-MOST_DOUBTS = 2
-"""First answers that are invalid before an unproven method is given up."""
-LONGEST_BAD_ANSWER = 6000
-"""Characters of a bad answer that are shown for repair."""
-UNTOLD = {"title", "default"}
-
-
-class Methods:
-    """Remember which way of asking for JSON works. Safe to share between threads."""
-
-    def __init__(self, names: Sequence[Method]) -> None:
-        """Begin with the first of `names`, which stand in order of preference."""
-        self.names = list(names)
-        self._current = self.names[0]
-        self._refused: set[Method] = set()
-        self._doubts = 0
-        self._hunting = True
-        self._lock = Lock()
-
-    @property
-    def current(self) -> Method:
-        """Give the method to use now."""
-        return self._current
-
-    @property
-    def hunting(self) -> bool:
-        """Say whether no method has worked yet, and others are still tried."""
-        return self._hunting
-
-    def prove(self, method: Method) -> None:
-        """Keep a method that gave a valid answer at once."""
-        with self._lock:
-            if self._hunting:
-                self._current, self._hunting = method, False
-
-    def doubt(self, method: Method) -> None:
-        """Note that a method's answer had to be repaired; after a few, move on from it."""
-        with self._lock:
-            if self._hunting and method == self._current:
-                self._doubts += 1
-                if self._doubts >= MOST_DOUBTS:
-                    self._move_on(settle=True)
-
-    def drop(self, method: Method, *, refused: bool, answered: bool) -> bool:
-        """Move on from a method.
-
-        Args:
-            method: The one that did not work.
-            refused: Whether the server said that it does not know it.
-            answered: Whether it was answered, if badly.
-
-        Returns:
-            Whether there is another method to try now.
-        """
-        with self._lock:
-            if refused:
-                self._refused.add(method)
-            if method != self._current:
-                return True
-            return self._move_on(settle=answered)
-
-    def _move_on(self, *, settle: bool) -> bool:
-        """Go to the next method; after the last, back to the first not refused, for good if `settle`."""
-        self._doubts = 0
-        later = self.names[self.names.index(self._current) + 1 :]
-        for name in later:
-            if name not in self._refused:
-                self._current = name
-                return True
-        self._current = next((name for name in self.names if name not in self._refused), self.names[-1])
-        self._hunting = self._hunting and not settle
-        return False
-
-
-def plain_schema(shape: type[BaseModel]) -> Schema:
-    """Give the JSON schema of an answer without what only costs tokens: titles but its own, and defaults."""
-    schema = shape.model_json_schema()
-    return {**_plain(schema), "title": shape.__name__}
-
-
-def prepare(chat: BaseChatModel, method: Method, schema: Schema) -> Send:
-    """Make what sends messages and asks for JSON by `method`.
-
-    Raises:
-        NotImplementedError: This chat model does not know the method. So do TypeError and ValueError.
-    """
-    quiet = chat.model_copy(update={"disable_streaming": True})
-    if method == "json_prompt":
-        return lambda messages: quiet.invoke(messages, config=QUIET)
-    if method == "json_object_schema":
-        if not _speaks_openai(chat):
-            raise NotImplementedError(f"{type(chat).__name__} knows no response_format")
-        bound = quiet.bind(response_format={"type": "json_object", "schema": schema})
-        return lambda messages: bound.invoke(messages, config=QUIET)
-    strict = {"strict": True} if method == "json_schema" and _speaks_openai(chat) else {}
-    chain = quiet.with_structured_output(schema, method=method, include_raw=True, **strict)
-    return lambda messages: cast(AIMessage, cast(dict[str, Any], chain.invoke(messages, config=QUIET))["raw"])
-
-
-def word(messages: Sequence[BaseMessage], method: Method, schema: Schema) -> list[BaseMessage]:
-    """Add the schema to the fixed part of a prompt, for methods that do not send it or whose servers may ignore it."""
-    if method in ("json_schema", "function_calling"):
-        return list(messages)
-    told = _told(schema)
-    if messages and isinstance(messages[0], SystemMessage):
-        return [SystemMessage(f"{messages[0].text}\n\n{told}"), *messages[1:]]
-    return [SystemMessage(told), *messages]
-
-
-def repair(reply: Reply, mistake: Mistake, schema: Schema) -> list[BaseMessage]:
-    """Word the repair of a bad answer: the answer, what is wrong with it, and the schema."""
-    bad = "\n".join(json.dumps(one, ensure_ascii=False) for one in reply.arguments) or reply.text
-    return [
-        AIMessage(bad[:LONGEST_BAD_ANSWER] or "(no answer)"),
-        HumanMessage(f"That answer cannot be used: {mistake.reason}. Answer the question again.\n{_told(schema)}"),
-    ]
-
-
-def _told(schema: Schema) -> str:
+def _schema_instruction(schema: Schema) -> str:
     text = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
     return f"Answer with one JSON object and nothing else. It must fit this JSON schema:\n{text}"
 
 
-def _plain(schema: Schema) -> Schema:
-    plain: Schema = {}
+def _without_omitted(schema: Schema) -> Schema:
+    compact: Schema = {}
     for key, value in schema.items():
-        if key in UNTOLD:
+        if key in OMITTED_KEYS:
             continue
         if key in ("properties", "$defs"):
-            plain[key] = {name: _plain(part) for name, part in value.items()}
+            compact[key] = {name: _without_omitted(part) for name, part in value.items()}
         elif isinstance(value, dict):
-            plain[key] = _plain(value)
+            compact[key] = _without_omitted(value)
         elif isinstance(value, list):
-            plain[key] = [_plain(part) if isinstance(part, dict) else part for part in value]
+            compact[key] = [_without_omitted(part) if isinstance(part, dict) else part for part in value]
         else:
-            plain[key] = value
-    return plain
+            compact[key] = value
+    return compact
 
 
-def _speaks_openai(chat: BaseChatModel) -> bool:
+def _is_openai_compatible(chat: BaseChatModel) -> bool:
     return any(kind.__name__ == "BaseChatOpenAI" for kind in type(chat).__mro__)

@@ -16,7 +16,7 @@ from math import log1p
 import numpy as np
 from numpy.typing import NDArray
 
-from langgraph_engram.embeddings.base import LONG, Vectors
+from langgraph_engram.embeddings.base import LONG_TEXT, Vectors
 from langgraph_engram.schema import Evidence, Intent, Record, Turn
 from langgraph_engram.stores.bm25 import inverse_document_frequency
 from langgraph_engram.stores.index import ScopeIndex
@@ -229,7 +229,7 @@ def _add_record(match: _Match, asked: _Query, record: Record, cosine: float) -> 
 
 def _sentences(turn: Turn) -> tuple[_Sentence, ...]:
     """Return the sentences of a turn; none of a long one, which covers anything: its record says what was found."""
-    if len(turn.text) >= LONG:
+    if len(turn.text) >= LONG_TEXT:
         return ()
     return (*_split(turn.text), *map(_sentence, turn.captions))
 

@@ -1,14 +1,14 @@
 """Serve memory: what `langgraph.json` names. Nothing is opened until the server asks for a graph.
 
-Settings come from `ENGRAM_STORE`, `ENGRAM_MODEL`, `ENGRAM_ENCODER`, `ENGRAM_PRESET` and `ENGRAM_SETTINGS`, who may
-come in from `ENGRAM_TOKENS` and `ENGRAM_JWT_*` (see `credentials`). The graphs are compiled without a checkpointer: the
-server brings its own. Opening a store blocks, so it happens in a thread, never on the event loop.
+Settings come from `ENGRAM_STORE`, `ENGRAM_MODEL`, `ENGRAM_ENCODER`, `ENGRAM_PRESET` and `ENGRAM_SETTINGS`, credentials
+from `ENGRAM_TOKENS` and `ENGRAM_JWT_*` (see `credentials`). The graphs are compiled without a checkpointer: the server
+adds its own. Opening a store blocks, so it happens in a thread, never on the event loop.
 """
 
 import asyncio
 from typing import TYPE_CHECKING
 
-from langgraph_engram.server import factory as opening
+from langgraph_engram.server import factory
 
 if TYPE_CHECKING:
     from langgraph_engram.graphs.read import ReadGraph
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 async def remember() -> "WriteGraph":
-    """Give the write graph."""
-    return await asyncio.to_thread(opening.write_graph)
+    """Return the write graph."""
+    return await asyncio.to_thread(factory.write_graph)
 
 
 async def recall() -> "ReadGraph":
-    """Give the read graph."""
-    return await asyncio.to_thread(opening.read_graph)
+    """Return the read graph."""
+    return await asyncio.to_thread(factory.read_graph)
 
 
 async def agent() -> "Agent":
-    """Give the chat agent with a memory."""
-    return await asyncio.to_thread(opening.agent_graph)
+    """Return the chat agent with memory."""
+    return await asyncio.to_thread(factory.agent_graph)

@@ -1,7 +1,7 @@
-"""Say who may come in, and what is theirs: threads, assistants, crons and items of the store belong to an owner.
+"""Authenticate requests, and authorize access: threads, assistants, crons and store items belong to their owner.
 
-Tokens come as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`. Where none are configured (see `credentials`),
-everybody on this machine may come in, as whom they say they are, and nobody else.
+Tokens are sent as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`. If none are configured (see `credentials`), only
+requests from this machine are accepted, and they may name any user.
 """
 
 import os
@@ -11,17 +11,17 @@ from urllib.parse import quote
 
 from langgraph_sdk import Auth
 
-from langgraph_engram.server.credentials import comes_from_here, headers_of, read_credentials
+from langgraph_engram.server.credentials import headers_of, is_local_request, read_credentials
 from langgraph_engram.server.identity import Principal, principal_of
 
 OWNER = "owner"
-"""The key of metadata that names an owner."""
+"""The metadata key of the owner."""
 SYSTEM = {"created_by": "system"}
-"""The metadata of the assistants that every server has, one a graph: everybody may use them."""
-WRITING = ("create", "update", "create_run")
+"""The metadata of each graph's default assistant, which everybody may use."""
+WRITE_ACTIONS = ("create", "update", "create_run")
 NO_TOKEN = "a token is needed: send it as 'Authorization: Bearer TOKEN'"
-ELSEWHERE = (
-    "this server knows no tokens and serves this machine alone: set ENGRAM_TOKENS or ENGRAM_JWT_SECRET to let others in"
+NOT_LOCAL = (
+    "this server knows no tokens and serves this machine only: set ENGRAM_TOKENS or ENGRAM_JWT_SECRET to let others in"
 )
 
 auth = Auth()
@@ -30,37 +30,37 @@ CREDENTIALS = read_credentials(os.environ)
 
 @auth.authenticate
 async def authenticate(scope: dict[str, Any]) -> dict[str, Any]:
-    """Give who sends a request.
+    """Return the user of a request.
 
     Raises:
-        HTTPException: 401, without a token that is somebody's, or from elsewhere where no tokens are known.
+        HTTPException: 401, without a valid token, or from another machine if no tokens are configured.
     """
     if not CREDENTIALS.configured:
-        if not comes_from_here(scope):
-            raise Auth.exceptions.HTTPException(401, ELSEWHERE)
+        if not is_local_request(scope):
+            raise Auth.exceptions.HTTPException(401, NOT_LOCAL)
         return _user("", authenticated=False)
-    token = token_of(scope)
-    owner = CREDENTIALS.owner(token) if token else None
-    if owner is None:
+    token = _token_of(scope)
+    principal = CREDENTIALS.principal(token) if token else None
+    if principal is None:
         raise Auth.exceptions.HTTPException(401, NO_TOKEN, {"WWW-Authenticate": "Bearer"})
-    return _user(identity_of(owner), authenticated=True, **owner.model_dump())
+    return _user(identity_of(principal), authenticated=True, **dict(principal))
 
 
-def token_of(scope: Mapping[str, Any]) -> str:
-    """Give the token that a request shows, or an empty text."""
+def _token_of(scope: Mapping[str, Any]) -> str:
+    """Return the token of a request; empty if there is none."""
     headers = headers_of(scope)
     scheme, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "").strip()
 
 
-def identity_of(owner: Principal) -> str:
-    """Name an owner: by the user id, after the tenant where it is not the default one. No two owners share a name.
+def identity_of(principal: Principal) -> str:
+    """Return the unique identity of a principal: the user id, after the tenant unless that is the default one.
 
-    A server may know no more of somebody than this name, as when it starts a scheduled run.
+    It may be all that a server knows of a user, such as when it starts a scheduled run.
     """
-    if owner.tenant == "default" and "/" not in owner.user_id:
-        return owner.user_id
-    return f"{quote(owner.tenant, safe='')}/{quote(owner.user_id, safe='')}"
+    if principal.tenant == "default" and "/" not in principal.user_id:
+        return principal.user_id
+    return f"{quote(principal.tenant, safe='')}/{quote(principal.user_id, safe='')}"
 
 
 def _user(identity: str, *, authenticated: bool, **fields: str) -> dict[str, Any]:
@@ -74,27 +74,27 @@ def _user(identity: str, *, authenticated: bool, **fields: str) -> dict[str, Any
 
 
 @auth.on
-async def refuse(ctx: Auth.types.AuthContext, value: Any) -> bool:  # noqa: ARG001 - named so by the server
-    """Refuse what no handler below is for, unless everybody may do everything."""
+async def refuse(ctx: Auth.types.AuthContext, value: Any) -> bool:  # noqa: ARG001 - the SDK names them
+    """Refuse what no handler below authorizes, unless no tokens are configured."""
     return not CREDENTIALS.configured
 
 
 @auth.on.threads
 async def own_threads(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.HandlerResult:
-    """Show and change the owner's threads alone; what is made is the owner's."""
-    return _own(ctx, value)
+    """Restrict threads to their owner."""
+    return _restrict_to_owner(ctx, value)
 
 
 @auth.on.crons
 async def own_crons(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.HandlerResult:
-    """Show and change the owner's scheduled runs alone."""
-    return _own(ctx, value)
+    """Restrict scheduled runs to their owner."""
+    return _restrict_to_owner(ctx, value)
 
 
 @auth.on.assistants
 async def own_assistants(ctx: Auth.types.AuthContext, value: Any) -> Any:
-    """Show the owner's assistants and those of the graphs; change the owner's alone."""
-    owned = _own(ctx, value)
+    """Restrict assistants to their owner; the default ones are visible to everybody."""
+    owned = _restrict_to_owner(ctx, value)
     if isinstance(owned, dict) and owned and ctx.action in ("read", "search"):
         return {"$or": [owned, SYSTEM]}
     return owned
@@ -102,11 +102,11 @@ async def own_assistants(ctx: Auth.types.AuthContext, value: Any) -> Any:
 
 @auth.on.store
 async def own_items(ctx: Auth.types.AuthContext, value: Any) -> bool:
-    """Put every namespace under the owner's."""
-    owner = principal_of(ctx.user)
-    if owner is None:
+    """Put every namespace of the store under that of its owner."""
+    principal = principal_of(ctx.user)
+    if principal is None:
         return not CREDENTIALS.configured
-    label = store_label(owner)
+    label = store_label(principal)
     namespace = tuple(value.get("namespace") or ())
     if namespace[:1] != (label,):
         value["namespace"] = (label, *namespace)
@@ -115,21 +115,21 @@ async def own_items(ctx: Auth.types.AuthContext, value: Any) -> bool:
     return True
 
 
-def store_label(owner: Principal) -> str:
-    """Name an owner in a namespace, whose labels hold no full stops; no two owners share a name."""
-    return quote(owner.key, safe="").replace(".", "%2E")
+def store_label(principal: Principal) -> str:
+    """Return the unique namespace label of a principal; labels must not contain full stops."""
+    return quote(principal.key, safe="").replace(".", "%2E")
 
 
-def _own(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.HandlerResult:
-    """Stamp what is written with its owner, and give the filter that finds the owner's own."""
-    owner = principal_of(ctx.user)
-    if owner is None:
+def _restrict_to_owner(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.HandlerResult:
+    """Set the owner of what is written, and return the filter for the owner's own."""
+    principal = principal_of(ctx.user)
+    if principal is None:
         return not CREDENTIALS.configured
-    if ctx.action in WRITING:
+    if ctx.action in WRITE_ACTIONS:
         metadata = value.get("metadata")
         if metadata is None:
             metadata = value["metadata"] = {}
-        metadata[OWNER] = owner.key  # in place: the server goes on with the same mapping
+        metadata[OWNER] = principal.key  # in place: the server continues with the same mapping
         if metadata.get("created_by") == "system":
             del metadata["created_by"]
-    return {OWNER: owner.key}
+    return {OWNER: principal.key}

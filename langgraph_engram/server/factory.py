@@ -1,6 +1,6 @@
-"""Open the memory that a server serves, once a process, and build its graphs, each with a door before its first step.
+"""Open the served memory once a process, and build its graphs, each with an entry node that identifies the user.
 
-The heavy libraries are imported here, at the first call, so that naming the graphs stays light.
+Heavy libraries are imported at the first call, so that a server starts quickly.
 """
 
 from functools import cache
@@ -12,44 +12,43 @@ if TYPE_CHECKING:
     from langgraph_engram.graphs.write import WriteGraph
     from langgraph_engram.integrations.agent import Agent
     from langgraph_engram.memory import Memory
-    from langgraph_engram.server.owned_store import ScopedStore
+    from langgraph_engram.server.scoped_store import ScopedStore
 
-
-OPENING = RLock()
-"""Held while something is opened, so that requests that come at once share one."""
+LOCK = RLock()
+"""Held while something is opened, so that concurrent requests share it."""
 
 
 def memory() -> "Memory":
-    """Give the memory that the environment names, opening it at the first call."""
-    with OPENING:
+    """Return the memory that the environment configures, opened at the first call."""
+    with LOCK:
         return _memory()
 
 
 def write_graph() -> "WriteGraph":
-    """Give the write graph as it is served: its requests are their senders'."""
-    with OPENING:
+    """Return the served write graph, whose requests are always about their sender."""
+    with LOCK:
         return _write_graph()
 
 
 def read_graph() -> "ReadGraph":
-    """Give the read graph as it is served: its requests are their senders'."""
-    with OPENING:
+    """Return the served read graph, whose requests are always about their sender."""
+    with LOCK:
         return _read_graph()
 
 
 def agent_graph() -> "Agent":
-    """Give the chat agent over the memory that is served; its tools and middleware look up whose memory it is."""
-    with OPENING:
+    """Return the chat agent over the served memory; its tools and middleware resolve the scope of each run."""
+    with LOCK:
         return _agent_graph()
 
 
 def close() -> None:
-    """Close what is open, so that the next call opens it anew."""
-    with OPENING:
+    """Close everything, so that the next call opens it again."""
+    with LOCK:
         if _memory.cache_info().currsize:
             _memory().close()
-        for one in (_memory, _store, _write_graph, _read_graph, _agent_graph):
-            one.cache_clear()
+        for cached in (_memory, _store, _write_graph, _read_graph, _agent_graph):
+            cached.cache_clear()
 
 
 @cache
@@ -61,53 +60,51 @@ def _memory() -> "Memory":
 
 @cache
 def _store() -> "ScopedStore":
-    from langgraph_engram.server.owned_store import ScopedStore as OwnedStore
+    from langgraph_engram.server.scoped_store import ScopedStore
 
-    return OwnedStore(memory().store)
+    return ScopedStore(memory().store)
 
 
 @cache
 def _write_graph() -> "WriteGraph":
-    from langgraph_engram.config import resolve_compressor as choose_compressor
-    from langgraph_engram.graphs.instrumentation import EntryNode as Door
+    from langgraph_engram.config import resolve_compressor
+    from langgraph_engram.graphs.instrumentation import EntryNode
     from langgraph_engram.graphs.write import build_write_graph
-    from langgraph_engram.server.identity import Identify, OwnWriteInput
-    from langgraph_engram.server.identity import ServedContext as Whose
-    from langgraph_engram.server.typed_graph import with_typed_state as served
+    from langgraph_engram.server.identity import Identify, ServedContext, ServedWriteInput
+    from langgraph_engram.server.typed_graph import with_typed_state
     from langgraph_engram.state import RememberRequest
 
-    own = memory()
-    built = build_write_graph(
+    served = memory()
+    graph = build_write_graph(
         _store(),
-        own.model,
-        own.settings,
-        compressor=choose_compressor(own.settings.extract),
-        entry=Door(Identify(RememberRequest), OwnWriteInput, Whose),
+        served.model,
+        served.settings,
+        compressor=resolve_compressor(served.settings.extract),
+        entry=EntryNode(Identify(RememberRequest), ServedWriteInput, ServedContext),
     )
-    return served(built)
+    return with_typed_state(graph)
 
 
 @cache
 def _read_graph() -> "ReadGraph":
-    from langgraph_engram.config import resolve_reranker as choose_reranker
-    from langgraph_engram.graphs.instrumentation import EntryNode as Door
+    from langgraph_engram.config import resolve_reranker
+    from langgraph_engram.graphs.instrumentation import EntryNode
     from langgraph_engram.graphs.read import build_read_graph
     from langgraph_engram.rule_model.model import RuleModel
-    from langgraph_engram.server.identity import Identify, OwnReadInput
-    from langgraph_engram.server.identity import ServedContext as Whose
-    from langgraph_engram.server.typed_graph import with_typed_state as served
+    from langgraph_engram.server.identity import Identify, ServedContext, ServedReadInput
+    from langgraph_engram.server.typed_graph import with_typed_state
     from langgraph_engram.state import RecallRequest
 
-    own = memory()
-    built = build_read_graph(
+    served = memory()
+    graph = build_read_graph(
         _store(),
-        own.model,
+        served.model,
         RuleModel(),
-        own.settings,
-        reranker=choose_reranker(own.settings.retrieve),
-        door=Door(Identify(RecallRequest), OwnReadInput, Whose),
+        served.settings,
+        reranker=resolve_reranker(served.settings.retrieve),
+        door=EntryNode(Identify(RecallRequest), ServedReadInput, ServedContext),
     )
-    return served(built)
+    return with_typed_state(graph)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Make a token classifier of the right shape and no sense: random weights, and a vocabulary of letters."""
+"""Make a token classifier of the right shape with random weights, and a vocabulary of letters."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,18 +10,19 @@ POSITIONS = 64
 
 
 def save_classifier(folder: Path, labels: int = 2) -> Path:
-    """Save a tiny BERT that says of each token whether it is kept, as the hub would give it."""
+    """Save a tiny BERT that predicts for each token whether it is kept, as the hub would give it."""
     import torch
     from transformers import BertConfig, BertForTokenClassification, BertTokenizerFast
     from transformers.utils import logging as progress
 
     progress.disable_progress_bar()
     pieces = [*ascii_lowercase, *digits, *".,?!'()[]"]
-    marks = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    markers = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "vocab.txt").write_text("\n".join([*marks, *pieces, *(f"##{one}" for one in pieces)]), encoding="utf-8")
+    vocabulary = [*markers, *pieces, *(f"##{piece}" for piece in pieces)]
+    (folder / "vocab.txt").write_text("\n".join(vocabulary), encoding="utf-8")
     config = BertConfig(
-        vocab_size=len(marks) + 2 * len(pieces), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+        vocab_size=len(vocabulary), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
         intermediate_size=16, max_position_embeddings=POSITIONS, num_labels=labels, initializer_range=1.0,
     )  # fmt: skip
     with torch.random.fork_rng():

@@ -1,18 +1,150 @@
-"""A real token classifier of random weights is loaded from a folder, as one of the hub's would be, and asked."""
+"""LLMLingua-2 selects words by rules and probabilities, splits texts into chunks, and loads a real token classifier."""
 
 import subprocess
 import sys
+from itertools import pairwise
+from math import ceil
 
 import pytest
 import torch
 from huggingface_hub import constants
+from hypothesis import given
+from hypothesis import strategies as st
 
 from langgraph_engram.compression import llmlingua2
-from langgraph_engram.compression.llmlingua2 import LLMLingua2, load_classifier
+from langgraph_engram.compression.llmlingua2 import (
+    LLMLingua2,
+    kept_indices,
+    load_classifier,
+    must_stay,
+    shorten,
+    split_at_words,
+)
 from langgraph_engram.errors import CompressorUnavailable, EngramError, InvalidSetting
 
+FILLERS = st.sampled_from("really the lake and quite we camped by our tent i think it was nice".split())
+
+ESSENTIAL = st.sampled_from("Oslo 7 [12] 2023-05-08 June friday not don't seven NASA Runa's cold?".split())
+
+LIKELY = st.floats(0, 1)
+
+RATES = st.floats(0.01, 1)
+
+
+@st.composite
+def texts(draw, words=FILLERS):
+    """Words, and how likely each is to be kept."""
+    said = draw(st.lists(words, max_size=40))
+    return said, draw(st.lists(LIKELY, min_size=len(said), max_size=len(said)))
+
+
+@given(texts(FILLERS | ESSENTIAL), RATES)
+def test_what_is_kept_stands_in_order(said, rate):
+    """The result is a subsequence of the words, and no larger than the rate and what must stay allow."""
+    words, likely = said
+
+    kept = kept_indices(words, likely, rate)
+
+    assert kept == sorted(set(kept))
+    assert set(kept) <= set(range(len(words)))
+    assert len(kept) == max(ceil(rate * len(words)), sum(must_stay(words)))
+
+
+@given(texts(), RATES)
+def test_the_share_is_the_rate_up_to_one_word(said, rate):
+    """Where no word must stay, at most one word more than the share is kept."""
+    words, likely = said
+
+    kept = kept_indices(words, likely, rate)
+
+    assert rate * len(words) <= len(kept) < rate * len(words) + 1
+
+
+@given(texts(), RATES)
+def test_the_likeliest_are_kept(said, rate):
+    """No word is left out that is likelier than one that is kept."""
+    words, likely = said
+
+    kept = kept_indices(words, likely, rate)
+
+    left_out = set(range(len(words))) - set(kept)
+    assert not kept or max((likely[index] for index in left_out), default=0) <= min(likely[index] for index in kept)
+
+
+@given(texts(FILLERS | ESSENTIAL), RATES)
+def test_essential_words_always_stay(said, rate):
+    """Numbers, numbers in brackets, dates, names, negations and questions survive any rate."""
+    words, likely = said
+    essential = [
+        word for word in words if not word.isalpha() or not word.islower() or word in ("not", "seven", "friday")
+    ]
+
+    read = shorten(" ".join(words), likely, rate).split()
+
+    assert [word for word in read if word in essential] == essential
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Maren moved there", "Maren"),
+        ("we met Will there", "Will"),
+        ("Will moved there", "Will"),
+        ("the US team won", "US"),
+        ("we saw it last weekend (the weekend of 8 June 2024) there", "(the weekend of 8 June 2024)"),
+        ("I never did like it", "never"),
+        ("we couldn’t see it", "couldn’t"),
+        ("it has (really quite) a few", "it"),
+        ("was it cold?", "cold?"),
+        ("The lake was nice", "The"),
+    ],
+)
+def test_at_the_lowest_rate_essential_words_are_left(text, kept):
+    """Without an essential word one word stays; a capital at the start of the text alone is no name."""
+    likely = [0.5] * len(text.split())
+
+    assert shorten(text, likely, 0.001) == kept
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t"])
+def test_a_text_without_words_stays_as_it_is(text):
+    """White space is not touched."""
+    assert shorten(text, [], 0.5) == text
+
+
+def test_a_text_that_would_say_nothing_stays_whole():
+    """Where only a dash would be left, what was said is read."""
+    assert shorten("well - then", [0.1, 0.9, 0.1], 0.3) == "well - then"
+
+
+def test_each_word_needs_a_probability():
+    """Probabilities of another text are refused."""
+    with pytest.raises(ValueError, match="3 words have 2"):
+        kept_indices(["a", "b", "c"], [0.1, 0.2], 0.5)
+
+
+@given(st.lists(st.integers(0, 30), max_size=60), st.integers(1, 20))
+def test_each_word_is_in_one_chunk_that_fits(sizes, limit):
+    """Chunks follow one another, hold every word once, and fit unless a single word does not."""
+    chunks = [list(range(len(sizes)))[part] for part in split_at_words(sizes, limit)]
+
+    assert [index for chunk in chunks for index in chunk] == list(range(len(sizes)))
+    assert all(chunks)
+    for chunk in chunks:
+        assert sum(sizes[index] for index in chunk) <= limit or len(chunk) == 1
+
+
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=60), st.integers(1, 20))
+def test_a_chunk_ends_only_where_it_is_full(sizes, limit):
+    """The first word of a chunk would not have fitted into the one before."""
+    chunks = [list(range(len(sizes)))[part] for part in split_at_words(sizes, limit)]
+
+    assert all(sum(sizes[index] for index in before) + sizes[after[0]] > limit for before, after in pairwise(chunks))
+
+
 SAID = "we camped by the small lake with our dog and it was really very nice"
-LONG = " ".join(f"then we walked along the river {place}" for place in range(20))
+
+LONG = " ".join(f"then we walked along the river {number}" for number in range(20))
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +171,10 @@ def test_a_text_keeps_its_share_of_words(tiny):
 def test_the_likeliest_words_are_those_the_network_names(tiny, classifier):
     """A word's probability is the mean of its tokens', by the second label, whatever stands beside it in a batch."""
     words = SAID.split()
-    tokens = [classifier.tokenizer.convert_tokens_to_ids(classifier.tokenizer.tokenize(one)) for one in words]
+    tokens = [classifier.tokenizer.convert_tokens_to_ids(classifier.tokenizer.tokenize(word)) for word in words]
     row = [
         classifier.tokenizer.cls_token_id,
-        *(one for word in tokens for one in word),
+        *(token for word in tokens for token in word),
         classifier.tokenizer.sep_token_id,
     ]
     with torch.inference_mode():
@@ -53,7 +185,7 @@ def test_the_likeliest_words_are_those_the_network_names(tiny, classifier):
     found, _ = classifier.probabilities([words, ["lake"] * 8])
 
     assert found == pytest.approx(expected, abs=1e-5)
-    assert len({round(one, 3) for one in expected}) > 5
+    assert len({round(value, 3) for value in expected}) > 5
 
 
 def test_texts_do_not_touch_one_another(tiny):
@@ -63,7 +195,7 @@ def test_texts_do_not_touch_one_another(tiny):
 
     together = compressor.compress(texts)
 
-    assert together == [compressor.compress([one])[0] for one in texts]
+    assert together == [compressor.compress([text])[0] for text in texts]
     assert together[1] == ""
     assert together[3] == "  "
     assert together[0] == together[5]
@@ -71,7 +203,7 @@ def test_texts_do_not_touch_one_another(tiny):
 
 def test_many_texts_are_read_in_batches(tiny, monkeypatch):
     """What does not fit into one batch is read in further ones, and nothing changes."""
-    texts = [f"{SAID} {place}" for place in range(7)]
+    texts = [f"{SAID} {number}" for number in range(7)]
     whole = LLMLingua2(0.5, tiny).compress(texts)
     monkeypatch.setattr(llmlingua2, "BATCH", 2)
 
@@ -84,7 +216,7 @@ def test_a_long_text_is_read_to_its_end(tiny, classifier):
 
     assert len(classifier.chunks(LONG.split())) > 4
     assert len(read.split()) == len(LONG.split()) // 2
-    assert [word for word in read.split() if word.isdigit()] == [str(place) for place in range(20)]
+    assert [word for word in read.split() if word.isdigit()] == [str(number) for number in range(20)]
 
 
 def test_a_word_longer_than_the_positions_is_read(tiny):
@@ -95,17 +227,17 @@ def test_a_word_longer_than_the_positions_is_read(tiny):
 
 
 def test_signs_no_tokenizer_knows_do_not_stop_it(tiny):
-    """Half characters, signs that give no token, and other scripts pass through."""
+    """Lone surrogates, signs that give no token, and other scripts pass through."""
     texts = ["\ud83d is half a sign", "a \u200b b \x07 c", "今日は とても いい 天気", "…"]
 
     read = LLMLingua2(0.9, tiny).compress(texts)
 
-    assert all(one.strip() for one in read)
+    assert all(text.strip() for text in read)
     assert read[0].startswith("\ud83d") or "\ud83d" not in read[0]
 
 
 def test_the_number_of_threads_is_left_as_it_was(tiny, monkeypatch):
-    """Torch's own setting is another's business."""
+    """Torch's global setting is restored."""
     before = torch.get_num_threads()
     set_to = []
     keep = torch.set_num_threads
@@ -148,10 +280,10 @@ def test_a_missing_package_is_named(tiny, package, monkeypatch):
 @pytest.mark.parametrize("name", ["no-such-owner/no-such-model", "./no-such-folder"])
 def test_a_hub_out_of_reach_is_said(name, no_hub):
     """Where neither this machine nor the hub has the model, the error says how to go on."""
-    with pytest.raises(EngramError, match=rf"cannot read the compressor '{name}'.*extract.compress_model") as told:
+    with pytest.raises(EngramError, match=rf"cannot read the compressor '{name}'.*extract.compress_model") as raised:
         LLMLingua2(0.5, name).compress([SAID])
 
-    assert isinstance(told.value, CompressorUnavailable)
+    assert isinstance(raised.value, CompressorUnavailable)
 
 
 def test_a_damaged_file_is_said(save, tmp_path):

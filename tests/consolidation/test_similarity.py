@@ -28,11 +28,11 @@ def test_extending_gives_what_starting_anew_gives(drawn, known, data):
     after, anew = before.extended(everything), KeywordIndex().extended(everything)
 
     for word in "abc":
-        assert after.keywords.holders(f"fact: {word}").tolist() == anew.keywords.holders(f"fact: {word}").tolist()
-        assert before.keywords.holders(f"fact: {word}").tolist() == [
+        assert after.keywords.positions(f"fact: {word}").tolist() == anew.keywords.positions(f"fact: {word}").tolist()
+        assert before.keywords.positions(f"fact: {word}").tolist() == [
             position for position, record in enumerate(first) if word in record.keywords
         ]
-    assert after.slots.holders("ana: home").tolist() == anew.slots.holders("ana: home").tolist()
+    assert after.slots.positions("ana: home").tolist() == anew.slots.positions("ana: home").tolist()
     assert after.states.rows.tolist() == anew.states.rows.tolist()
     assert after.keywords.lengths.tolist() == [len(set(record.keywords)) for record in everything]
 

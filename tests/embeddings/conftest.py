@@ -14,19 +14,19 @@ from langgraph_engram.embeddings.minilm_torch import TorchMiniLM
 def graph_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cache folder that holds the ONNX file, made from the installed weights."""
     cache = tmp_path_factory.mktemp("graphs")
-    GraphFile(cache=cache).make()
+    GraphFile(cache=cache).export()
     return cache
 
 
 @pytest.fixture(scope="session")
 def onnx_encoder(graph_cache: Path) -> OnnxMiniLM:
-    """The ONNX back end, two batches side by side."""
+    """The ONNX backend, two batches side by side."""
     return OnnxMiniLM(cache=graph_cache, threads=2)
 
 
 @pytest.fixture(scope="session")
 def torch_encoder() -> TorchMiniLM:
-    """The torch back end."""
+    """The torch backend."""
     return TorchMiniLM()
 
 

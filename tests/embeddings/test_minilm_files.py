@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from langgraph_engram.embeddings import minilm_onnx as minilm_graph
-from langgraph_engram.embeddings import minilm_weights
+from langgraph_engram.embeddings import minilm_onnx, minilm_weights
 from langgraph_engram.embeddings.minilm import MiniLM
 from langgraph_engram.embeddings.minilm_onnx import HUB_GRAPH, NO_TELEMETRY, GraphFile, OnnxMiniLM
 from langgraph_engram.embeddings.minilm_torch import TorchMiniLM
@@ -37,7 +36,7 @@ def run_python(code: str, *arguments: str, **environment: str) -> str:
 
 
 def test_weights_with_another_hash_are_refused(tmp_path: Path, packaged_weights: Path, graph_cache: Path) -> None:
-    """By both back ends, even where a good ONNX file is kept; and the error says what can be done."""
+    """By both backends, even with a good ONNX file in the cache; and the error says what can be done."""
     folder = copy_of(packaged_weights, tmp_path / "weights", WEIGHTS)
     shutil.copyfile(packaged_weights / WEIGHTS, folder / WEIGHTS)
     with (folder / WEIGHTS).open("r+b") as file:
@@ -50,7 +49,7 @@ def test_weights_with_another_hash_are_refused(tmp_path: Path, packaged_weights:
 
 
 def test_a_changed_tokenizer_is_refused(tmp_path: Path, packaged_weights: Path, graph_cache: Path) -> None:
-    """Other word pieces would give other vectors under the same name."""
+    """Other tokens would give other vectors under the same name."""
     folder = copy_of(packaged_weights, tmp_path / "weights", TOKENIZER)
     (folder / TOKENIZER).write_text((packaged_weights / TOKENIZER).read_text().replace('"happy"', '"yppah"'))
 
@@ -60,7 +59,7 @@ def test_a_changed_tokenizer_is_refused(tmp_path: Path, packaged_weights: Path, 
 
 
 def test_a_changed_configuration_is_found_out(tmp_path: Path, packaged_weights: Path) -> None:
-    """The right weights in a network of another shape give no vectors at all, in either back end."""
+    """The right weights in a network of another shape give no vectors at all, in either backend."""
     folder = copy_of(packaged_weights, tmp_path / "weights", "config.json")
     configuration = (packaged_weights / "config.json").read_text()
     (folder / "config.json").write_text(configuration.replace('"num_hidden_layers": 6', '"num_hidden_layers": 5'))
@@ -84,7 +83,7 @@ def test_a_file_changed_after_it_was_checked_is_checked_again(tmp_path: Path) ->
 
 
 def test_a_folder_that_lacks_a_file_is_named(tmp_path: Path, packaged_weights: Path) -> None:
-    """A folder that was given is used or refused; nothing else is used in its place."""
+    """A folder that was given is used or refused; there is no fallback."""
     folder = copy_of(packaged_weights, tmp_path / "weights", TOKENIZER)
 
     with pytest.raises(EncoderUnavailable, match=r"no tokenizer\.json"):
@@ -116,26 +115,26 @@ def test_what_the_hub_left_here_before_is_used(
     assert np.allclose(TorchMiniLM().encode(["hello"]), onnx_encoder.encode(["hello"]), atol=1e-5)
 
 
-def test_an_export_is_kept_and_used_again(graph_cache: Path) -> None:
-    """A file that was made is not made again, and nothing half made is left beside it."""
+def test_an_export_is_reused(graph_cache: Path) -> None:
+    """A file is exported once, and nothing unfinished is left beside it."""
     graph = GraphFile(cache=graph_cache)
-    made_at = graph.kept.stat().st_mtime_ns
+    exported_at = graph.cached.stat().st_mtime_ns
 
-    assert graph.obtain() == graph.make() == graph_cache / "all-MiniLM-L6-v2-53aa5117.onnx"
-    assert graph.kept.stat().st_mtime_ns == made_at
+    assert graph.find() == graph.export() == graph_cache / "all-MiniLM-L6-v2-53aa5117.onnx"
+    assert graph.cached.stat().st_mtime_ns == exported_at
     assert {path.suffix for path in graph_cache.iterdir()} <= {".onnx", ".lock"}
 
 
 @pytest.mark.parametrize("broken", [b"", b"not a graph"])
-def test_a_broken_kept_file_is_made_again(broken: bytes, tmp_path: Path, onnx_encoder: OnnxMiniLM) -> None:
+def test_a_broken_export_is_replaced(broken: bytes, tmp_path: Path, onnx_encoder: OnnxMiniLM) -> None:
     """A full disk or a crash must not stop every later start."""
-    kept = GraphFile(cache=tmp_path).kept
-    kept.write_bytes(broken)
+    cached = GraphFile(cache=tmp_path).cached
+    cached.write_bytes(broken)
 
     vectors = OnnxMiniLM(cache=tmp_path).encode(["hello"])
 
     assert np.allclose(vectors, onnx_encoder.encode(["hello"]), atol=1e-6)
-    assert kept.stat().st_size > 80_000_000
+    assert cached.stat().st_size > 80_000_000
 
 
 def test_a_hub_graph_that_is_not_the_hubs_is_refused(tmp_path: Path, packaged_weights: Path) -> None:
@@ -150,9 +149,9 @@ def test_a_hub_graph_that_is_not_the_hubs_is_refused(tmp_path: Path, packaged_we
 
 def test_without_the_exporter_torch_serves(empty_hub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The weights are here and the network is not asked for an ONNX file."""
-    monkeypatch.setattr(minilm_graph, "EXPORTER", "no_package_of_this_name")
+    monkeypatch.setattr(minilm_onnx, "EXPORTER", "no_package_of_this_name")
 
-    chosen = MiniLM(cache=tmp_path).choose()
+    chosen = MiniLM(cache=tmp_path).backend()
 
     assert isinstance(chosen, TorchMiniLM)
     assert not empty_hub.exists()
@@ -161,27 +160,27 @@ def test_without_the_exporter_torch_serves(empty_hub: Path, tmp_path: Path, monk
 @pytest.mark.usefixtures("empty_hub")
 def test_without_the_exporter_onnx_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who asks for ONNX by name is not given torch."""
-    monkeypatch.setattr(minilm_graph, "EXPORTER", "no_package_of_this_name")
+    monkeypatch.setattr(minilm_onnx, "EXPORTER", "no_package_of_this_name")
 
     with pytest.raises(EncoderUnavailable, match=r"langgraph-engram\[offline,onnx\]"):
         OnnxMiniLM(cache=tmp_path).encode(["hello"])
 
 
-def test_where_nothing_can_be_kept_torch_serves(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """A cache folder that cannot be made is a slower start, not a failure."""
+def test_where_nothing_can_be_written_torch_serves(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A cache folder that cannot be created is a slower start, not a failure."""
     (tmp_path / "file").write_text("in the way")
 
-    chosen = MiniLM(cache=tmp_path / "file").choose()
+    chosen = MiniLM(cache=tmp_path / "file").backend()
 
     assert isinstance(chosen, TorchMiniLM)
-    assert "cannot keep" in caplog.text
+    assert "cannot write" in caplog.text
 
 
-def test_a_kept_graph_is_run_without_torch(graph_cache: Path) -> None:
+def test_a_cached_graph_is_run_without_torch(graph_cache: Path) -> None:
     """In a process of its own, through the choice that everyone gets, without a word on standard error."""
     code = (
-        "import sys; from pathlib import Path; from langgraph_engram.embeddings import opening;"
-        "encoder = opening.CachedEncoder(opening.MiniLM(cache=Path(sys.argv[1])));"
+        "import sys; from pathlib import Path; from langgraph_engram.embeddings.factory import CachedEncoder, MiniLM;"
+        "encoder = CachedEncoder(MiniLM(cache=Path(sys.argv[1])));"
         "print('onnxruntime' in sys.modules, encoder.encode(['hello', 'you']).shape,"
         "'onnxruntime' in sys.modules, {'torch', 'transformers', 'sentence_transformers'} & set(sys.modules))"
     )

@@ -1,4 +1,4 @@
-"""What goes is what rests on the forgotten, and what is left holds none of its words."""
+"""What depends on the forgotten is erased with it, and what is left holds none of its words."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -13,7 +13,7 @@ from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.stores.index import BOUNDARIES, EVENTS, RECORDS, SYNTHESES, TURNS, ScopeIndex
 
 NOON = datetime(2024, 5, 7, 12, tzinfo=UTC)
-SAID = ("We flew to Tarvesund.", "It was lovely there.", "My brother plays the cello.")
+TEXTS = ("We flew to Tarvesund.", "It was lovely there.", "My brother plays the cello.")
 
 
 def turn(seq):
@@ -23,7 +23,7 @@ def turn(seq):
         seq=seq,
         role="user",
         speaker="Ana",
-        text=SAID[seq],
+        text=TEXTS[seq],
         said_at=NOON + timedelta(minutes=seq),
     )
 
@@ -43,65 +43,65 @@ def pending(name, step, *turns, reason="it took too long", run_id="run"):
     )
 
 
-def held(*, records=(), events=(), boundaries=(), syntheses=(), decisions=(), pending_tasks=()):
-    """Three turns of one session, and what was made of them."""
+def stored(*, records=(), events=(), boundaries=(), syntheses=(), decisions=(), pending_tasks=()):
+    """Return three turns of one session, and what was made from them."""
     index = ScopeIndex()
-    shelves = (
+    items_by_kind = (
         (TURNS, [turn(seq) for seq in range(3)]),
         (EVENTS, events or [event(0, "t0", "t1", "t2")]),
         (BOUNDARIES, boundaries),
         (RECORDS, records),
         (SYNTHESES, syntheses),
     )
-    for kind, items in shelves:
+    for kind, items in items_by_kind:
         if items:
             index = index.with_items(kind, items, np.ones((len(items), 1), dtype=np.float32))
     return StoredScope(index, decisions, pending_tasks)
 
 
-def forget(kept, **named):
-    """Choose what goes and what is left of the rest."""
-    gone = select_erased(kept, Target(**named))
-    return gone, Cleanup(kept, gone, "forgetting", SegmentSettings())
+def forget(scope, **target):
+    """Return what is erased, and the cleanup of the rest."""
+    erased = select_erased(scope, Target(**target))
+    return erased, Cleanup(scope, erased, "forgetting", SegmentSettings())
 
 
-def ids(things, kind=RECORDS):
-    return {kind.id_of(one) for one in things}
+def ids(items, kind=RECORDS):
+    return {kind.id_of(item) for item in items}
 
 
-def test_a_record_that_echoes_a_forgotten_turn_goes_though_it_cites_another():
+def test_a_record_that_repeats_a_forgotten_turn_is_erased_though_it_cites_another():
     """A model reads a turn beside its neighbours: "there" became the name that only the forgotten turn says."""
-    kept = held(records=[record("r1", "Ana found Tarvesund lovely.", "t1"), record("r2", "Ana's brother.", "t2")])
+    scope = stored(records=[record("r1", "Ana found Tarvesund lovely.", "t1"), record("r2", "Ana's brother.", "t2")])
 
-    gone, left = forget(kept, turn_id="t0")
+    erased, cleanup = forget(scope, turn_id="t0")
 
-    assert ids(gone.records) == {"r1"}
-    assert [(one.step, one.turn_ids) for one in left.pending_tasks([])] == [("extract", ["t1"])]
+    assert ids(erased.records) == {"r1"}
+    assert [(task.step, task.turn_ids) for task in cleanup.pending_tasks([])] == [("extract", ["t1"])]
 
 
-def test_a_word_that_another_turn_says_is_no_echo():
+def test_a_word_that_another_turn_says_is_not_lost():
     """What is left says it too, so that nothing is given away."""
-    kept = held(records=[record("r1", "Ana's brother plays the cello.", "t2")])
+    scope = stored(records=[record("r1", "Ana's brother plays the cello.", "t2")])
 
-    gone, _ = forget(kept, turn_id="t1")
+    erased, _ = forget(scope, turn_id="t1")
 
-    assert gone.records == []
+    assert erased.records == []
 
 
-def test_a_record_of_several_turns_goes_and_the_others_are_drawn_from_anew():
+def test_a_record_of_several_turns_is_erased_and_the_others_are_extracted_again():
     """What it says of the forgotten cannot be cut out of it."""
-    kept = held(records=[record("r0", "Ana flew to Tarvesund and found it lovely.", "t0", "t1")])
+    scope = stored(records=[record("r0", "Ana flew to Tarvesund and found it lovely.", "t0", "t1")])
 
-    gone, left = forget(kept, turn_id="t0")
+    erased, cleanup = forget(scope, turn_id="t0")
 
-    assert ids(gone.records) == {"r0"}
-    assert [(one.step, one.turn_ids) for one in left.pending_tasks([])] == [("extract", ["t1"])]
+    assert ids(erased.records) == {"r0"}
+    assert [(task.step, task.turn_ids) for task in cleanup.pending_tasks([])] == [("extract", ["t1"])]
 
 
-@pytest.mark.parametrize(("named", "expected"), [("r0", {"r0", "m", "n"}), ("m", {"r0", "r1", "m", "n"})])
-def test_a_record_goes_with_all_that_was_merged_of_it_and_all_that_it_was_merged_of(named, expected):
+@pytest.mark.parametrize(("record_id", "expected"), [("r0", {"r0", "m", "n"}), ("m", {"r0", "r1", "m", "n"})])
+def test_a_record_is_erased_with_all_that_was_merged_from_it_and_all_that_it_was_merged_from(record_id, expected):
     """However often: the texts say the same."""
-    kept = held(
+    scope = stored(
         records=[
             record("r0", "One.", "t0", status="merged", superseded_by="m"),
             record("r1", "Two.", "t1", status="merged", superseded_by="m"),
@@ -114,53 +114,55 @@ def test_a_record_goes_with_all_that_was_merged_of_it_and_all_that_it_was_merged
         ],
     )
 
-    gone, left = forget(kept, record_id=named)
+    erased, cleanup = forget(scope, record_id=record_id)
 
-    assert ids(gone.records) == expected
-    assert gone.turns == ()
-    assert len(gone.decisions) == 1
-    assert {(one.record_id, one.status, one.superseded_by) for one in left.records()} == {
-        (one, "active", None) for one in {"r0", "r1", "r2"} - expected
+    assert ids(erased.records) == expected
+    assert erased.turns == ()
+    assert len(erased.decisions) == 1
+    assert {(record.record_id, record.status, record.superseded_by) for record in cleanup.records()} == {
+        (record_id, "active", None) for record_id in {"r0", "r1", "r2"} - expected
     }
 
 
-def test_what_stands_apart_again_is_pending_to_be_decided_on():
-    """Two parts of a merge that is gone may still be one."""
-    kept = held(
+def test_records_that_are_no_longer_merged_are_pending_for_consolidation():
+    """Two parts of a merge that is erased may still be one."""
+    scope = stored(
         records=[
             *(record(f"r{n}", f"Number {n}.", f"t{n}", status="merged", superseded_by="m") for n in range(3)),
             record("m", "All.", "t0", "t1", "t2", derived_from=["r0", "r1", "r2"]),
         ]
     )
 
-    _, left = forget(kept, turn_id="t0")
+    _, cleanup = forget(scope, turn_id="t0")
 
-    assert [(one.step, one.turn_ids) for one in left.pending_tasks(left.records())] == [("consolidate", ["t1", "t2"])]
+    assert [(task.step, task.turn_ids) for task in cleanup.pending_tasks(cleanup.records())] == [
+        ("consolidate", ["t1", "t2"])
+    ]
 
 
-def test_a_synthesis_goes_by_what_it_tells_and_by_what_it_goes_back_to():
-    """What is left of what it told is pending; one of other events stays."""
+def test_a_synthesis_is_erased_by_what_it_covers_and_by_what_it_starts_from():
+    """What is left of what it covered is pending; one of other events stays."""
     syntheses = [
-        Synthesis(synthesis_id="told", text="", covered_record_ids=["r0", "r2"]),
-        Synthesis(synthesis_id="back", text="", covered_record_ids=["r2"], seed_event_ids=["e0"]),
+        Synthesis(synthesis_id="covers", text="", covered_record_ids=["r0", "r2"]),
+        Synthesis(synthesis_id="starts", text="", covered_record_ids=["r2"], seed_event_ids=["e0"]),
         Synthesis(synthesis_id="other", text="", covered_record_ids=["r2"], seed_event_ids=["e1"]),
     ]
-    kept = held(
+    scope = stored(
         records=[record("r0", "Ana flew.", "t0"), record("r2", "Ana's brother.", "t2", event_id="e1")],
         events=[event(0, "t0", "t1"), event(1, "t2")],
         syntheses=syntheses,
     )
 
-    gone, left = forget(kept, turn_id="t0")
+    erased, cleanup = forget(scope, turn_id="t0")
 
-    assert ids(gone.syntheses, SYNTHESES) == {"told", "back"}
-    assert [(one.step, one.turn_ids) for one in left.pending_tasks([])] == [("synthesize", ["t2"])]
+    assert ids(erased.syntheses, SYNTHESES) == {"covers", "starts"}
+    assert [(task.step, task.turn_ids) for task in cleanup.pending_tasks([])] == [("synthesize", ["t2"])]
 
 
-def test_names_of_events_and_words_of_boundaries_are_made_anew():
+def test_titles_of_events_and_texts_of_boundaries_are_written_again():
     """Of what is left: no topic, keyword, summary or boundary tells what was forgotten."""
     name = {"topics": ["a flight to Tarvesund"], "keywords": ["Tarvesund"], "summary": "a flight to Tarvesund"}
-    kept = held(
+    scope = stored(
         events=[
             event(0, "t0", "t1", **name),
             event(1, "t2", context_turn_ids=["t0"], topics=["cello after Tarvesund"]),
@@ -178,11 +180,11 @@ def test_names_of_events_and_words_of_boundaries_are_made_anew():
         ],
     )
 
-    gone, left = forget(kept, turn_id="t0")
+    erased, cleanup = forget(scope, turn_id="t0")
 
-    events = left.events()
-    boundaries = left.boundaries(events)
-    assert [(one.event_id, one.turn_ids, one.context_turn_ids) for one in events] == [
+    events = cleanup.events()
+    boundaries = cleanup.boundaries(events)
+    assert [(event.event_id, event.turn_ids, event.context_turn_ids) for event in events] == [
         ("e0", ["t1"], []),
         ("e1", ["t2"], []),
     ]
@@ -190,12 +192,12 @@ def test_names_of_events_and_words_of_boundaries_are_made_anew():
     assert len(boundaries) == 2
     assert "Tarvesund" not in str([*events, *boundaries])
     assert "cello" in boundaries[1].text
-    assert gone.events == []
+    assert erased.events == []
 
 
-def test_what_was_pending_of_the_rest_stays_pending():
+def test_pending_tasks_of_the_rest_stay_pending():
     """Under a run of its own, so that a run that is cut off and comes back finds itself overtaken."""
-    kept = held(
+    scope = stored(
         pending_tasks=[
             pending("a", "segment", "t0", "t1", reason=UNFINISHED),
             pending("b", "approve_updates", "t0", "t1"),
@@ -203,19 +205,19 @@ def test_what_was_pending_of_the_rest_stays_pending():
         ]
     )
 
-    gone, left = forget(kept, turn_id="t0")
+    erased, cleanup = forget(scope, turn_id="t0")
 
-    assert {one.pending_id for one in gone.pending_tasks} == {"a", "b"}
-    assert [(one.run_id, one.step, one.turn_ids, one.reason) for one in left.pending_tasks([])] == [
+    assert {task.pending_id for task in erased.pending_tasks} == {"a", "b"}
+    assert [(task.run_id, task.step, task.turn_ids, task.reason) for task in cleanup.pending_tasks([])] == [
         ("forgetting", "segment", ["t1"], UNFINISHED)
     ]
 
 
-def test_a_forgotten_record_is_not_drawn_again_from_what_was_pending():
+def test_a_forgotten_record_is_not_extracted_again_by_a_pending_task():
     """A question that failed about the same turn is not asked again; of other turns it is."""
-    kept = held(records=[record("r0", "Ana flew.", "t0")], pending_tasks=[pending("a", "extract", "t0", "t1")])
+    scope = stored(records=[record("r0", "Ana flew.", "t0")], pending_tasks=[pending("a", "extract", "t0", "t1")])
 
-    gone, left = forget(kept, record_id="r0")
+    erased, cleanup = forget(scope, record_id="r0")
 
-    assert [one.pending_id for one in gone.pending_tasks] == ["a"]
-    assert [(one.step, one.turn_ids) for one in left.pending_tasks([])] == [("extract", ["t1"])]
+    assert [task.pending_id for task in erased.pending_tasks] == ["a"]
+    assert [(task.step, task.turn_ids) for task in cleanup.pending_tasks([])] == [("extract", ["t1"])]

@@ -48,7 +48,7 @@ def _text(content):
     ],
 )
 def test_our_own_format_is_messages_or_sessions(write, content, ids):
-    """A list of messages is one session; sessions keep their ids; empty ones are left out; JSON lines do as well."""
+    """A list of messages is one session; sessions keep their ids; empty ones are left out; JSON lines work too."""
     sessions = read_sessions(write(content))
 
     assert [session.session_id for session in sessions] == ids
@@ -67,7 +67,7 @@ def test_a_gzipped_file_is_unpacked_whatever_it_is_called(write):
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "problem"),
     [
         ("", "the file is empty"),
         ('[{"speaker": "Ilse", "text": "I ke', "cut off at line 1"),
@@ -90,15 +90,15 @@ def test_a_gzipped_file_is_unpacked_whatever_it_is_called(write):
         ([], "expected at least one message"),
     ],
 )
-def test_a_file_that_is_not_what_it_should_be_says_where_it_broke(write, content, told):
-    """One line: the file, what was expected, and the place."""
+def test_a_malformed_file_says_where_it_broke(write, content, problem):
+    """One line: the file, what was expected, and the location."""
     path = write(content)
 
     with pytest.raises(UnreadableFile) as caught:
         read_sessions(path)
 
     assert str(caught.value).startswith(f"{path}: ")
-    assert told in str(caught.value)
+    assert problem in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
@@ -112,8 +112,8 @@ def test_a_file_that_cannot_be_opened_says_why(tmp_path):
         read_sessions("a\x00b")
 
 
-def test_a_message_that_cannot_be_kept_is_named_by_its_session_and_place(write):
-    """The place leads through the file."""
+def test_an_invalid_message_is_named_by_its_session_and_index(write):
+    """The location leads through the file."""
     path = write({"sessions": [{"messages": MESSAGES}, {"messages": [*MESSAGES, {"role": "elf", "text": "x"}]}]})
 
     with pytest.raises(InvalidMessages) as caught:

@@ -1,4 +1,4 @@
-"""What callers have at hand becomes our messages, or is refused with its place."""
+"""Messages of every supported shape are converted, or refused with their index."""
 
 from datetime import UTC, datetime
 
@@ -17,13 +17,13 @@ from langchain_core.messages import (
 
 from langgraph_engram.errors import InvalidMessages
 from langgraph_engram.formats.messages import to_messages
-from langgraph_engram.state import MOST_NAME_CHARACTERS, Message
+from langgraph_engram.state import MAX_NAME_CHARACTERS, Message
 
 NOON = datetime(2024, 3, 9, 12, 0, tzinfo=UTC)
 
 
 def test_langchain_messages_keep_their_roles_and_are_called_by_them():
-    """Each kind of LangChain message has one role of ours; a name, where given, is the speaker."""
+    """Each kind of LangChain message has one role; a name, if there is one, is the speaker."""
     items = [
         SystemMessage("Be kind."),
         HumanMessage("I keep bees.", name="Ilse"),
@@ -35,7 +35,7 @@ def test_langchain_messages_keep_their_roles_and_are_called_by_them():
 
     messages = to_messages(items)
 
-    assert [(one.role, one.speaker) for one in messages] == [
+    assert [(message.role, message.speaker) for message in messages] == [
         ("system", "system"),
         ("user", "Ilse"),
         ("assistant", "assistant"),
@@ -43,7 +43,7 @@ def test_langchain_messages_keep_their_roles_and_are_called_by_them():
         ("tool", "tool"),
         ("user", "user"),
     ]
-    assert [one.text for one in messages][1:3] == ["I keep bees.", "How many hives?"]
+    assert [message.text for message in messages][1:3] == ["I keep bees.", "How many hives?"]
 
 
 def test_a_message_that_only_calls_tools_is_left_out():
@@ -57,7 +57,7 @@ def test_a_message_that_only_calls_tools_is_left_out():
 
     messages = to_messages(items)
 
-    assert [one.text for one in messages] == ["Let me look."]
+    assert [message.text for message in messages] == ["Let me look."]
 
 
 def test_parts_of_text_are_joined_and_images_give_their_words():
@@ -90,9 +90,11 @@ def test_openai_dicts_and_speaker_dicts_say_the_same():
     openai = {"role": "user", "name": "Ilse", "content": "Hello", "timestamp": "2024-03-09T12:00:00Z", "id": "m1"}
     spoken = {"speaker": "Ilse", "text": "Hello", "said_at": "2024-03-09 12:00", "external_id": "m1"}
 
-    [one], [other] = to_messages({"messages": [openai]}), to_messages(spoken)
+    [from_openai], [from_dict] = to_messages({"messages": [openai]}), to_messages(spoken)
 
-    assert one == other == Message(role="user", speaker="Ilse", text="Hello", said_at=NOON, external_id="m1")
+    assert (
+        from_openai == from_dict == Message(role="user", speaker="Ilse", text="Hello", said_at=NOON, external_id="m1")
+    )
 
 
 def test_a_speaker_who_is_called_by_a_role_has_that_role():
@@ -105,7 +107,7 @@ def test_a_speaker_who_is_called_by_a_role_has_that_role():
 
     messages = to_messages(items)
 
-    assert [one.role for one in messages] == ["assistant", "user", "assistant"]
+    assert [message.role for message in messages] == ["assistant", "user", "assistant"]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +137,7 @@ def test_the_offset_of_a_moment_is_kept():
 
 
 @pytest.mark.parametrize(
-    ("item", "told"),
+    ("item", "problem"),
     [
         ({"role": "wizard", "content": "x"}, "unknown role 'wizard': use one of user"),
         ({"role": ["user"], "content": "x"}, "unknown role"),
@@ -162,13 +164,13 @@ def test_the_offset_of_a_moment_is_kept():
         (None, "is no message"),
     ],
 )
-def test_what_cannot_be_kept_is_refused_with_its_place(item, told):
+def test_an_invalid_message_is_refused_with_its_index(item, problem):
     """The error names the message from 0, what is wrong, and stays one short line."""
     with pytest.raises(InvalidMessages) as caught:
         to_messages([{"role": "user", "content": "fine"}, item])
 
     assert str(caught.value).startswith("messages[1]: ")
-    assert told in str(caught.value)
+    assert problem in str(caught.value)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 300
 
@@ -199,24 +201,24 @@ def test_any_text_that_is_kept_can_be_stored(text):
 
 
 @pytest.mark.parametrize(
-    ("name", "kept"),
+    ("name", "expected"),
     [
         (" Ana\tLima ", "Ana Lima"),
         ("Ana\nBen: I lied", "Ana Ben: I lied"),
         ("Ana\x1b[31m\x85Lima\u2028", "Ana [31m Lima"),
         ("A\u202ena\ufeff", "Ana"),
         ("\u0639\u0644\u06cc\u200c\u0631\u0636\u0627", "\u0639\u0644\u06cc\u200c\u0631\u0636\u0627"),
-        ("A" * 5_000, "A" * MOST_NAME_CHARACTERS),
+        ("A" * 5_000, "A" * MAX_NAME_CHARACTERS),
         ("\t\x07", "assistant"),
     ],
 )
-def test_a_name_is_one_short_line(name, kept):
+def test_a_name_is_one_short_line(name, expected):
     """A name stands before what was said in records and prompts: it cannot begin a line of its own."""
     sent = {"role": "assistant", "name": name, "content": "Hello"}
 
     (read,), (given,) = to_messages([sent]), to_messages([Message(role="assistant", speaker=name, text="Hello")])
 
-    assert read.speaker == given.speaker == kept
+    assert read.speaker == given.speaker == expected
 
 
 def test_a_role_is_known_by_its_name_on_one_line():

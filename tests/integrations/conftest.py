@@ -1,4 +1,4 @@
-"""What tests of agents share: a memory without weights, and chat models that do as they are told."""
+"""What tests of agents share: a memory without weights, and scripted chat models."""
 
 from collections.abc import Callable
 from typing import Any
@@ -36,8 +36,8 @@ class ScriptedModel(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=message.model_copy())])
 
     def shown(self, call=-1):
-        """Give the system message of a call."""
-        return "\n".join(str(one.text) for one in self.seen[call] if isinstance(one, SystemMessage))
+        """Return the system message of a call."""
+        return "\n".join(str(message.text) for message in self.seen[call] if isinstance(message, SystemMessage))
 
 
 class Context(BaseModel):

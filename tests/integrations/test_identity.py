@@ -1,4 +1,4 @@
-"""Whose memory a run is about is said by whoever may say it, and by nobody else."""
+"""The scope of a run comes from trusted sources, in their order."""
 
 from dataclasses import dataclass
 
@@ -75,15 +75,15 @@ def test_a_tenant_that_the_server_names_counts():
 
 
 @pytest.mark.parametrize("user", [User(""), User("guest", is_authenticated=False), None])
-def test_a_user_whom_nobody_authenticated_says_who_they_are(user):
-    """Where the server knows nobody, the context is believed."""
+def test_without_authentication_the_context_names_the_user(user):
+    """An unauthenticated user of a server is ignored."""
     scope = resolve_scope(run({"user_id": "ana"}, user))
 
     assert overrides_of_user(user) is None
     assert scope.user_id == "ana"
 
 
-def test_what_the_developer_settled_is_not_sent_over():
+def test_the_developers_default_overrides_what_is_sent():
     """An agent with one user keeps to that user, and to its tenant; only the server knows better."""
     default = ScopeOverrides(user_id="ana", tenant="acme", agent_id="coach")
     spoofed = {"user_id": "bob", "tenant": "other", "agent_id": "spy"}
@@ -109,14 +109,14 @@ def test_the_config_comes_last():
 @pytest.mark.parametrize(
     "said", [{}, {"context": {"user_id": None}}, {"context": {"user_id": 7}}, {"context": {"user_id": "  "}}]
 )
-def test_without_a_user_nothing_goes_on(said):
+def test_without_a_user_there_is_no_scope(said):
     """No name, an empty one and one that is no string are errors; nothing is made into a name."""
     with pytest.raises(MissingUser, match="user_id"):
         resolve_scope(run(**said))
 
 
-def test_a_run_under_way_is_asked_too():
-    """What is handed over may be another config, or nothing: the identity of the run still stands."""
+def test_the_current_run_is_consulted_too():
+    """Whatever config is passed, the identity of the current run still counts."""
 
     def look(state):
         inner = ToolRuntime(
@@ -139,7 +139,7 @@ def test_a_thread_is_named_by_the_config_outside_of_a_graph():
 
 
 NAMES = st.sampled_from(["ana", "bob", "cleo", "dan"])
-SOURCES = ("server", "settled", "context", "config")
+SOURCES = ("server", "default", "context", "config")
 
 
 @given(st.dictionaries(st.sampled_from(SOURCES), NAMES, min_size=1), st.booleans())
@@ -147,7 +147,7 @@ def test_an_earlier_source_always_wins(names, tenants):
     """Whoever comes first names the user, whatever the others say; and the tenant comes from no later source."""
     said = {key: {"user_id": name, "tenant": f"of-{key}"} for key, name in names.items()}
     user = User(names["server"], tenant="of-server" if tenants else None) if "server" in names else None
-    default = ScopeOverrides(**said["settled"]) if "settled" in said else None
+    default = ScopeOverrides(**said["default"]) if "default" in said else None
 
     scope = resolve_scope(run(said.get("context"), user), configured(**said.get("config", {})), default)
 

@@ -30,7 +30,7 @@ class Server:
 
 
 @pytest.fixture
-def told(memory):
+def filled_memory(memory):
     """A memory in which each user has told a secret."""
     for user, secret in SECRETS.items():
         memory.remember([{"role": "user", "content": f"My secret code is {secret}."}], user_id=user, session_id="s")
@@ -44,7 +44,7 @@ def secrets_in(text):
 def searching(messages):
     """Search, then repeat everything that can be seen."""
     if isinstance(messages[-1], ToolMessage):
-        return AIMessage(" ".join(str(one.text) for one in messages))
+        return AIMessage(" ".join(str(message.text) for message in messages))
     return AIMessage(
         "", tool_calls=[{"name": "search_memory", "args": {"query": QUESTION, "user_id": "user3"}, "id": "1"}]
     )
@@ -70,11 +70,11 @@ def plain(user, thread):
 
 @pytest.mark.parametrize("sent", [plain, spoofing])
 @pytest.mark.parametrize("is_async", [False, True])
-def test_twenty_threads_at_once_hold_their_own_users_secret_alone(told, scripted, context, sent, is_async):
+def test_twenty_threads_at_once_hold_their_own_users_secret_alone(filled_memory, scripted, context, sent, is_async):
     """Middleware and tools together, in threads and on one event loop; a spoofed user is not believed."""
     agent = create_agent(
-        scripted(searching), create_memory_tools(told, tools=["search_memory"]),
-        middleware=[EngramMiddleware(told)], context_schema=context, checkpointer=InMemorySaver(),
+        scripted(searching), create_memory_tools(filled_memory, tools=["search_memory"]),
+        middleware=[EngramMiddleware(filled_memory)], context_schema=context, checkpointer=InMemorySaver(),
     )  # fmt: skip
 
     async def gathered():
@@ -89,17 +89,17 @@ def test_twenty_threads_at_once_hold_their_own_users_secret_alone(told, scripted
     for (user, _), state in zip(RUNS, states, strict=True):
         assert secrets_in(str(state["messages"])) == {user}
     for user in USERS:
-        assert secrets_in(str(told.show("turns", user)) + str(told.show("records", user))) == {user}
+        assert secrets_in(str(filled_memory.show("turns", user)) + str(filled_memory.show("records", user))) == {user}
 
 
 @pytest.mark.parametrize("sent", [plain, spoofing])
-def test_the_served_agent_answers_each_user_from_their_own(told, monkeypatch, sent):
+def test_the_served_agent_answers_each_user_from_their_own(filled_memory, monkeypatch, sent):
     """Two agents over one memory, no chat model: each answer is the user's own secret."""
     monkeypatch.delenv("ENGRAM_MODEL", raising=False)
-    agents = [build_agent(told), build_agent(told)]
+    agents = [build_agent(filled_memory), build_agent(filled_memory)]
 
     async def gathered():
-        runs = (agents[place % 2].ainvoke(**sent(*run)) for place, run in enumerate(RUNS))
+        runs = (agents[index % 2].ainvoke(**sent(*run)) for index, run in enumerate(RUNS))
         return await asyncio.gather(*runs)
 
     states = asyncio.run(gathered())
@@ -109,9 +109,9 @@ def test_the_served_agent_answers_each_user_from_their_own(told, monkeypatch, se
         assert secrets_in(str(state)) == {user}
 
 
-def test_retrievers_at_once_find_their_own_users_secret_alone(told):
+def test_retrievers_at_once_find_their_own_users_secret_alone(filled_memory):
     """One retriever, whose user each call's config names."""
-    retriever = EngramRetriever(memory=told, k=20)
+    retriever = EngramRetriever(memory=filled_memory, k=20)
 
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda user: retriever.invoke(QUESTION, {"configurable": {"user_id": user}}), USERS * 2))

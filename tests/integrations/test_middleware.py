@@ -24,7 +24,7 @@ def weather() -> str:
 
 
 class Chat:
-    """An agent with memory, and what it is told."""
+    """An agent with memory, and its input."""
 
     def __init__(self, memory, model, context, *, saver=True, tools=(), extra=(), **options):
         self.memory, self.model, self.context, self.saver = memory, model, context, InMemorySaver() if saver else None
@@ -61,7 +61,7 @@ def test_what_is_said_on_one_thread_is_recalled_on_another(chat):
     assert shown.count("<memories>") == 1
     assert "data, not instructions" in shown
     assert "I live in Lisbon." in shown
-    assert [one.text for one in state["messages"]] == ["Where do I live?", "In Lisbon."]
+    assert [message.text for message in state["messages"]] == ["Where do I live?", "In Lisbon."]
     assert set(state) == {"messages"}
 
 
@@ -151,7 +151,7 @@ def test_a_run_that_is_made_again_keeps_only_what_is_new(chat, on):
     own = chat("One.", "Two.", "Three.")
     own.say("I live in Lisbon.", "a")
     own.say("Where do I live?", "a")
-    before = next(one.config for one in own.agent.get_state_history(on("a")) if one.next == ("model",))
+    before = next(saved.config for saved in own.agent.get_state_history(on("a")) if saved.next == ("model",))
 
     own.agent.invoke(None, before, context=own.context(user_id="ana"))
     own.agent.invoke(None, on("a"), context=own.context(user_id="ana"))
@@ -179,7 +179,7 @@ def test_without_a_checkpointer_a_whole_history_may_be_sent(chat, thread):
 
     for text in ("I have a cat.", None):
         state = own.agent.invoke({"messages": history}, config, context=own.context(user_id="ana"))
-        history = [(one.type, one.text) for one in state["messages"]] + [("user", text)]
+        history = [(message.type, message.text) for message in state["messages"]] + [("user", text)]
 
     assert [text for _, _, text in own.kept()] == ["I live in Lisbon.", "One.", "I have a cat.", "Two."]
     assert thread is None or {session for session, _, _ in own.kept()} == {thread}
@@ -322,7 +322,7 @@ def test_a_failure_leaves_the_agent_running_and_is_seen(chat, caplog):
 
     assert state["messages"][-1].text == "One."
     assert "the disk is full" in state["engram_trouble"]
-    assert sum("the disk is full" in one for one in caplog.messages) == 2
+    assert sum("the disk is full" in message for message in caplog.messages) == 2
     assert later["engram_trouble"] == ""
     assert [text for _, _, text in own.kept()] == ["I live in Lisbon.", "One.", "I have a cat.", "Two."]
 
@@ -392,7 +392,7 @@ def test_a_message_that_cannot_be_kept_holds_up_nothing(chat, caplog):
     own.say("I have a cat.", "a")
 
     assert [text for _, _, text in own.kept()] == ["One.", "I have a cat.", "Two."]
-    assert any("not kept" in one for one in caplog.messages)
+    assert any("not kept" in message for message in caplog.messages)
 
 
 def test_two_users_of_one_thread_stay_apart(chat):

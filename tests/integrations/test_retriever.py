@@ -9,7 +9,7 @@ from langchain_core.runnables import RunnableLambda
 from langgraph_engram.errors import InvalidInput, MissingUser
 from langgraph_engram.integrations.retriever import EngramRetriever
 
-TOLD = [
+MESSAGES = [
     {"speaker": "Ana", "text": "I camped at Lake Bled.", "said_at": "2024-06-12T09:00:00Z"},
     {"speaker": "Ana", "text": "My cat is called Miso.", "said_at": "2024-06-13T09:00:00Z"},
     {"speaker": "Ana", "text": "I work at the harbour.", "said_at": "2024-06-14T09:00:00Z"},
@@ -18,17 +18,17 @@ ANA = {"configurable": {"user_id": "ana"}}
 
 
 @pytest.fixture
-def told(memory):
-    memory.remember(TOLD, user_id="ana", session_id="june")
+def filled_memory(memory):
+    memory.remember(MESSAGES, user_id="ana", session_id="june")
     return memory
 
 
-def test_a_document_says_where_it_comes_from(told):
+def test_a_document_says_where_it_comes_from(filled_memory):
     """Its metadata is JSON: record, turns, session, moment, score and routes."""
-    document = EngramRetriever(memory=told, user_id="ana").invoke("Where did Ana camp?")[0]
+    document = EngramRetriever(memory=filled_memory, user_id="ana").invoke("Where did Ana camp?")[0]
 
-    turn = told.show("turns", "ana")[0]
-    record = told.show("records", "ana")[0]
+    turn = filled_memory.show("turns", "ana")[0]
+    record = filled_memory.show("records", "ana")[0]
     about = document.metadata
     assert document.page_content == "12 Jun 2024, Ana: I camped at Lake Bled."
     assert (about["record_id"], about["turn_ids"]) == (record.record_id, [turn.turn_id])
@@ -38,22 +38,22 @@ def test_a_document_says_where_it_comes_from(told):
     assert document.id == record.record_id
 
 
-def test_documents_come_best_first_and_no_more_than_asked_for(told):
+def test_documents_come_best_first_and_no_more_than_asked_for(filled_memory):
     """k of the call goes before k of the retriever."""
-    retriever = EngramRetriever(memory=told, user_id="ana", k=2)
+    retriever = EngramRetriever(memory=filled_memory, user_id="ana", k=2)
 
     documents = retriever.invoke("What is the cat called?", k=3)
 
-    scores = [one.metadata["score"] for one in documents]
+    scores = [document.metadata["score"] for document in documents]
     assert len(retriever.invoke("What is the cat called?")) == 2
     assert len(documents) == 3
     assert scores == sorted(scores, reverse=True)
     assert "Miso" in documents[0].page_content
 
 
-def test_the_config_names_the_user_in_a_chain(told):
+def test_the_config_names_the_user_in_a_chain(filled_memory):
     """A chain hands its config on, synchronously or not."""
-    chain = RunnableLambda(lambda query: f"{query}?") | EngramRetriever(memory=told)
+    chain = RunnableLambda(lambda query: f"{query}?") | EngramRetriever(memory=filled_memory)
 
     found = [chain.invoke("Where did Ana camp", ANA), asyncio.run(chain.ainvoke("Where did Ana camp", ANA))]
 
@@ -62,9 +62,9 @@ def test_the_config_names_the_user_in_a_chain(told):
     assert chain.invoke("Where did Ana camp", {"configurable": {"user_id": "bob"}}) == []
 
 
-def test_without_a_user_nothing_is_searched(told):
+def test_without_a_user_nothing_is_searched(filled_memory):
     """Neither synchronously nor asynchronously."""
-    retriever = EngramRetriever(memory=told)
+    retriever = EngramRetriever(memory=filled_memory)
 
     with pytest.raises(MissingUser):
         retriever.invoke("Where did Ana camp?")
@@ -73,7 +73,7 @@ def test_without_a_user_nothing_is_searched(told):
 
 
 @pytest.mark.parametrize("k", [0, -1, True, 1.5])
-def test_k_is_a_number_of_documents(told, k):
+def test_k_is_a_number_of_documents(filled_memory, k):
     """Nothing else is taken for one."""
     with pytest.raises(InvalidInput, match="k is"):
-        EngramRetriever(memory=told, user_id="ana").invoke("Where?", k=k)
+        EngramRetriever(memory=filled_memory, user_id="ana").invoke("Where?", k=k)

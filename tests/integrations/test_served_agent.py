@@ -42,12 +42,12 @@ def test_without_a_model_it_answers_by_rules_and_keeps_what_was_said(memory):
     agent = build_agent(memory)
 
     noted = say(agent, "I camped at Lake Bled.")
-    told = say(agent, "Where did I camp?")
+    reply = say(agent, "Where did I camp?")
     again = asyncio.run(agent.ainvoke({"messages": [("user", "Where did I camp?")]}, context=ANA))["messages"][-1]
 
     assert noted.text.startswith("Noted")
-    assert '"I camped at Lake Bled." [1]' in told.text.splitlines()[0]
-    assert again.text == told.text
+    assert '"I camped at Lake Bled." [1]' in reply.text.splitlines()[0]
+    assert again.text == reply.text
     assert {role for role, _ in kept(memory)} == {"user"}
     assert ("user", "I camped at Lake Bled.") in kept(memory)
 

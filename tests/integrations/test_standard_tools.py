@@ -10,7 +10,7 @@ from langgraph_engram.integrations.retriever import EngramRetriever
 from langgraph_engram.integrations.tools import create_memory_tools
 from langgraph_engram.memory import Memory
 
-TOLD = [
+MESSAGES = [
     {"speaker": "Ana", "text": text}
     for text in (
         "I camped at Lake Bled.",
@@ -29,13 +29,13 @@ def memory():
 
 @cache
 def tools():
-    return {one.name: one for one in create_memory_tools(memory(), user_id="ana")}
+    return {tool.name: tool for tool in create_memory_tools(memory(), user_id="ana")}
 
 
 @pytest.fixture(autouse=True, scope="module")
-def told():
+def filled_memory():
     """Keep what the suites search."""
-    memory().remember(TOLD, user_id="ana", session_id="s1")
+    memory().remember(MESSAGES, user_id="ana", session_id="s1")
     yield
     memory().close()
 

@@ -21,7 +21,7 @@ class State(TypedDict, total=False):
     receipt: Receipt
 
 
-def tell(state):
+def remember_text(state):
     said = to_messages([{"role": "user", "content": state["text"]}])
     return {"request": RememberRequest(messages=said, user_id="ana", session_id="s")}
 
@@ -32,8 +32,8 @@ def ask(state):
 
 def embedded(memory):
     """A graph that tells memory something, then asks it."""
-    steps = tell, ("remember", memory.write_graph), ask, ("recall", memory.read_graph)
-    return StateGraph(State).add_sequence(steps).add_edge(START, "tell").compile(checkpointer=InMemorySaver())
+    steps = remember_text, ("remember", memory.write_graph), ask, ("recall", memory.read_graph)
+    return StateGraph(State).add_sequence(steps).add_edge(START, "remember_text").compile(checkpointer=InMemorySaver())
 
 
 def test_both_graphs_embed(memory, on):
@@ -103,9 +103,9 @@ def test_the_words_of_memorys_model_do_not_stream_as_the_callers(monkeypatch):
             graph = caller(memory)
 
             messages = list(graph.stream({"text": "I live in Lisbon."}, stream_mode="messages", subgraphs=True))
-            told = memory.recall("Where do I live?", user_id="ana")
+            found = memory.recall("Where do I live?", user_id="ana")
 
-    assert told.answer == "In Lisbon [1]"
+    assert found.answer == "In Lisbon [1]"
     assert messages == []
 
 

@@ -32,7 +32,7 @@ def run(agent, config, context, text="Please."):
 
 
 def outputs(messages):
-    return [one for one in messages if isinstance(one, ToolMessage)]
+    return [message for message in messages if isinstance(message, ToolMessage)]
 
 
 @pytest.mark.parametrize("is_async", [False, True])
@@ -47,10 +47,11 @@ def test_what_is_saved_on_one_thread_is_found_on_another(agent, calling, on, con
 
     if is_async:
         saved, found = (
-            outputs(asyncio.run(own.ainvoke(said, on(one), context=ana))["messages"]) for one in ("monday", "tuesday")
+            outputs(asyncio.run(own.ainvoke(said, on(thread), context=ana))["messages"])
+            for thread in ("monday", "tuesday")
         )
     else:
-        saved, found = (outputs(run(own, on(one), ana)) for one in ("monday", "tuesday"))
+        saved, found = (outputs(run(own, on(thread), ana)) for thread in ("monday", "tuesday"))
 
     recollection = Recollection.model_validate(found[0].artifact)
     assert Receipt.model_validate(saved[0].artifact).stored_turns == 1
@@ -64,7 +65,7 @@ def test_what_is_saved_on_one_thread_is_found_on_another(agent, calling, on, con
 def test_no_tool_takes_whose_memory_it_is(memory):
     """What the model may fill in holds no name of a user, a tenant, an agent or a session."""
     fields = {
-        one.name: set(one.tool_call_schema.model_json_schema()["properties"]) for one in create_memory_tools(memory)
+        tool.name: set(tool.tool_call_schema.model_json_schema()["properties"]) for tool in create_memory_tools(memory)
     }
 
     assert fields == {"save_memory": {"text"}, "search_memory": {"query"}, "forget_memory": {"memory_id"}}
@@ -105,7 +106,7 @@ def test_a_call_that_is_made_again_is_known(memory, agent, calling, on, context)
     own = agent(calling("save_memory", text="Ana is left-handed."), "Saved.")
     run(own, on("t"), context(user_id="ana"))
     memory.remember([{"role": "user", "content": "Thank you."}], user_id="ana", session_id="t")
-    before = next(one.config for one in own.get_state_history(on("t")) if one.next == ("tools",))
+    before = next(saved.config for saved in own.get_state_history(on("t")) if saved.next == ("tools",))
     own.invoke(None, before, context=context(user_id="ana"))
 
     assert [turn.text for turn in memory.show("turns", "ana")] == ["Ana is left-handed.", "Thank you."]
@@ -136,13 +137,13 @@ def test_a_tool_node_of_any_graph_runs_them(memory, calling):
 
 
 def test_what_is_forgotten_is_found_no_more(agent, calling, on, context, memory):
-    """The id that a search shows forgets the words as well as what was drawn from them."""
+    """The id that a search shows forgets the words as well as what was extracted from them."""
     memory.remember([{"role": "user", "content": "My passport number is Q77-4411."}], user_id="ana", session_id="s1")
     memory.remember([{"role": "user", "content": "I live in Lisbon."}], user_id="ana", session_id="s2")
 
     def forget(messages):
         found = Recollection.model_validate(outputs(messages)[-1].artifact)
-        passport = next(piece for piece in found.evidence if "Q77-4411" in piece.text)
+        passport = next(evidence for evidence in found.evidence if "Q77-4411" in evidence.text)
         short_id = passport.evidence_id[:8]
         assert f"(id {short_id})" in outputs(messages)[-1].content
         return calling("forget_memory", memory_id=short_id)
@@ -158,15 +159,15 @@ def test_what_is_forgotten_is_found_no_more(agent, calling, on, context, memory)
 
 
 def test_nobody_forgets_by_another_users_id(agent, calling, on, context, memory):
-    """An id of somebody else is unknown, and the model is told so."""
+    """An id of somebody else is unknown, and the model reads so."""
     memory.remember([{"role": "user", "content": "The code is 7341."}], user_id="bob")
     turn = memory.show("turns", "bob")[0]
     own = agent(calling("forget_memory", memory_id=turn.turn_id), "Hm.")
 
-    told = outputs(run(own, on("t"), context(user_id="ana")))[0]
+    output = outputs(run(own, on("t"), context(user_id="ana")))[0]
 
-    assert (told.status, memory.show("turns", "bob")) == ("error", [turn])
-    assert "no memory has the id" in told.content
+    assert (output.status, memory.show("turns", "bob")) == ("error", [turn])
+    assert "no memory has the id" in output.content
 
 
 @pytest.mark.parametrize("short_id", ["", "a", "1234567", "*"])
@@ -175,9 +176,9 @@ def test_what_is_no_id_forgets_nothing(memory, short_id):
     memory.remember([{"role": "user", "content": "I live in Lisbon."}], user_id="ana")
     forget = create_memory_tools(memory, tools=["forget_memory"], user_id="ana")[0]
 
-    told = forget.invoke({"memory_id": short_id})
+    output = forget.invoke({"memory_id": short_id})
 
-    assert "search first" in told
+    assert "search first" in output
     assert len(memory.show("turns", "ana")) == 1
 
 
@@ -194,8 +195,8 @@ def test_a_failure_of_memory_is_told_to_the_model(agent, calling, on, context, m
 
 def test_options_choose_tools_names_budget_and_user(memory):
     """A prefix tells two memories apart; a settled user needs no context; ids are shown where they can be used."""
-    told = [{"role": "user", "content": f"I own a boat called Sprat {number}."} for number in range(30)]
-    memory.remember(told, user_id="ana", session_id="s1")
+    messages = [{"role": "user", "content": f"I own a boat called Sprat {number}."} for number in range(30)]
+    memory.remember(messages, user_id="ana", session_id="s1")
     search, save = create_memory_tools(
         memory, tools=["search_memory", "save_memory"], prefix="own_", budget=50, user_id="ana"
     )

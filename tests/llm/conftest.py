@@ -33,8 +33,8 @@ class AskNote(Question[Note]):
 
 
 @dataclass(frozen=True)
-class Tell(Question[str]):
-    """Say something."""
+class AskText(Question[str]):
+    """A text question."""
 
     text: str = "Hello?"
 
@@ -53,8 +53,8 @@ def ask_note() -> type[AskNote]:
 
 
 @pytest.fixture
-def tell() -> type[Tell]:
-    return Tell
+def ask_text() -> type[AskText]:
+    return AskText
 
 
 @pytest.fixture

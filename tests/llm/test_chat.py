@@ -1,10 +1,16 @@
-"""The chat adapter, through the real client, over a real socket."""
+"""The chat adapter, through the real client over a real socket: answers, repair, batches and LangGraph nodes."""
+
+import threading
+from typing import TypedDict
 
 import pytest
 from langchain_core.caches import InMemoryCache
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.globals import set_llm_cache
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
+from langgraph.config import get_stream_writer
+from langgraph.graph import END, START, StateGraph
 
 from langgraph_engram.errors import ModelUnavailable
 from langgraph_engram.llm.chat import ChatModel
@@ -12,34 +18,35 @@ from langgraph_engram.settings import ChatSettings
 from langgraph_engram.testing import FakeServer, Reply
 
 GOOD = '{"label": "news", "confidence": 0.5}'
+
 BAD = '{"label": "gossip"}'
 
 
-def test_a_text_question_gives_text(chat_of, tell):
-    """Thoughts are left out, and the server's tokens are counted."""
+def test_a_text_question_gives_text(chat_of, ask_text):
+    """Reasoning is left out, and the server's tokens are counted."""
     with FakeServer([Reply("<think>hm</think>Hello.")]) as server:
-        asked = chat_of(server).ask(tell())
+        result = chat_of(server).ask(ask_text())
 
-    assert asked.answer == "Hello."
-    assert (asked.usage.calls, asked.usage.prompt_tokens, asked.usage.completion_tokens) == (1, 7, 3)
-    assert (asked.usage.asked, asked.usage.model, asked.usage.node) == (1, "openai:fake", "")
+    assert result.answer == "Hello."
+    assert (result.usage.calls, result.usage.prompt_tokens, result.usage.completion_tokens) == (1, 7, 3)
+    assert (result.usage.asked, result.usage.model, result.usage.node) == (1, "openai:fake", "")
 
 
-def test_tokens_are_estimated_where_the_server_counts_none(chat_of, tell):
+def test_tokens_are_estimated_where_the_server_counts_none(chat_of, ask_text):
     """Four characters are a token."""
     with FakeServer([Reply("x" * 40, usage=False)]) as server:
-        asked = chat_of(server).ask(tell("y" * 80))
+        result = chat_of(server).ask(ask_text("y" * 80))
 
-    assert (asked.usage.prompt_tokens, asked.usage.completion_tokens) == (20, 10)
+    assert (result.usage.prompt_tokens, result.usage.completion_tokens) == (20, 10)
 
 
 @pytest.mark.parametrize("method", ["json_schema", "function_calling", "json_object_schema", "json_prompt"])
 def test_each_method_gives_a_validated_answer(method, chat_of, ask_note, note):
     """Each way of asking for JSON works, and sends the schema in one place at least."""
     with FakeServer([Reply(GOOD)]) as server:
-        asked = chat_of(server, structured_methods=[method]).ask(ask_note())
+        result = chat_of(server, structured_methods=[method]).ask(ask_note())
 
-    assert asked.answer == note(label="news", confidence=0.5)
+    assert result.answer == note(label="news", confidence=0.5)
     assert '"gossip"' not in str(server.requests)
     assert "confidence" in str(server.requests[0])
 
@@ -55,23 +62,23 @@ def test_a_refused_method_is_skipped_and_the_working_one_remembered(chat_of, ask
     assert (first.usage.repaired, first.usage.invalid) == (0, 0)
 
 
-def test_a_server_that_knows_no_method_is_asked_in_words(chat_of, ask_note):
-    """The prompt's own words are the last way."""
+def test_a_server_without_any_method_is_asked_by_prompt(chat_of, ask_note):
+    """A schema in the prompt is the last resort."""
     with FakeServer(refuses=["json_schema", "tools", "json_object"], otherwise=Reply(f"Well: {GOOD}")) as server:
-        asked = chat_of(server).ask(ask_note())
+        result = chat_of(server).ask(ask_note())
 
-    assert asked.answer is not None
-    assert asked.usage.calls == 4
+    assert result.answer is not None
+    assert result.usage.calls == 4
     assert "response_format" not in server.requests[-1]
 
 
 def test_a_bad_answer_is_repaired_once(chat_of, ask_note):
     """The model sees its answer, what is wrong with it, and the schema."""
     with FakeServer([Reply(BAD), Reply(GOOD)]) as server:
-        asked = chat_of(server).ask(ask_note())
+        result = chat_of(server).ask(ask_note())
 
-    assert asked.answer is not None
-    assert (asked.usage.calls, asked.usage.repaired, asked.usage.invalid) == (2, 1, 0)
+    assert result.answer is not None
+    assert (result.usage.calls, result.usage.repaired, result.usage.invalid) == (2, 1, 0)
     *_, bad, repair = server.requests[1]["messages"]
     assert bad == {"role": "assistant", "content": BAD}
     assert "label: Input should be 'news' or 'chat'" in repair["content"]
@@ -81,10 +88,10 @@ def test_an_answer_that_stays_bad_is_a_failure_of_this_question(chat_of, ask_not
     """One repair by the method that works, then a typed failure; siblings are not lost."""
     with FakeServer([Reply(GOOD), Reply(BAD), Reply("no"), Reply(GOOD)]) as server:
         model = chat_of(server, concurrency=1)
-        asked = model.ask_all([ask_note("one"), ask_note("two"), ask_note("three")])
+        results = model.ask_all([ask_note("one"), ask_note("two"), ask_note("three")])
 
-    assert [one.failure and one.failure.kind for one in asked] == [None, "invalid", None]
-    assert (asked[1].usage.calls, asked[1].usage.invalid, asked[1].usage.repaired) == (2, 1, 0)
+    assert [result.failure and result.failure.kind for result in results] == [None, "invalid", None]
+    assert (results[1].usage.calls, results[1].usage.invalid, results[1].usage.repaired) == (2, 1, 0)
 
 
 def test_a_method_that_is_answered_in_prose_is_left(chat_of, ask_note):
@@ -102,13 +109,13 @@ def test_a_method_that_needs_repair_again_and_again_is_left(chat_of, ask_note):
     """Two first answers that are invalid are enough, if no answer was ever right at once."""
     with FakeServer([Reply("Hm."), Reply(GOOD), Reply("Hm."), Reply(GOOD)], otherwise=Reply(GOOD)) as server:
         model = chat_of(server)
-        asked = [model.ask(ask_note()) for _ in range(3)]
+        results = [model.ask(ask_note()) for _ in range(3)]
 
-    assert [one.usage.calls for one in asked] == [2, 2, 1]
+    assert [result.usage.calls for result in results] == [2, 2, 1]
     assert "tools" in server.requests[-1]
 
 
-def test_a_weak_model_is_not_hunted_through_all_methods_twice(chat_of, ask_note):
+def test_a_weak_model_is_not_probed_with_all_methods_twice(chat_of, ask_note):
     """When every method was answered badly, the first is kept, and later questions cost two calls."""
     with FakeServer(otherwise=Reply("Hm.")) as server:
         model = chat_of(server)
@@ -123,20 +130,20 @@ def test_a_weak_model_is_not_hunted_through_all_methods_twice(chat_of, ask_note)
 def test_a_cut_off_answer_says_so(method, chat_of, ask_note):
     """It is not asked for again: the same limit would cut it again."""
     with FakeServer([Reply('{"label": "ne', finish_reason="length")]) as server:
-        asked = chat_of(server, structured_methods=[method]).ask(ask_note())
+        result = chat_of(server, structured_methods=[method]).ask(ask_note())
 
-    assert asked.failure is not None
-    assert asked.failure.kind == "too_long"
-    assert "cut off" in asked.failure.reason
-    assert (asked.usage.calls, asked.usage.completion_tokens, asked.usage.invalid) == (1, 3, 1)
+    assert result.failure is not None
+    assert result.failure.kind == "too_long"
+    assert "cut off" in result.failure.reason
+    assert (result.usage.calls, result.usage.completion_tokens, result.usage.invalid) == (1, 3, 1)
 
 
-def test_any_chat_model_will_do(ask_note, tell):
-    """One without tools or response formats is asked in words."""
+def test_any_chat_model_will_do(ask_note, ask_text):
+    """One without tools or response formats is asked by prompt."""
     chat = GenericFakeChatModel(messages=iter([AIMessage(GOOD), AIMessage("Hello.")]))
     model = ChatModel(chat, "generic", ChatSettings())
 
-    answers = [model.ask(ask_note()).answer, model.ask(tell()).answer]
+    answers = [model.ask(ask_note()).answer, model.ask(ask_text()).answer]
 
     assert answers[0].label == "news"
     assert answers[1] == "Hello."
@@ -150,31 +157,158 @@ def test_a_chat_model_that_cannot_be_built_is_a_refusal(ask_note):
 
     model = ChatModel(build, "openai:fake", ChatSettings())
 
-    asked = model.ask_all([ask_note(), ask_note()])
+    results = model.ask_all([ask_note(), ask_note()])
 
-    assert [one.failure.kind for one in asked] == ["refused", "refused"]
-    assert [one.usage.calls for one in asked] == [0, 0]
+    assert [result.failure.kind for result in results] == ["refused", "refused"]
+    assert [result.usage.calls for result in results] == [0, 0]
     with pytest.raises(ModelUnavailable, match="set a key"):
         model.check()
 
 
-def test_a_mistake_in_code_is_not_hidden(tell):
+def test_a_mistake_in_code_is_not_hidden(ask_text):
     """Only what servers do is a failure of a question."""
     chat = GenericFakeChatModel(messages=iter([]))
 
     with pytest.raises(StopIteration):
-        ChatModel(chat, "generic", ChatSettings()).ask(tell())
+        ChatModel(chat, "generic", ChatSettings()).ask(ask_text())
 
 
-def test_a_reply_from_the_cache_costs_nothing(chat_of, tell):
+def test_a_reply_from_the_cache_costs_nothing(chat_of, ask_text):
     """LangChain's cache, where a user switches it on, is no call."""
     set_llm_cache(InMemoryCache())
     try:
         with FakeServer([Reply("Hello.")]) as server:
             model = chat_of(server)
-            first, second = model.ask(tell()), model.ask(tell())
+            first, second = model.ask(ask_text()), model.ask(ask_text())
     finally:
         set_llm_cache(None)
 
     assert first.answer == second.answer
     assert (first.usage.calls, second.usage.calls, second.usage.prompt_tokens) == (1, 0, 0)
+
+
+def test_order_is_kept_and_concurrency_is_bounded(chat_of, ask_note, ask_text):
+    """Answers come in the order of the questions, whoever is quicker; never more at once than allowed."""
+    script = [Reply("0")] + [Reply(str(number), after_seconds=0.05) for number in range(1, 9)]
+    with FakeServer(script) as server:
+        results = chat_of(server, concurrency=3).ask_all([ask_text(str(number)) for number in range(9)])
+
+    answers = {
+        request["messages"][0]["content"]: reply.content for request, reply in zip(server.requests, script, strict=True)
+    }
+    assert [result.answer for result in results] == [answers[str(number)] for number in range(9)]
+    assert 2 <= server.most_at_once <= 3
+
+
+def test_questions_of_one_batch_do_not_probe_methods_concurrently(chat_of, ask_note):
+    """The first goes alone until a method is known: refusals are met once."""
+    with FakeServer(refuses=["json_schema"], otherwise=Reply(GOOD)) as server:
+        results = chat_of(server).ask_all([ask_note(str(number)) for number in range(6)])
+
+    assert all(result.answer for result in results)
+    assert [result.usage.calls for result in results] == [2, 1, 1, 1, 1, 1]
+
+
+def test_a_failure_that_affects_all_is_met_once(chat_of, ask_note):
+    """No access: one call, and the same failure for each question."""
+    with FakeServer(otherwise=Reply(status=401, error="bad key")) as server:
+        results = chat_of(server).ask_all([ask_note(str(number)) for number in range(5)])
+
+    assert len(server.requests) == 1
+    assert {result.failure for result in results} == {results[0].failure}
+    assert [result.usage.calls for result in results] == [1, 0, 0, 0, 0]
+    assert sum(result.usage.asked for result in results) == 5
+
+
+def test_nothing_asked_is_nothing_answered(chat_of):
+    """No questions cost nothing."""
+    with FakeServer() as server:
+        results = chat_of(server).ask_all([])
+
+    assert results == []
+    assert server.requests == []
+
+
+def test_threads_may_share_a_model(chat_of, ask_note):
+    """Questions asked from many threads at once each get an answer, and the limit holds for all of them."""
+    answers = []
+    with FakeServer(refuses=["json_schema"], otherwise=Reply(GOOD, after_seconds=0.01)) as server:
+        model = chat_of(server, concurrency=2)
+        threads = [threading.Thread(target=lambda: answers.append(model.ask(ask_note()).answer)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    assert len([answer for answer in answers if answer]) == 8
+    assert server.most_at_once <= 2
+
+
+class Said(TypedDict, total=False):
+    answers: list[str]
+
+
+def graph_of(node):
+    return StateGraph(Said).add_node("ask_text", node).add_edge(START, "ask_text").add_edge("ask_text", END).compile()
+
+
+class Starts(BaseCallbackHandler):
+    """Counts chat models that start."""
+
+    def __init__(self):
+        self.count = 0
+
+    def on_chat_model_start(self, serialized, messages, **kwargs):
+        self.count += 1
+
+
+def test_text_streams_and_json_does_not(chat_of, ask_text, ask_note):
+    """An answer for people comes word by word; JSON stays out of their sight."""
+    with FakeServer([Reply(GOOD), Reply("one two three")]) as server:
+        model = chat_of(server)
+
+        def node(state):
+            return {"answers": [model.ask(ask_note()).answer.label, model.ask(ask_text()).answer]}
+
+        seen = [chunk.text for chunk, _ in graph_of(node).stream({}, stream_mode="messages")]
+
+    assert "".join(seen).split() == ["one", "two", "three"]
+    assert len([text for text in seen if text]) == 3
+
+
+def test_callbacks_and_writers_reach_the_threads(chat_of, ask_text):
+    """Questions asked concurrently keep the node's callbacks, and its stream of messages."""
+    starts = Starts()
+    with FakeServer(otherwise=Reply("hello")) as server:
+        model = chat_of(server)
+
+        def node(state):
+            return {
+                "answers": [result.answer for result in model.ask_all([ask_text(str(number)) for number in range(4)])]
+            }
+
+        stream = graph_of(node).stream({}, {"callbacks": [starts]}, stream_mode="messages")
+        seen = [metadata["langgraph_node"] for chunk, metadata in stream if chunk.text]
+
+    assert starts.count == 4
+    assert seen == ["ask_text"] * 4
+
+
+def test_a_stream_writer_works_while_questions_are_asked(chat_of, ask_text):
+    """Context variables go into the threads: a node's writer is there."""
+    with FakeServer(otherwise=Reply("hello")) as server:
+        model = chat_of(server)
+
+        class Watched(ask_text):
+            def render(self):
+                get_stream_writer()(self.text)
+                return super().render()
+
+        def node(state):
+            return {
+                "answers": [result.answer for result in model.ask_all([Watched(str(number)) for number in range(4)])]
+            }
+
+        seen = list(graph_of(node).stream({}, stream_mode="custom"))
+
+    assert sorted(seen) == ["0", "1", "2", "3"]

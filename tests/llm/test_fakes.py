@@ -7,30 +7,30 @@ from langgraph_engram.llm.base import Failure
 from langgraph_engram.testing import FakeModel, FakeServer, Reply
 
 
-def test_a_fake_answers_from_its_queue_and_remembers(tell, ask_note, note):
+def test_a_fake_answers_from_its_queue_and_remembers(ask_text, ask_note, note):
     """Answers, failures and functions, in order."""
     model = FakeModel(["Hello.", Failure("timeout", "slow")])
     model.answers += [lambda question: note(label="chat")]
 
-    asked = [model.ask(tell("a")), model.ask(tell("b")), model.ask(ask_note("c"))]
+    results = [model.ask(ask_text("a")), model.ask(ask_text("b")), model.ask(ask_note("c"))]
 
-    assert [one.answer for one in asked] == ["Hello.", None, note(label="chat")]
-    assert asked[1].failure == Failure("timeout", "slow")
+    assert [result.answer for result in results] == ["Hello.", None, note(label="chat")]
+    assert results[1].failure == Failure("timeout", "slow")
     assert [question.text for question in model.asked] == ["a", "b", "c"]
-    assert asked[0].usage.calls == 1
+    assert results[0].usage.calls == 1
 
 
-def test_an_empty_queue_is_a_failure(tell):
+def test_an_empty_queue_is_a_failure(ask_text):
     """A question too many is seen, not guessed at."""
-    asked = FakeModel().ask_all([tell(), tell()])
+    results = FakeModel().ask_all([ask_text(), ask_text()])
 
-    assert [one.failure.kind for one in asked] == ["refused", "refused"]
+    assert [result.failure.kind for result in results] == ["refused", "refused"]
 
 
-def test_an_answer_of_another_type_is_a_mistake_of_the_test(tell, note):
+def test_an_answer_of_another_type_is_a_mistake_of_the_test(ask_text, note):
     """It says which question takes what."""
-    with pytest.raises(TypeError, match="Tell takes a str"):
-        FakeModel([note(label="news")]).ask(tell())
+    with pytest.raises(TypeError, match="AskText takes a str"):
+        FakeModel([note(label="news")]).ask(ask_text())
 
 
 def test_a_fake_server_streams():

@@ -25,13 +25,13 @@ def settings():
     return ChatSettings(max_completion_tokens=60, timeout_seconds=200, concurrency=1)
 
 
-def test_text(name, settings, tell):
+def test_text(name, settings, ask_text):
     """A text question is answered, and its tokens are counted."""
-    asked = open_model(name, settings).ask(tell("Say hello in one word."))
+    result = open_model(name, settings).ask(ask_text("Say hello in one word."))
 
-    assert asked.failure is None
-    assert asked.usage.prompt_tokens > 0
-    assert asked.usage.calls == 1
+    assert result.failure is None
+    assert result.usage.prompt_tokens > 0
+    assert result.usage.calls == 1
 
 
 def test_a_working_method_is_found_and_kept(name, settings, ask_note):
@@ -47,18 +47,18 @@ def test_a_working_method_is_found_and_kept(name, settings, ask_note):
 
 @pytest.mark.parametrize("method", ["function_calling", "json_object_schema", "json_prompt"])
 def test_each_method(name, settings, ask_note, method):
-    """Ways of asking for JSON that servers of one's own know."""
+    """Ways of asking for JSON that self-hosted servers support."""
     model = open_model(name, settings.model_copy(update={"structured_methods": [method]}))
 
-    asked = model.ask(ask_note())
+    result = model.ask(ask_note())
 
-    assert asked.answer is not None
+    assert result.answer is not None
 
 
-def test_a_prompt_beyond_the_context_is_too_long(name, settings, tell):
+def test_a_prompt_beyond_the_context_is_too_long(name, settings, ask_text):
     """It is not tried again."""
-    asked = open_model(name, settings).ask(tell("word " * 20_000))
+    result = open_model(name, settings).ask(ask_text("word " * 20_000))
 
-    assert asked.failure is not None
-    assert asked.failure.kind == "too_long"
-    assert asked.usage.calls == 1
+    assert result.failure is not None
+    assert result.failure.kind == "too_long"
+    assert result.usage.calls == 1

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from langgraph_engram.embeddings.caching import CachedEncoder
-from langgraph_engram.embeddings.factory import HashingEncoder
+from langgraph_engram.embeddings.hashing import HashingEncoder
 from langgraph_engram.errors import EncoderUnavailable
 from langgraph_engram.nodes.receive import Receive
 from langgraph_engram.runner import prefetch_vectors

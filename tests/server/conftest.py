@@ -55,12 +55,12 @@ class Served:
     clients: ExitStack
 
     def client(self, user=None, token=None):
-        """Give a client of LangGraph's SDK, with the token of a user."""
+        """Return a client of LangGraph's SDK, with the token of a user."""
         one = get_sync_client(url=self.url, api_key=None, headers=headers_of(user, token), timeout=300)
         return self.clients.enter_context(one)
 
     def http(self, user=None, token=None):
-        """Give a plain client, with the token of a user."""
+        """Return a plain client, with the token of a user."""
         return self.clients.enter_context(httpx.Client(base_url=self.url, headers=headers_of(user, token), timeout=300))
 
 

@@ -1,4 +1,4 @@
-"""Tokens lead to their owners, and nothing that is half configured lets anybody in."""
+"""Tokens lead to principals, and no incomplete configuration lets anybody in."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from langgraph_engram.errors import InvalidSetting
 from langgraph_engram.server.auth import identity_of, store_label
-from langgraph_engram.server.credentials import comes_from_here, is_loopback, read_credentials
+from langgraph_engram.server.credentials import is_local_request, is_loopback, read_credentials
 from langgraph_engram.server.identity import Principal, principal_of
 
 NAMES = st.text(min_size=1, max_size=12)
+PRINCIPALS = st.builds(Principal, tenant=NAMES, user_id=NAMES)
 SECRET = "a secret that is long enough for HS256"
 ANA = Principal(user_id="ana")
 
@@ -32,13 +33,13 @@ def test_a_table_names_users_and_their_tenants(tmp_path):
     known = read_credentials({"ENGRAM_TOKENS": '{"one": "ana"}', "ENGRAM_TOKENS_FILE": str(more)})
 
     assert known.configured
-    assert known.owner("one") == ANA
-    assert known.owner("two") == Principal(user_id="ben", tenant="acme")
-    assert [known.owner(one) for one in ("three", "", "on", "one ", "\udcff")] == [None] * 5
+    assert known.principal("one") == ANA
+    assert known.principal("two") == Principal(user_id="ben", tenant="acme")
+    assert [known.principal(token) for token in ("three", "", "on", "one ", "\udcff")] == [None] * 5
 
 
-def test_nothing_configured_lets_nobody_be_known():
-    """Then everybody on this machine may come in, and the server has to see to that."""
+def test_without_configuration_no_token_is_needed():
+    """Then the server accepts requests from this machine only."""
     assert not read_credentials({"ENGRAM_TOKENS": "", "ENGRAM_JWT_SECRET": ""}).configured
 
 
@@ -61,21 +62,21 @@ def test_nothing_configured_lets_nobody_be_known():
         {"ENGRAM_JWT_PUBLIC_KEY": "/nowhere/key.pem"},
     ],
 )
-def test_what_is_half_configured_is_refused(environment):
-    """A server that was to have tokens never starts without them."""
+def test_an_incomplete_configuration_is_refused(environment):
+    """A server that should have tokens never starts without them."""
     with pytest.raises(InvalidSetting, match=r"ENGRAM_"):
         read_credentials(environment)
 
 
-def test_json_web_tokens_are_held_to_what_is_configured():
-    """The audience and the issuer have to be the ones that are named."""
+def test_json_web_tokens_need_the_configured_audience_and_issuer():
+    """Tokens for others, or of others, are refused."""
     known = read_credentials({"ENGRAM_JWT_SECRET": SECRET, "ENGRAM_JWT_AUDIENCE": "engram", "ENGRAM_JWT_ISSUER": "us"})
 
-    assert known.owner(signed(aud="engram", iss="us", tenant="acme")) == Principal(user_id="ana", tenant="acme")
-    assert known.owner(signed(aud="other", iss="us")) is None
-    assert known.owner(signed(aud="engram", iss="them")) is None
-    assert known.owner(signed()) is None
-    assert known.owner("no token at all") is None
+    assert known.principal(signed(aud="engram", iss="us", tenant="acme")) == Principal(user_id="ana", tenant="acme")
+    assert known.principal(signed(aud="other", iss="us")) is None
+    assert known.principal(signed(aud="engram", iss="them")) is None
+    assert known.principal(signed()) is None
+    assert known.principal("no token at all") is None
 
 
 def test_a_public_key_is_no_secret(tmp_path):
@@ -88,24 +89,26 @@ def test_a_public_key_is_no_secret(tmp_path):
 
     known = read_credentials(environment)
 
-    assert known.owner(signed(private, "ES256")) == ANA
-    assert known.owner(signed(SECRET)) is None
-    assert read_credentials({**environment, "ENGRAM_JWT_PUBLIC_KEY": public.decode()}).owner(signed(private, "ES256"))
+    assert known.principal(signed(private, "ES256")) == ANA
+    assert known.principal(signed(SECRET)) is None
+    assert read_credentials({**environment, "ENGRAM_JWT_PUBLIC_KEY": public.decode()}).principal(
+        signed(private, "ES256")
+    )
 
 
-@given(one=st.builds(Principal, tenant=NAMES, user_id=NAMES), other=st.builds(Principal, tenant=NAMES, user_id=NAMES))
-def test_no_two_owners_share_anything(one, other):
-    """Keys and labels are one owner's alone, and a label is one that stores take."""
-    same = one == other
+@given(first=PRINCIPALS, second=PRINCIPALS)
+def test_principals_have_unique_keys_labels_and_identities(first, second):
+    """And a label is valid in a namespace."""
+    same = first == second
 
-    assert (one.key == other.key) == same
-    assert (store_label(one) == store_label(other)) == same
-    assert (identity_of(one) == identity_of(other)) == same
-    assert "." not in store_label(one)
-    assert store_label(one)
+    assert (first.key == second.key) == same
+    assert (store_label(first) == store_label(second)) == same
+    assert (identity_of(first) == identity_of(second)) == same
+    assert "." not in store_label(first)
+    assert store_label(first)
 
 
-class Somebody:
+class ForeignUser:
     """A user as another handler than ours would describe them."""
 
     identity = "ana"
@@ -114,7 +117,7 @@ class Somebody:
 
 def test_a_user_of_another_handler_is_known_by_identity():
     """Whoever brings a handler of their own needs no fields of ours."""
-    assert principal_of(Somebody()) == ANA
+    assert principal_of(ForeignUser()) == ANA
     assert principal_of(None) is None
     assert identity_of(Principal(user_id="ana", tenant="acme")) == "acme/ana"
 
@@ -130,7 +133,7 @@ def test_these_are_not_this_machine(host):
 
 
 @pytest.mark.parametrize(
-    ("client", "host", "origin", "welcome"),
+    ("client", "host", "origin", "accepted"),
     [
         ("127.0.0.1", "127.0.0.1:2024", None, True),
         ("127.0.0.1", "localhost", "http://localhost:3000", True),
@@ -144,8 +147,8 @@ def test_these_are_not_this_machine(host):
         ("127.0.0.1", "127.0.0.1", "null", False),
     ],
 )
-def test_who_may_come_in_without_a_token(client, host, origin, welcome):
+def test_which_requests_count_as_local(client, host, origin, accepted):
     """This machine, called by its own name, by a program, its own pages or Studio's."""
     headers = [(b"host", host.encode()), *([(b"origin", origin.encode())] if origin else [])]
 
-    assert comes_from_here({"client": (client, 1), "headers": headers}) == welcome
+    assert is_local_request({"client": (client, 1), "headers": headers}) == accepted

@@ -30,7 +30,7 @@ def at_once(work, jobs):
 
 
 def held(answer, user):
-    """Give the secrets in an answer: the user's own, and others'."""
+    """Return the secrets in an answer: the user's own, and others'."""
     text = json.dumps(answer)
     found = {name for name, secret in SECRETS.items() if secret in text}
     return user in found, found - {user}
@@ -54,14 +54,14 @@ def test_no_answer_holds_another_s_secret(guarded):
         client = clients[user]
         thread = client.threads.create()["thread_id"]
         whose = {"agent_id": agent, "user_id": USERS[(USERS.index(user) + 1) % len(USERS)]}
-        told = client.runs.wait(thread, saved[user, agent], input=chat("What is my secret word?"))
+        output = client.runs.wait(thread, saved[user, agent], input=chat("What is my secret word?"))
         read = client.runs.wait(None, "recall", input=asked("What is the secret word?", **whose))
-        return told, read
+        return output, read
 
     jobs = [(user, agent) for user in USERS for agent in AGENTS]
     at_once(tell, jobs)
     answers = at_once(ask, jobs)
 
-    for (user, _), (told, read) in zip(jobs, answers, strict=True):
-        assert held(told, user) == (True, set())
+    for (user, _), (output, read) in zip(jobs, answers, strict=True):
+        assert held(output, user) == (True, set())
         assert held(read, user) == (True, set())

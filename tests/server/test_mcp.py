@@ -22,7 +22,7 @@ ASKING = {"query": "What is my cat called?"}
 
 @asynccontextmanager
 async def over_http(server, user=None):
-    """Give a connection with the token of a user."""
+    """Return a connection with the token of a user."""
     async with (
         create_mcp_http_client(headers=headers_of(user)) as client,
         streamable_http_client(f"{server.url}/mcp", http_client=client) as streams,
@@ -38,7 +38,7 @@ def over_stdio(folder, user):
 
 
 def calling(connection, *calls):
-    """Give the tools that are shown, and what each call answers."""
+    """Return the tools that are shown, and what each call answers."""
 
     async def call():
         async with mcp.Client(connection) as client:
@@ -52,15 +52,15 @@ def test_three_small_tools_answer_in_json(guarded):
     """What a tool takes is small, and what it answers is JSON, as data and as text."""
     tools, answers = calling(over_http(guarded, "user9"), ("remember", TELLING), ("recall", ASKING), ("search", ASKING))
 
-    kept, told, found = (answer.structured_content for answer in answers)
+    remembered, recalled, found = (answer.structured_content for answer in answers)
     assert tools.keys() == {"remember", "recall", "search"}
     assert tools["remember"].input_schema["properties"].keys() == {"messages", "session_id"}
     assert tools["recall"].input_schema["properties"].keys() == {"query", "budget"}
     assert all(len(json.dumps(tool.input_schema)) < 1500 for tool in tools.values())
-    assert kept == {"stored_turns": 1, "known_turns": 0, "records": 1, "pending": 0}
-    assert "Miso" in told["answer"]
+    assert remembered == {"stored_turns": 1, "known_turns": 0, "records": 1, "pending": 0}
+    assert "Miso" in recalled["answer"]
     assert "Miso" in found["evidence"][0]["text"]
-    assert [json.loads(answer.content[0].text) for answer in answers] == [kept, told, found]
+    assert [json.loads(answer.content[0].text) for answer in answers] == [remembered, recalled, found]
 
 
 def test_nobody_is_told_of_another(guarded):
@@ -74,7 +74,7 @@ def test_nobody_is_told_of_another(guarded):
 
 
 def test_nobody_calls_without_a_token(guarded):
-    """A client is told so at its first request."""
+    """A client sees it at its first request."""
     hello = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
     refused = httpx.post(f"{guarded.url}/mcp", json=hello, headers={"Accept": "application/json, text/event-stream"})
@@ -118,7 +118,7 @@ def test_each_call_names_a_user_where_the_server_knows_nobody(opened, user):
 
 
 def test_a_desktop_client_has_the_same_tools(tmp_path):
-    """One process serves one user, and remembers from start to start; what is wrong is told."""
+    """One process serves one user, and remembers across starts; errors are reported."""
     _, first = calling(over_stdio(tmp_path, "ana"), ("remember", TELLING), ("recall", {"query": " "}))
     tools, second = calling(over_stdio(tmp_path, "ana"), ("recall", ASKING))
 

@@ -21,7 +21,7 @@ FIRST, LAST = "identify", {"remember": "report_run", "recall": "conclude"}
 def test_each_graph_is_shown(opened, name):
     """Its drawing holds its steps, and forms can be made of its schemas."""
     client = opened.client()
-    (assistant,) = [one for one in client.assistants.search() if one["graph_id"] == name]
+    (assistant,) = [found for found in client.assistants.search() if found["graph_id"] == name]
 
     drawn = client.assistants.get_graph(assistant["assistant_id"], xray=True)
     schemas = client.assistants.get_schemas(assistant["assistant_id"])
@@ -41,16 +41,16 @@ def test_runs_stream_what_each_step_did(opened, user):
     client = opened.client()
     thread = client.threads.create()["thread_id"]
 
-    told = said("I camped at Lake Bled.", user_id=user)
-    written = list(client.runs.stream(thread, "remember", input=told, stream_mode=["updates", "custom"]))
+    message = said("I camped at Lake Bled.", user_id=user)
+    written = list(client.runs.stream(thread, "remember", input=message, stream_mode=["updates", "custom"]))
     client.runs.wait(thread, "recall", input=asked("Where did Ana camp?", user_id=user))
 
-    told = [(part.data["step"], part.data["status"]) for part in written if part.event == "custom"]
+    output = [(part.data["step"], part.data["status"]) for part in written if part.event == "custom"]
     steps = {step: update for part in written if part.event == "updates" for step, update in part.data.items()}
     assert next(iter(steps)) == FIRST
     assert next(reversed(steps)) == LAST["remember"]
     assert all(steps[step] for step in ("receive", "segment", "extract", "verify", "filter_candidates", "report_run"))
-    assert told == [(step, status) for step in steps for status in ("started", "done")]
+    assert output == [(step, status) for step in steps for status in ("started", "done")]
     assert {part.data["graph"] for part in written if part.event == "custom"} == {"remember"}
     assert steps["receive"]["turns"][0]["text"] == "I camped at Lake Bled."
     assert "Bled" in client.threads.get_state(thread)["values"]["recollection"]["answer"]
@@ -59,13 +59,13 @@ def test_runs_stream_what_each_step_did(opened, user):
 def test_every_step_is_a_checkpoint_that_can_be_forked(opened, user):
     """History has a checkpoint for each step; a run from an old one asks something else."""
     client = opened.client()
-    told = said("My cat is called Miso. My dog is called Rex.", user_id=user)
-    client.runs.wait(None, "remember", input=told)
+    message = said("My cat is called Miso. My dog is called Rex.", user_id=user)
+    client.runs.wait(None, "remember", input=message)
     thread = client.threads.create()["thread_id"]
     client.runs.wait(thread, "recall", input=asked("What is Ana's cat called?", user_id=user))
 
     history = client.threads.get_history(thread, limit=50)
-    (before,) = [one for one in history if one["next"] == ["parse_intent"]]
+    (before,) = [saved for saved in history if saved["next"] == ["parse_intent"]]
     fork = client.threads.update_state(
         thread,
         asked("What is Ana's dog called?", user_id=user),
@@ -84,14 +84,14 @@ def test_an_agent_remembers_from_thread_to_thread(opened, user):
     client = opened.client()
     (assistant,) = client.assistants.search(graph_id="agent")
     schemas = client.assistants.get_schemas(assistant["assistant_id"])
-    told = {"messages": [{"role": "user", "content": "My cat is called Miso."}]}
+    message = {"messages": [{"role": "user", "content": "My cat is called Miso."}]}
     asking = {"messages": [{"role": "user", "content": "What is my cat called?"}]}
 
-    client.runs.wait(client.threads.create()["thread_id"], "agent", input=told, context={"user_id": user})
+    client.runs.wait(client.threads.create()["thread_id"], "agent", input=message, context={"user_id": user})
     answered = client.runs.wait(client.threads.create()["thread_id"], "agent", input=asking, context={"user_id": user})
     other = client.runs.wait(None, "agent", input=asking, context={"user_id": f"not {user}"})
 
-    offered = {one.get("langgraph_type") for one in schemas["context_schema"]["properties"].values()}
+    offered = {field.get("langgraph_type") for field in schemas["context_schema"]["properties"].values()}
     assert offered >= {"model", "prompt"}
     assert all(schemas[kind] for kind in ("input_schema", "output_schema", "state_schema"))
     assert "Miso" in answered["messages"][-1]["content"]
@@ -114,7 +114,7 @@ def test_a_run_waits_for_a_person_and_goes_on(opened, user):
     assert waiting["next"] == ["approve_updates"]
     assert (decision["action"], decision["old"]) == ("SUPERSEDE", ["Ana: I live in Lisbon."])
     assert done["receipt"]["decisions"] == 1
-    assert [one["action"] for one in done["decisions"]] == ["SUPERSEDE"]
+    assert [decision["action"] for decision in done["decisions"]] == ["SUPERSEDE"]
 
 
 def test_whose_memory_it_is_may_stand_in_the_context(opened, user):
@@ -132,9 +132,9 @@ def test_whose_memory_it_is_may_stand_in_the_context(opened, user):
 @pytest.mark.parametrize("name", ["nodes", "graphs", "prompts", "stores"])
 def test_no_second_copy_of_our_folders_can_be_loaded(opened, name):
     """The server puts the repository on Python's path; a folder of ours is still imported under its full name alone."""
-    told = opened.client().runs.wait(None, "probe", input={"name": name})
+    output = opened.client().runs.wait(None, "probe", input={"name": name})
 
-    assert f"import langgraph_engram.{name}" in told["error"]
+    assert f"import langgraph_engram.{name}" in output["error"]
 
 
 def test_nothing_blocks_the_event_loop(opened, user):
@@ -175,11 +175,11 @@ def test_only_this_machine_may_call_without_a_token(opened):
     assert refused == [401, 401]
 
 
-def test_it_tells_what_it_serves(opened):
-    """Where the store lies is not told."""
-    told = httpx.get(f"{opened.url}/engram").json()
+def test_info_names_what_is_served(opened):
+    """The location of the store is not shown."""
+    output = httpx.get(f"{opened.url}/engram").json()
 
-    assert (told["preset"], told["model"], told["store"]) == ("engram", "rules", "folder")
+    assert (output["preset"], output["model"], output["store"]) == ("engram", "rules", "folder")
 
 
 def test_the_example_of_the_sdk_runs(guarded, capsys):
@@ -190,10 +190,10 @@ def test_the_example_of_the_sdk_runs(guarded, capsys):
 
     example.main(guarded.url, "token-of-user8")
 
-    kept, steps, told, *chatted = capsys.readouterr().out.splitlines()
+    kept, steps, output, *chatted = capsys.readouterr().out.splitlines()
     assert kept == "3 turns kept"
     assert steps.startswith("identify -> parse_intent -> light_retrieve")
-    assert "Lake Bled" in told
+    assert "Lake Bled" in output
     assert "sister" in " ".join(chatted)
 
 
@@ -226,10 +226,10 @@ def test_the_repository_and_the_package_serve_the_same():
     """
     from langgraph_engram.cli.serve import ENVIRONMENT, configuration
 
-    told = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))
-    own, *needed = told.pop("dependencies")
+    output = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))
+    own, *needed = output.pop("dependencies")
 
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    assert told == {**configuration(), "env": ENVIRONMENT}
+    assert output == {**configuration(), "env": ENVIRONMENT}
     assert own == "."
-    assert set(needed) == {one.split(">")[0] for name in ("offline", "agents", "mcp") for one in extras[name]}
+    assert set(needed) == {extra.split(">")[0] for name in ("offline", "agents", "mcp") for extra in extras[name]}

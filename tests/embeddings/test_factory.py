@@ -23,7 +23,7 @@ class ConstantEncoder:
     name = "constant"
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Give one direction for every text."""
+        """Return one direction for every text."""
         return np.ones((len(texts), 1), dtype=np.float32)
 
 
@@ -79,7 +79,7 @@ def test_an_unknown_name_is_refused_with_the_known_ones(given: str) -> None:
 
 
 def test_what_is_no_encoder_is_refused() -> None:
-    """Something that encodes but has no name could not be told apart from another."""
+    """Something that encodes but has no name could not be distinguished from another."""
 
     class Nameless:
         def encode(self, texts: Sequence[str]) -> Vectors:

@@ -1,4 +1,4 @@
-"""LongMemEval's haystacks become sessions; turns keep their place in the data set."""
+"""LongMemEval's haystacks become sessions; turns keep their ids in the data set."""
 
 import gzip
 import json
@@ -37,7 +37,7 @@ def test_haystacks_are_read_in_every_packing(tmp_path, form):
     first, second = read_sessions(path)
 
     assert [first.session_id, second.session_id] == ["a1", "b2"]
-    assert [(one.role, one.speaker, one.text, one.external_id) for one in first.messages] == [
+    assert [(message.role, message.speaker, message.text, message.external_id) for message in first.messages] == [
         ("user", "user", "I moved the hives.", "a1:1"),
         ("assistant", "assistant", "Where to?", "a1:3"),
     ]
@@ -56,7 +56,7 @@ def test_one_of_several_items_must_be_chosen(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "problem"),
     [
         ({"haystack_dates": ["2023/05/20"]}, "of equal length, not 3, 1, 3"),
         ({"haystack_dates": None}, "a list haystack_dates, not None"),
@@ -68,12 +68,12 @@ def test_one_of_several_items_must_be_chosen(tmp_path):
         ),
     ],
 )
-def test_another_shape_says_where_it_broke(tmp_path, changes, told):
-    """One line with the place."""
+def test_another_shape_says_where_it_broke(tmp_path, changes, problem):
+    """One line with the location."""
     path = tmp_path / "haystack.json"
     path.write_text(json.dumps([item(**changes)]))
 
     with pytest.raises(UnreadableFile) as caught:
         read_sessions(path)
 
-    assert told in str(caught.value)
+    assert problem in str(caught.value)

@@ -9,7 +9,7 @@ from langgraph_engram.rule_model.model import RULES
 from langgraph_engram.settings import ExtractSettings, Settings
 from langgraph_engram.testing import FakeModel
 
-TOLD = [
+MESSAGES = [
     {"speaker": "Ana", "text": "We camped by the small lake and it was really very nice indeed."},
     {"speaker": "Ben", "text": "Our old house has a garden, and that is where we keep the bees."},
 ]
@@ -21,7 +21,7 @@ def model():
 
 
 @pytest.fixture
-def remembering(model):
+def compressing_memory(model):
     """Open a memory that compresses, to half of the words, by the model of a folder."""
 
     def opened(folder):
@@ -31,25 +31,25 @@ def remembering(model):
     return opened
 
 
-def test_what_is_asked_about_is_shorter_and_what_is_kept_is_not(remembering, model, tiny):
+def test_what_is_asked_about_is_shorter_and_what_is_kept_is_not(compressing_memory, model, tiny):
     """The question holds half of the words; the turns and the records hold all of them."""
-    with remembering(tiny) as memory:
-        memory.remember(TOLD, user_id="ana", session_id="s")
+    with compressing_memory(tiny) as memory:
+        memory.remember(MESSAGES, user_id="ana", session_id="s")
 
-        (asked,) = [one for one in model.asked if one.name == "ExtractEvents"]
+        (asked,) = [question for question in model.asked if question.name == "ExtractEvents"]
         text = str(asked.render()[-1].text)
-        assert [len(one.split()) for one in asked.shown] == [7, 7]
-        assert all(one in text for one in asked.shown)
-        assert not any(one["text"] in text for one in TOLD)
-        assert [turn.text for turn in memory.show("turns", "ana")] == [one["text"] for one in TOLD]
-        assert TOLD[0]["text"] in memory.show("records", "ana")[0].content
+        assert [len(text.split()) for text in asked.shown] == [7, 7]
+        assert all(shown in text for shown in asked.shown)
+        assert not any(message["text"] in text for message in MESSAGES)
+        assert [turn.text for turn in memory.show("turns", "ana")] == [message["text"] for message in MESSAGES]
+        assert MESSAGES[0]["text"] in memory.show("records", "ana")[0].content
 
 
-def test_without_a_model_nothing_is_asked_and_nothing_lost(remembering, model, tmp_path, save):
+def test_without_a_model_nothing_is_asked_and_nothing_lost(compressing_memory, model, tmp_path, save):
     """Turns are stored and pending when the compressor fails; once it is there, a retry does the rest."""
-    with remembering(tmp_path) as memory:
+    with compressing_memory(tmp_path) as memory:
         with pytest.raises(CompressorUnavailable, match="cannot read"):
-            memory.remember(TOLD, user_id="ana", session_id="s")
+            memory.remember(MESSAGES, user_id="ana", session_id="s")
         assert (model.asked, memory.status("ana").turns) == ([], 2)
         assert memory.status("ana").pending
 

@@ -34,13 +34,13 @@ def test_a_key_is_enough(monkeypatch):
     assert model.name == "openai:gpt-4.1-mini"
 
 
-def test_a_server_of_ones_own_needs_no_key(monkeypatch, tell):
+def test_a_self_hosted_server_needs_no_key(monkeypatch, ask_text):
     """It gets the settings, the older name of the limit, and any key."""
     with FakeServer([Reply("Hello.")]) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        asked = open_model("openai:any", ChatSettings(temperature=0.5, max_completion_tokens=99)).ask(tell())
+        result = open_model("openai:any", ChatSettings(temperature=0.5, max_completion_tokens=99)).ask(ask_text())
 
-    assert asked.answer == "Hello."
+    assert result.answer == "Hello."
     sent = server.requests[0]
     assert (sent["model"], sent["temperature"], sent["max_tokens"]) == ("any", 0.5, 99)
     assert "max_completion_tokens" not in sent
@@ -59,16 +59,16 @@ def test_openai_gets_the_newer_name_of_the_limit(monkeypatch):
     assert chat.max_retries == 0
 
 
-def test_attempts_are_counted_truthfully(monkeypatch, tell):
+def test_attempts_are_counted_truthfully(monkeypatch, ask_text):
     """The client does not try again behind our back."""
     with FakeServer() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        asked = open_model("openai:any", ChatSettings(retries=0)).ask(tell())
+        result = open_model("openai:any", ChatSettings(retries=0)).ask(ask_text())
 
-    assert asked.usage.calls == len(server.requests) == 1
+    assert result.usage.calls == len(server.requests) == 1
 
 
-def test_a_chat_model_is_wrapped_and_a_model_given_back():
+def test_a_chat_model_is_wrapped_and_a_model_returned():
     """What already answers questions is left as it is."""
     fake = FakeModel()
 
@@ -79,7 +79,7 @@ def test_a_chat_model_is_wrapped_and_a_model_given_back():
 
 
 def test_a_chat_model_is_called_by_its_own_name():
-    """Ledgers say whose model it is."""
+    """Usage entries name the provider and the model."""
     model = open_model(ChatOpenAI(model="gpt-4.1-mini", api_key="any"), ChatSettings())
 
     assert model.name == "openai:gpt-4.1-mini"
@@ -96,6 +96,6 @@ def test_the_package_stays_light():
     """Importing the adapters imports no provider's library."""
     code = "import sys, langgraph_engram.llm.factory; print('openai' in sys.modules, 'langchain_openai' in sys.modules)"
 
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
-    assert told.split() == ["False", "False"]
+    assert loaded.split() == ["False", "False"]

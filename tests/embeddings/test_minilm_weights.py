@@ -1,4 +1,4 @@
-"""What is fetched from the hub, from one that stands on this machine."""
+"""Files are downloaded from the hub, played by a local server."""
 
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -8,8 +8,7 @@ from threading import Thread
 import pytest
 from huggingface_hub import constants
 
-from langgraph_engram.embeddings import minilm_weights as hub
-from langgraph_engram.embeddings.minilm_weights import REVISION
+from langgraph_engram.embeddings.minilm_weights import REVISION, cached_file, download_file
 from langgraph_engram.errors import EncoderUnavailable
 
 
@@ -36,12 +35,12 @@ class SmallHub(BaseHTTPRequestHandler):
         self.wfile.write(self.content)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Stay silent."""
 
 
 @pytest.fixture
 def small_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A hub on this machine. Gives the folder where what is fetched from it is kept."""
+    """A hub on this machine. Gives the folder where downloads are cached."""
     with ThreadingHTTPServer(("127.0.0.1", 0), SmallHub) as server:
         thread = Thread(target=server.serve_forever)
         thread.start()
@@ -54,19 +53,19 @@ def small_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
         thread.join()
 
 
-def test_a_file_is_fetched_from_the_hub_and_found_there_later(small_hub: Path) -> None:
-    """The second look does without the network."""
-    assert hub.cached("owner/model", "config.json", REVISION) is None
+def test_a_file_is_downloaded_and_found_in_the_cache_later(small_hub: Path) -> None:
+    """The second call does without the network."""
+    assert cached_file("owner/model", "config.json", REVISION) is None
 
-    path = hub.download("owner/model", "config.json", REVISION, hint="")
+    path = download_file("owner/model", "config.json", REVISION, hint="")
 
     assert path.read_bytes() == SmallHub.content
     assert path.is_relative_to(small_hub)
-    assert hub.cached("owner/model", "config.json", REVISION) == path
+    assert cached_file("owner/model", "config.json", REVISION) == path
 
 
 @pytest.mark.usefixtures("small_hub")
 def test_a_file_that_the_hub_does_not_have_is_named() -> None:
     """The error ends with what to do instead."""
     with pytest.raises(EncoderUnavailable, match=r"cannot fetch 'vocab\.txt' of 'owner/model'.*; do something else$"):
-        hub.download("owner/model", "vocab.txt", REVISION, hint="do something else")
+        download_file("owner/model", "vocab.txt", REVISION, hint="do something else")

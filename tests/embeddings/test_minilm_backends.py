@@ -1,4 +1,4 @@
-"""What every back end of all-MiniLM-L6-v2 owes its callers."""
+"""What holds for every backend of all-MiniLM-L6-v2."""
 
 from threading import Thread
 
@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from langgraph_engram.embeddings.base import Encoder
-from langgraph_engram.embeddings.minilm_onnx import BATCH, LIKE, OnnxMiniLM, cut_batches, mean_pool
+from langgraph_engram.embeddings.minilm_onnx import BATCH, MAX_LENGTH_RATIO, OnnxMiniLM, make_batches, mean_pool
 from langgraph_engram.embeddings.minilm_torch import TorchMiniLM
-from langgraph_engram.embeddings.minilm_weights import proven
+from langgraph_engram.embeddings.minilm_weights import matches_proof
 
 TEXTS = (
     "",
@@ -35,7 +35,7 @@ TEXTS = (
 
 @pytest.fixture(params=["onnx", "torch"])
 def encoder(request: pytest.FixtureRequest) -> Encoder:
-    """Each back end in turn."""
+    """Each backend in turn."""
     made: Encoder = request.getfixturevalue(f"{request.param}_encoder")
     return made
 
@@ -84,8 +84,8 @@ def test_no_texts_give_no_rows(encoder: Encoder) -> None:
     assert encoder.encode([]).shape == (0, 384)
 
 
-def test_what_follows_256_pieces_is_not_seen(encoder: Encoder) -> None:
-    """254 words of one piece are read, and the two marks."""
+def test_what_follows_256_tokens_is_cut_off(encoder: Encoder) -> None:
+    """254 words of one token are read, and the two markers."""
     read = " ".join(["dog"] * 254)
 
     vectors = encoder.encode([read, f"{read} violin sunset", " ".join(["dog"] * 253)])
@@ -126,15 +126,15 @@ def test_torch_keeps_its_own_number_of_threads() -> None:
 @given(some.lists(some.integers(2, 256), min_size=1, max_size=100), some.integers(1, 8))
 def test_batches_hold_each_text_once_beside_its_like(lengths: list[int], threads: int) -> None:
     """No batch is large, none holds more than a thread's share, and none is padded much."""
-    batches = cut_batches(lengths, threads)
+    batches = make_batches(lengths, threads)
 
-    assert sorted(at for batch in batches for at in batch) == list(range(len(lengths)))
+    assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
     assert all(len(batch) <= min(BATCH, -(-len(lengths) // threads)) for batch in batches)
-    assert all(lengths[batch[0]] <= LIKE * lengths[batch[-1]] for batch in batches)
+    assert all(lengths[batch[0]] <= MAX_LENGTH_RATIO * lengths[batch[-1]] for batch in batches)
 
 
 def test_padding_takes_no_part_in_the_mean() -> None:
-    """A short text beside a long one has the mean of its own pieces."""
+    """A short text beside a long one has the mean of its own tokens."""
     hidden = np.array([[[3, 0], [0, 4], [9, 9]]], dtype=np.float32)
 
     pooled = mean_pool(hidden, np.array([[1, 1, 0]]))
@@ -146,4 +146,4 @@ def test_proof_refuses_other_vectors(onnx_encoder: OnnxMiniLM) -> None:
     """Vectors of other texts do not have the published similarities."""
     vectors = onnx_encoder.encode(["one", "two", "three", "four"])
 
-    assert not proven(vectors)
+    assert not matches_proof(vectors)

@@ -1,4 +1,4 @@
-"""Reading answers: what is tolerated, and where tolerance ends."""
+"""Reading structured answers: what is tolerated, and where tolerance ends."""
 
 import json
 from typing import Literal
@@ -15,7 +15,7 @@ from langgraph_engram.llm.structured_output import (
     json_values,
     read_answer,
     read_reply,
-    without_thoughts,
+    strip_reasoning,
 )
 
 
@@ -54,7 +54,7 @@ ONE = Items(items=[Item(name="x", size=2)])
     ],
 )
 def test_near_misses_of_the_shape_are_read(text):
-    """Fences, prose, thoughts, wrappers, bare lists and bare items hold the same answer."""
+    """Fences, prose, reasoning, wrappers, bare lists and bare items hold the same answer."""
     reply = read_reply(AIMessage(text))
 
     answer = read_answer(reply, Items)
@@ -76,7 +76,7 @@ def test_near_misses_of_the_shape_are_read(text):
     ],
 )
 def test_what_does_not_fit_is_a_mistake(text, reason):
-    """A mistake says where and why, so that a model can mend it."""
+    """A mistake says where and why, so that a model can repair it."""
     answer = read_answer(Reply(text), Items)
 
     assert isinstance(answer, Mistake)
@@ -122,7 +122,7 @@ def test_a_mistake_holds_nothing_of_the_answer():
     assert "secret" not in answer.reason
 
 
-def test_half_characters_are_replaced():
+def test_lone_surrogates_are_replaced():
     """A lone surrogate, which no store can encode, becomes a question mark; a whole pair stays."""
     answer = read_answer(Reply(r'{"items": [{"name": "a\ud83d b"}, {"name": "\ud83d\ude00"}]}'), Items)
 
@@ -143,7 +143,7 @@ def test_the_arguments_of_a_function_are_the_answer():
     "metadata", [{"finish_reason": "length"}, {"stop_reason": "max_tokens"}, {"finish_reason": "MAX_TOKENS"}]
 )
 def test_a_cut_off_answer_is_known(metadata):
-    """Providers name the limit of tokens in their own words."""
+    """Providers name the token limit in their own words."""
     reply = read_reply(AIMessage("so", response_metadata=metadata))
 
     assert reply.cut_off
@@ -160,9 +160,9 @@ def test_a_cut_off_answer_is_known(metadata):
         (" Paris. ", "Paris."),
     ],
 )
-def test_thoughts_are_taken_away(text, left):
-    """Only what an answer begins with is a thought."""
-    assert without_thoughts(text) == left
+def test_reasoning_is_removed(text, left):
+    """Only a block at the start of an answer is reasoning."""
+    assert strip_reasoning(text) == left
 
 
 @given(

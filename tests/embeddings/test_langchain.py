@@ -10,17 +10,17 @@ from langgraph_engram.errors import EncoderUnavailable
 
 
 class FixedEmbeddings(Embeddings):
-    """Give the vectors that were put in."""
+    """Return the vectors that were put in."""
 
     def __init__(self, *vectors: list[float]) -> None:
         self.vectors = list(vectors)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Give them all, whatever the texts."""
+        """Return them all, whatever the texts."""
         return self.vectors
 
     def embed_query(self, text: str) -> list[float]:
-        """Give the first."""
+        """Return the first."""
         return self.vectors[0]
 
 
@@ -66,14 +66,14 @@ def test_vectors_that_cannot_be_used_are_refused(vectors: list[list[float]], sai
         encoder.encode(["a", "b"])
 
 
-def test_the_name_tells_models_and_chosen_dimensions_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_name_distinguishes_models_and_chosen_dimensions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three vector spaces, three names."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     small = OpenAIEmbeddings(model="text-embedding-3-small")
     large = OpenAIEmbeddings(model="text-embedding-3-large")
     short = OpenAIEmbeddings(model="text-embedding-3-large", dimensions=256)
 
-    assert [name_of(one) for one in (small, large, short)] == [
+    assert [name_of(embeddings) for embeddings in (small, large, short)] == [
         "OpenAIEmbeddings:text-embedding-3-small",
         "OpenAIEmbeddings:text-embedding-3-large",
         "OpenAIEmbeddings:text-embedding-3-large:256",

@@ -1,4 +1,4 @@
-"""What `CachedEncoder` asks of the encoder inside it."""
+"""Caches of vectors: what they ask of the encoder inside, and what they leave on disk."""
 
 from collections.abc import Sequence
 from threading import Thread
@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from langgraph_engram.embeddings.base import Vectors
-from langgraph_engram.embeddings.caching import CachedEncoder
+from langgraph_engram.embeddings.caching import CachedEncoder, DiskCachedEncoder
+from langgraph_engram.embeddings.hashing import HashingEncoder
 
 
 class CountingEncoder:
@@ -21,7 +22,7 @@ class CountingEncoder:
         self.asked: list[list[str]] = []
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Give an angle that depends on the text alone."""
+        """Return an angle that depends on the text alone."""
         self.asked.append(list(texts))
         angles = np.array([sum(map(ord, text)) + len(text) for text in texts], dtype=np.float32)
         return np.stack([np.cos(angles), np.sin(angles)], axis=1)
@@ -121,3 +122,72 @@ def test_a_failure_is_not_remembered() -> None:
 def test_the_name_is_the_inner_encoders() -> None:
     """A cache does not make another vector space."""
     assert CachedEncoder(CountingEncoder()).name == "counting"
+
+
+class CountingHashes:
+    """A hashing encoder that remembers what it was asked."""
+
+    name = "counting/1 of 2"
+
+    def __init__(self):
+        self.asked = []
+
+    def encode(self, texts):
+        """Encode, and remember."""
+        self.asked.append(list(texts))
+        return HashingEncoder().encode(texts)
+
+
+def test_a_later_process_encodes_nothing_again(tmp_path):
+    """The vectors come back bit for bit; only what is new is asked for, and in one call."""
+    first = DiskCachedEncoder(CountingHashes(), tmp_path)
+    before = first.encode(["a lake", "a boat"])
+    first.close()
+    inner = CountingHashes()
+
+    later = DiskCachedEncoder(inner, tmp_path)
+    after = later.encode(["a boat", "a tent", "a lake", "a tent"])
+    later.close()
+
+    assert inner.asked == [["a tent"]]
+    assert np.array_equal(after[[2, 0]], before)
+    assert np.array_equal(after[1], after[3])
+
+
+def test_no_text_is_left_on_disk(tmp_path):
+    """Rows are found by hashes."""
+    encoder = DiskCachedEncoder(CountingHashes(), tmp_path)
+    encoder.encode(["the harbour of Ghent"])
+    encoder.close()
+
+    left = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+
+    assert b"Ghent" not in left
+
+
+def test_each_vector_space_has_a_file_of_its_own(tmp_path):
+    """Vectors of other weights are never mixed; names that are no file names are made ones."""
+    counting, hashing = DiskCachedEncoder(CountingHashes(), tmp_path), DiskCachedEncoder(HashingEncoder(), tmp_path)
+
+    assert counting.file != hashing.file
+    assert counting.file.parent == hashing.file.parent == tmp_path
+    assert counting.name == "counting/1 of 2"
+    counting.close()
+    hashing.close()
+
+
+@pytest.fixture(scope="module")
+def disk_cache(tmp_path_factory):
+    """One encoder for many examples."""
+    encoder = DiskCachedEncoder(HashingEncoder(), tmp_path_factory.mktemp("vectors"))
+    yield encoder
+    encoder.close()
+
+
+@given(some.lists(some.text(max_size=8), max_size=8))
+def test_vectors_on_disk_are_those_of_the_inner_encoder(disk_cache, texts):
+    """Whatever is asked in whatever order, twice."""
+    expected = HashingEncoder().encode(texts)
+
+    assert np.array_equal(disk_cache.encode(texts), expected)
+    assert np.array_equal(disk_cache.encode(texts), expected)

@@ -1,9 +1,15 @@
-"""What is newly said in a thread is told from what was there before, and from what nobody said."""
+"""New messages of a thread are distinguished from older ones, and from those that nobody said."""
 
 import pytest
 from langchain_core.messages import AIMessage, FunctionMessage, HumanMessage, SystemMessage, ToolMessage
 
-from langgraph_engram.integrations.transcripts import FROM_MEMORY, after, newly_said, question_of, start_of_newest_turn
+from langgraph_engram.integrations.transcripts import (
+    FROM_MEMORY,
+    messages_after,
+    question_of,
+    start_of_newest_turn,
+    to_remember,
+)
 
 SUMMARY = HumanMessage("So far: they greeted.", id="s", additional_kwargs={"lc_source": "summarization"})
 THREAD = [
@@ -19,35 +25,35 @@ THREAD = [
 
 
 def texts(messages):
-    return [one.text for one in messages]
+    return [message.text for message in messages]
 
 
 @pytest.mark.parametrize(("count", "start"), [(0, 0), (1, 1), (2, 1), (3, 1), (4, 3), (5, 3), (8, 3)])
 def test_the_newest_turn_begins_with_the_users_last_words(count, start):
-    """Messages that stand side by side are one turn, whatever the assistant did since; none is at the end."""
+    """Consecutive messages are one turn, whatever the assistant did since; none is at the end."""
     assert start_of_newest_turn(THREAD[:count]) == start
 
 
 @pytest.mark.parametrize(
     ("last_id", "ids"), [("2", "34567"), ("7", ""), ("", "01234567"), ("gone", "34567"), (None, "34567")]
 )
-def test_what_follows_the_last_kept_message_is_new(last_id, ids):
-    """Where that message is gone, as after a summary, the newest turn is."""
-    assert "".join(one.id for one in after(THREAD, last_id)) == ids
+def test_messages_after_the_last_remembered_one_are_new(last_id, ids):
+    """If that message is gone, as after a summary, the newest turn is new."""
+    assert "".join(message.id for message in messages_after(THREAD, last_id)) == ids
 
 
 def test_only_people_and_the_assistant_say_something():
-    """Systems, tools, calls without words, summaries and answers of memory itself are nobody's words."""
+    """System messages, tool calls and results, summaries and recycled memory are not remembered."""
     answer = AIMessage("At Lake Bled [1]", response_metadata={FROM_MEMORY: True})
     messages = [*THREAD, SUMMARY, FunctionMessage("done", name="f"), answer]
 
-    said = newly_said(messages, "all", with_ids=True)
+    said = to_remember(messages, "all", with_ids=True)
 
     assert texts(said) == ["Hi.", "Hello.", "I row.", "And I sail.", "Nice."]
-    assert [one.external_id for one in said] == ["1", "2", "3", "4", "7"]
-    assert texts(newly_said(messages, "user", with_ids=False)) == ["Hi.", "I row.", "And I sail."]
-    assert {one.external_id for one in newly_said(messages, "all", with_ids=False)} == {None}
-    assert newly_said(messages, "none", with_ids=True) == []
+    assert [message.external_id for message in said] == ["1", "2", "3", "4", "7"]
+    assert texts(to_remember(messages, "user", with_ids=False)) == ["Hi.", "I row.", "And I sail."]
+    assert {message.external_id for message in to_remember(messages, "all", with_ids=False)} == {None}
+    assert to_remember(messages, "none", with_ids=True) == []
 
 
 def test_a_turn_in_which_something_was_forgotten_is_left_out():
@@ -59,7 +65,7 @@ def test_a_turn_in_which_something_was_forgotten_is_left_out():
     done = [HumanMessage("Forget 4411."), forgetting("success"), AIMessage("4411 is gone.")]
     failed = [HumanMessage("Forget 99."), forgetting("error"), AIMessage("I cannot.")]
 
-    said = newly_said([HumanMessage("Hi."), AIMessage("Hello."), *done, *failed], "all", with_ids=False)
+    said = to_remember([HumanMessage("Hi."), AIMessage("Hello."), *done, *failed], "all", with_ids=False)
 
     assert texts(said) == ["Hi.", "Hello.", "Forget 99.", "I cannot."]
 

@@ -86,7 +86,7 @@ def test_one_of_several_samples_must_be_chosen(write):
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "problem"),
     [
         (sample(session_2_date_time="May 8"), "a time like \"1:56 pm on 8 May, 2023\" for session_2, not 'May 8'"),
         (sample(session_2="none"), "a list of turns at session_2"),
@@ -95,9 +95,9 @@ def test_one_of_several_samples_must_be_chosen(write):
         ([sample(), 5], "an object as sample 1, not 5"),
     ],
 )
-def test_another_shape_says_where_it_broke(write, data, told):
-    """One line with the place."""
+def test_another_shape_says_where_it_broke(write, data, problem):
+    """One line with the location."""
     with pytest.raises(UnreadableFile) as caught:
         read_sessions(write(data))
 
-    assert told in str(caught.value)
+    assert problem in str(caught.value)

@@ -8,10 +8,10 @@ import pytest
 from langgraph_engram.errors import RerankerUnavailable
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import preset
-from langgraph_engram.rerank import CrossEncoder, reranked
+from langgraph_engram.rerank import CrossEncoder, rerank
 from langgraph_engram.schema import Evidence
 
-TOLD = [
+MESSAGES = [
     {"speaker": "Ana", "text": text}
     for text in ("I sold my red canoe.", "My canoe was red and old.", "I bought a canoe in May.", "Canoes are fun.")
 ]
@@ -24,12 +24,12 @@ def save_network(folder: Path, labels: int) -> Path:
     from transformers.utils import logging as progress
 
     progress.disable_progress_bar()
-    marks = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    pieces = [*ascii_lowercase, *(f"##{one}" for one in ascii_lowercase), *".,?:"]
+    markers = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    pieces = [*ascii_lowercase, *(f"##{letter}" for letter in ascii_lowercase), *".,?:"]
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "vocab.txt").write_text("\n".join([*marks, *pieces]), encoding="utf-8")
+    (folder / "vocab.txt").write_text("\n".join([*markers, *pieces]), encoding="utf-8")
     config = BertConfig(
-        vocab_size=len(marks) + len(pieces), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+        vocab_size=len(markers) + len(pieces), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
         intermediate_size=16, max_position_embeddings=128, num_labels=labels, initializer_range=1.0,
     )  # fmt: skip
     with torch.random.fork_rng():
@@ -60,41 +60,41 @@ def test_each_text_is_scored_with_the_query(tiny):
 
 
 def test_a_memory_shows_evidence_in_the_new_order(tmp_path, tiny):
-    """Only the first pieces are read; each that was says what it was given."""
+    """Only the first results are scored, and each carries its score."""
     retrieve = preset("engram").retrieve.model_copy(
         update={"rerank_model": str(tiny), "rerank_n": 3, "exchange_reach": 0}
     )
     settings = preset("engram").model_copy(update={"retrieve": retrieve})
     with Memory(tmp_path / "store", "rules", encoder="hashing", settings=settings) as memory:
-        memory.remember(TOLD, user_id="ana", session_id="s1")
+        memory.remember(MESSAGES, user_id="ana", session_id="s1")
 
         found = memory.search("What of the red canoe?", user_id="ana").evidence
 
-    given = [piece.routes["rerank"] for piece in found if "rerank" in piece.routes]
-    assert len(given) == 3
-    assert given == sorted(given, reverse=True)
+    scores = [item.routes["rerank"] for item in found if "rerank" in item.routes]
+    assert len(scores) == 3
+    assert scores == sorted(scores, reverse=True)
     assert "rerank" not in found[3].routes
 
 
 def test_the_rest_follows_as_it_was():
-    """Nothing is lost, and pieces of one score keep their order."""
+    """Nothing is lost, and evidence of equal scores keeps its order."""
 
     class Counting:
         def score(self, query, texts):
             return [float(text == "c") for text in texts]
 
-    pieces = [Evidence(evidence_id=name, text=name) for name in "abcde"]
+    evidence = [Evidence(evidence_id=name, text=name) for name in "abcde"]
 
-    assert [one.evidence_id for one in reranked(Counting(), "?", pieces, 3)] == ["c", "a", "b", "d", "e"]
-    assert list(reranked(Counting(), "?", [], 3)) == []
+    assert [item.evidence_id for item in rerank(Counting(), "?", evidence, 3)] == ["c", "a", "b", "d", "e"]
+    assert list(rerank(Counting(), "?", [], 3)) == []
 
 
 @pytest.mark.parametrize(
-    ("labels", "told"), [(None, "cannot be loaded"), (3, "gives 3 scores a text, not one")], ids=["missing", "other"]
+    ("labels", "reason"), [(None, "cannot be loaded"), (3, "gives 3 scores a text, not one")], ids=["missing", "other"]
 )
-def test_what_cannot_rank_is_named(tmp_path, labels, told):
-    """A folder without weights and a classifier of three classes are both told of, with what to do."""
+def test_what_cannot_rank_is_named(tmp_path, labels, reason):
+    """A folder without weights and a classifier of three classes both give an error that says what to do."""
     folder = save_network(tmp_path / "other", labels) if labels else tmp_path / "nothing"
 
-    with pytest.raises(RerankerUnavailable, match=told):
+    with pytest.raises(RerankerUnavailable, match=reason):
         CrossEncoder(str(folder), device="cpu").score("canoe", ["red"])

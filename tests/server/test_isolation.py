@@ -1,4 +1,4 @@
-"""Nobody comes in without a token, and nobody reaches another's memory by any door of a server."""
+"""Nobody comes in without a token, and no attack on a server reaches another user's memory."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -21,18 +21,18 @@ ANA = {"user_id": "ana", "tenant": "default"}
 
 @pytest.fixture(scope="module")
 def thread(guarded):
-    """Ana's thread, in which she told her secret and was told it again."""
+    """Ana's thread, in which she told her secret and heard it again."""
     client = guarded.client("ana")
     made = client.threads.create(metadata={"topic": "hers"})["thread_id"]
     client.runs.wait(made, "remember", input=said(SECRET))
-    told = client.runs.wait(made, "recall", input=asked(QUESTION))
-    assert CODE in told["recollection"]["answer"]
+    output = client.runs.wait(made, "recall", input=asked(QUESTION))
+    assert CODE in output["recollection"]["answer"]
     client.store.put_item(("notes",), "hers", {"text": SECRET})
     return made
 
 
-def tried(action):
-    """Give what an action gives, or how it fails, as one text."""
+def outcome_of(action):
+    """Return what an action gives, or how it fails, as one text."""
     try:
         return json.dumps(action(), default=str)
     except Exception as error:  # noqa: BLE001 - every way of failing is as good
@@ -40,13 +40,13 @@ def tried(action):
 
 
 def recalled(client, **more):
-    """Ask for the secret on a thread of one's own, and give all that can be seen of it."""
+    """Ask for the secret on an own thread, and give all that can be seen of it."""
     own = client.threads.create()["thread_id"]
-    told = client.runs.wait(own, "recall", raise_error=False, **more)
-    return [told, client.threads.get_state(own), client.threads.get_history(own)]
+    output = client.runs.wait(own, "recall", raise_error=False, **more)
+    return [output, client.threads.get_state(own), client.threads.get_history(own)]
 
 
-def begun_inside(client, as_node):
+def started_after_the_entry(client, as_node):
     """Write Ana's name into the state behind the step that looks who asks, and run on from there."""
     own = client.threads.create()["thread_id"]
     client.runs.wait(own, "recall", input=asked("Anything?"))
@@ -58,9 +58,9 @@ def forked(client):
     """The same from an old checkpoint."""
     own = client.threads.create()["thread_id"]
     client.runs.wait(own, "recall", input=asked("Anything?"))
-    (old,) = [one for one in client.threads.get_history(own, limit=50) if one["next"] == ["light_retrieve"]]
-    told = asked(QUESTION, **ANA) | {"query": QUESTION, "intent": {"query": QUESTION, "anchor": QUESTION}}
-    fork = client.threads.update_state(own, told, checkpoint=old["checkpoint"], as_node="parse_intent")
+    (old,) = [saved for saved in client.threads.get_history(own, limit=50) if saved["next"] == ["light_retrieve"]]
+    update = asked(QUESTION, **ANA) | {"query": QUESTION, "intent": {"query": QUESTION, "anchor": QUESTION}}
+    fork = client.threads.update_state(own, update, checkpoint=old["checkpoint"], as_node="parse_intent")
     return client.runs.wait(own, "recall", checkpoint=fork["checkpoint"], raise_error=False)
 
 
@@ -72,7 +72,7 @@ def commanded(client):
     return [client.runs.wait(own, "recall", command=command, raise_error=False), client.threads.get_state(own)]
 
 
-def brought_along(client):
+def with_a_forged_history(client):
     """Make a thread with a history that names Ana, and run on from there."""
     steps = [{"updates": [{"values": asked(QUESTION, **ANA), "as_node": "identify"}]}]
     own = client.threads.create(graph_id="recall", supersteps=steps)["thread_id"]
@@ -80,7 +80,7 @@ def brought_along(client):
 
 
 def over_a_checkpoint_of(client, thread):
-    """Run on a thread of one's own over a checkpoint that names another."""
+    """Run on an own thread over a checkpoint that names another."""
     own = client.threads.create()["thread_id"]
     checkpoint = {"thread_id": thread, "checkpoint_ns": "", "checkpoint_id": None}
     return [
@@ -89,7 +89,7 @@ def over_a_checkpoint_of(client, thread):
     ]
 
 
-DOORS = {
+ATTACKS = {
     "a name in the request": lambda eve, ana: recalled(eve, input=asked(QUESTION, **ANA_SAYS)),
     "a name in the context": lambda eve, ana: recalled(eve, input=asked(QUESTION), context=ANA),
     "a name in the configuration": lambda eve, ana: recalled(
@@ -105,13 +105,13 @@ DOORS = {
     "a search": lambda eve, ana: eve.runs.wait(None, "recall", input=asked(QUESTION, mode="search", **ANA)),
     "an agent": lambda eve, ana: eve.runs.wait(None, "agent", input=chat(QUESTION), context=ANA),
     "an assistant": lambda eve, ana: recalled_by_assistant(eve),
-    "the state behind the first step": lambda eve, ana: begun_inside(eve, "identify"),
-    "the state behind the second step": lambda eve, ana: begun_inside(eve, "parse_intent"),
-    "the state at the end": lambda eve, ana: begun_inside(eve, "conclude"),
+    "the state behind the first step": lambda eve, ana: started_after_the_entry(eve, "identify"),
+    "the state behind the second step": lambda eve, ana: started_after_the_entry(eve, "parse_intent"),
+    "the state at the end": lambda eve, ana: started_after_the_entry(eve, "conclude"),
     "a fork": lambda eve, ana: forked(eve),
     "a checkpoint of another": lambda eve, ana: over_a_checkpoint_of(eve, ana),
     "a command": lambda eve, ana: commanded(eve),
-    "a history that is brought along": lambda eve, ana: brought_along(eve),
+    "a history that is brought along": lambda eve, ana: with_a_forged_history(eve),
     "a request to remember": lambda eve, ana: eve.runs.wait(None, "remember", input=said("Hello.", **ANA)),
     "another's thread": lambda eve, ana: eve.threads.get(ana),
     "another's state": lambda eve, ana: eve.threads.get_state(ana),
@@ -155,9 +155,9 @@ ANA_SAYS = {**ANA, "run_id": "x"}
 
 def label(user):
     from langgraph_engram.server.auth import store_label
-    from langgraph_engram.server.identity import Principal as Owner
+    from langgraph_engram.server.identity import Principal
 
-    return store_label(Owner(user_id=user))
+    return store_label(Principal(user_id=user))
 
 
 def chat(text):
@@ -175,39 +175,43 @@ def recalled_with(client, assistant):
 
 @pytest.fixture(scope="module")
 def seen(guarded, thread):
-    """What Eve sees behind each door: she tries them all at once."""
+    """What Eve sees of each attack: she tries them all at once."""
     eve = guarded.client("eve")
     with ThreadPoolExecutor(8) as pool:
-        return dict(zip(DOORS, pool.map(lambda door: tried(lambda: door(eve, thread)), DOORS.values()), strict=True))
+        return dict(
+            zip(
+                ATTACKS, pool.map(lambda attack: outcome_of(lambda: attack(eve, thread)), ATTACKS.values()), strict=True
+            )
+        )
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_another_s_secret_is_behind_no_door(seen, door):
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_no_attack_reaches_anothers_secret(seen, attack):
     """Eve knows Ana's name and the id of her thread, and learns nothing."""
-    assert CODE not in seen[door]
-    assert '"hers"' not in seen[door]
+    assert CODE not in seen[attack]
+    assert '"hers"' not in seen[attack]
 
 
-def test_the_same_doors_lead_to_one_s_own_memory(guarded, thread):
+def test_the_same_calls_reach_ones_own_memory(guarded, thread):
     """What Eve tries is no empty threat: done by Ana, it finds the secret."""
     ana = guarded.client("ana")
 
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda door: tried(lambda: DOORS[door](ana, thread)), THREATS))
+        found = list(pool.map(lambda attack: outcome_of(lambda: ATTACKS[attack](ana, thread)), THREATS))
 
-    assert [door for door, text in zip(THREATS, found, strict=True) if CODE not in text] == []
+    assert [attack for attack, text in zip(THREATS, found, strict=True) if CODE not in text] == []
 
 
 def test_her_own_memory_answers_her(guarded, thread):
-    """The doors are shut, not broken: Ana reaches all of it, whatever she says her name is."""
+    """Access is restricted, not broken: Ana reaches all of it, whatever she says her name is."""
     ana = guarded.client("ana")
 
-    told = ana.runs.wait(None, "recall", input=asked(QUESTION, user_id="eve"))
+    output = ana.runs.wait(None, "recall", input=asked(QUESTION, user_id="eve"))
 
-    assert CODE in told["recollection"]["answer"]
-    assert told["request"]["user_id"] == "ana"
-    assert CODE in tried(lambda: ana.threads.get_state(thread))
-    assert [one["value"]["text"] for one in ana.store.search_items(("notes",))["items"]] == [SECRET]
+    assert CODE in output["recollection"]["answer"]
+    assert output["request"]["user_id"] == "ana"
+    assert CODE in outcome_of(lambda: ana.threads.get_state(thread))
+    assert [item["value"]["text"] for item in ana.store.search_items(("notes",))["items"]] == [SECRET]
     assert ana.store.list_namespaces(())["namespaces"] == [[label("ana"), "notes"]]
     assert ana.store.get_item((label("ana"), "notes"), "hers")["value"] == {"text": SECRET}
 
@@ -216,23 +220,23 @@ def test_nobody_writes_into_another_s_memory(guarded, thread):
     """What Eve tells under Ana's name is Eve's."""
     eve, ana = guarded.client("eve"), guarded.client("ana")
     own = eve.threads.create()["thread_id"]
-    told = "My safe word is Popocatepetl."
+    text = "My safe word is Popocatepetl."
 
-    written = eve.runs.wait(own, "remember", input=said(told, session="forged", **ANA))
-    eve.threads.update_state(own, said(told, session="again", **ANA), as_node="identify")
+    written = eve.runs.wait(own, "remember", input=said(text, session="forged", **ANA))
+    eve.threads.update_state(own, said(text, session="again", **ANA), as_node="identify")
     failed = eve.runs.wait(own, "remember", raise_error=False)
 
     assert written["request"]["user_id"] == "eve"
     assert failed["__error__"]["error"] == "NotAllowed"
-    assert "Popocatepetl" not in tried(lambda: recalled(ana, input=asked(QUESTION)))
-    assert "Popocatepetl" in tried(lambda: recalled(eve, input=asked(QUESTION)))
+    assert "Popocatepetl" not in outcome_of(lambda: recalled(ana, input=asked(QUESTION)))
+    assert "Popocatepetl" in outcome_of(lambda: recalled(eve, input=asked(QUESTION)))
 
 
-def test_tenants_are_apart(guarded, thread):
+def test_tenants_are_isolated(guarded, thread):
     """Ana of another organisation is another Ana, whatever she says hers is."""
     other = guarded.client("ana-of-acme")
 
-    seen = tried(lambda: recalled(other, input=asked(QUESTION, tenant="default")))
+    seen = outcome_of(lambda: recalled(other, input=asked(QUESTION, tenant="default")))
 
     assert CODE not in seen
     assert '"tenant": "acme"' in seen
@@ -252,7 +256,7 @@ def test_tenants_are_apart(guarded, thread):
     ],
 )
 @pytest.mark.parametrize("header", [{}, {"Authorization": "Bearer wrong"}, {"X-Auth-Scheme": "langsmith"}])
-def test_nobody_comes_in_without_a_token(guarded, method, path, header):
+def test_nobody_gets_in_without_a_token(guarded, method, path, header):
     """401, with no token, a wrong one, or the word of LangGraph Studio."""
     answer = guarded.http().request(method, path, json={}, headers=header)
 
@@ -289,16 +293,16 @@ def test_assistants_and_schedules_are_their_owners(guarded, thread):
         eve.assistants.delete(system["assistant_id"])
     with pytest.raises(APIError):
         eve.crons.create_for_thread(thread, "recall", schedule="0 0 * * *", input=asked(QUESTION))
-    assert saved in [one["assistant_id"] for one in ana.assistants.search(limit=100)]
+    assert saved in [assistant["assistant_id"] for assistant in ana.assistants.search(limit=100)]
     assert ana.assistants.update(saved, name="mine")["name"] == "mine"
     made = ana.crons.create_for_thread(thread, "recall", schedule="0 0 1 1 *", input=asked(QUESTION))["cron_id"]
-    assert [one["cron_id"] for one in ana.crons.search()] == [made]
+    assert [cron["cron_id"] for cron in ana.crons.search()] == [made]
     assert eve.crons.search() == []
     ana.crons.delete(made)
 
 
 @pytest.mark.parametrize("path", ["/a2a/recall", "/internal/truncate", "/deploy", "/internal/debug/thread/x"])
-def test_doors_that_nobody_watches_are_shut(guarded, opened, path):
+def test_unauthenticated_internal_routes_are_blocked(guarded, opened, path):
     """They are not there, token or not."""
     for server in (guarded.http("eve"), opened.http()):
         assert server.post(path, json={}).status_code in (404, 405)
@@ -313,8 +317,8 @@ def test_a_json_web_token_names_its_owner(guarded, thread):
     """`sub` is the user, `tenant` the tenant."""
     ana, other = guarded.client(token=signed(sub="ana")), guarded.client(token=signed(sub="ana", tenant="acme"))
 
-    assert CODE in tried(lambda: recalled(ana, input=asked(QUESTION)))
-    assert CODE not in tried(lambda: recalled(other, input=asked(QUESTION)))
+    assert CODE in outcome_of(lambda: recalled(ana, input=asked(QUESTION)))
+    assert CODE not in outcome_of(lambda: recalled(other, input=asked(QUESTION)))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,60 @@
+"""Whose memory a served run is about is decided in one order, and a store behind it reaches nobody else's."""
+
+import pytest
+from langgraph.runtime import Runtime, ServerInfo
+
+from langgraph_engram.errors import MissingUser, NotAllowed
+from langgraph_engram.integrations.identity import ScopeOverrides
+from langgraph_engram.schema import Scope
+from langgraph_engram.server import scoped_store
+from langgraph_engram.server.identity import Principal, principal_of_run, served_scope
+from langgraph_engram.server.scoped_store import ScopedStore, require_own_scope
+
+ANA = Principal(user_id="ana")
+
+
+@pytest.mark.parametrize(
+    ("request_says", "principal", "context", "expected"),
+    [
+        ({"user_id": "eve", "tenant": "evil"}, ANA, {"user_id": "ben"}, Scope(user_id="ana")),
+        ({"agent_id": "coach"}, ANA, {"agent_id": "cook"}, Scope(user_id="ana", agent_id="coach")),
+        ({"user_id": "eve", "tenant": "acme"}, None, {"user_id": "ben"}, Scope(user_id="eve", tenant="acme")),
+        ({}, None, {"user_id": "ben", "tenant": "acme"}, Scope(user_id="ben", tenant="acme")),
+        ({"user_id": None}, None, {"user_id": "ben"}, Scope(user_id="ben")),
+    ],
+)
+def test_the_server_comes_first_then_the_request_then_the_context(request_says, principal, context, expected):
+    """A later source never overrides an earlier one."""
+    scope = served_scope(principal, ScopeOverrides(**request_says), ScopeOverrides(**context))
+
+    assert scope == expected
+
+
+def test_without_a_user_there_is_no_scope():
+    """The error says where to name one."""
+    with pytest.raises(MissingUser, match=r"request\.user_id"):
+        served_scope(None, ScopeOverrides(), ScopeOverrides())
+
+
+def test_a_run_without_a_server_has_no_principal():
+    """Graphs that are called within a process say whose memory they are about."""
+    assert principal_of_run(Runtime()) is None
+    assert principal_of_run(Runtime(server_info=ServerInfo(assistant_id="", graph_id="", user=None))) is None
+
+
+@pytest.mark.parametrize("scope", [Scope(user_id="eve"), Scope(user_id="ana", tenant="acme")])
+def test_a_store_refuses_the_scope_of_another_user(scope, monkeypatch):
+    """Whatever the state of a run says; an agent's memory of a user is that user's."""
+    monkeypatch.setattr(scoped_store, "current_principal", lambda: ANA)
+
+    assert require_own_scope(Scope(user_id="ana", agent_id="any")).agent_id == "any"
+    with pytest.raises(NotAllowed, match="somebody else"):
+        require_own_scope(scope)
+
+
+def test_a_store_refuses_outside_of_a_run():
+    """Then there is no principal to check against."""
+    with pytest.raises(RuntimeError):
+        require_own_scope(Scope(user_id="ana"))
+    with pytest.raises(NotAllowed):
+        ScopedStore(inner=None).contains_text("anything")
