@@ -17,10 +17,11 @@ from langgraph_engram.retrieval.scoring import Positions, Scores
 from langgraph_engram.schema import Intent, Record
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import RecordIndex, ScopeIndex
-from langgraph_engram.text.dialogue_acts import tells_of_oneself
-from langgraph_engram.text.names import NUMBER, proper_names, spelled_numbers
+from langgraph_engram.text.names import proper_names
+from langgraph_engram.text.numbers import NUMBER, spelled_numbers
 from langgraph_engram.text.questions import AnswerType, answer_type
 from langgraph_engram.text.sentences import ends_asking
+from langgraph_engram.text.statements import mentions_speaker
 from langgraph_engram.text.tokens import words
 
 Flags = NDArray[np.bool_]
@@ -146,7 +147,7 @@ def _link(index: ScopeIndex) -> RecordLinks:
         turn=last_turn,
         event=np.array([event_positions.get(record.event_id, -1) for record in records], dtype=np.intp),
         is_question=_flags(
-            ends_asking(record.content) and not (to_assistant and tells_of_oneself(record.content))
+            ends_asking(record.content) and not (to_assistant and mentions_speaker(record.content))
             for record in records
         ),
         is_image=_flags(IMAGE_MARKER in record.content for record in records),

@@ -12,7 +12,7 @@ from langgraph_engram.retrieval.scoring import Positions, Scores, top_positions
 from langgraph_engram.schema import Intent
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.text.questions import looks_back
+from langgraph_engram.text.questions import asks_for_earlier_state
 from langgraph_engram.text.sentences import ends_asking
 
 MAX_RANKED = 400
@@ -91,7 +91,7 @@ def _eligible_superseded(topical: Scores, intent: Intent, links: RecordLinks, se
     A query for the past finds all of them; any other those that score higher than their successors by a margin.
     """
     superseded = links.successor >= 0
-    if looks_back(intent.query) or not len(topical):
+    if asks_for_earlier_state(intent.query) or not len(topical):
         return superseded
     return np.asarray(superseded & (topical > topical[links.successor] + settings.superseded_margin))
 
