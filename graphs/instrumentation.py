@@ -1,7 +1,7 @@
-"""Instrument the nodes of a graph: each reports when it starts and ends, and is retried where the store failed briefly.
+"""Instrument the nodes of a graph: each reports its start and its end, and is retried where the store failed briefly.
 
-Reports are custom events of LangGraph (`stream_mode="custom"`): whose node it is, how long it took and how much of what
-it returned; never a word of a memory. Where nobody streams they go nowhere.
+Reports are custom events of LangGraph (`stream_mode="custom"`) with the names of graph and node, the seconds that it
+took and counts of what it returned; never a word of a memory. Without a consumer they are dropped.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ from langgraph_engram.errors import StoreFailed, StoreUnreachable
 from langgraph_engram.results import UsageEntry
 
 STORE_RETRY = RetryPolicy(initial_interval=0.2, max_attempts=3, retry_on=(StoreUnreachable, StoreFailed))
-"""Nodes are idempotent. Bad input is not retried, nor is what a model got wrong."""
+"""Nodes are idempotent. Bad input and failures of a model are not retried."""
 ENTRY_NODE = "identify"
 """The name of the node before the first step of a served graph."""
 COUNTED = {
@@ -34,15 +34,15 @@ COUNTED = {
     "selected_ids": "selected",
     "pool": "pool",
 }
-"""Lists of the states that are counted when a node returns them, and what the count is called."""
+"""Keys of the states whose lists are counted in a node's update, with the name of the count."""
 
 
 @dataclass(frozen=True)
 class InstrumentedNode:
-    """A node that reports when it starts and ends, as dicts of plain JSON.
+    """A node that reports its start and its end as dicts of plain JSON.
 
-    Both have `graph`, `step` and `status`: "started", and "done" with `seconds`, the counts of what the node returned,
-    and the `calls` and `tokens` that a model took for it. A node that fails, or waits for a person, is not done.
+    Both have `graph`, `step` and `status`: "started", then "done" with `seconds`, the counts of what the node returned,
+    and the `calls` and `tokens` of the model. A node that fails, or waits for a person, is not done.
     """
 
     graph: str
@@ -51,11 +51,11 @@ class InstrumentedNode:
 
     def __call__(self, state: Any, writer: StreamWriter) -> Mapping[str, Any]:
         """Run the node."""
-        about = {"graph": self.graph, "step": self.step}
-        writer({**about, "status": "started"})
+        source = {"graph": self.graph, "step": self.step}
+        writer({**source, "status": "started"})
         start = perf_counter()
         update = self.action(state)
-        writer({**about, "status": "done", "seconds": perf_counter() - start, **_counts_in(update)})
+        writer({**source, "status": "done", "seconds": perf_counter() - start, **_counts_in(update)})
         return update
 
 
@@ -70,13 +70,13 @@ class InstrumentedGraph(StateGraph[StateT, None, InputT, OutputT]):
         *,
         input_schema: type[InputT],
     ) -> None:
-        """Start without nodes.
+        """Create a graph without nodes.
 
         Args:
-            name: What its events call the graph.
-            state_schema: The state that travels along its edges.
-            context_schema: The context of a run that its callers may set, where they may set any.
-            input_schema: What it is called with.
+            name: The name of the graph in its events.
+            state_schema: The state of the graph.
+            context_schema: The context that callers of a run may set; None for no context.
+            input_schema: The input of the graph.
         """
         super().__init__(state_schema, context_schema, input_schema=input_schema)
         self.name = name
@@ -89,7 +89,7 @@ class InstrumentedGraph(StateGraph[StateT, None, InputT, OutputT]):
 
 @dataclass(frozen=True)
 class EntryNode:
-    """The node before the first step of a served graph, and what clients send to it."""
+    """The node before the first step of a served graph, with the schemas of what clients send."""
 
     step: Callable[..., Any]
     """Takes the state; returns the request as the first step reads it."""
@@ -98,7 +98,7 @@ class EntryNode:
 
 
 def add_entry(graph: StateGraph[Any, Any, Any, Any], entry: EntryNode | None, first: str) -> None:
-    """Begin with the entry node, where there is one, then with `first`."""
+    """Add the edges from START to `first`, through the entry node where there is one."""
     if entry is None:
         graph.add_edge(START, first)
         return
@@ -108,7 +108,7 @@ def add_entry(graph: StateGraph[Any, Any, Any, Any], entry: EntryNode | None, fi
 
 
 def _counts_in(update: Mapping[str, Any]) -> dict[str, int]:
-    """Count what a node returned, and what it took of a model; of what is empty there is no count."""
+    """Return the counts of an update, and of the calls and tokens that it took; an empty list has no count."""
     returned = {name: update.get(key) for key, name in COUNTED.items()}
     counts = {name: len(items) for name, items in returned.items() if isinstance(items, list) and items}
     usage = update.get("usage")

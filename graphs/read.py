@@ -1,6 +1,7 @@
-"""Wire the read graph: intent -> light retrieval -> sufficient? -> deep selection -> backtrack -> answer -> reflect.
+"""Wire the read graph: parse_intent, light_retrieve, judge_sufficiency, deep_select, backtrack, write_answer, reflect.
 
-A search ends after light retrieval: nobody reads what it found.
+A search ends after `light_retrieve`. A recall goes deep where light memory does not suffice, and `reflect` may send it
+back to `parse_intent` for another round.
 """
 
 from dataclasses import dataclass
@@ -36,25 +37,25 @@ def build_read_graph(
     settings: Settings,
     checkpointer: BaseCheckpointSaver[str] | None = None,
     reranker: Reranker | None = None,
-    door: EntryNode | None = None,
+    entry: EntryNode | None = None,
 ) -> ReadGraph:
     """Build the graph that recalls.
 
     Args:
         store: Where memories are kept.
-        model: Who answers the graph's questions.
-        rule_model: Who answers where no call may be made: in `search`, and for intents that rules read.
-        settings: A preset, or one changed in places.
-        checkpointer: Where each step is saved; none for `search`, and for a graph that another one embeds.
-        reranker: What puts the evidence in a new order; none to leave it as the routes did.
-        door: What stands before the first step, where the graph is served.
+        model: What answers the graph's questions.
+        rule_model: What answers them where no call may be made: in `search`, and for intents that rules parse.
+        settings: A preset, or one with changes.
+        checkpointer: Where each step is saved; None for `search`, and for a graph that another one embeds.
+        reranker: What reorders the evidence; None to keep the order of the fusion.
+        entry: The node before the first step, where the graph is served.
     """
     routing = Routing(settings.deep)
     graph = InstrumentedGraph(
         "recall",
         ReadState,
-        door.context_schema if door else None,
-        input_schema=door.input_schema if door else ReadInput,
+        entry.context_schema if entry else None,
+        input_schema=entry.input_schema if entry else ReadInput,
     )
     graph.add_node("parse_intent", ParseIntentStep(store, model, rule_model, settings.retrieve))
     graph.add_node("light_retrieve", LightRetrieve(store, settings.retrieve, reranker))
@@ -64,9 +65,9 @@ def build_read_graph(
     graph.add_node("write_answer", WriteAnswerStep(model, settings.deep))
     graph.add_node("reflect", ReflectStep(model, rule_model, settings.deep))
     graph.add_node("conclude", Conclude(settings.retrieve))
-    add_entry(graph, door, "parse_intent")
+    add_entry(graph, entry, "parse_intent")
     graph.add_edge("parse_intent", "light_retrieve")
-    graph.add_conditional_edges("light_retrieve", routing.after_light, ways_after_light(settings.deep))
+    graph.add_conditional_edges("light_retrieve", routing.after_light, after_light_targets(settings.deep))
     graph.add_conditional_edges("judge_sufficiency", routing.after_judge, ["deep_select", "reflect", "conclude"])
     graph.add_edge("deep_select", "backtrack")
     graph.add_edge("backtrack", "write_answer")
@@ -78,39 +79,39 @@ def build_read_graph(
 
 @dataclass(frozen=True)
 class Routing:
-    """Choose the way where it depends on the preset."""
+    """The routers that depend on the preset."""
 
     settings: DeepSettings
 
     def after_light(
         self, state: ReadState
     ) -> Literal["judge_sufficiency", "backtrack", "write_answer", "conclude"] | list[Send]:
-        """End a search; judge, unless the preset answers from what was found, or from the turns under it (ES-Mem)."""
+        """End a search; judge, unless the preset answers from the passages, or from the turns under them (ES-Mem)."""
         if state["request"].mode == "search":
             return "conclude"
         if self.settings.sufficiency == "judged":
             return "judge_sufficiency"
         if self.settings.sufficiency == "never":
-            return self.deeper(state)
+            return self._select_deep(state)
         return "backtrack" if self.settings.whole_events else "write_answer"
 
     def after_judge(self, state: ReadState) -> Literal["reflect", "conclude"] | list[Send]:
         """Go deep when light memory does not suffice."""
         if state["sufficient"]:
             return "reflect" if self.settings.reflect else "conclude"
-        return self.deeper(state)
-
-    def deeper(self, state: ReadState) -> Literal["conclude"] | list[Send]:
-        """Select from what was found, batches side by side; end when nothing was."""
-        return [Send("deep_select", batch) for batch in batches(state, self.settings)] or "conclude"
+        return self._select_deep(state)
 
     def after_answer(self, state: ReadState) -> Literal["reflect", "conclude"]:
-        """Reflect where the preset does."""
+        """Reflect where the preset does, and there is a pool."""
         return "reflect" if self.settings.reflect and state["pool"] else "conclude"
 
+    def _select_deep(self, state: ReadState) -> Literal["conclude"] | list[Send]:
+        """Select from the evidence in parallel batches; end without any."""
+        return [Send("deep_select", batch) for batch in batches(state, self.settings)] or "conclude"
 
-def ways_after_light(settings: DeepSettings) -> list[str]:
-    """Give the steps that may follow light retrieval under a preset, so that its drawing is true."""
+
+def after_light_targets(settings: DeepSettings) -> list[str]:
+    """Return the nodes that may follow light retrieval under a preset, so that its drawing is true."""
     match settings.sufficiency:
         case "judged":
             return ["judge_sufficiency", "conclude"]
@@ -120,5 +121,5 @@ def ways_after_light(settings: DeepSettings) -> list[str]:
 
 
 def after_reflect(state: ReadState) -> Literal["parse_intent", "conclude"]:
-    """Look further, or end."""
+    """Search further, or end."""
     return "conclude" if state["done"] else "parse_intent"

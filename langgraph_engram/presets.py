@@ -10,10 +10,10 @@ from langgraph_engram.errors import InvalidInput, UnknownPreset
 from langgraph_engram.settings import (
     DeepSettings,
     ExtractSettings,
-    Group,
     RetrieveSettings,
     SegmentSettings,
     Settings,
+    SettingsGroup,
     SynthesisSettings,
     UpdateSettings,
     VerifySettings,
@@ -32,10 +32,10 @@ def preset(name: str) -> Settings:
 
 
 PAPER_ONLY = VerifySettings(enabled=False)
-AT_ONCE = DeepSettings(sufficiency="always", light_k=10, least_share=0, whole_turns=False, reflect=False, max_rounds=1)
+AT_ONCE = DeepSettings(sufficiency="always", light_k=10, min_share=0, whole_turns=False, reflect=False, max_rounds=1)
 """One retrieval and one answer from all that it found."""
 PLAIN_SEARCH = RetrieveSettings(
-    neighbours=[], first_person_query=False, by_parts=False, session_factor=0, exchange_reach=0
+    neighbours=[], first_person_query=False, split_comparisons=False, session_factor=0, exchange_reach=0
 )
 """One search for the query as it was put."""
 
@@ -64,7 +64,7 @@ PRESETS: dict[str, Settings] = {
     "esmem": Settings(
         preset="esmem",
         segment=SegmentSettings(
-            topic_chunk=1, judge="question", guarded=False, describe="question", context_turns=0, most_topics=100_000
+            topic_chunk=1, judge="question", guarded=False, describe="question", context_turns=0, max_topics=100_000
         ),
         extract=ExtractSettings(strategy="none"),
         verify=PAPER_ONLY,
@@ -95,8 +95,8 @@ PRESETS: dict[str, Settings] = {
         retrieve=PLAIN_SEARCH.model_copy(update={"routes": ["dense"], "fusion": "concatenate", "top_k": 30}),
         deep=DeepSettings(
             light_k=10,
-            least_share=0,
-            batch=50,
+            min_share=0,
+            select_batch=50,
             whole_turns=False,
             whole_events=True,
             level2_tokens=100_000,
@@ -224,5 +224,5 @@ def _unrouted(settings: Settings, route: str) -> Settings:
 
 def _changed(settings: Settings, group: str, **changed: object) -> Settings:
     """Change some settings of a group; names and values are checked as if they came from outside."""
-    held: Group = getattr(settings, group)
+    held: SettingsGroup = getattr(settings, group)
     return settings.model_copy(update={group: type(held).model_validate({**held.model_dump(), **changed})})

@@ -29,13 +29,13 @@ class DeepSelect:
 
 def batches(state: ReadState, settings: DeepSettings) -> Sequence[SelectInput]:
     """Return the inputs of the selection: the best N candidates in batches of d (HyMem section 3.3: N 30, d 50)."""
-    candidates = state["evidence"][: settings.rough_n]
+    candidates = state["evidence"][: settings.select_n]
     return [
         {
             "query": state["query"],
             "intent": state["intent"],
-            "batch": candidates[start : start + settings.batch],
+            "batch": candidates[start : start + settings.select_batch],
             "start": start,
         }
-        for start in range(0, len(candidates), settings.batch)
+        for start in range(0, len(candidates), settings.select_batch)
     ]

@@ -28,7 +28,7 @@ class Extract:
         index = self.store.index(request.scope)
         is_retry = bool(request.retry_turn_ids)
         turns = turns_to_extract(state["turns"], state.get("retried", []), is_retry=is_retry)
-        batches = batch_events(index, state["events"], turns, self.settings, self.segment.read_beside)
+        batches = batch_events(index, state["events"], turns, self.settings, self.segment.preceding_turns)
         extracted, usage = self.extractor.extract([batch for batch in batches if batch.says_something])
         builder = RecordBuilder(request.scope.key, self.settings.max_records_per_call, self.settings.causal)
         records = join_repeats(

@@ -36,7 +36,7 @@ class LightRetrieve:
         if not len(index.turns) and not len(index.records):
             return {"evidence": [], "notes": [*state.get("notes", []), "nothing is remembered in this scope"]}
         routes = Routes(self.store.encoder, self.settings)
-        intents = [state["intent"], *(part_intents(state["intent"]) if self.settings.by_parts else ())]
+        intents = [state["intent"], *(part_intents(state["intent"]) if self.settings.split_comparisons else ())]
         scores = [routes.score(index, intent) for intent in intents]
         rankings = [self._rank(index, request.mode, *scored) for scored in zip(intents, scores, strict=True)]
         ranked: Iterator[Evidence] = (format_passage(index, candidate) for candidate in interleave(rankings))

@@ -73,7 +73,7 @@ def ruled_out_reason(older: Record, newer: Record, informative: InformativeStems
     first, second = (own_words(record.content, record.speaker) for record in (older, newer))
     if older.speaker != newer.speaker and (speaks_of_self(first) or speaks_of_self(second)):
         return TWO_SPEAKERS
-    if states_change(newer) or len(informative.of(older) & informative.of(newer)) >= settings.least_shared:
+    if states_change(newer) or len(informative.of(older) & informative.of(newer)) >= settings.min_shared_words:
         return ""
     return LITTLE_SHARED
 

@@ -81,7 +81,7 @@ def verify_record(record: Record, sources: Sequence[Turn], nearby: Sequence[Turn
         _unsupported_number(record, sources, nearby)
         or _unsupported_name(record, nearby)
         or _unsupported_date(record, sources)
-        or _unsupported_words(record, nearby, settings.least_said)
+        or _unsupported_words(record, nearby, settings.min_said)
         or _misattributed(record, sources, nearby)
     )
     return _quarantined(record, reason) if reason else _with_supported_dimensions(record, nearby)
@@ -246,7 +246,7 @@ def _recycled_reason(record: Record, sources: Sequence[Turn], index: ScopeIndex,
     stems = set(content_stems(record.content)) - speakers
     if not stems:
         return ""
-    least = settings.echo * len(stems)
+    least = settings.recycled_share * len(stems)
     held_by = index.records.lexical.count_matches(stems)
     for position in np.flatnonzero(held_by >= least):  # by content or by keywords
         stored = index.records.items[position]

@@ -83,7 +83,7 @@ class Extractor:
         Until the model has shown that it can write, it is asked about one batch at a time: one that cannot costs
         little.
         """
-        if kind == "relational" or self.settings.drafting == "written":
+        if kind == "relational" or self.settings.method == "written":
             written = self._write(kind, batches)
             return list(zip(batches, written, strict=True)), written
         answers: list[_Asked] = []
@@ -105,7 +105,7 @@ class Extractor:
     @property
     def _only_labels(self) -> bool:
         """Return whether the model is asked to label, and no longer to write."""
-        return self.settings.drafting == "labelled" or self.capability.is_lacking
+        return self.settings.method == "labelled" or self.capability.is_lacking
 
     def _write_or_label(
         self, kind: RecordKind, batches: Sequence[Batch]

@@ -97,7 +97,7 @@ def light_passages(evidence: Sequence[Evidence], settings: DeepSettings) -> Sequ
         evidence: Passages, best first.
         settings: k, and the minimum share of the best score (docs/decisions/0024).
     """
-    least = settings.least_share * max((passage.score for passage in evidence), default=0.0)
+    least = settings.min_share * max((passage.score for passage in evidence), default=0.0)
     return [
         passage
         for position, passage in enumerate(evidence[: settings.light_k])

@@ -135,7 +135,7 @@ class BoundaryDetector:
         probabilities = self.probabilities([*earlier, *turns])
         if not len(probabilities):
             return topics
-        threshold = own_threshold(probabilities, self.settings.least_probability, self.settings.certainty_share)
+        threshold = own_threshold(probabilities, self.settings.min_probability, self.settings.certainty_share)
         cuts = peaks(probabilities, threshold)
         first = len(turns) - len(probabilities[-len(turns) :])
         judged = zip(topics[first:], probabilities[-len(turns) :], cuts[-len(turns) :], strict=True)

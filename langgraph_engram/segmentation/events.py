@@ -111,8 +111,8 @@ def summarize_event(
         settings: How many of each an event may have.
     """
     distinct = _distinct([topic for topic in topics if topic])
-    kept_topics = [*distinct[:1], *distinct[1:][-(settings.most_topics - 1) :]]
-    kept_keywords = _distinct(keywords)[: settings.most_keywords]
+    kept_topics = [*distinct[:1], *distinct[1:][-(settings.max_topics - 1) :]]
+    kept_keywords = _distinct(keywords)[: settings.max_keywords]
     title = "; ".join(kept_topics)
     further = [word for word in kept_keywords if word.casefold() not in title.casefold()]
     summary = title + (f" ({', '.join(further)})" if further else "")

@@ -130,7 +130,7 @@ class Segmenter:
         return [start for start in starts if start or full or 0 in shifts]
 
     def _context(self, stored: Sequence[Turn], turns: Sequence[Turn], start: int) -> list[Turn]:
-        size = self.settings.read_beside
+        size = self.settings.preceding_turns
         return [*stored, *turns[:start]][-size:] if size else []
 
 

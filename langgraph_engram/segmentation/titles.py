@@ -33,7 +33,7 @@ class EventNamer:
         """Return an event with topics, keywords and summary made of its turns' words, whatever it was named before."""
         texts = [self._texts[turn_id] for turn_id in event.turn_ids if turn_id in self._texts]
         speakers = {turn.speaker for turn in self.turns}
-        keywords = topic_words(texts, self._spread, speakers, self.settings.most_keywords)
+        keywords = topic_words(texts, self._spread, speakers, self.settings.max_keywords)
         name = ", ".join(keywords[: self.settings.name_keywords]) or NO_TOPIC
         return event.model_copy(update=summarize_event([name], keywords, self.settings))
 

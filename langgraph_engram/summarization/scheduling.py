@@ -208,7 +208,7 @@ def _parts_due(buffer: Sequence[Record], settings: SynthesisSettings, *, closed:
         windows = _time_windows(buffer, window)
         due = windows if closed else windows[:-1]
     else:
-        is_full = sum(count_tokens(record.content) for record in buffer) >= settings.least_buffer
+        is_full = sum(count_tokens(record.content) for record in buffer) >= settings.min_buffer_tokens
         due = [list(buffer)] if closed or (is_full and _span(buffer) > window) else []
     return [part for records in due for part in equal_parts(records, settings.buffer_tokens)]
 

@@ -54,7 +54,7 @@ class SynthesisWriter:
             return WrittenSyntheses()
         histories = [history_of(index, job.records, self.settings) for job in jobs]
         questions = [
-            WriteSynthesis(job.records, tuple(history), self.settings.most_words)
+            WriteSynthesis(job.records, tuple(history), self.settings.max_words)
             for job, history in zip(jobs, histories, strict=True)
         ]
         results = self._ask(questions)
@@ -69,15 +69,15 @@ class SynthesisWriter:
 
     def _ask(self, questions: Sequence[WriteSynthesis]) -> list[LLMResult[str]]:
         """Let the model write, or quote where it has shown that it cannot."""
-        is_able = self.settings.drafting == "auto" and not self.capability.is_lacking
-        if self.settings.drafting == "written" or is_able:
+        is_able = self.settings.method == "auto" and not self.capability.is_lacking
+        if self.settings.method == "written" or is_able:
             return self.model.ask_all(questions)
         return [LLMResult(answer=_quote(question), usage=UsageEntry(node="", model=QUOTED)) for question in questions]
 
     def _text(self, question: WriteSynthesis, result: LLMResult[str]) -> str:
         """Return what was written, shortened where it runs on; quotes where it goes beyond its records."""
-        text = shorten(result.answer or "", 2 * self.settings.most_words)
-        is_verified = self.verify and self.settings.drafting != "written" and result.usage.model != QUOTED
+        text = shorten(result.answer or "", 2 * self.settings.max_words)
+        is_verified = self.verify and self.settings.method != "written" and result.usage.model != QUOTED
         fault = narrative_fault(text, [*question.buffer, *question.history]) if is_verified else ""
         if not fault:
             return text

@@ -198,13 +198,13 @@ def test_labels_that_fail_leave_the_first_answer(batch):
     assert [candidate.content for _, candidate in found.candidates] == ["Ana is a traveller."]
 
 
-@pytest.mark.parametrize(("drafting", "question"), [("written", "ExtractRecords"), ("labelled", "LabelSentences")])
-def test_settings_may_decide(batch, drafting, question):
+@pytest.mark.parametrize(("method", "question"), [("written", "ExtractRecords"), ("labelled", "LabelSentences")])
+def test_settings_may_decide(batch, method, question):
     """Who knows the model need not wait until it has shown itself."""
-    answer = Extraction(records=[]) if drafting == "written" else labels()
+    answer = Extraction(records=[]) if method == "written" else labels()
     model = FakeModel([answer])
 
-    Extractor(model, ExtractSettings(strategy="dimensional", drafting=drafting)).extract([batch])
+    Extractor(model, ExtractSettings(strategy="dimensional", method=method)).extract([batch])
 
     assert asked(model) == [question]
 

@@ -114,7 +114,7 @@ def test_what_does_not_suffice_is_selected_from_in_batches(question):
     intent = Intent(query="Where?", anchor="Where?")
     state = {"request": question, "query": "Where?", "intent": intent, "sufficient": False, "evidence": found}
 
-    sent = Routing(DeepSettings(batch=3)).after_judge(state)
+    sent = Routing(DeepSettings(select_batch=3)).after_judge(state)
 
     assert [(one.node, one.arg["start"], len(one.arg["batch"])) for one in sent] == [
         ("deep_select", 0, 3),

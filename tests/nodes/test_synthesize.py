@@ -57,7 +57,7 @@ def test_a_short_open_session_waits(keep, near, event, synthesize):
 
 @pytest.mark.parametrize(
     ("settings", "kept_text"),
-    [({}, "quoted"), ({"drafting": "written"}, "written")],
+    [({}, "quoted"), ({"method": "written"}, "written")],
 )
 def test_what_no_record_says_is_not_kept(keep, near, event, synthesize, settings, kept_text):
     """A sum that a model made up is not kept: its records are quoted, unless the model is to be trusted."""
@@ -93,12 +93,12 @@ def test_a_model_that_cannot_write_is_not_asked(keep, near, event, synthesize, l
     assert (written.covered_record_ids, update["usage"][0].calls) == (["r0", "r1"], 0)
 
 
-@pytest.mark.parametrize(("drafting", "calls"), [("written", 1), ("quoted", 0)])
-def test_who_writes_can_be_set(keep, near, event, synthesize, lacking, drafting, calls):
+@pytest.mark.parametrize(("method", "calls"), [("written", 1), ("quoted", 0)])
+def test_who_writes_can_be_set(keep, near, event, synthesize, lacking, method, calls):
     """A setting overrides what a model has shown."""
     keep(records=near, events=[event(0, 0, 1, status="closed")])
 
-    asked, _, _ = synthesize(capability=lacking if calls else None, drafting=drafting)
+    asked, _, _ = synthesize(capability=lacking if calls else None, method=method)
 
     assert len(asked) == calls
 
@@ -109,7 +109,7 @@ def test_a_buffer_of_more_than_an_hour_is_due(keep, near, record, event, synthes
     late = record(2, mentioned_at=near[0].mentioned_at + timedelta(minutes=minutes))
     keep(records=[near[0], late], events=[event(0, 0, 2)])
 
-    asked, _, _ = synthesize(least_buffer=0)
+    asked, _, _ = synthesize(min_buffer_tokens=0)
 
     assert bool(asked) is due
 

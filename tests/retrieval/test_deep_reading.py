@@ -94,7 +94,7 @@ def test_selected_numbers_lead_to_their_batch(select):
     """Numbers count within each batch; unknown numbers are ignored; the order of the batches counts, not their end."""
     model = FakeModel([Selection(numbers=[3, 0, 1, 9, -1, 3]), Selection(numbers=[2, 3])])
 
-    update = select(model, DeepSettings(batch=3))
+    update = select(model, DeepSettings(select_batch=3))
 
     assert update["selected_ids"] == ["p2", "p0", "p4"]
     assert update["went_deep"] is True
@@ -111,7 +111,7 @@ def test_an_empty_selection_falls_back_to_the_best(select, said):
 
 def test_only_so_many_candidates_are_shown(state):
     """N bounds what the selection reads."""
-    shown = batches(state, DeepSettings(rough_n=2))
+    shown = batches(state, DeepSettings(select_n=2))
 
     assert [len(one["batch"]) for one in shown] == [2]
 

@@ -28,7 +28,7 @@ def test_a_share_of_nothing_shows_k(piece):
     """A preset may show its k pieces whatever they score."""
     found = [piece(f"p{place}", score=1 / (1 + place)) for place in range(9)]
 
-    assert len(light_passages(found, DeepSettings(least_share=0, light_k=7))) == 7
+    assert len(light_passages(found, DeepSettings(min_share=0, light_k=7))) == 7
 
 
 def test_a_pool_holds_each_piece_once_and_keeps_its_places(piece):

@@ -20,20 +20,20 @@ WORDS = st.lists(st.sampled_from(["bees", "Bees", "honey", "skis", "tax", "choir
 
 
 @given(WORDS, WORDS, st.integers(2, 5), st.integers(0, 5))
-def test_topics_and_keywords_are_distinct_and_bounded(topics, keywords, most_topics, most_keywords):
+def test_topics_and_keywords_are_distinct_and_bounded(topics, keywords, max_topics, max_keywords):
     """In whatever case they come; what there is room for is kept in order."""
-    settings = SegmentSettings(most_topics=most_topics, most_keywords=most_keywords)
+    settings = SegmentSettings(max_topics=max_topics, max_keywords=max_keywords)
 
     summary = summarize_event(topics, keywords, settings)
 
-    for kept, most in ((summary["topics"], most_topics), (summary["keywords"], most_keywords)):
+    for kept, most in ((summary["topics"], max_topics), (summary["keywords"], max_keywords)):
         assert len(kept) == len({text.casefold() for text in kept}) <= most
     assert summary["topics"][:1] == [topic for topic in topics if topic][:1]
 
 
 def test_an_event_that_goes_on_keeps_how_it_began_and_where_it_is(turn, event):
     """Of a long event's topics, the first and the last ones are kept."""
-    builder = EventBuilder("scope", SegmentSettings(most_topics=3))
+    builder = EventBuilder("scope", SegmentSettings(max_topics=3))
     extended = event(0, 0)
 
     for seq in range(1, 9):
@@ -45,7 +45,7 @@ def test_an_event_that_goes_on_keeps_how_it_began_and_where_it_is(turn, event):
 
 def test_many_calls_in_one_event_do_not_lengthen_its_name():
     """A call names the event that it goes on with, and the name stays within its bound."""
-    settings = Settings(segment=SegmentSettings(least_probability=1, most_topics=4))
+    settings = Settings(segment=SegmentSettings(min_probability=1, max_topics=4))
     with Memory("memory:", "rules", encoder=HashingEncoder(), settings=settings) as memory:
         for place in ("garden", "harbour", "market", "museum", "chapel", "castle", "bridge"):
             said = [{"speaker": "Ana", "text": f"The {place} of Lisbon has a {place} keeper."}]

@@ -30,7 +30,7 @@ def test_an_event_is_named_by_what_recurs_in_it(store, to_remember, turn):
     assert (len(event.topics), len(event.topics[0].split(", ")), len(event.keywords)) == (
         1,
         2,
-        SegmentSettings().most_keywords,
+        SegmentSettings().max_keywords,
     )
     assert event.summary.startswith(f"{event.topics[0]} (")
     assert boundary.text == f"The conversation opens with Ana on {event.topics[0]}."
@@ -62,7 +62,7 @@ def test_a_note_takes_the_place_of_keywords(store, scope, to_remember, turn):
     assert topics[0] == ["Ana's walk 1"]
     assert topics[1] == ["Ana's walk 1", "Ana's walk 2"]
     assert topics[-1] == ["Ana's walk 1", *(f"Ana's walk {seq}" for seq in (6, 7, 8))]
-    assert len(topics[-1]) == SegmentSettings().most_topics
+    assert len(topics[-1]) == SegmentSettings().max_topics
 
 
 def test_a_note_is_not_taken_for_keywords(event):
