@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from langgraph_engram.prompts.decide_update import DecideUpdate, UpdateVerdict, UpdateVerdicts
 from langgraph_engram.schema import Record
-from langgraph_engram.temporal.datetimes import on_clock
+from langgraph_engram.temporal.datetimes import wall_time
 from langgraph_engram.text.slots import Slot, slot_of
 from langgraph_engram.text.statements import own_words, signals_change
 from langgraph_engram.text.tokens import content_stems
@@ -74,7 +74,7 @@ def _changes(older: Record, newest: Record) -> bool:
 
 def _tells_of_earlier(newest: Record, older: Record) -> bool:
     """Return whether the newest tells of a time that was over when the older was said."""
-    told = on_clock(older.mentioned_at)
+    told = wall_time(older.mentioned_at)
     return bool(newest.event_end and told and newest.event_end < told)
 
 

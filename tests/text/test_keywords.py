@@ -32,7 +32,7 @@ BEES = ["My bees gave honey before the class.", "Honey from your bees again!"]
         ("", True),
     ],
 )
-def test_small_talk_is_told_from_substance(sentence, small):
+def test_small_talk_has_no_substance(sentence, small):
     """Greetings, praise and agreement go; a number or a noun stays."""
     assert is_small_talk(sentence, ["Ana", "Ben"]) is small
 
@@ -54,7 +54,7 @@ def test_a_topic_is_named_by_keywords_and_goes_on_without():
 
 
 def test_what_recurs_here_and_not_elsewhere_names_a_subject():
-    """Yoga is said in each turn; the class is talked of beside the bees too, and who speaks tells nothing."""
+    """Yoga is said in each turn; the class is mentioned beside the bees too, and the speaker is no subject."""
     spread = document_frequencies([*GYM, *BEES])
 
     gym, bees = (topic_words(texts, spread, ["Maria", "Ben"], 3) for texts in (GYM, BEES))
