@@ -11,7 +11,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 
-from langgraph_engram.compression.base import Compressor
+from langgraph_engram.compression import Compressor
 from langgraph_engram.extraction.extractor import Extractor
 from langgraph_engram.graphs.instrumentation import EntryNode, InstrumentedGraph, add_entry
 from langgraph_engram.llm.base import Model

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from langgraph.types import Command, StateSnapshot
 
-from langgraph_engram.consolidation.approval import unanswered_ids
+from langgraph_engram.consolidation.merging import unanswered_ids
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.graphs.write import WriteGraph
 from langgraph_engram.results import Approval, Receipt

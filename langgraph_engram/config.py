@@ -19,8 +19,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from platformdirs import user_data_path
 from pydantic import BaseModel, ValidationError
 
-from langgraph_engram.compression.base import Compressor
-from langgraph_engram.compression.llmlingua2 import LLMLingua2
+from langgraph_engram.compression import Compressor, LLMLingua2
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.errors import InvalidSetting
 from langgraph_engram.llm.base import Model

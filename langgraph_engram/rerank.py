@@ -13,6 +13,7 @@ from langgraph_engram.schema import Evidence
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder as Network
 
+
 BATCH = 32
 
 

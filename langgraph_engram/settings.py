@@ -111,8 +111,8 @@ class RetrieveSettings(Group):
     """A cross-encoder, on the hub or in a folder, that puts the best pieces in a new order; none for no such step."""
     rerank_n: int = Field(50, ge=1)
     """Pieces that it reads."""
-    relevance_threshold: float = Field(0.2, ge=0, le=1)
-    """Relevance from which a passage is taken to hold what is asked for (fitted)."""
+    relevance_threshold: float = Field(0.232, ge=0, le=1)
+    """Relevance from which a passage is taken to hold what is asked for; the best one decides (fitted, decision 30)."""
     budget: int = Field(2000, ge=50)
     """Tokens of evidence that a result may hold."""
 

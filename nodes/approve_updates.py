@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from langgraph.types import interrupt
 
-from langgraph_engram.consolidation.approval import AWAITED, apply_answer, describe_proposal
+from langgraph_engram.consolidation.merging import AWAITED, apply_answer, describe_proposal
 from langgraph_engram.pending import pending_tasks_for
 from langgraph_engram.schema import APPROVAL
 from langgraph_engram.state import WriteState

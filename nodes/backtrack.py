@@ -7,14 +7,7 @@ from typing import cast
 
 from langgraph.types import Overwrite
 
-from langgraph_engram.retrieval.passages import (
-    event_turns,
-    fit_budget,
-    merge_pools,
-    runs,
-    stands_alone,
-    turn_passage,
-)
+from langgraph_engram.retrieval.passages import event_turns, fit_budget, merge_pools, runs, stands_alone, turn_passage
 from langgraph_engram.schema import Evidence, Turn
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import BatchSelection, ReadState

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from langgraph.config import get_config
 
-from langgraph_engram.consolidation.clustering import ClusterBatch, batch_clusters, clusters_of
-from langgraph_engram.consolidation.resolution import Proposer, resolve
+from langgraph_engram.consolidation.resolution import ClusterBatch, Proposer, batch_clusters, clusters_of, resolve
 from langgraph_engram.errors import InvalidSetting
 from langgraph_engram.llm.base import Model, entry_of
 from langgraph_engram.pending import cited_turns, pending_tasks_for

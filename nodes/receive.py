@@ -12,7 +12,7 @@ from uuid import uuid4
 from langgraph.types import Overwrite
 
 from langgraph_engram.alignment import name_session, new_turns
-from langgraph_engram.compression.base import Compressor
+from langgraph_engram.compression import Compressor
 from langgraph_engram.pending import UNFINISHED, pending_tasks_for, stored_turns, turns_begun, turns_to_extract
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import DateOrder, FilterCounts, PendingTask

@@ -32,6 +32,7 @@ from langgraph_engram.stores.secure_delete import secure_delete
 if TYPE_CHECKING:
     from chromadb.api.client import Client
 
+
 CACHED_SCOPES = 64
 """Scope indexes kept in the process."""
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from chromadb.api.client import AdminClient, Client
     from chromadb.config import Settings
 
+
 ANSWER_SECONDS = 10.0
 """How long a server may take to answer a heartbeat."""
 MAX_REUSED_ROWS = 2_000

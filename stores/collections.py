@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from chromadb import Collection
     from chromadb.api.client import Client
 
+
 M = TypeVar("M", bound=BaseModel)
 Scalar: TypeAlias = str | int | float | bool
 Metadata: TypeAlias = dict[str, Scalar | None]

@@ -22,6 +22,7 @@ from langgraph_engram.stores.locks import SERVER_LOCKS, DirectoryLock, make_fold
 if TYPE_CHECKING:
     from chromadb.api.client import Client
 
+
 P = TypeVar("P")
 
 MEMORY = "memory:"

@@ -15,6 +15,7 @@ from langgraph_engram.stores.collections import scope_hash
 if TYPE_CHECKING:
     from chromadb import Collection
 
+
 SILENT_MS = 24 * 60 * 60 * 1000
 """After how many milliseconds without a commit a writer's row is removed."""
 

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 from hypothesis import settings
 
-from langgraph_engram.embeddings.hashing import HashingEncoder
+from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.schema import Event, Evidence, Intent, Record, Scope, Turn
 from langgraph_engram.state import Message, RecallRequest, RememberRequest
 from langgraph_engram.stores.base import Changes, Store

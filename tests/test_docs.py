@@ -15,6 +15,8 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "examples/README.md")] + sorted(
     (ROOT / "docs").rglob("*.md")
 )
+SOURCES = ("langgraph_engram", "graphs", "nodes", "prompts", "stores", "tests", "training", "docs", "examples")
+MODULES = {path.name for folder in SOURCES for path in (ROOT / folder).rglob("*.py")} | {"setup.py"}
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)")
 PATH = re.compile(r"`((?:\w+/)+(?:[\w.]+\.(?:py|md|json))?)(?:::\w+)?`")
 COMMAND = re.compile(r"^(?:\w+=\S+ )*engram (bench \w+|\w+)([^#\n]*)", re.MULTILINE)
@@ -45,9 +47,11 @@ def test_relative_links_resolve(page):
 @pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
 def test_paths_that_are_named_exist(page):
     """A path in backticks stands in the repository, or in the package."""
-    named = set(PATH.findall(page.read_text(encoding="utf-8")))
+    text = page.read_text(encoding="utf-8")
+    named, files = set(PATH.findall(text)), set(re.findall(r"`(\w+\.py)`", text))
 
     assert {path for path in named if not any((base / path).exists() for base in places(page))} == set()
+    assert files <= MODULES
 
 
 def places(page: Path) -> tuple[Path, ...]:

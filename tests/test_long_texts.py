@@ -5,8 +5,14 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from langgraph_engram.embeddings.base import LONG_TEXT, encode_turns, mean_of, texts_of_narrative, texts_of_turn
-from langgraph_engram.embeddings.hashing import HashingEncoder
+from langgraph_engram.embeddings.base import (
+    LONG_TEXT,
+    HashingEncoder,
+    encode_turns,
+    mean_of,
+    texts_of_narrative,
+    texts_of_turn,
+)
 from langgraph_engram.schema import Turn
 
 

@@ -8,7 +8,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_engram.consolidation.conflicts import MAX_RECHECKS
-from langgraph_engram.embeddings.hashing import HashingEncoder
+from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import preset

@@ -13,10 +13,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from langgraph_engram.benchmarks.longmemeval_figures import LongMemEvalQuestion, read_questions
+from langgraph_engram.benchmarks.longmemeval_figures import PREFERENCE_TYPE, LongMemEvalQuestion, read_questions
 from langgraph_engram.benchmarks.questions import normalise_ids
-from langgraph_engram.formats.locomo import sample_sessions
-from langgraph_engram.formats.longmemeval import read_time
+from langgraph_engram.formats.datasets import read_time, sample_sessions
 from langgraph_engram.formats.messages import Session, to_messages
 
 UNANSWERABLE = 5
@@ -37,7 +36,7 @@ class AskedQuestion:
     evidence: frozenset[str] = frozenset()
     asked_at: datetime | None = None
     is_open: bool = False
-    """Whether it may have an answer elsewhere too."""
+    """Whether it may have an answer elsewhere too: an inference, or advice that any preference helps with."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,15 @@ def read_longmemeval(path: Path) -> list[AskedConversation]:
             "longmemeval",
             one.question_id,
             one.sessions,
-            [AskedQuestion(one.question, not one.is_unanswerable, _turns_of(one), one.asked_at)],
+            [
+                AskedQuestion(
+                    one.question,
+                    not one.is_unanswerable,
+                    _turns_of(one),
+                    one.asked_at,
+                    is_open=one.question_type == PREFERENCE_TYPE,
+                )
+            ],
         )
         for one in read_questions(path)
         if one.sessions
@@ -172,4 +179,9 @@ def _evidence_sessions(item: Mapping[str, Any]) -> Iterator[Session]:
 def _evidence_question(item: Mapping[str, Any]) -> AskedQuestion:
     unanswerable = item["question_id"].endswith(ABSTENTION)
     ids = {one.external_id or "" for session in _evidence_sessions(item) for one in session.messages}
-    return AskedQuestion(item["question"], not unanswerable, frozenset() if unanswerable else frozenset(ids))
+    return AskedQuestion(
+        item["question"],
+        not unanswerable,
+        frozenset() if unanswerable else frozenset(ids),
+        is_open=item.get("question_type") == PREFERENCE_TYPE,
+    )

@@ -24,6 +24,7 @@ from langgraph_engram.benchmarks.questions import (
     read_samples,
     spent,
 )
+from langgraph_engram.benchmarks.quotes import quote_recall, split_by_answer
 from langgraph_engram.benchmarks.scores import (
     CATEGORIES,
     TEMPORAL,
@@ -49,6 +50,10 @@ class Scores(Frozen):
     evidence_recall: dict[str, float | None]
     all_evidence_recall: dict[str, float | None]
     answer_token_recall: dict[str, float | None]
+    quote_1: float | None
+    """Share of questions whose first quote is from an evidence turn; absent where a language model answered."""
+    quote_3: float | None
+    """The same of the first three."""
     f1_locomo: float | None
     f1_amem: float | None
     bleu1_amem: float | None
@@ -91,7 +96,8 @@ def compute(questions: Iterable[QuestionLine]) -> Figures:
 
 
 def score(lines: Sequence[QuestionLine]) -> Scores:
-    """Score some questions together."""
+    """Score some questions together: answers of a language model by their words, quotes by the turns they are from."""
+    quoted, answered = split_by_answer(lines)
     return Scores(
         questions=len(lines),
         evidence_recall=at_budgets(lines, lambda pieces, line: evidence_recall(pieces, line.evidence)),
@@ -99,11 +105,13 @@ def score(lines: Sequence[QuestionLine]) -> Scores:
         answer_token_recall=at_budgets(
             lines, lambda pieces, line: answer_token_recall(pieces, scored_gold(line.gold, line.category))
         ),
-        f1_locomo=mean(f1_locomo(line.answer, line.gold, line.category) for line in lines),
-        f1_amem=mean(f1_amem(line.answer, line.gold) for line in lines),
-        bleu1_amem=mean(bleu1_amem(line.answer, line.gold) for line in lines),
+        quote_1=mean(quote_recall(line.quotes, line.evidence, 1) for line in quoted),
+        quote_3=mean(quote_recall(line.quotes, line.evidence, 3) for line in quoted),
+        f1_locomo=mean(f1_locomo(line.answer, line.gold, line.category) for line in answered),
+        f1_amem=mean(f1_amem(line.answer, line.gold) for line in answered),
+        bleu1_amem=mean(bleu1_amem(line.answer, line.gold) for line in answered),
         temporal_interval=mean(
-            temporal_interval(line.answer, line.gold) for line in lines if line.category == TEMPORAL
+            temporal_interval(line.answer, line.gold) for line in answered if line.category == TEMPORAL
         ),
     )
 

@@ -10,6 +10,7 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from langgraph_engram.benchmarks.questions import MemoryProtocol, RecallFigures, Spent, put
+from langgraph_engram.benchmarks.quotes import quote_recall, split_by_answer
 from langgraph_engram.benchmarks.scores import (
     all_evidence_recall,
     answer_token_recall,
@@ -21,9 +22,9 @@ from langgraph_engram.benchmarks.scores import (
 )
 from langgraph_engram.benchmarks.statistics import MEDIAN, NEARLY_ALL, at_budgets, mean, percentile
 from langgraph_engram.errors import InvalidInput, UnreadableFile
+from langgraph_engram.formats.datasets import item_sessions, read_time
 from langgraph_engram.formats.fields import listed, shown
 from langgraph_engram.formats.files import parse_json, read_file
-from langgraph_engram.formats.longmemeval import item_sessions, read_time
 from langgraph_engram.formats.messages import Session
 from langgraph_engram.llm.base import Model
 from langgraph_engram.prompts.parse_intent import ParseIntent
@@ -180,6 +181,10 @@ class LongMemEvalScores(Frozen):
     """Share of questions with all of their marked turns."""
     answer_token_recall: Rates
     """Preferences are left out: their gold answer is a rubric."""
+    quote_1: float | None
+    """Share of questions whose first quote is from an evidence turn; absent where a language model answered."""
+    quote_3: float | None
+    """The same of the first three."""
     f1_amem: float | None
     bleu1_amem: float | None
 
@@ -244,14 +249,18 @@ def compute(lines: Sequence[LongMemEvalLine]) -> LongMemEvalFigures:
 def score(lines: Sequence[LongMemEvalLine]) -> LongMemEvalScores:
     """Score some questions that have an answer together."""
     told = [line for line in lines if line.question_type != PREFERENCE_TYPE]
+    quoted, _ = split_by_answer(lines)
+    _, answered = split_by_answer(told)
     return LongMemEvalScores(
         questions=len(lines),
         session_recall=at_budgets(lines, lambda pieces, line: session_recall(pieces, line.evidence_sessions)),
         turn_recall=at_budgets(lines, lambda pieces, line: evidence_recall(pieces, stated(line))),
         all_evidence_recall=at_budgets(lines, lambda pieces, line: all_evidence_recall(pieces, stated(line))),
         answer_token_recall=at_budgets(told, lambda pieces, line: answer_token_recall(pieces, line.gold)),
-        f1_amem=mean(f1_amem(line.answer, line.gold) for line in told),
-        bleu1_amem=mean(bleu1_amem(line.answer, line.gold) for line in told),
+        quote_1=mean(quote_recall(line.quotes, line.evidence_turns, 1) for line in quoted),
+        quote_3=mean(quote_recall(line.quotes, line.evidence_turns, 3) for line in quoted),
+        f1_amem=mean(f1_amem(line.answer, line.gold) for line in answered),
+        bleu1_amem=mean(bleu1_amem(line.answer, line.gold) for line in answered),
     )
 
 

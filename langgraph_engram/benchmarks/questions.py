@@ -16,11 +16,12 @@ from typing import Protocol, TextIO, TypeVar
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
+from langgraph_engram.benchmarks.quotes import quoted_turns
 from langgraph_engram.benchmarks.scores import BUDGETS, CATEGORIES, Passage, fit_budgets, statements_of, to_passage
 from langgraph_engram.errors import InvalidInput, UnreadableFile
+from langgraph_engram.formats.datasets import sample_sessions
 from langgraph_engram.formats.fields import listed, shown
 from langgraph_engram.formats.files import parse_json, read_file
-from langgraph_engram.formats.locomo import sample_sessions
 from langgraph_engram.formats.messages import Session
 from langgraph_engram.prompts.rendering import CITATION
 from langgraph_engram.results import Receipt, Recollection, Status, Usage
@@ -168,6 +169,8 @@ class RecallFigures(Frozen):
     answer: str
     pieces: dict[str, list[Passage]]
     """The pieces that fit each budget, best first."""
+    quotes: list[list[str]] | None = None
+    """The turns that each quote is from; absent where a language model answered."""
     verdict: str
     went_deep: bool
     read_seconds: float
@@ -228,6 +231,7 @@ def put(memory: MemoryProtocol, user_id: str, query: str, now: datetime | None =
     return RecallFigures(
         answer=plain_answer(told.answer),
         pieces=fit_budgets([to_passage(one) for one in found.evidence]),
+        quotes=None if told.usage.calls else quoted_turns(told),
         verdict=told.verdict,
         went_deep=told.went_deep,
         read_seconds=seconds,

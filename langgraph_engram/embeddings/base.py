@@ -1,6 +1,8 @@
-"""Define the `Encoder` port, through which text becomes vectors, and how turns and narratives are encoded with it."""
+"""The port through which texts become vectors, an encoder that needs no weights, and which texts are encoded."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -8,6 +10,7 @@ from numpy.typing import NDArray
 
 from langgraph_engram.schema import Turn
 from langgraph_engram.text.sentences import split_sentences
+from langgraph_engram.text.tokens import content_stems
 
 Vectors: TypeAlias = NDArray[np.float32]
 
@@ -72,3 +75,39 @@ def mean_of(texts: Sequence[str], vectors: Mapping[str, Vectors]) -> Vectors:
     weights = np.array([len(text) for text in texts], dtype=np.float32)
     total: Vectors = weights @ np.stack([vectors[text] for text in texts])
     return np.asarray(total / max(float(np.linalg.norm(total)), MIN_NORM), dtype=np.float32)
+
+
+DIMENSIONS = 256
+
+
+class HashingEncoder:
+    """Encode by counting hashed content stems. The same on every machine; safe in many threads."""
+
+    def __init__(self, dimensions: int = DIMENSIONS) -> None:
+        """Create an encoder with this many dimensions, at least 1."""
+        self._dimensions = dimensions
+
+    @property
+    def name(self) -> str:
+        """Return the name of the vector space."""
+        return f"hashing-{self._dimensions}"
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Encode texts, in order.
+
+        Returns:
+            A float32 array of shape (len(texts), dimensions); each row has length 1, also for a text without content
+            stems.
+        """
+        vectors = np.zeros((len(texts), self._dimensions), dtype=np.float32)
+        for row, text in zip(vectors, texts, strict=True):
+            for stem in content_stems(text):
+                row[_hash(stem) // 2 % self._dimensions] += 1 if _hash(stem) % 2 else -1
+            if not row.any():
+                row[0] = 1  # no stems, or stems that cancel out: one direction for all of them
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
+
+
+@lru_cache(maxsize=100_000)
+def _hash(stem: str) -> int:
+    return int.from_bytes(hashlib.blake2b(stem.encode("utf-8", "surrogatepass"), digest_size=8).digest())

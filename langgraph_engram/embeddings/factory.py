@@ -4,9 +4,8 @@ from pathlib import Path
 
 from langchain_core.embeddings import Embeddings
 
-from langgraph_engram.embeddings.base import Encoder
+from langgraph_engram.embeddings.base import Encoder, HashingEncoder
 from langgraph_engram.embeddings.caching import CachedEncoder
-from langgraph_engram.embeddings.hashing import HashingEncoder
 from langgraph_engram.embeddings.langchain import LangChainEncoder
 from langgraph_engram.embeddings.minilm import MiniLM
 from langgraph_engram.embeddings.minilm_onnx import OnnxMiniLM

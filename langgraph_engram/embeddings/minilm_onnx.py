@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
+
 HUB_GRAPH = "onnx/model.onnx"
 HUB_GRAPH_SHA256 = "6fd5d72fe4589f189f8ebc006442dbb529bb7ce38f8082112682524616046452"
 EXPORTER = "onnx"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
-from langgraph_engram.compression.base import Compressor
+from langgraph_engram.compression import Compressor
 from langgraph_engram.prompts.rendering import Sentence, number_sentences
 from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import Event, Turn

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from langgraph_engram.compression.base import Compressor
+from langgraph_engram.compression import Compressor
 from langgraph_engram.extraction.batching import Batch, compressed
 from langgraph_engram.extraction.capability import ExtractionCapability, is_too_hard
 from langgraph_engram.extraction.records import Candidate

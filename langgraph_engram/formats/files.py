@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from langgraph_engram.errors import InvalidInput, InvalidMessages, UnreadableFile
+from langgraph_engram.formats.datasets import is_locomo, is_longmemeval, locomo_sessions, longmemeval_sessions
 from langgraph_engram.formats.fields import read_text, shown
-from langgraph_engram.formats.locomo import is_locomo, locomo_sessions
-from langgraph_engram.formats.longmemeval import is_longmemeval, longmemeval_sessions
 from langgraph_engram.formats.messages import Session, to_messages
 
 GZIP_MAGIC = b"\x1f\x8b"

@@ -27,7 +27,7 @@ from langgraph_engram.text.tokens import content_stems, words
 Numbers = NDArray[np.float64]
 
 WEIGHTS_FILE = "relevance_weights.json"
-FEATURES = ("cosine", "own_cosine", "breadth", "own_coverage", "rival_lead", "share", "unknown")
+FEATURES = ("cosine", "own_cosine", "breadth", "own_coverage", "rival_lead", "share")
 """The numbers of a passage, in the order of the columns; see `relevance_features`."""
 TEXTS_KEPT = 65_536
 """Texts whose sentences are kept in the process."""
@@ -137,11 +137,8 @@ def relevance_features(index: ScopeIndex, intent: Intent, query: Vectors, passag
     - `own_coverage`: that share over the sentences of one turn that are about those people.
     - `rival_lead`: how much more of the query is covered by what a turn of any passage says about others.
     - `share`: of the best passage's score.
-    - `unknown`: the share of the query's stems, weighted by rarity, that nobody ever said in this scope.
     """
     asked = _query(index, intent, query)
-    whole = sum(asked.rarity.values())
-    unknown = sum(weight for stem, weight in asked.rarity.items() if not len(index.turns.lexical.positions(stem)))
     matches = [_match(index, asked, passage) for passage in passages]
     rival = max((match.rival_coverage for match in matches), default=0.0)
     best = max((passage.score for passage in passages), default=0.0)
@@ -153,7 +150,6 @@ def relevance_features(index: ScopeIndex, intent: Intent, query: Vectors, passag
             match.own_coverage,
             max(0.0, rival - match.own_coverage),
             max(0.0, passage.score / best) if best > 0 else 0.0,
-            unknown / whole if whole else 0.0,
         )
         for match, passage in zip(matches, passages, strict=True)
     ]

@@ -1,8 +1,8 @@
 """Answer without a language model by quoting what was said, with speaker, day and the number of the passage.
 
-A quote is one sentence, or two that one person said in one exchange. Nothing is read off a sentence and no clause is
-cut from it, so that no quote says what was not said. What has been superseded is quoted only behind what took its
-place. Sentences are chosen by how relevant their passage is and by how many of the query's content words they hold.
+A quote is one sentence, or two where its speaker goes on with it in a next turn. Nothing is read off a sentence and no
+clause is cut from it, so that no quote says what was not said. What has been superseded is quoted only behind what took
+its place. Sentences are chosen by how relevant their passage is and by how many of the query's content words they hold.
 """
 
 import math
@@ -34,9 +34,9 @@ RELEVANCE, RANK, COVERED, ASKS, BY_ANOTHER = 1.0, 2.0, 0.4, -1.0, -0.7
 """Weights of a passage's relevance and its reciprocal rank, of the query's words in a sentence, of one that asks, and
 of one by somebody else than the query names: a softmax over sentences, fitted on LoCoMo and rounded."""
 REACH = 2
-"""Turns apart that two sentences of one person are one quote."""
-GOES_ON = 2.0
-"""How much less than the first of them the second may score."""
+"""Turns after a sentence in which another one of the same person goes on with it."""
+GOES_ON = 0.1
+"""Share of the relevance of the first of them that the second has at least."""
 LEAST_RELEVANCE = 0.02
 """Share of the relevance of the best passage from which a further quote is given."""
 MOST_EARLIER = 2
@@ -51,6 +51,8 @@ class Sentence:
 
     number: int
     """The number of its passage, from 1."""
+    relevance: float
+    """That of its passage, in [0, 1]."""
     speaker: str
     said_at: datetime | None
     text: str
@@ -59,8 +61,8 @@ class Sentence:
     """The question before a short reply, where that is known."""
     image: bool = False
     """Whether it says what an image shows."""
-    position: tuple[str, int, int] | None = None
-    """Its session, the place of its turn in that, and its own in the turn; absent where the turn is gone."""
+    turn: tuple[str, int] | None = None
+    """Its session, and the place of its turn in that; absent where the turn is gone."""
     earlier: tuple["Sentence", ...] = ()
     """What it took the place of."""
 
@@ -70,11 +72,6 @@ class Sentence:
         return self.speaker, " ".join(words(self.text))
 
     @property
-    def turn(self) -> tuple[str, int] | None:
-        """Return what tells its turn from others."""
-        return self.position[:2] if self.position else None
-
-    @property
     def day(self) -> str:
         """Return the day on which it was said; empty where that is not known."""
         return f"{self.said_at.day} {self.said_at:%b %Y}" if self.said_at else ""
@@ -82,15 +79,14 @@ class Sentence:
 
 def quote(question: AnswerLight | WriteAnswer) -> str:
     """Return up to three quotes, one a line, best first; the word for unknown where there is nothing to quote."""
-    evidence = question.evidence
-    sentences = _distinct(evidence)
-    scores = _scores(question.query, question.intent, sentences, evidence)
-    best = max((piece.relevance for piece in evidence), default=0.0)
+    sentences = _distinct(question.evidence)
+    scores = _scores(question.query, question.intent, sentences)
+    best = max((sentence.relevance for sentence in sentences), default=0.0)
     lines: list[str] = []
     for quoted in _chosen(sentences, scores):
-        numbers = list(dict.fromkeys(one.number for sentence in quoted for one in (sentence, *sentence.earlier)))
-        relevance = max(evidence[number - 1].relevance for number in numbers)
-        if not lines or relevance >= LEAST_RELEVANCE * best:
+        together = [one for sentence in quoted for one in (sentence, *sentence.earlier)]
+        if not lines or max(sentence.relevance for sentence in together) >= LEAST_RELEVANCE * best:
+            numbers = dict.fromkeys(sentence.number for sentence in together)
             lines.append(f"{_line(quoted)} {''.join(f'[{number}]' for number in numbers)}")
     return "\n".join(lines) or UNKNOWN
 
@@ -101,36 +97,37 @@ def write_synthesis(question: WriteSynthesis) -> str:
 
 
 def _chosen(sentences: Sequence[Sentence], scores: Sequence[float]) -> Iterator[list[Sentence]]:
-    """Return the best sentences, each with the best of its exchange where that is nearly as good; no turn twice."""
+    """Return the best sentences, each with the best one that goes on with it; no turn twice."""
     order = sorted(range(len(sentences)), key=lambda index: -scores[index])
     left = [index for index in order if not is_question(sentences[index].text)] or order
     for _ in range(MOST_QUOTES):
         if not left:
             return
         first, *others = left
-        near = [other for other in others if scores[other] >= scores[first] - GOES_ON]
-        second = next((other for other in near if _goes_on(sentences[first], sentences[other])), first)
-        quoted = sorted({sentences[first], sentences[second]}, key=lambda sentence: sentence.position or ("", 0, 0))
+        second = next((other for other in others if _goes_on(sentences[first], sentences[other])), None)
+        quoted = [sentences[first], *([sentences[second]] if second is not None else [])]
         yield quoted
         turns = {sentence.turn for sentence in quoted if sentence.turn}
         left = [other for other in others if other != second and sentences[other].turn not in turns]
 
 
 def _goes_on(sentence: Sentence, other: Sentence) -> bool:
-    """Return whether one person said both in one exchange."""
-    if sentence.turn is None or other.turn is None or sentence.earlier or other.earlier:
+    """Return whether the same person says the other one soon after, in another turn, and it is relevant too."""
+    if not (sentence.turn and other.turn) or sentence.earlier or other.earlier:
         return False
     (session, seq), (other_session, other_seq) = sentence.turn, other.turn
-    return sentence.speaker == other.speaker and session == other_session and abs(seq - other_seq) <= REACH
+    soon = session == other_session and 0 < other_seq - seq <= REACH
+    return soon and sentence.speaker == other.speaker and other.relevance >= GOES_ON * sentence.relevance
 
 
 def _line(sentences: Sequence[Sentence]) -> str:
     """Return sentences of one exchange with who said them and when, and behind them what is no longer so."""
     first = sentences[0]
-    who = ", ".join(part for part in (first.speaker, first.day) if part) or "Somebody"
+    who = ", ".join(part for part in (first.speaker, first.day) if part)
     said = " … ".join(_said_words(sentence) for sentence in sentences)
     before = "; ".join(f"{one.day}: {_said_words(one)}" for sentence in sentences for one in sentence.earlier)
-    return f"{who}{', ' if first.replies_to or first.image else ': '}{said}{before and f' Before, {before}'}"
+    mark = "" if not who else ", " if first.replies_to or first.image else ": "
+    return f"{who}{mark}{said}{before and f' Before, {before}'}"
 
 
 def _said_words(sentence: Sentence) -> str:
@@ -139,7 +136,7 @@ def _said_words(sentence: Sentence) -> str:
     return f'{how}"{CITATION.sub(lambda match: match.group().replace("[", "(").replace("]", ")"), sentence.text)}"'
 
 
-def _scores(query: str, intent: Intent, sentences: Sequence[Sentence], evidence: Sequence[Evidence]) -> list[float]:
+def _scores(query: str, intent: Intent, sentences: Sequence[Sentence]) -> list[float]:
     """Return how well each sentence, or what it took the place of, answers."""
     stems_of = {
         one: expanded_stems(one.text, one.speaker) for sentence in sentences for one in (sentence, *sentence.earlier)
@@ -148,7 +145,7 @@ def _scores(query: str, intent: Intent, sentences: Sequence[Sentence], evidence:
 
     def score(sentence: Sentence) -> float:
         return (
-            RELEVANCE * evidence[sentence.number - 1].relevance
+            RELEVANCE * sentence.relevance
             + RANK / sentence.number
             + COVERED * sum(weight for stem, weight in weights.items() if stem in stems_of[sentence])
             + ASKS * is_question(sentence.text)
@@ -171,19 +168,19 @@ def _distinct(evidence: Sequence[Evidence]) -> list[Sentence]:
     people = {turn.speaker for turn in turns.values()}
     found: dict[tuple[str, str], Sentence] = {}
     outdated: set[tuple[str, str]] = set()
+    holding: list[Sentence] = []
     for number, piece in enumerate(evidence, start=1):
-        if piece.record and piece.record.status == "superseded":
-            older, newer = _changed(number, piece, piece.record, turns)
-            outdated |= {sentence.key for sentence in older}
-            if newer:
-                known = found.get(newer.key, newer)
-                found[newer.key] = replace(known, earlier=(*known.earlier, *older)[:MOST_EARLIER])
-    for number, piece in enumerate(evidence, start=1):
-        for sentence in (
-            _shown(number, piece, turns) if not (piece.record and piece.record.status == "superseded") else ()
-        ):
-            if sentence.key not in outdated and not is_small_talk(sentence.text, people):
-                found.setdefault(sentence.key, sentence)
+        if not (piece.record and piece.record.status == "superseded"):
+            holding += _shown(number, piece, turns)
+            continue
+        older, newer = _changed(number, piece, piece.record, turns)
+        outdated |= {sentence.key for sentence in older}
+        if newer:
+            known = found.get(newer.key, newer)
+            found[newer.key] = replace(known, earlier=(*known.earlier, *older)[:MOST_EARLIER])
+    for sentence in holding:
+        if sentence.key not in outdated and not is_small_talk(sentence.text, people):
+            found.setdefault(sentence.key, sentence)
     return sorted(found.values(), key=lambda sentence: sentence.number)
 
 
@@ -193,7 +190,7 @@ def _changed(number: int, piece: Evidence, record: Record, turns: Turns) -> tupl
     of_older = [turn for turn in piece.turns if turn.turn_id in record.source_turn_ids]
     of_newer = [turn for turn in piece.turns if turn.turn_id not in record.source_turn_ids]
     older = list(_shown(number, piece.model_copy(update={"text": before, "turns": of_older}), turns))
-    newer = Evidence(evidence_id=piece.evidence_id, text=after, turns=of_newer)
+    newer = piece.model_copy(update={"text": after, "turns": of_newer, "record": None})
     return older, next(_shown(number, newer, turns), None) if after else None
 
 
@@ -203,30 +200,30 @@ def _shown(number: int, piece: Evidence, turns: Turns) -> Iterator[Sentence]:
         yield from _without_turns(number, piece)
         return
     shown = " ".join(words(piece.text))
-    said = [sentence for turn in piece.turns for sentence in _said(number, turn, turns)]
+    said = [sentence for turn in piece.turns for sentence in _said(number, piece.relevance, turn, turns)]
     yield from [one for one in said if _opening(one) in shown] or said
 
 
-def _said(number: int, turn: Turn, turns: Turns) -> Iterator[Sentence]:
+def _said(number: int, relevance: float, turn: Turn, turns: Turns) -> Iterator[Sentence]:
     """Return the sentences and captions of a turn."""
     before = turns.get((turn.session_id, turn.seq - 1))
     asked = question_at_end(before.text) if before and before.speaker != turn.speaker else ""
+    where = (turn.session_id, turn.seq)
     for position, text in enumerate(split_sentences(turn.text)):
         replies_to = asked if position == 0 and is_short_reply(text) else ""
-        where = (turn.session_id, turn.seq, position)
-        yield Sentence(number, turn.speaker, turn.said_at, text, replies_to, position=where)
-    for position, caption in enumerate(turn.captions, start=len(turn.text)):
-        where = (turn.session_id, turn.seq, position)
-        yield Sentence(number, turn.speaker, turn.said_at, caption, image=True, position=where)
+        yield Sentence(number, relevance, turn.speaker, turn.said_at, text, replies_to, turn=where)
+    for caption in turn.captions:
+        yield Sentence(number, relevance, turn.speaker, turn.said_at, caption, image=True, turn=where)
 
 
 def _without_turns(number: int, piece: Evidence) -> Iterator[Sentence]:
     """Return what a record says whose turns are gone; nothing of a synthesis, which nobody said."""
     if piece.record:
         record = piece.record
-        yield Sentence(number, record.speaker, record.mentioned_at, own_words(record.content, record.speaker))
+        said = own_words(record.content, record.speaker)
+        yield Sentence(number, piece.relevance, record.speaker, record.mentioned_at, said)
     elif not piece.synthesis_id and piece.text:
-        yield Sentence(number, "", None, piece.text)
+        yield Sentence(number, piece.relevance, "", None, piece.text)
 
 
 def _opening(sentence: Sentence) -> str:

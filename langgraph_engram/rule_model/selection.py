@@ -31,7 +31,7 @@ SAY_HOW: Mapping[AnswerType, frozenset[str]] = {
 }
 """Further ones, by the type of the answer."""
 MOST_SELECTED = 8
-SUFFICIENT = 0.6
+SUFFICIENT = 0.5
 """Share of what a query names from which the cited pieces cover it."""
 BY_ANOTHER = 0.5
 """Factor of a candidate that mentions nobody of those the query names."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from langgraph_engram.memory import Memory
     from langgraph_engram.server.scoped_store import ScopedStore
 
+
 LOCK = RLock()
 """Held while something is opened, so that concurrent requests share it."""
 

@@ -12,8 +12,7 @@ from langgraph_engram.schema import Record, Synthesis, make_id
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.summarization.checks import narrative_fault, shorten
-from langgraph_engram.summarization.history import history_of
-from langgraph_engram.summarization.scheduling import SynthesisJob
+from langgraph_engram.summarization.scheduling import SynthesisJob, history_of
 from langgraph_engram.text.extractive_summary import extractive_narrative
 
 LOG = logging.getLogger(__name__)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from chromadb import Collection
     from chromadb.api.client import Client
 
+
 ITEMS, VECTORS, NAMESPACES = "engram-store-items", "engram-store-vectors", "engram-store-namespaces"
 SCHEMA = 1
 """The version of what is written. A store of another version is refused."""

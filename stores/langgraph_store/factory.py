@@ -26,6 +26,7 @@ from langgraph_engram.stores.langgraph_store.index import ItemStore
 if TYPE_CHECKING:
     from chromadb.api.client import Client
 
+
 PART = "items"
 """The part of a folder that holds items."""
 

@@ -24,6 +24,7 @@ from langgraph_engram.stores.langgraph_store.items import Address, Namespace, Na
 if TYPE_CHECKING:
     from chromadb.api.client import Client
 
+
 NO_OWNER = -1
 """The slot of a vector whose item is gone; as a list index it is the last one, which is kept free for it."""
 MIN_SLACK = 64

@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from langgraph_engram.benchmarks.cost import CountingModel, run_cost
-from langgraph_engram.embeddings.hashing import HashingEncoder
+from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import PRESETS
 from langgraph_engram.prompts.extract_facts import ExtractFacts, SourcedSentences

@@ -7,7 +7,7 @@ import pytest
 from langgraph_engram.benchmarks.questions import continued, read_samples
 from langgraph_engram.benchmarks.reading import ShownTurns, drawn, run_reading
 from langgraph_engram.benchmarks.reading_figures import ReadingLine, compare
-from langgraph_engram.embeddings.hashing import HashingEncoder
+from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import InvalidInput, UnreadableFile
 from langgraph_engram.memory import Memory
 from langgraph_engram.schema import Scope

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from langgraph_engram.benchmarks.segmentation import read_dialogues, run_segmentation
-from langgraph_engram.embeddings.hashing import HashingEncoder
+from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import InvalidInput, UnreadableFile
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.settings import SegmentSettings

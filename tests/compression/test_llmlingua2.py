@@ -11,15 +11,8 @@ from huggingface_hub import constants
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.compression import llmlingua2
-from langgraph_engram.compression.llmlingua2 import (
-    LLMLingua2,
-    kept_indices,
-    load_classifier,
-    must_stay,
-    shorten,
-    split_at_words,
-)
+from langgraph_engram import compression as llmlingua2
+from langgraph_engram.compression import LLMLingua2, kept_indices, load_classifier, must_stay, shorten, split_at_words
 from langgraph_engram.errors import CompressorUnavailable, EngramError, InvalidSetting
 
 FILLERS = st.sampled_from("really the lake and quite we camped by our tent i think it was nice".split())
@@ -252,7 +245,7 @@ def test_the_number_of_threads_is_left_as_it_was(tiny, monkeypatch):
 def test_building_one_is_free():
     """Nothing heavy is imported, and nothing looked for, before the first text."""
     code = (
-        "import sys; from langgraph_engram.compression.llmlingua2 import LLMLingua2; LLMLingua2(0.5, 'no/such');"
+        "import sys; from langgraph_engram.compression import LLMLingua2; LLMLingua2(0.5, 'no/such');"
         "print({'torch', 'transformers', 'safetensors'} & set(sys.modules))"
     )
 

@@ -5,7 +5,7 @@ from itertools import permutations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.consolidation.clustering import connected_ids
+from langgraph_engram.consolidation.resolution import connected_ids
 from langgraph_engram.schema import Pair
 
 

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from langgraph_engram.embeddings.base import Vectors
+from langgraph_engram.embeddings.base import HashingEncoder, Vectors
 from langgraph_engram.embeddings.caching import CachedEncoder, DiskCachedEncoder
-from langgraph_engram.embeddings.hashing import HashingEncoder
 
 
 class CountingEncoder:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from langgraph_engram.embeddings.hashing import HashingEncoder
+from langgraph_engram.embeddings.base import HashingEncoder
 
 
 def test_every_text_has_a_unit_vector():

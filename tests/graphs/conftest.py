@@ -10,7 +10,7 @@ import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from langgraph_engram.config import open_checkpointer
-from langgraph_engram.embeddings.hashing import HashingEncoder
+from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.graphs.read import build_read_graph
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.llm.base import Model, Question

@@ -11,7 +11,7 @@ from langgraph_engram.settings import DeepSettings, Settings, UpdateSettings
 from langgraph_engram.state import RecallRequest, RememberRequest
 from langgraph_engram.testing import FakeServer, Reply
 
-LISBON = '"I live in Lisbon." [1]'
+LISBON = '"I live in Lisbon."'
 
 
 class State(TypedDict, total=False):

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from langgraph_engram.consolidation.approval import AWAITED, REJECTED
+from langgraph_engram.consolidation.merging import AWAITED, REJECTED
 from langgraph_engram.errors import InvalidInput, InvalidSetting
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.memory import Memory

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from langgraph_engram.embeddings.hashing import HashingEncoder
+from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.nodes.segment import Segment
 from langgraph_engram.presets import PRESETS, preset
 from langgraph_engram.prompts.track_topics import TopicNote, TopicTrack

@@ -107,7 +107,7 @@ def test_an_assistant_is_no_rival(keep, turn, features_of):
 
 
 def test_a_rare_word_weighs_more_and_an_unknown_one_most(keep, turn, features_of):
-    """Coverage is weighted by rarity in the scope; what nobody ever said counts as unknown."""
+    """Coverage is weighted by rarity in the scope: what nobody ever said is rarest."""
     turns = [turn(0, "A dog and a piano."), *(turn(number, "A dog.") for number in range(1, 9))]
     keep(turns=turns)
     both, dog = turn_passage(turns[:1], 1.0, {}), turn_passage(turns[1:2], 0.5, {})
@@ -117,8 +117,7 @@ def test_a_rare_word_weighs_more_and_an_unknown_one_most(keep, turn, features_of
 
     assert first["own_coverage"] == 1
     assert third["own_coverage"] < second["own_coverage"] < 0.5
-    assert (first["unknown"], first["share"], second["share"]) == (0, 1, 0.5)
-    assert third["unknown"] == pytest.approx(1 - third["own_coverage"])
+    assert (first["share"], second["share"]) == (1, 0.5)
 
 
 def test_more_words_of_a_longer_query_are_more(keep, turn, features_of):
@@ -163,11 +162,11 @@ def test_coverage_grows_with_what_is_held(rarity, some, more):
 
 
 def test_the_shipped_weights_point_the_right_way():
-    """Nearness speaks for a passage; what is said of others, and what nobody said, against it."""
+    """What fits speaks for a passage; what fits others better, against it."""
     weights = load_model().weights
 
     assert set(weights) == set(FEATURES)
-    assert {name for name, weight in weights.items() if weight < 0} == {"rival_lead", "unknown"}
+    assert {name for name, weight in weights.items() if weight < 0} == {"rival_lead"}
 
 
 def test_a_feature_without_a_weight_counts_nothing():

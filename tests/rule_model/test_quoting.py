@@ -75,16 +75,17 @@ def test_what_was_superseded_is_quoted_behind_what_took_its_place(ask, turns, re
     assert ask("Where does Ana live?", [changed.model_copy(update={"text": text.split(chr(10))[0]})]) == [UNKNOWN]
 
 
-def test_a_quote_goes_on_within_its_exchange(ask, turns):
-    """What is told in one turn is often explained in the next; the order is that in which it was said."""
+def test_a_quote_goes_on_in_what_its_speaker_says_next(ask, turns):
+    """What is told in one turn is often explained in the next; not the other way round."""
     said = turns("Ana: I got promoted at work!", "Ben: Congratulations! To what?", "Ana: To assistant manager.")
     found = [
-        Evidence(evidence_id=turn.turn_id, text=f"Ana: {turn.text}", turns=[turn], score=1.0) for turn in said[::-2]
+        Evidence(evidence_id=turn.turn_id, text=f"Ana: {turn.text}", turns=[turn], score=1.0) for turn in said[::2]
     ]
 
     assert ask("What did Ana get promoted to?", found, "Ana") == [
-        'Ana, 8 May 2023: "I got promoted at work!" … "To assistant manager." [2][1]'
+        'Ana, 8 May 2023: "I got promoted at work!" … "To assistant manager." [1][2]'
     ]
+    assert len(ask("What did Ana get promoted to?", found[::-1], "Ana")) == 2
 
 
 def test_an_image_is_quoted_by_what_it_shows(ask, turns):

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.embeddings.caching import CachedEncoder
-from langgraph_engram.embeddings.hashing import HashingEncoder
 from langgraph_engram.errors import EncoderUnavailable
 from langgraph_engram.nodes.receive import Receive
 from langgraph_engram.runner import prefetch_vectors

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.embeddings.hashing import HashingEncoder
+from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.schema import Boundary, Event, Record, Turn
 from langgraph_engram.segmentation.events import EventBuilder
 from langgraph_engram.segmentation.rebase import rebase_boundaries, rebase_events, rebase_records

@@ -12,7 +12,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from langgraph_engram.embeddings.hashing import HashingEncoder
+from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Scope, Synthesis, Turn
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.folders import open_store

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_engram.embeddings.hashing import HashingEncoder
+from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import EncoderMismatch, EncoderUnavailable, StoreError, StoreLocked, StoreUnwritable
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.base import Changes
@@ -18,7 +18,7 @@ from langgraph_engram.stores.folders import open_store
 
 PREAMBLE = """
 import sys
-from langgraph_engram.embeddings.hashing import HashingEncoder
+from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import StoreLocked
 from langgraph_engram.schema import Scope, Turn
 from langgraph_engram.stores.chroma import ChromaStore

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta, timezone
 import numpy as np
 import pytest
 
-from langgraph_engram.embeddings.hashing import HashingEncoder
+from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.schema import Synthesis
 from langgraph_engram.stores.index import RECORDS, SYNTHESES, TURNS, KindIndex, RecordIndex, ScopeIndex, TurnIndex
 

@@ -14,7 +14,7 @@ from langgraph_engram.stores.folders import open_store
 
 OTHER_PROCESS = """
 import sys
-from langgraph_engram.embeddings.hashing import HashingEncoder
+from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.schema import Scope, Turn
 from langgraph_engram.stores.clients import translated_errors
 from langgraph_engram.stores.folders import open_store

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from langgraph_engram.benchmarks.segmentation import read_dialogues
-from langgraph_engram.embeddings.hashing import HashingEncoder
+from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.segmentation.features import FEATURES
 from training.boundary_model import fit, main, train
 from training.varied_dialogues import lessons_of

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from langchain_core.embeddings import Embeddings
 
-from langgraph_engram.embeddings.hashing import HashingEncoder
+from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import EncoderUnavailable, InvalidSetting
 from langgraph_engram.integrations.store import EngramStore
 

@@ -1,9 +1,4 @@
-"""Compress texts with LLMLingua-2 (Pan et al. 2024, arXiv 2403.12968): a token classifier predicts which words to keep.
-
-DimMem and StructMem compress messages this way before extraction. Numbers, dates, names, negations and questions always
-stay. Texts without white space, such as Chinese, count as one word and stay as they are. Nothing heavy is imported
-before the first `compress`.
-"""
+"""Compress texts before a model reads them: the port, and LLMLingua-2 (Pan et al. 2024, arXiv 2403.12968)."""
 
 import logging
 import re
@@ -14,7 +9,7 @@ from itertools import pairwise
 from math import ceil
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol
 
 from langgraph_engram.embeddings.minilm_torch import torch_threads
 from langgraph_engram.embeddings.minilm_weights import replace_surrogates
@@ -23,6 +18,22 @@ from langgraph_engram.settings import LLMLINGUA_2
 from langgraph_engram.temporal.patterns import FULL_WEEKDAY, MONTH, NUMBERS, ORDINALS
 from langgraph_engram.text.tokens import STOP_WORDS
 from langgraph_engram.text.tokens import words as plain_words
+
+
+class Compressor(Protocol):
+    """Leave out words that a reader does not need."""
+
+    def compress(self, texts: Sequence[str]) -> list[str]:
+        """Shorten texts.
+
+        Returns:
+            A shorter text for each text, in order: some of its words, in their order. A text that has words keeps
+            some; a text without words stays as it is.
+
+        Raises:
+            CompressorUnavailable: The first call found no weights or lacks a package.
+        """
+
 
 LOG = logging.getLogger(__name__)
 MAX_POSITIONS = 512

@@ -1,6 +1,7 @@
-"""Read haystacks of LongMemEval (Wu et al., ICLR 2025): one user's dated sessions with an assistant.
+"""Read the conversations of LoCoMo (Maharana et al., ACL 2024) and LongMemEval (Wu et al., ICLR 2025).
 
-Only the dialogue is read: neither the question, nor the answer, nor which turns hold it.
+Only the dialogue is read. Search strings, image addresses, and the summaries and observations derived from the
+dialogue are left out, as no memory may be told them.
 """
 
 import re
@@ -8,9 +9,76 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from langgraph_engram.errors import UnreadableFile
-from langgraph_engram.formats.fields import choose_sample, listed, read_text, shown
+from langgraph_engram.formats.fields import choose_sample, listed, read_captions, read_text, shown
 from langgraph_engram.formats.messages import ROLES, Session
 from langgraph_engram.state import Message
+
+SESSION_KEY = re.compile(r"session_(\d+)")
+TIME_FORMAT = "%I:%M %p on %d %B, %Y"
+
+
+def is_locomo(data: object) -> bool:
+    """Return whether parsed JSON looks like one LoCoMo sample or a list of them."""
+    first = data[0] if isinstance(data, list) and data else data
+    return isinstance(first, Mapping) and "conversation" in first
+
+
+def locomo_sessions(data: object, sample: str | None = None) -> list[Session]:
+    """Read one sample's sessions in the order of their numbers.
+
+    Args:
+        data: One sample or a list of samples.
+        sample: The `sample_id` to read; required only if there are several.
+
+    Raises:
+        InvalidInput: There are several samples and none was chosen, or the id is unknown.
+        UnreadableFile: The shape is not LoCoMo's.
+    """
+    return sample_sessions(choose_sample(listed(data), "sample_id", sample))
+
+
+def sample_sessions(sample: Mapping[str, object]) -> list[Session]:
+    """Read the sessions of one sample in the order of their numbers; the ids are "session_1", "session_2", ...
+
+    Every message has the time of its session: LoCoMo dates sessions only.
+    """
+    conversation = sample.get("conversation")
+    if not isinstance(conversation, Mapping):
+        raise UnreadableFile(f"expected a LoCoMo sample with a `conversation` object, not {shown(conversation)}")
+    numbers = sorted(int(match[1]) for key in conversation if (match := SESSION_KEY.fullmatch(key)))
+    sessions = [_read_locomo_session(conversation, f"session_{number}") for number in numbers]
+    return [session for session in sessions if session.messages]
+
+
+def _read_locomo_session(conversation: Mapping[str, object], key: str) -> Session:
+    said_at = _read_locomo_time(conversation.get(f"{key}_date_time"), key)
+    turns = conversation[key]
+    if not isinstance(turns, list):
+        raise UnreadableFile(f"expected a list of turns at {key}, not {shown(turns)}")
+    messages = [_read_locomo_turn(turn, said_at, f"{key}[{index}]") for index, turn in enumerate(turns)]
+    return Session(key, [message for message in messages if message.text.strip() or message.captions])
+
+
+def _read_locomo_time(value: object, key: str) -> datetime | None:
+    if value is None:
+        return None
+    try:
+        return datetime.strptime(str(value).strip(), TIME_FORMAT).replace(tzinfo=UTC)
+    except ValueError as error:
+        raise UnreadableFile(f'expected a time like "1:56 pm on 8 May, 2023" for {key}, not {shown(value)}') from error
+
+
+def _read_locomo_turn(turn: object, said_at: datetime | None, location: str) -> Message:
+    if not isinstance(turn, Mapping) or not {"speaker", "dia_id", "text"} <= turn.keys():
+        raise UnreadableFile(f"expected a turn with speaker, dia_id and text at {location}, not {shown(turn)}")
+    return Message(
+        speaker=read_text(turn["speaker"], f"the speaker at {location}"),
+        text=read_text(turn["text"], f"the text at {location}"),
+        captions=read_captions(turn.get("blip_caption")),
+        said_at=said_at,
+        external_id=read_text(turn["dia_id"], f"the dia_id at {location}"),
+    )
+
 
 WEEKDAY = re.compile(r"\s*\(\w+\)")
 TIME_FORMATS = ("%Y/%m/%d %H:%M", "%Y/%m/%d")
