@@ -106,6 +106,9 @@ def test_a_lasting_taste_is_a_profile(turns):
         ("So proud of you, really inspiring!", True),
         ("I got a new job!", False),
         ("We agreed on the rent.", False),
+        ("Let me know if you need anything else!", True),
+        ("How can I help you?", True),
+        ("I need a plumber.", False),
         ("", True),
     ],
 )
