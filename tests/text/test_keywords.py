@@ -29,6 +29,9 @@ BEES = ["My bees gave honey before the class.", "Honey from your bees again!"]
         ("So proud of you, really inspiring!", True),
         ("I got a new job!", False),
         ("We agreed on the rent.", False),
+        ("Let me know if you need anything else!", True),
+        ("How can I help you?", True),
+        ("I need a plumber.", False),
         ("", True),
     ],
 )
