@@ -14,11 +14,14 @@ from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.text.questions import asks_for_earlier_state
 from langgraph_engram.text.sentences import ends_asking
+from langgraph_engram.text.tokens import content_stems
 
 MAX_RANKED = 400
 """Candidates that a fusion ranks."""
 MIN_SCORE = 1e-6
 """The score of the last of them under the weighted fusion: it was found."""
+REPEATED_QUERY_SCORE = MIN_SCORE / 2
+"""The score of what only repeats the query."""
 
 
 def fuse(
@@ -74,6 +77,7 @@ def _weighted(
     records = np.where(eligible & (topical > 0), topical + parts["preference"], -np.inf)
     turns = _uncited_turns(index, intent, scores, links, settings)
     records, turns = _on_one_scale(records, turns)
+    _lower_repeated_queries(index, intent, links, records, turns)
     groups = group_records(index, _ranked(records), records, links, settings, reach)
     found = [(group.score, group.positions, True) for group in groups]
     found += [(float(turns[position]), [position], False) for position in _ranked(turns)]
@@ -126,6 +130,20 @@ def _on_one_scale(*totals: Scores) -> list[Scores]:
     best = np.sort(known)[::-1][:MAX_RANKED]
     low, span = best[-1], (best[0] - best[-1]) or 1.0
     return [np.where(total >= low, np.maximum((total - low) / span, MIN_SCORE), -np.inf) for total in totals]
+
+
+def _lower_repeated_queries(
+    index: ScopeIndex, intent: Intent, links: RecordLinks, records: Scores, turns: Scores
+) -> None:
+    """Put questions that hold no more than the query last, in place: asked before, they answer nothing."""
+    known = frozenset(content_stems(" ".join([intent.query, *index.speakers])))
+    for position in _ranked(records):
+        if links.is_question[position] and known.issuperset(content_stems(index.records.items[position].content)):
+            records[position] = REPEATED_QUERY_SCORE
+    for position in _ranked(turns):
+        text = index.turns.items[position].text
+        if ends_asking(text) and known.issuperset(content_stems(text)):
+            turns[position] = REPEATED_QUERY_SCORE
 
 
 def _record_parts(index: ScopeIndex, links: RecordLinks, scores: RouteScores) -> dict[str, Scores]:

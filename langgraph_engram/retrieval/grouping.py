@@ -14,7 +14,7 @@ from langgraph_engram.retrieval.features import MAX_CITED_TURNS, RecordLinks
 from langgraph_engram.retrieval.scoring import Scores
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.temporal.datetimes import on_clock
+from langgraph_engram.temporal.datetimes import wall_time
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def group_records(
         score = float(scores[position]) * (1 - settings.repeat_factor) ** repeated[turn]
         repeated[turn] += 1
         record = index.records.items[position]
-        cited, mentioned_at = set(record.source_turn_ids), on_clock(record.mentioned_at)
+        cited, mentioned_at = set(record.source_turn_ids), wall_time(record.mentioned_at)
         day = mentioned_at.date() if mentioned_at else None
         if links.successor[position] >= 0 or turn < 0:
             groups.append(RecordGroup([position], score, {}, cited, day))

@@ -12,6 +12,7 @@ from langgraph_engram.schema import Evidence, Record, Turn, make_id
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.resolve import resolve_times
+from langgraph_engram.text.statements import own_words, shows_image
 
 CHANGED_SINCE = "\nChanged since: "
 """Separates a superseded record from its successor."""
@@ -55,12 +56,24 @@ def turn_passage(turns: Sequence[Turn], score: float, routes: dict[str, float], 
 
 
 def join_contents(records: Sequence[Record]) -> str:
-    """Join the contents of the records of one exchange; a speaker is named where another one spoke before."""
-    speakers = ["", *(record.speaker for record in records)]
-    return " ".join(
-        record.content.removeprefix(f"{before}: ") if record.speaker == before else record.content
-        for before, record in zip(speakers, records, strict=False)
-    )
+    """Join the contents of the records of one exchange, without repeats.
+
+    A speaker is named where another one spoke before. A reply that comes with its question leaves it out where the
+    question stands already.
+    """
+    shown: list[str] = []
+    said: list[str] = []
+    speaker = ""
+    for record in records:
+        question = next((earlier for earlier in said if record.content.startswith(f"{earlier} ")), "")
+        text = record.content.removeprefix(question).lstrip()
+        image = text.removeprefix(f"{record.speaker} ")
+        if record.speaker == speaker:
+            text = f"({image})" if shows_image(text) and image != text else text.removeprefix(f"{speaker}: ")
+        shown.append(text)
+        said.append(f"{record.speaker}: {own_words(record.content, record.speaker)}")
+        speaker = record.speaker
+    return " ".join(dict.fromkeys(shown))
 
 
 def fit_budget(passages: Iterable[Evidence], budget: int, limit: int | None = None) -> list[Evidence]:
