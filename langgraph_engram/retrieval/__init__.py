@@ -1,6 +1,6 @@
 """Find evidence for a query (DimMem section 3.3; docs/architecture.md, the life of a question).
 
-`queries` prepares the query, `routes` and `scoring` score, `features` and `fusion` rank, `grouping` joins sentences of
-one exchange, `passages` formats them within a budget, `relevance` estimates whether they hold what is asked, and
-`citations` traces an answer to them.
+`queries` prepares the query. `routes` scores memories, with the arithmetic of `scoring`; `fusion` ranks them, with the
+`features` of records, and `grouping` joins what was said together. `passages` formats evidence within a budget,
+`relevance` estimates whether it holds what is asked for, and `citations` ties an answer to it.
 """

@@ -1,9 +1,9 @@
 """Estimate the relevance of passages: the probability that each holds what a query asks for.
 
-A few numbers that mean the same in every scope go through a logistic regression, whose weights come from
-`training/relevance.py`. Most of them compare words and meaning. Where a query names people, what is said about them is
-told from what is said about others: "What challenges have you met?", said by Tim, says nothing of Tim, and an answer
-that better fits another person is a reason for doubt (docs/decisions/0030). Only passages that are shown are looked at.
+A logistic regression over a few features that mean the same in every scope; `training/relevance.py` fits its weights.
+Most features compare words and meaning. Where a query names people, what is said about them is kept apart from what is
+said about others: "What challenges have you met?", said by Tim, says nothing of Tim, and a passage that better fits
+another person is a reason for doubt (docs/decisions/0030).
 """
 
 import json
@@ -28,25 +28,26 @@ Numbers = NDArray[np.float64]
 
 WEIGHTS_FILE = "relevance_weights.json"
 FEATURES = ("cosine", "own_cosine", "breadth", "own_coverage", "rival_lead", "share")
-"""The numbers of a passage, in the order of the columns; see `relevance_features`."""
-TEXTS_KEPT = 65_536
-"""Texts whose sentences are kept in the process."""
-MOST_LOG_ODDS = 30.0
+"""The features of a passage, in the order of the columns; see `relevance_features`."""
+MAX_CACHED_TEXTS = 65_536
+"""Texts whose sentences are cached in the process."""
+MAX_LOG_ODDS = 30.0
+"""Log-odds beyond which a relevance is 0 or 1, so that nothing overflows."""
 PRIOR_TURNS = 20
-"""Turns that what is usual counts for, so that a memory of a few turns is judged like any other."""
-USUAL_COSINE = 0.1
-"""Cosine of a query with a turn about something else."""
-MOST_SAMPLED = 1000
-"""Turns by which the usual cosine of a query is told."""
+"""Turns that the prior counts for in statistics of a scope, so that a scope of a few turns gives sound ones."""
+PRIOR_COSINE = 0.1
+"""The prior of the cosine of a query with a turn about something else."""
+MAX_SAMPLED = 1000
+"""Turns over which the usual cosine of a query is estimated."""
 
 
 @dataclass(frozen=True)
 class RelevanceModel:
-    """A logistic regression over the numbers of a passage."""
+    """A logistic regression over the features of a passage."""
 
     intercept: float
     weights: Mapping[str, float]
-    """One weight a feature, by name; a feature without one counts nothing."""
+    """The weight of each feature by name; 0 for a feature without one."""
 
     def probability(self, features: Numbers) -> Numbers:
         """Return the relevance of each passage, in [0, 1].
@@ -55,7 +56,7 @@ class RelevanceModel:
             features: Of shape (passages, len(FEATURES)).
         """
         weights = np.array([self.weights.get(name, 0.0) for name in FEATURES])
-        log_odds = np.clip(self.intercept + features @ weights, -MOST_LOG_ODDS, MOST_LOG_ODDS)
+        log_odds = np.clip(self.intercept + features @ weights, -MAX_LOG_ODDS, MAX_LOG_ODDS)
         return np.asarray(1 / (1 + np.exp(-log_odds)))
 
 
@@ -66,23 +67,24 @@ class _Sentence:
     stems: frozenset[str]
     words: frozenset[str]
     to_listener: bool
-    """Whether it speaks of whoever listens, and not of the speaker."""
+    """Whether it is about the listener, and not about the speaker."""
 
 
 @dataclass(frozen=True)
 class _Query:
-    """What passages are compared with."""
+    """A query as passages are compared with it."""
 
     vector: Vectors
     usual: float
     """The mean cosine of the query with the turns of the scope, which depends on the encoder and on the query."""
     rarity: Mapping[str, float]
+    """The inverse document frequency of each content stem."""
     people: Collection[str]
     names: frozenset[str]
     """The words of the people's names."""
 
     def nearness(self, vector: Vectors) -> float:
-        """Return how far a cosine is above the usual one: 0 for as near as any turn, 1 for the same."""
+        """Return how far the cosine with a vector is above the usual one: 0 for no nearer than any turn, 1 for equal."""
         return max(0.0, (float(vector @ self.vector) - self.usual) / (1 - self.usual))
 
     def is_about(self, sentence: _Sentence, speaker: str) -> bool:
@@ -105,7 +107,7 @@ class _Match:
 
 @cache
 def load_model() -> RelevanceModel:
-    """Return the model whose weights stand beside this module."""
+    """Return the shipped model."""
     text = files("langgraph_engram.retrieval").joinpath(WEIGHTS_FILE).read_text(encoding="utf-8")
     stored = json.loads(text)
     return RelevanceModel(stored["intercept"], stored["weights"])
@@ -118,7 +120,7 @@ def with_relevance(index: ScopeIndex, intent: Intent, query: Vectors, passages: 
         index: What was searched.
         intent: What is asked for.
         query: Its unit vector, of shape (d,).
-        passages: What is shown, best first.
+        passages: The passages of a result, best first.
     """
     estimates = load_model().probability(relevance_features(index, intent, query, passages))
     return [
@@ -128,7 +130,7 @@ def with_relevance(index: ScopeIndex, intent: Intent, query: Vectors, passages: 
 
 
 def relevance_features(index: ScopeIndex, intent: Intent, query: Vectors, passages: Sequence[Evidence]) -> Numbers:
-    """Return the numbers of each passage, as an array of shape (passages, len(FEATURES)).
+    """Return the features of each passage, as an array of shape (passages, len(FEATURES)).
 
     - `cosine`: of the query with the nearest of the passage's record and turns.
     - `own_cosine`: the same over what is about the people whom the query names; as `cosine` where it names none.
@@ -138,15 +140,15 @@ def relevance_features(index: ScopeIndex, intent: Intent, query: Vectors, passag
     - `rival_lead`: how much more of the query is covered by what a turn of any passage says about others.
     - `share`: of the best passage's score.
     """
-    asked = _query(index, intent, query)
-    matches = [_match(index, asked, passage) for passage in passages]
+    compared = _query(index, intent, query)
+    matches = [_match(index, compared, passage) for passage in passages]
     rival = max((match.rival_coverage for match in matches), default=0.0)
     best = max((passage.score for passage in passages), default=0.0)
     rows = [
         (
             match.cosine,
             match.own_cosine,
-            match.coverage * log1p(len(asked.rarity)),
+            match.coverage * log1p(len(compared.rarity)),
             match.own_coverage,
             max(0.0, rival - match.own_coverage),
             max(0.0, passage.score / best) if best > 0 else 0.0,
@@ -163,7 +165,7 @@ def covered_share(rarity: Mapping[str, float], stems: Collection[str]) -> float:
 
 
 def _query(index: ScopeIndex, intent: Intent, vector: Vectors) -> _Query:
-    """Weigh the stems of a query by rarity. Names of speakers are left out: they stand in nearly every turn."""
+    """Weight the stems of a query by rarity, without the names of speakers: they are in nearly every turn."""
     people = {stem for name in intent.speakers for stem in content_stems(name)}
     lexical = index.turns.lexical
     rarity = {
@@ -176,34 +178,34 @@ def _query(index: ScopeIndex, intent: Intent, vector: Vectors) -> _Query:
 
 
 def _usual_cosine(index: ScopeIndex, vector: Vectors) -> float:
-    sample = index.turns.vectors[:: 1 + len(index.turns) // MOST_SAMPLED]
+    sample = index.turns.vectors[:: 1 + len(index.turns) // MAX_SAMPLED]
     total = float(np.einsum("nd,d->", sample, vector)) if len(sample) else 0.0
-    return min(0.99, max(0.0, (total + PRIOR_TURNS * USUAL_COSINE) / (len(sample) + PRIOR_TURNS)))
+    return min(0.99, max(0.0, (total + PRIOR_TURNS * PRIOR_COSINE) / (len(sample) + PRIOR_TURNS)))
 
 
-def _match(index: ScopeIndex, asked: _Query, passage: Evidence) -> _Match:
+def _match(index: ScopeIndex, query: _Query, passage: Evidence) -> _Match:
     match, stems = _Match(), set(content_stems(passage.text))
     for turn in passage.turns:
         stems.update(*(sentence.stems for sentence in _sentences(turn)))
-        _add_turn(match, asked, turn, asked.nearness(index.turns.vectors[index.turns.position(turn.turn_id)]))
+        _add_turn(match, query, turn, query.nearness(index.turns.vectors[index.turns.position(turn.turn_id)]))
     if passage.record:
-        place = index.records.position(passage.record.record_id)
-        _add_record(match, asked, passage.record, asked.nearness(index.records.vectors[place]))
-    match.coverage = covered_share(asked.rarity, stems)
+        position = index.records.position(passage.record.record_id)
+        _add_record(match, query, passage.record, query.nearness(index.records.vectors[position]))
+    match.coverage = covered_share(query.rarity, stems)
     if passage.synthesis_id:
-        place = index.syntheses.position(passage.synthesis_id)
-        match.cosine = match.own_cosine = asked.nearness(index.syntheses.vectors[place])
+        position = index.syntheses.position(passage.synthesis_id)
+        match.cosine = match.own_cosine = query.nearness(index.syntheses.vectors[position])
         match.own_coverage = match.coverage
     return match
 
 
-def _add_turn(match: _Match, asked: _Query, turn: Turn, cosine: float) -> None:
-    """Add what a turn gives; what an assistant says about others is no rival of what a person says."""
+def _add_turn(match: _Match, query: _Query, turn: Turn, cosine: float) -> None:
+    """Add a turn to a match; what an assistant says about others is no rival of what a person says."""
     own: set[str] = set()
     others: set[str] = set()
     for sentence in _sentences(turn):
-        (own if asked.is_about(sentence, turn.speaker) else others).update(sentence.stems)
-    covered, rival = covered_share(asked.rarity, own), covered_share(asked.rarity, others)
+        (own if query.is_about(sentence, turn.speaker) else others).update(sentence.stems)
+    covered, rival = covered_share(query.rarity, own), covered_share(query.rarity, others)
     match.cosine = max(match.cosine, cosine)
     match.own_coverage = max(match.own_coverage, covered)
     if turn.role == "user":
@@ -212,11 +214,11 @@ def _add_turn(match: _Match, asked: _Query, turn: Turn, cosine: float) -> None:
         match.own_cosine = max(match.own_cosine, cosine)
 
 
-def _add_record(match: _Match, asked: _Query, record: Record, cosine: float) -> None:
+def _add_record(match: _Match, query: _Query, record: Record, cosine: float) -> None:
     sentence = _sentence(own_words(record.content, record.speaker))
-    covered = covered_share(asked.rarity, sentence.stems)
+    covered = covered_share(query.rarity, sentence.stems)
     match.cosine = max(match.cosine, cosine)
-    if asked.is_about(sentence, record.speaker):
+    if query.is_about(sentence, record.speaker):
         match.own_cosine = max(match.own_cosine, cosine)
         match.own_coverage = max(match.own_coverage, covered)
     else:
@@ -224,17 +226,17 @@ def _add_record(match: _Match, asked: _Query, record: Record, cosine: float) -> 
 
 
 def _sentences(turn: Turn) -> tuple[_Sentence, ...]:
-    """Return the sentences of a turn; none of a long one, which covers anything: its record says what was found."""
+    """Return the sentences of a turn; none of a long one, which covers any query: its record holds what was found."""
     if len(turn.text) >= LONG_TEXT:
         return ()
     return (*_split(turn.text), *map(_sentence, turn.captions))
 
 
-@lru_cache(maxsize=TEXTS_KEPT)
+@lru_cache(maxsize=MAX_CACHED_TEXTS)
 def _split(text: str) -> tuple[_Sentence, ...]:
     return tuple(map(_sentence, split_sentences(text)))
 
 
-@lru_cache(maxsize=TEXTS_KEPT)
+@lru_cache(maxsize=MAX_CACHED_TEXTS)
 def _sentence(text: str) -> _Sentence:
     return _Sentence(frozenset(content_stems(text)), frozenset(words(text)), speaks_to_listener(text))
