@@ -113,8 +113,8 @@ def intent() -> Callable[..., Intent]:
 
 
 @pytest.fixture
-def piece() -> Callable[..., Evidence]:
-    """Make a piece of evidence."""
+def passage() -> Callable[..., Evidence]:
+    """Make a passage of evidence."""
 
     def make(name: str, text: str = "Ana camped by the lake.", **fields: object) -> Evidence:
         return Evidence.model_validate({"evidence_id": name, "text": text, **fields})

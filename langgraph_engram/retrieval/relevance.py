@@ -84,7 +84,7 @@ class _Query:
     """The words of the people's names."""
 
     def nearness(self, vector: Vectors) -> float:
-        """Return how far the cosine with a vector is above the usual one: 0 for no nearer than any turn, 1 for equal."""
+        """Return how far the cosine with a vector is above the usual one: 0 for any turn, 1 for an equal vector."""
         return max(0.0, (float(vector @ self.vector) - self.usual) / (1 - self.usual))
 
     def is_about(self, sentence: _Sentence, speaker: str) -> bool:

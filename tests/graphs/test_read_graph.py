@@ -213,7 +213,7 @@ def test_every_preset_reads_by_the_same_graph(place, question, name):
     told = graph.invoke({"request": question})["recollection"]
 
     assert told.evidence
-    assert any("Oslo" in piece.text for piece in told.evidence)
+    assert any("Oslo" in passage.text for passage in told.evidence)
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -225,7 +225,7 @@ def test_a_search_asks_no_model_under_any_preset(place, question, name):
     found = graph.invoke({"request": question.model_copy(update={"mode": "search", "budget": 60})})["recollection"]
 
     assert (model.asked, found.usage.calls, found.answer) == ([], 0, None)
-    assert sum(-(-len(piece.text) // 4) for piece in found.evidence) <= 60
+    assert sum(-(-len(passage.text) // 4) for passage in found.evidence) <= 60
 
 
 def test_an_empty_memory_is_absent_and_not_an_error(place, question):

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from langgraph_engram.retrieval.fusion import fuse
+from langgraph_engram.retrieval.fusion import fuse, interleave
+from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.retrieval.passages import format_passage
 from langgraph_engram.retrieval.routes import Routes, RouteScores
 from langgraph_engram.schema import Synthesis
@@ -133,10 +134,10 @@ def test_what_is_superseded_is_shown_with_what_took_its_place(store, scope, keep
     index = store.index(scope)
 
     (found,) = fuse(index, intent(), scores_of(index, own_dense=[1, 0, 0]), RetrieveSettings())
-    piece = format_passage(index, found)
+    passage = format_passage(index, found)
 
-    assert piece.text.endswith("I live in Rome with Miso.\nChanged since: 8 May 2023, I live in Kyiv.")
-    assert [one.turn_id for one in piece.turns] == ["t0", "t2"]
+    assert passage.text.endswith("I live in Rome with Miso.\nChanged since: 8 May 2023, I live in Kyiv.")
+    assert [one.turn_id for one in passage.turns] == ["t0", "t2"]
 
 
 def test_people_asked_about_come_first(store, scope, keep, turn, record, intent):
@@ -243,7 +244,7 @@ def test_a_request_to_an_assistant_tells_of_whoever_asks(store, scope, keep, tur
 
 
 def test_what_is_superseded_joins_no_other_record(store, scope, keep, turn, record, intent):
-    """It is a piece of its own, and its turn is not shown bare beside it; without a successor the bare turn is."""
+    """It is a passage of its own, and its turn is not shown bare beside it; without a successor the bare turn is."""
     keep(
         turns=[turn(0), turn(1), turn(2)],
         records=[
@@ -261,3 +262,14 @@ def test_what_is_superseded_joins_no_other_record(store, scope, keep, turn, reco
     assert {(one.kind, one.position, one.joined) for one in found} == {
         ("record", 0, ()), ("record", 1, ()), ("turn", 2, ()), ("record", 3, ()),
     }  # fmt: skip
+
+
+def test_rankings_take_turns_and_nothing_comes_twice():
+    """A turn that is shown with another's passage has had its turn."""
+    one = [Candidate("record", 1, 0.9, joined=(2,)), Candidate("record", 3, 0.5)]
+    other = [Candidate("record", 2, 0.8), Candidate("turn", 1, 0.7)]
+
+    found = list(interleave([iter(one), iter(other)]))
+
+    assert [(one.kind, one.position) for one in found] == [("record", 1), ("turn", 1), ("record", 3)]
+    assert list(interleave([])) == []

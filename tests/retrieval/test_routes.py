@@ -1,4 +1,4 @@
-"""A route whose data is missing is told of, and one whose data is not due yet is not."""
+"""A route without data is noted, and one whose data is not due yet is not."""
 
 import pytest
 

@@ -19,9 +19,9 @@ from langgraph_engram.testing import FakeModel
 
 
 @pytest.fixture
-def state(to_recall, intent, piece):
-    """A round of reading that found five pieces."""
-    found = [piece(f"p{number}") for number in range(5)]
+def state(to_recall, intent, passage):
+    """A round of reading that found five passages."""
+    found = [passage(f"p{number}") for number in range(5)]
     return {"request": to_recall(), "query": "Where?", "intent": intent(), "evidence": found, "pool": []}
 
 
@@ -38,17 +38,17 @@ def state(to_recall, intent, piece):
     ],
 )
 def test_anything_but_a_clear_answer_goes_deep(state, said, sufficient, answer):
-    """No reply, an empty one, a plain no and words that rest on no piece are all insufficient."""
+    """No reply, an empty one, a plain no and words that rest on no passage are all insufficient."""
     update = JudgeSufficiency(FakeModel([said]), DeepSettings())(state)
 
     assert (update["sufficient"], update["answer"]) == (sufficient, answer)
 
 
-def test_the_judge_sees_the_best_pieces_and_the_pool(state, piece):
-    """k pieces of this round are shown, after those of earlier rounds."""
+def test_the_judge_sees_the_best_pieces_and_the_pool(state, passage):
+    """k passages of this round are shown, after those of earlier rounds."""
     model = FakeModel([UNKNOWN])
 
-    update = JudgeSufficiency(model, DeepSettings(light_k=2))({**state, "pool": [piece("old")]})
+    update = JudgeSufficiency(model, DeepSettings(light_k=2))({**state, "pool": [passage("old")]})
 
     assert [one.evidence_id for one in model.asked[0].evidence] == ["old", "p0", "p1"]
     assert [one.evidence_id for one in update["pool"]] == ["old", "p0", "p1"]
@@ -103,7 +103,7 @@ def test_selected_numbers_lead_to_their_batch(select):
 
 @pytest.mark.parametrize("said", [Selection(numbers=[]), Selection(numbers=[77]), Failure("timeout", "late")])
 def test_an_empty_selection_falls_back_to_the_best(select, said):
-    """When nothing is named, the best pieces of the light routes are taken."""
+    """When nothing is named, the best passages of the light routes are taken."""
     update = select(FakeModel([said]), DeepSettings(light_k=2))
 
     assert update["selected_ids"] == ["p0", "p1"]
@@ -129,12 +129,12 @@ def selection_of(found):
 
 
 @pytest.fixture
-def back(store, keep, turn, event, state, piece):
-    """Go back from pieces that cite these turns, of ten turns in two events."""
+def back(store, keep, turn, event, state, passage):
+    """Go back from passages that cite these turns, of ten turns in two events."""
     keep(turns=[turn(one, f"Line {one}.") for one in range(10)], events=[event(0, 0, 1, 2, 3), event(1, *range(4, 10))])
 
     def go(*cited, **settings):
-        found = [piece(f"p{one}", turns=[turn(one)], score=1.0) for one in cited]
+        found = [passage(f"p{one}", turns=[turn(one)], score=1.0) for one in cited]
         step = Backtrack(store, DeepSettings(**settings))
         return step({**state, "evidence": found, "pool": found, "selections": [selection_of(found)]})
 
@@ -142,7 +142,7 @@ def back(store, keep, turn, event, state, piece):
 
 
 def test_sources_come_with_their_neighbours(back):
-    """A turn on each side; turns that follow one another are one piece; no turn is shown twice."""
+    """A turn on each side; turns that follow one another are one passage; no turn is shown twice."""
     update = back(2, 8, 3)
 
     assert [[one.seq for one in found.turns] for found in update["pool"]] == [[1, 2, 3], [7, 8, 9], [4]]
@@ -156,21 +156,21 @@ def test_whole_events_come_in_full(back):
     assert [[one.seq for one in found.turns] for found in update["pool"]] == [[0, 1, 2, 3]]
 
 
-def test_turns_keep_the_relevance_of_what_led_to_them(store, keep, turn, state, piece):
+def test_turns_keep_the_relevance_of_what_led_to_them(store, keep, turn, state, passage):
     """What was judged of a memory holds for the words it comes from."""
     keep(turns=[turn(0)])
-    found = [piece("p0", turns=[turn(0)], score=1.0, relevance=0.7)]
+    found = [passage("p0", turns=[turn(0)], score=1.0, relevance=0.7)]
 
     update = Backtrack(store, DeepSettings())({**state, "evidence": found, "pool": found, "selected_ids": ["p0"]})
 
     assert [(len(one.turns), one.relevance) for one in update["pool"]] == [(1, 0.7)]
 
 
-def test_what_is_superseded_stays_as_it_was_shown(store, keep, turn, record, state, piece):
+def test_what_is_superseded_stays_as_it_was_shown(store, keep, turn, record, state, passage):
     """Its turns alone would not tell that it has changed."""
     keep(turns=[turn(one, f"Line {one}.") for one in range(6)])
     old = record(1, "Line 1.", status="superseded", superseded_by="r5")
-    found = [piece("old", record=old, turns=[turn(1), turn(5)], score=1.0), piece("p3", turns=[turn(3)], score=0.9)]
+    found = [passage("old", record=old, turns=[turn(1), turn(5)], score=1.0), passage("p3", turns=[turn(3)], score=0.9)]
 
     update = Backtrack(store, DeepSettings())(
         {**state, "evidence": found, "pool": found, "selections": [selection_of(found)]}
@@ -199,7 +199,7 @@ def test_the_model_must_answer_or_fail_loudly(state):
 
 
 def test_a_pool_that_is_too_long_is_halved_until_it_fits(state):
-    """The answer rests on the first pieces, cites no other, and says how many were read; every call is counted."""
+    """The answer rests on the first passages, cites no other, and says how many were read; every call is counted."""
     pool = state["evidence"]
     model = FakeModel([Failure("too_long", "4096 tokens at most"), Failure("too_long", "again"), "At the lake [1][3]."])
 

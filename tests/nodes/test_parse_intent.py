@@ -1,44 +1,14 @@
-"""A query becomes constraints; the dimension that is asked for constrains nothing."""
-
-from datetime import UTC, datetime
+"""The query of a round is parsed by the model or the rules, and starts the state of a run."""
 
 import pytest
 
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.nodes.parse_intent import ParseIntentStep
 from langgraph_engram.prompts.parse_intent import ParsedIntent
-from langgraph_engram.retrieval.queries import UNPARSED_NOTE, make_intent
+from langgraph_engram.retrieval.queries import UNPARSED_NOTE
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.testing import FakeModel
-
-NOW = datetime(2023, 5, 8, 12, tzinfo=UTC)
-
-
-@pytest.mark.parametrize(
-    ("asked_for", "time", "location"), [("content", True, "Oslo"), ("time", False, "Oslo"), ("location", True, "")]
-)
-def test_what_is_asked_for_is_no_filter(asked_for, time, location):
-    """A question for a date has no time, a question for a place has no location."""
-    parsed = ParsedIntent(anchor="x", time="in May 2023", location="Oslo", answer_dimension=asked_for)
-
-    intent = make_intent("q", parsed, NOW)
-
-    assert (intent.time is not None, intent.location) == (time, location)
-
-
-def test_a_time_is_counted_from_now():
-    """A week ago is an interval that ends before now."""
-    intent = make_intent("q", ParsedIntent(anchor="x", time="last week"), NOW)
-
-    assert intent.time.start < intent.time.end < NOW
-
-
-def test_a_query_that_cannot_be_read_is_searched_by_its_words():
-    """No answer: no constraints, the query itself is the anchor."""
-    intent = make_intent("Where?", None, NOW)
-
-    assert (intent.anchor, intent.keywords, intent.time) == ("Where?", [], None)
 
 
 @pytest.mark.parametrize(

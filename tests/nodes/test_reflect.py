@@ -17,7 +17,7 @@ MORE = Reflection(complete=False, missing="the year", next_query="In which year 
 
 
 @pytest.fixture
-def reflect(to_recall, intent, piece):
+def reflect(to_recall, intent, passage):
     """Reflect on the first round of a question; fields of the state and the settings may be given."""
 
     def run(said, settings=None, **fields):
@@ -25,7 +25,7 @@ def reflect(to_recall, intent, piece):
             "request": to_recall(),
             "intent": intent(),
             "answer": "At the lake [1].",
-            "pool": [piece("p0")],
+            "pool": [passage("p0")],
             "asked_queries": ["Where did Ana camp?"],
             "round": 1,
             "started_at": time(),
@@ -111,9 +111,13 @@ def test_a_changed_answer_is_checked_again(reflect):
         ("Would Ana camp again?", "Yes [1].", True),
     ],
 )
-def test_the_model_reflects_on_what_rules_do_not_settle(reflect, to_recall, intent, piece, query, answer, asked):
-    """One thing asked for, and told by pieces that name it: done without a call. Anything else is asked about."""
-    fields = {"request": to_recall(query), "intent": intent(query), "pool": [piece("p0", "Ana: We camp at the lake.")]}
+def test_the_model_reflects_on_what_rules_do_not_settle(reflect, to_recall, intent, passage, query, answer, asked):
+    """One thing asked for, and told by passages that name it: done without a call. Anything else is asked about."""
+    fields = {
+        "request": to_recall(query),
+        "intent": intent(query),
+        "pool": [passage("p0", "Ana: We camp at the lake.")],
+    }
 
     update = reflect(Reflection(complete=True), DeepSettings(), answer=answer, **fields)
 

@@ -10,9 +10,9 @@ from langgraph_engram.retrieval.citations import with_citations, without_unknown
 
 
 @pytest.fixture
-def pool(piece):
-    """A piece about a lake, and one about a bus."""
-    return [piece("p0", text="Ana camped at the lake."), piece("p1", text="Ben took the night bus to Porto.")]
+def pool(passage):
+    """A passage about a lake, and one about a bus."""
+    return [passage("p0", text="Ana camped at the lake."), passage("p1", text="Ben took the night bus to Porto.")]
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def pool(piece):
     ],
 )
 def test_an_answer_says_something_and_what_it_rests_on(pool, said, told):
-    """A number alone is told by its piece, words alone are traced to theirs, and what nothing holds stays as it is."""
+    """A number alone is told by its passage, words alone are traced to theirs, and what nothing holds stays as it is."""
     assert with_citations(said, pool) == told
 
 
@@ -55,7 +55,7 @@ def test_telling_twice_changes_nothing(pool):
     ],
 )
 def test_citations_of_what_was_never_shown_are_taken_out(said, kept):
-    """Only pieces that were shown can be cited."""
+    """Only passages that were shown can be cited."""
     assert without_unknown_citations(said, 2) == kept
 
 

@@ -8,12 +8,12 @@ from langgraph_engram.settings import RetrieveSettings
 
 
 @pytest.fixture
-def concluded(to_recall, piece):
-    """Conclude a recall that found two pieces."""
+def concluded(to_recall, passage):
+    """Conclude a recall that found two passages."""
 
     def run(answer, **fields):
-        pieces = [piece("p0"), piece("p1")]
-        state = {"request": to_recall(), "evidence": pieces, "pool": pieces, "round": 2, "went_deep": True}
+        passages = [passage("p0"), passage("p1")]
+        state = {"request": to_recall(), "evidence": passages, "pool": passages, "round": 2, "went_deep": True}
         conclude = Conclude(RetrieveSettings(relevance_threshold=0.5))
         return conclude({**state, "run_id": "run", "answer": answer, **fields})["recollection"]
 
@@ -38,9 +38,9 @@ def test_a_recall_has_a_verdict(concluded, answer, fields, verdict):
 
 
 @pytest.mark.parametrize(("relevance", "verdict"), [([0.1, 0.5], "partial"), ([0.4], "absent"), ([], "absent")])
-def test_a_search_has_a_verdict_by_relevance_and_no_answer(concluded, to_recall, piece, relevance, verdict):
+def test_a_search_has_a_verdict_by_relevance_and_no_answer(concluded, to_recall, passage, relevance, verdict):
     """A search gives evidence only, and calls none of it sufficient."""
-    evidence = [piece(f"p{number}").model_copy(update={"relevance": value}) for number, value in enumerate(relevance)]
+    evidence = [passage(f"p{number}").model_copy(update={"relevance": value}) for number, value in enumerate(relevance)]
 
     found = concluded("ignored", request=to_recall(mode="search"), evidence=evidence)
 
@@ -49,9 +49,9 @@ def test_a_search_has_a_verdict_by_relevance_and_no_answer(concluded, to_recall,
 
 
 @pytest.mark.parametrize(("relevance", "verdict"), [(0.5, "partial"), (0.4, "absent")])
-def test_quotes_are_partial_or_nothing(concluded, piece, relevance, verdict):
+def test_quotes_are_partial_or_nothing(concluded, passage, relevance, verdict):
     """What rules quote is never sufficient; where nothing is relevant they quote nothing."""
-    pool = [piece("p0").model_copy(update={"relevance": relevance})]
+    pool = [passage("p0").model_copy(update={"relevance": relevance})]
 
     told = concluded('Ana: "I swim." [1]', quoted=True, pool=pool)
 

@@ -1,0 +1,69 @@
+"""Passages are formatted without repeats, fit a budget, and keep their numbers in a pool."""
+
+import pytest
+
+from langgraph_engram.retrieval.passages import join_contents, light_passages, merge_pools
+from langgraph_engram.settings import DeepSettings
+
+
+@pytest.mark.parametrize(
+    ("scores", "shown"),
+    [
+        ([1.0, 0.2, 0.2, 0.2], 3),
+        ([1.0, 0.9, 0.6, 0.5, 0.49], 4),
+        ([0.9] * 30, 12),
+        ([0.0] * 5, 5),
+        ([0.4], 1),
+        ([], 0),
+    ],
+)
+def test_pieces_that_stand_out_are_shown(passage, scores, shown):
+    """Three at least, k at most, and between them what scores half of the best."""
+    found = [passage(f"p{place}", score=score) for place, score in enumerate(scores)]
+
+    assert [one.evidence_id for one in light_passages(found, DeepSettings())] == [f"p{n}" for n in range(shown)]
+
+
+def test_a_share_of_nothing_shows_k(passage):
+    """A preset may show its k passages whatever they score."""
+    found = [passage(f"p{place}", score=1 / (1 + place)) for place in range(9)]
+
+    assert len(light_passages(found, DeepSettings(min_share=0, light_k=7))) == 7
+
+
+def test_a_pool_holds_each_piece_once_and_keeps_its_places(passage):
+    """What an answer has cited keeps its number."""
+    pool = merge_pools([passage("a"), passage("b")], [passage("b"), passage("c"), passage("c")])
+
+    assert [one.evidence_id for one in pool] == ["a", "b", "c"]
+
+
+def test_a_pool_takes_what_fits_its_budget(passage):
+    """What is too large for what is left is passed over; what is held stays."""
+    long = passage("long", text="word " * 200)
+
+    assert [one.evidence_id for one in merge_pools([passage("a")], [long, passage("b")], budget=30)] == ["a", "b"]
+
+
+def test_each_speaker_is_named_where_another_spoke_before(record):
+    """A name that stands already is not told again."""
+    said = [
+        record(0, "Ana: I camped."),
+        record(1, "Ana: It rained."),
+        record(2, "Ben: Where?", speaker="Ben"),
+        record(3, "Ana: At Bled."),
+    ]
+
+    assert join_contents(said) == "Ana: I camped. It rained. Ben: Where? Ana: At Bled."
+
+
+def test_what_is_shown_together_is_said_once(record):
+    """A reply's question that stands already, and a name before an image."""
+    said = [
+        record(0, "Ana: I camped."),
+        record(1, "Ana: Guess where?"),
+        record(2, "Ana: Guess where? Ben: At Bled?", speaker="Ben"),
+        record(3, "Ben shares an image: a lake", speaker="Ben"),
+    ]
+
+    assert join_contents(said) == "Ana: I camped. Guess where? Ben: At Bled? (shares an image: a lake)"

@@ -1,0 +1,100 @@
+"""A query is truncated, becomes constraints, and is split where it compares two things."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from langgraph_engram.prompts.parse_intent import ParsedIntent
+from langgraph_engram.retrieval.queries import (
+    MAX_CHARACTERS,
+    MAX_WORD,
+    make_intent,
+    part_intents,
+    truncate_query,
+    truncation_notes,
+)
+from langgraph_engram.schema import Intent
+
+NOW = datetime(2023, 5, 8, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "time", "location"), [("content", True, "Oslo"), ("time", False, "Oslo"), ("location", True, "")]
+)
+def test_what_is_asked_for_is_no_filter(asked_for, time, location):
+    """A question for a date has no time, a question for a place has no location."""
+    parsed = ParsedIntent(anchor="x", time="in May 2023", location="Oslo", answer_dimension=asked_for)
+
+    intent = make_intent("q", parsed, NOW)
+
+    assert (intent.time is not None, intent.location) == (time, location)
+
+
+def test_a_time_is_counted_from_now():
+    """A week ago is an interval that ends before now."""
+    intent = make_intent("q", ParsedIntent(anchor="x", time="last week"), NOW)
+
+    assert intent.time.start < intent.time.end < NOW
+
+
+def test_a_query_that_cannot_be_read_is_searched_by_its_words():
+    """No answer: no constraints, the query itself is the anchor."""
+    intent = make_intent("Where?", None, NOW)
+
+    assert (intent.anchor, intent.keywords, intent.time) == ("Where?", [], None)
+
+
+@pytest.mark.parametrize(
+    ("query", "length"),
+    [
+        ("a" * MAX_CHARACTERS, MAX_CHARACTERS),
+        ("a" * (MAX_CHARACTERS + 1), MAX_CHARACTERS),
+        ("a" * (MAX_CHARACTERS - 1) + " b" * 9, MAX_CHARACTERS - 1),
+        ("a" * MAX_CHARACTERS + " b", MAX_CHARACTERS),
+        ("a" * (MAX_CHARACTERS - 3) + " bcde", MAX_CHARACTERS - 3),
+        ("a " * MAX_CHARACTERS, MAX_CHARACTERS - 1),
+        ("why " + "a" * MAX_CHARACTERS, MAX_CHARACTERS),
+    ],
+)
+def test_it_ends_with_a_word(query, length):
+    """The last word that fits is whole, unless it is too long to be one."""
+    assert len(truncate_query(query)) == length
+
+
+@given(st.text(alphabet="ab \n", min_size=201, max_size=400))
+def test_little_is_left_out(end):
+    """It is where the query begins, and no more is left out than one word and the white space before it."""
+    query = "why " * ((MAX_CHARACTERS - 200) // 4) + end
+
+    read = truncate_query(query)
+
+    assert query.startswith(read)
+    assert len(query[len(read) : MAX_CHARACTERS].split()) <= 1
+    assert len(query[len(read) : MAX_CHARACTERS].strip()) <= MAX_WORD
+
+
+def test_only_what_is_cut_is_told():
+    """A query that is read whole needs no word."""
+    assert truncation_notes("Where?") == []
+    assert truncation_notes("a b " * 10_000) == ["only the first 19,999 of the question's 40,000 characters were read"]
+
+
+def asking(query: str) -> Intent:
+    """Make the intent of a query about Ana."""
+    return Intent(query=query, anchor=query, keywords=["Miso", "race"], speakers=["Ana"])
+
+
+def test_each_part_has_an_intent_of_its_own():
+    """A short part is searched for with what the query says of both."""
+    first, second = part_intents(asking("Which came home first, Miso or the winner of the harbour race?"))
+
+    assert (first.anchor, first.keywords, first.speakers) == ("Miso came home", ["Miso"], ["Ana"])
+    assert (second.anchor, second.keywords) == ("the winner of the harbour race", ["race"])
+
+
+def test_one_thing_is_searched_for_as_it_is():
+    """A time from now has one part."""
+    assert part_intents(asking("How many days ago did I meet Miso?")) == []
+    assert part_intents(asking("Where is Miso?")) == []
