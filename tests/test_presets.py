@@ -6,7 +6,7 @@ from langgraph_engram.errors import InvalidInput
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import ABLATIONS, PRESETS, preset, without
 
-TOLD = [
+TURNS = [
     {
         "speaker": "Ana",
         "text": "My sister Runa moved to Oslo because she got a job.",
@@ -21,11 +21,11 @@ TOLD = [
 def test_a_memory_without_a_part_still_answers(part):
     """What is taken out is missed in quality, never in function."""
     with Memory("memory:", "rules", encoder="hashing", settings=without(preset("engram"), [part])) as memory:
-        memory.remember(TOLD, user_id="ana", session_id="s1", close_session=True)
+        memory.remember(TURNS, user_id="ana", session_id="s1", close_session=True)
 
-        told = memory.recall("Where did Runa move?", user_id="ana")
+        recollection = memory.recall("Where did Runa move?", user_id="ana")
 
-    assert "Oslo" in told.answer
+    assert "Oslo" in recollection.answer
 
 
 @pytest.mark.parametrize("part", list(ABLATIONS))
@@ -40,25 +40,25 @@ def test_each_part_is_taken_out_of_every_preset(name, part):
 
 
 def test_without_causes_no_record_has_one(tmp_path):
-    """Neither reason nor purpose is kept; the other dimensions are."""
+    """Neither reason nor purpose is stored; the other dimensions are."""
     with Memory("memory:", "rules", encoder="hashing", settings=without(preset("engram"), ["causal"])) as memory:
-        memory.remember(TOLD, user_id="ana", session_id="s1")
+        memory.remember(TURNS, user_id="ana", session_id="s1")
 
         records = memory.show("records", "ana")
 
-    assert {one.reason + one.purpose for one in records} == {""}
-    assert any(one.event_start for one in records)
+    assert {record.reason + record.purpose for record in records} == {""}
+    assert any(record.event_start for record in records)
 
 
 def test_without_the_light_answer_each_question_goes_deep():
     """The deep way is taken at once, and its answer has its evidence."""
     with Memory("memory:", "rules", encoder="hashing", settings=without(preset("engram"), ["light"])) as memory:
-        memory.remember(TOLD, user_id="ana", session_id="s1")
+        memory.remember(TURNS, user_id="ana", session_id="s1")
 
-        told, absent = (memory.recall("Where did Runa move?", user_id=user) for user in ("ana", "nobody"))
+        recollection, absent = (memory.recall("Where did Runa move?", user_id=user) for user in ("ana", "nobody"))
 
-    assert told.went_deep
-    assert told.evidence
+    assert recollection.went_deep
+    assert recollection.evidence
     assert (absent.verdict, absent.went_deep) == ("absent", False)
 
 

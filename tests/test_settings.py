@@ -1,4 +1,4 @@
-"""`ENGRAM_SETTINGS` changes a preset in places, `ENGRAM_CHAT` how a chat model is talked to; both say what is wrong."""
+"""`ENGRAM_SETTINGS` changes settings of a preset, `ENGRAM_CHAT` those of a chat model; both say what is wrong."""
 
 import json
 
@@ -9,22 +9,22 @@ from langgraph_engram.errors import InvalidSetting
 from langgraph_engram.settings import ChatSettings, Settings
 
 
-def test_settings_are_changed_in_places(monkeypatch, tmp_path):
+def test_settings_of_a_preset_are_changed(monkeypatch, tmp_path):
     """As JSON or as a file of JSON; what is not named stays as the preset has it."""
     changes = {"update": {"approve": ["MERGE"]}, "retrieve": {"top_k": 7}}
     (tmp_path / "settings.json").write_text(json.dumps(changes))
 
     monkeypatch.setenv("ENGRAM_SETTINGS", json.dumps(changes))
-    told = resolve("memory:", None, "dimmem", None).settings
+    from_json = resolve("memory:", None, "dimmem", None).settings
     monkeypatch.setenv("ENGRAM_SETTINGS", str(tmp_path / "settings.json"))
-    read = resolve("memory:", None, "dimmem", None).settings
+    from_file = resolve("memory:", None, "dimmem", None).settings
     monkeypatch.delenv("ENGRAM_SETTINGS")
     plain = resolve("memory:", None, "dimmem", None).settings
 
-    assert told == read
-    assert (told.update.approve, told.retrieve.top_k) == (["MERGE"], 7)
-    assert told.model_copy(update={"update": plain.update, "retrieve": plain.retrieve}) == plain
-    assert told.update.model_copy(update={"approve": plain.update.approve}) == plain.update
+    assert from_json == from_file
+    assert (from_json.update.approve, from_json.retrieve.top_k) == (["MERGE"], 7)
+    assert from_json.model_copy(update={"update": plain.update, "retrieve": plain.retrieve}) == plain
+    assert from_json.update.model_copy(update={"approve": plain.update.approve}) == plain.update
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "/nowhere/settings.json", '{"no": 1}', '{"retrieve": {"top_k": "many"}}'])
@@ -34,14 +34,14 @@ def test_what_does_not_fit_is_refused(text):
         overridden(Settings(), text)
 
 
-def test_how_a_chat_model_is_talked_to_is_said_by_the_environment(monkeypatch):
-    """What is given goes first; what is named nowhere stays as by default."""
+def test_chat_settings_come_from_the_environment(monkeypatch):
+    """An argument goes first; what is named nowhere has its default."""
     monkeypatch.setenv("ENGRAM_CHAT", '{"timeout_seconds": 300, "structured_methods": ["json_prompt"]}')
 
-    told = resolve_chat()
+    settings = resolve_chat()
 
-    assert (told.timeout_seconds, told.structured_methods) == (300, ["json_prompt"])
-    assert told.retries == ChatSettings().retries
+    assert (settings.timeout_seconds, settings.structured_methods) == (300, ["json_prompt"])
+    assert settings.retries == ChatSettings().retries
     assert resolve_chat(ChatSettings(retries=1)) == ChatSettings(retries=1)
     monkeypatch.delenv("ENGRAM_CHAT")
     assert resolve_chat() == ChatSettings()

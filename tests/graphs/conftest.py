@@ -1,4 +1,4 @@
-"""Give graphs over a store on disk with checkpoints beside it, that can be let go of and opened again."""
+"""Graphs over a store on disk with its checkpoints, which can be closed and opened again."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -37,14 +37,14 @@ WHOSE = Scope(user_id="ana")
 
 
 def by_rule(question: Question[Any]) -> object:
-    """Answer as the rules do: a `FakeModel` that is given this remembers what it was asked."""
+    """Answer as the rules do: a `FakeModel` with this answer records what it was asked."""
     return RULES[type(question)](question)
 
 
 def session(name: str, said: tuple[tuple[str, str], ...], at: datetime) -> RememberRequest:
     messages = [
-        Message(speaker=speaker, text=text, said_at=at + timedelta(minutes=place))
-        for place, (speaker, text) in enumerate(said)
+        Message(speaker=speaker, text=text, said_at=at + timedelta(minutes=number))
+        for number, (speaker, text) in enumerate(said)
     ]
     return RememberRequest(user_id="ana", session_id=name, messages=messages, close_session=True, run_id=f"run-{name}")
 
@@ -72,8 +72,8 @@ def answering() -> Callable[[], FakeModel]:
     return lambda: FakeModel([by_rule] * 200)
 
 
-class Place:
-    """A folder with a store and its checkpoints: what one process after another would open."""
+class Deployment:
+    """A folder with a store and its checkpoints, as one process after another would open it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -102,45 +102,45 @@ class Place:
         return build_read_graph(self.store, model, RuleModel(), settings or preset("engram"), self.checkpointer)
 
     def contents(self) -> dict[str, list[dict[str, object]]]:
-        """Give everything that is kept, but the moments at which it was written."""
+        """Return everything that is stored, but the times at which it was written."""
         index = self.store.index(WHOSE)
         kept = {name: getattr(index, name).items for name in ("turns", "events", "boundaries", "records", "syntheses")}
         kept |= {"decisions": self.store.decisions(WHOSE), "pending_tasks": self.store.pending_tasks(WHOSE)}
         return {
-            name: sorted((one.model_dump(exclude={"decided_at", "since"}) for one in things), key=str)
-            for name, things in kept.items()
+            name: sorted((item.model_dump(exclude={"decided_at", "since"}) for item in items), key=str)
+            for name, items in kept.items()
         }
 
 
 @pytest.fixture(scope="session")
 def begun(tmp_path_factory: pytest.TempPathFactory, first: RememberRequest) -> Path:
     """A folder in which the first conversation is remembered, for tests to copy."""
-    place = Place(tmp_path_factory.mktemp("begun") / "store")
-    place.writing(RuleModel()).invoke({"request": first}, {"configurable": {"thread_id": "first"}})
-    place.close()
-    return place.folder
+    deployment = Deployment(tmp_path_factory.mktemp("begun") / "store")
+    deployment.writing(RuleModel()).invoke({"request": first}, {"configurable": {"thread_id": "first"}})
+    deployment.close()
+    return deployment.folder
 
 
 @pytest.fixture(scope="session")
-def copy_of(begun: Path) -> Callable[[Path], Place]:
-    """Make a place at which the first conversation is remembered."""
-    return lambda folder: Place(copytree(begun, folder))
+def copy_of(begun: Path) -> Callable[[Path], Deployment]:
+    """Return a function that opens a copy of that folder."""
+    return lambda folder: Deployment(copytree(begun, folder))
 
 
 @pytest.fixture
-def cut_off(copy_of: Callable[[Path], Place], tmp_path: Path) -> Iterator[Place]:
-    """A place at which the first conversation is remembered, and where a run will be cut off."""
-    place = copy_of(tmp_path / "cut")
-    yield place
-    place.close()
+def cut_off(copy_of: Callable[[Path], Deployment], tmp_path: Path) -> Iterator[Deployment]:
+    """A deployment with the first conversation, where a run will be cut off."""
+    deployment = copy_of(tmp_path / "cut")
+    yield deployment
+    deployment.close()
 
 
 @pytest.fixture
-def empty(tmp_path: Path) -> Iterator[Place]:
-    """A place at which nothing is remembered."""
-    place = Place(tmp_path / "empty")
-    yield place
-    place.close()
+def empty(tmp_path: Path) -> Iterator[Deployment]:
+    """An empty deployment."""
+    deployment = Deployment(tmp_path / "empty")
+    yield deployment
+    deployment.close()
 
 
 @pytest.fixture(scope="session")
@@ -150,11 +150,11 @@ def thread() -> dict[str, dict[str, str]]:
 
 @pytest.fixture(scope="session")
 def counts() -> Callable[[Any], dict[str, object]]:
-    """Give what a receipt or a recollection says, but the seconds it took."""
+    """Return a function that dumps a receipt or a recollection without the seconds it took."""
 
     def plain(result: Any) -> dict[str, object]:
-        told: dict[str, object] = result.model_dump(exclude={"usage": {"seconds", "by_node"}})
-        ledger = [one.model_dump(exclude={"seconds"}) for one in result.usage.by_node]
-        return {**told, "ledger": sorted(ledger, key=str)}
+        totals: dict[str, object] = result.model_dump(exclude={"usage": {"seconds", "by_node"}})
+        ledger = [entry.model_dump(exclude={"seconds"}) for entry in result.usage.by_node]
+        return {**totals, "ledger": sorted(ledger, key=str)}
 
     return plain

@@ -14,16 +14,16 @@ from langgraph_engram.stores.base import Changes
 
 
 class EveryOtherWord:
-    """Keep every other word, and remember what was given; fail while it is out of order."""
+    """Keep every other word, and record the texts; fail while it is out of order."""
 
     def __init__(self):
-        self.given = []
+        self.received = []
         self.fails = False
 
     def compress(self, texts):
         if self.fails:
             raise CompressorUnavailable("there are no weights")
-        self.given.append(list(texts))
+        self.received.append(list(texts))
         return [" ".join(text.split()[::2]) for text in texts]
 
 
@@ -32,8 +32,10 @@ def compressor():
     return EveryOtherWord()
 
 
-def run(place, model, request, thread, compressor=None, settings=None):
-    graph = build_write_graph(place.store, model, settings or preset("engram"), place.checkpointer, compressor)
+def run(deployment, model, request, thread, compressor=None, settings=None):
+    graph = build_write_graph(
+        deployment.store, model, settings or preset("engram"), deployment.checkpointer, compressor
+    )
     return graph.invoke(request and {"request": request}, thread, durability="sync")
 
 
@@ -41,7 +43,7 @@ def extractions(model):
     return [question for question in model.asked if hasattr(question, "shown")]
 
 
-@pytest.mark.parametrize("name", [name for name, one in PRESETS.items() if one.extract.strategy != "none"])
+@pytest.mark.parametrize("name", [name for name, settings in PRESETS.items() if settings.extract.strategy != "none"])
 def test_only_the_extraction_reads_less(name, empty, copy_of, tmp_path, first, thread, answering, compressor):
     """Each extracting question is shorter, every other question the same, and the store holds the same to a letter."""
     whole, short = answering(), answering()
@@ -52,9 +54,9 @@ def test_only_the_extraction_reads_less(name, empty, copy_of, tmp_path, first, t
 
     assert empty.contents() == plain.contents()
     plain.close()
-    assert [one.name for one in short.asked] == [one.name for one in whole.asked]
+    assert [question.name for question in short.asked] == [question.name for question in whole.asked]
     for read, said in zip(short.asked, whole.asked, strict=True):
-        tokens, before = (sum(count_tokens(one.text) for one in asked.render()) for asked in (read, said))
+        tokens, before = (sum(count_tokens(message.text) for message in asked.render()) for asked in (read, said))
         assert tokens < before if hasattr(read, "shown") else read == said
     assert extractions(short)
 
@@ -74,7 +76,7 @@ def test_numbers_point_at_the_same_sentences(empty, first, thread, answering, co
     (record,) = empty.contents()["records"]
     (asked,) = extractions(model)
     turns = {turn["turn_id"]: turn["text"] for turn in empty.contents()["turns"]}
-    assert [turns[one] for one in record["source_turn_ids"]] == [first.messages[2].text]
+    assert [turns[turn_id] for turn_id in record["source_turn_ids"]] == [first.messages[2].text]
     assert f"[3] {asked.shown[-1]}" in asked.render()[-1].text
 
 
@@ -82,7 +84,7 @@ def test_the_sentences_of_a_call_are_compressed_together(empty, first, thread, a
     """After the one word that is tried, the sentences of the call come together, with their times written out."""
     run(empty, answering(), first, thread, compressor)
 
-    probe, *batches = compressor.given
+    probe, *batches = compressor.received
     assert len(probe) == 1
     assert [len(batch) for batch in batches] == [4]
     assert "(7 May 2023)" in batches[0][-1]

@@ -1,4 +1,4 @@
-"""Every step tells when it begins and ends, and trouble of the store that passes is not trouble of a run."""
+"""Every node reports its start and its end, and a transient failure of the store does not fail a run."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ from langgraph_engram.state import WriteInput, WriteState
 WHOSE = Scope(user_id="ana")
 
 
-def told_and_done(parts):
+def reports_and_updates(parts):
     """Split what was streamed into custom events and the names of the steps that gave an update."""
     events = [part for mode, part in parts if mode == "custom"]
     return events, [step for mode, part in parts if mode == "updates" for step in part]
@@ -29,19 +29,19 @@ async def gathered(stream):
 
 @pytest.fixture(params=["stream", "astream"])
 def follow(request):
-    """Run a graph, waiting for it or not, and give what it streams; the checkpointers of these graphs are none."""
+    """Return a function that runs a graph, synchronously or not, and returns what it streams."""
 
-    def run(graph, given, **options):
+    def run(graph, graph_input, **options):
         if request.param == "stream":
-            return list(graph.stream(given, **options))
-        return asyncio.run(gathered(graph.astream(given, **options)))
+            return list(graph.stream(graph_input, **options))
+        return asyncio.run(gathered(graph.astream(graph_input, **options)))
 
     return run
 
 
 @pytest.fixture
 def writing(empty):
-    """The write graph at an empty place, without a checkpointer."""
+    """The write graph over an empty store, without a checkpointer."""
     from langgraph_engram.graphs.write import build_write_graph
 
     return build_write_graph(empty.store, RuleModel(), preset("engram"))
@@ -53,41 +53,41 @@ def reading(cut_off):
     return build_read_graph(cut_off.store, RuleModel(), RuleModel(), preset("engram"))
 
 
-def require_told(events, steps, graph):
-    """Hold that each step told of its beginning, then of its end, in the order in which they ran."""
-    assert [(one["graph"], one["step"], one["status"]) for one in events] == [
+def require_reports(events, steps, graph):
+    """Assert that each node reported its start, then its end, in the order in which they ran."""
+    assert [(event["graph"], event["step"], event["status"]) for event in events] == [
         (graph, step, status) for step in steps for status in ("started", "done")
     ]
-    assert all(("seconds" in one) == (one["status"] == "done") for one in events)
+    assert all(("seconds" in event) == (event["status"] == "done") for event in events)
 
 
-def test_each_step_of_a_write_tells_when_it_begins_and_ends(writing, first, follow):
+def test_each_step_of_a_write_reports_its_start_and_end(writing, first, follow):
     """With what it gave, as numbers; plain JSON without a word of what was said."""
     parts = follow(writing, {"request": first}, stream_mode=["custom", "updates"])
 
-    events, steps = told_and_done(parts)
-    done = {one["step"]: one for one in events if one["status"] == "done"}
-    require_told(events, steps, "remember")
+    events, steps = reports_and_updates(parts)
+    done = {event["step"]: event for event in events if event["status"] == "done"}
+    require_reports(events, steps, "remember")
     assert steps[0] == "receive"
     assert steps[-1] == "report_run"
     assert (done["receive"]["turns"], done["extract"]["calls"]) == (3, 0)
     assert done["extract"]["records"] >= 3
     assert "tokens" in done["extract"]
-    told = json.dumps(events)
-    assert not [word for word in ("Runa", "Oslo", "bees", "camping", "ana") if word in told]
+    reports = json.dumps(events)
+    assert not [word for word in ("Runa", "Oslo", "bees", "camping", "ana") if word in reports]
 
 
-def test_each_step_of_a_recall_tells_when_it_begins_and_ends(reading, question, follow):
+def test_each_step_of_a_recall_reports_its_start_and_end(reading, question, follow):
     """In the same words, with the evidence that was found."""
     parts = follow(reading, {"request": question}, stream_mode=["custom", "updates"])
 
-    events, steps = told_and_done(parts)
-    require_told(events, steps, "recall")
-    assert next(one for one in events if one["step"] == "light_retrieve" and "seconds" in one)["evidence"] > 0
+    events, steps = reports_and_updates(parts)
+    require_reports(events, steps, "recall")
+    assert next(event for event in events if event["step"] == "light_retrieve" and "seconds" in event)["evidence"] > 0
 
 
 def test_within_another_graph_events_come_under_its_name(writing, first, follow):
-    """Who embeds the graph and looks into it is told which of its nodes speaks."""
+    """Events of a subgraph come under the name of its node."""
     outer = StateGraph(WriteState, input_schema=WriteInput)
     outer.add_node("keep", writing)
     outer.add_edge(START, "keep")
@@ -99,7 +99,7 @@ def test_within_another_graph_events_come_under_its_name(writing, first, follow)
     assert [event["status"] for _, event in parts][:2] == ["started", "done"]
 
 
-def test_without_anybody_who_listens_nothing_changes(writing, first):
+def test_without_a_consumer_nothing_changes(writing, first):
     """A graph that is only called gives its result."""
     state = writing.invoke({"request": first})
 
@@ -108,15 +108,15 @@ def test_without_anybody_who_listens_nothing_changes(writing, first):
 
 def test_a_step_that_fails_is_not_done():
     """It has begun, and that is all."""
-    told = []
+    reports = []
 
     def action(_):
         raise ValueError("broken")
 
     with pytest.raises(ValueError, match="broken"):
-        InstrumentedNode("graph", "step", action)({}, told.append)
+        InstrumentedNode("graph", "step", action)({}, reports.append)
 
-    assert told == [{"graph": "graph", "step": "step", "status": "started"}]
+    assert reports == [{"graph": "graph", "step": "step", "status": "started"}]
 
 
 class Faltering:
@@ -157,7 +157,7 @@ def first_of_commits(calls):
 
 @pytest.mark.parametrize("error", [StoreUnreachable("no answer"), StoreFailed("busy")])
 @pytest.mark.parametrize(("fails", "late"), [(the_first, False), (first_of_commits, False), (first_of_commits, True)])
-def test_trouble_that_passes_is_no_trouble(empty, copy_of, tmp_path, first, thread, error, fails, late):
+def test_a_transient_failure_is_retried(empty, copy_of, tmp_path, first, thread, error, fails, late):
     """Each step is tried again, and what is kept in the end is what a run without trouble keeps."""
     store = Faltering(empty.store, error, fails=fails, late=late)
 
@@ -170,7 +170,7 @@ def test_trouble_that_passes_is_no_trouble(empty, copy_of, tmp_path, first, thre
     undisturbed.close()
 
 
-def test_trouble_that_stays_is_told(empty, first, thread):
+def test_a_lasting_failure_is_raised(empty, first, thread):
     """After three tries, with the store's own words; when it is over, the run goes on where it was."""
     store = Faltering(empty.store, StoreUnreachable("no answer"), fails=lambda _: True)
 

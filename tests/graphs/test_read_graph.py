@@ -24,7 +24,7 @@ NEXT = "What does Runa teach?"
 
 
 def two_rounds(question):
-    """Go deep in the first round, look further, and answer with ground in the second: nobody need reflect on that."""
+    """Go deep in the first round, look further, and answer from evidence in the second, which needs no reflection."""
     match question:
         case AnswerLight():
             return "She teaches music in Oslo [1]." if question.intent.query == NEXT else UNKNOWN
@@ -46,24 +46,24 @@ def deep():
 
 
 @pytest.fixture(scope="module")
-def place(copy_of, tmp_path_factory):
-    """A place to read at: reading changes nothing but checkpoints."""
+def deployment(copy_of, tmp_path_factory):
+    """A deployment to read from: reading changes nothing but checkpoints."""
     opened = copy_of(tmp_path_factory.mktemp("reading") / "store")
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def whole(place, deep, question, request):
-    """An uninterrupted recall: what it asked, and what it told."""
+def whole(deployment, deep, question, request):
+    """An uninterrupted recall: what it asked, and its recollection."""
     model = deep()
-    state = place.reading(model).invoke({"request": question}, {"configurable": {"thread_id": request.node.name}})
+    state = deployment.reading(model).invoke({"request": question}, {"configurable": {"thread_id": request.node.name}})
     return model.asked, state["recollection"]
 
 
-def test_every_step_is_a_named_node(place):
+def test_every_step_is_a_named_node(deployment):
     """What people see in Studio is the path of docs/architecture.md, and what they may send is a schema."""
-    graph = place.reading(RuleModel())
+    graph = deployment.reading(RuleModel())
 
     assert [name for name in graph.get_graph().nodes if not name.startswith("__")] == NODES
     assert "request" in graph.get_input_jsonschema()["properties"]
@@ -74,7 +74,7 @@ def test_every_step_is_a_named_node(place):
 def test_a_router_names_nodes_alone(router):
     """What a router may return is a set of node names, and all of them are nodes."""
     returned = get_type_hints(router)["return"]
-    names = [one for part in (returned, *get_args(returned)) for one in get_args(part) if isinstance(one, str)]
+    names = [name for part in (returned, *get_args(returned)) for name in get_args(part) if isinstance(name, str)]
 
     assert names
     assert set(names) <= set(NODES)
@@ -116,7 +116,7 @@ def test_what_does_not_suffice_is_selected_from_in_batches(question):
 
     sent = Routing(DeepSettings(select_batch=3)).after_judge(state)
 
-    assert [(one.node, one.arg["start"], len(one.arg["batch"])) for one in sent] == [
+    assert [(send.node, send.arg["start"], len(send.arg["batch"])) for send in sent] == [
         ("deep_select", 0, 3),
         ("deep_select", 3, 2),
     ]
@@ -137,57 +137,58 @@ def test_the_way_after_reflection():
 
 def test_a_question_may_need_a_second_round(whole):
     """What the first round lacks is asked for in the second (HyMem Figure 4)."""
-    asked, told = whole
+    asked, recollection = whole
 
     names = [question.name for question in asked]
     assert names[:4] == ["AnswerLight", "SelectRecords", "WriteAnswer", "Reflect"]
     assert names[-1] == "AnswerLight"
-    assert (told.rounds, told.went_deep, told.verdict, told.missing) == (2, True, "sufficient", [])
-    assert told.usage.calls == len(asked)
+    assert (recollection.rounds, recollection.went_deep) == (2, True)
+    assert (recollection.verdict, recollection.missing) == ("sufficient", [])
+    assert recollection.usage.calls == len(asked)
 
 
-def test_reading_by_rules_quotes_what_was_said(place, question):
+def test_reading_by_rules_quotes_what_was_said(deployment, question):
     """Without a language model the answer is quotes with citations, and never sufficient."""
-    graph = build_read_graph(place.store, RuleModel(), RuleModel(), preset("engram"))
+    graph = build_read_graph(deployment.store, RuleModel(), RuleModel(), preset("engram"))
 
-    told = graph.invoke({"request": question})["recollection"]
+    recollection = graph.invoke({"request": question})["recollection"]
 
-    assert "Oslo" in told.answer
-    assert "[1]" in told.answer
-    assert (told.verdict, told.quoted, told.usage.calls) == ("partial", True, 0)
+    assert "Oslo" in recollection.answer
+    assert "[1]" in recollection.answer
+    assert (recollection.verdict, recollection.quoted, recollection.usage.calls) == ("partial", True, 0)
 
 
 @pytest.mark.parametrize("node", NODES)
-def test_a_recall_stopped_after_any_step_is_resumed(place, whole, deep, question, counts, node):
+def test_a_recall_stopped_after_any_step_is_resumed(deployment, whole, deep, question, counts, node):
     """Stopped at a step and resumed by another graph: the same result, and no question asked twice."""
-    asked, told = whole
+    asked, recollection = whole
     before, after = deep(), deep()
     thread = {"configurable": {"thread_id": f"stop-{node}"}}
-    place.reading(before).invoke({"request": question}, thread, durability="sync", interrupt_after=[node])
+    deployment.reading(before).invoke({"request": question}, thread, durability="sync", interrupt_after=[node])
 
-    graph = place.reading(after)
+    graph = deployment.reading(after)
     if graph.get_state(thread).next:
         graph.invoke(None, thread, durability="sync")
 
-    assert counts(graph.get_state(thread).values["recollection"]) == counts(told)
+    assert counts(graph.get_state(thread).values["recollection"]) == counts(recollection)
     assert [*before.asked, *after.asked] == asked
 
 
-@pytest.mark.parametrize("place_in_line", range(4))
+@pytest.mark.parametrize("questions_before", range(4))
 def test_a_recall_that_dies_over_a_question_asks_it_again_and_no_other(
-    place, whole, deep, question, counts, place_in_line
+    deployment, whole, deep, question, counts, questions_before
 ):
     """What was asked before the crash is not paid twice."""
-    asked, told = whole
-    thread = {"configurable": {"thread_id": f"die-{place_in_line}"}}
-    dying, model = FakeModel([*[two_rounds] * place_in_line, die]), deep()
+    asked, recollection = whole
+    thread = {"configurable": {"thread_id": f"die-{questions_before}"}}
+    dying, model = FakeModel([*[two_rounds] * questions_before, die]), deep()
     with pytest.raises(KeyboardInterrupt):
-        place.reading(dying).invoke({"request": question}, thread, durability="sync")
+        deployment.reading(dying).invoke({"request": question}, thread, durability="sync")
 
-    state = place.reading(model).invoke(None, thread, durability="sync")
+    state = deployment.reading(model).invoke(None, thread, durability="sync")
 
-    assert counts(state["recollection"]) == counts(told)
-    assert model.asked == asked[place_in_line:]
+    assert counts(state["recollection"]) == counts(recollection)
+    assert model.asked == asked[questions_before:]
 
 
 def test_what_a_checkpoint_gives_back_is_what_was_saved(copy_of, tmp_path, deep, question):
@@ -200,27 +201,27 @@ def test_what_a_checkpoint_gives_back_is_what_was_saved(copy_of, tmp_path, deep,
 
     opened.close()
     assert saved == lived
-    assert {type(one) for one in saved["pool"]} == {type(one) for one in lived["pool"]}
-    assert any(one.record for one in saved["evidence"])
-    assert any(one.turns for one in saved["pool"])
+    assert {type(passage) for passage in saved["pool"]} == {type(passage) for passage in lived["pool"]}
+    assert any(passage.record for passage in saved["evidence"])
+    assert any(passage.turns for passage in saved["pool"])
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_every_preset_reads_by_the_same_graph(place, question, name):
-    """A memory written under one preset is read under another; what has no data is said in the notes."""
-    graph = build_read_graph(place.store, RuleModel(), RuleModel(), preset(name))
+def test_every_preset_reads_by_the_same_graph(deployment, question, name):
+    """A memory written under one preset is read under another; routes without data are noted."""
+    graph = build_read_graph(deployment.store, RuleModel(), RuleModel(), preset(name))
 
-    told = graph.invoke({"request": question})["recollection"]
+    recollection = graph.invoke({"request": question})["recollection"]
 
-    assert told.evidence
-    assert any("Oslo" in passage.text for passage in told.evidence)
+    assert recollection.evidence
+    assert any("Oslo" in passage.text for passage in recollection.evidence)
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_a_search_asks_no_model_under_any_preset(place, question, name):
-    """A search costs no call; its evidence stays within the budget it was given."""
+def test_a_search_asks_no_model_under_any_preset(deployment, question, name):
+    """A search costs no call; its evidence stays within its budget."""
     model = FakeModel([Failure("refused", "no")] * 9)
-    graph = build_read_graph(place.store, model, RuleModel(), preset(name))
+    graph = build_read_graph(deployment.store, model, RuleModel(), preset(name))
 
     found = graph.invoke({"request": question.model_copy(update={"mode": "search", "budget": 60})})["recollection"]
 
@@ -228,15 +229,15 @@ def test_a_search_asks_no_model_under_any_preset(place, question, name):
     assert sum(-(-len(passage.text) // 4) for passage in found.evidence) <= 60
 
 
-def test_an_empty_memory_is_absent_and_not_an_error(place, question):
+def test_an_empty_memory_is_absent_and_not_an_error(deployment, question):
     """Nothing remembered: no question is asked, and the result says why."""
     model = FakeModel()
-    graph = build_read_graph(place.store, model, RuleModel(), preset("engram"))
+    graph = build_read_graph(deployment.store, model, RuleModel(), preset("engram"))
 
-    told = graph.invoke({"request": question.model_copy(update={"user_id": "nobody"})})["recollection"]
+    recollection = graph.invoke({"request": question.model_copy(update={"user_id": "nobody"})})["recollection"]
 
-    assert (told.verdict, told.evidence, model.asked) == ("absent", [], [])
-    assert "nothing is remembered in this scope" in told.notes
+    assert (recollection.verdict, recollection.evidence, model.asked) == ("absent", [], [])
+    assert "nothing is remembered in this scope" in recollection.notes
 
 
 def die(question):

@@ -38,10 +38,10 @@ class PowerCut(BaseException):
 @pytest.fixture(scope="module")
 def whole(copy_of, tmp_path_factory, thread, second, answering):
     """An uninterrupted run of the second conversation: what it asked, what is kept after it, and its receipt."""
-    place, model = copy_of(tmp_path_factory.mktemp("whole") / "store"), answering()
-    state = place.writing(model).invoke({"request": second}, thread, durability="sync")
-    yield model.asked, place.contents(), state["receipt"]
-    place.close()
+    deployment, model = copy_of(tmp_path_factory.mktemp("whole") / "store"), answering()
+    state = deployment.writing(model).invoke({"request": second}, thread, durability="sync")
+    yield model.asked, deployment.contents(), state["receipt"]
+    deployment.close()
 
 
 def test_every_step_is_a_named_node(empty):
@@ -78,13 +78,13 @@ def test_decisions_need_pairs():
 def test_a_run_passes_every_step(whole, counts):
     """The second conversation changes what the first said: every node has work to do."""
     asked, kept, receipt = whole
-    told = counts(receipt)
+    totals = counts(receipt)
 
     assert {question.name for question in asked} == set(ASKING)
-    assert (told["stored_turns"], told["known_turns"], told["pending"], told["quarantined"]) == (2, 0, 0, 0)
-    assert told["records"] > 0
-    assert (told["decisions"], told["syntheses"]) == (1, 2)
-    assert [one["status"] for one in kept["records"]].count("superseded") == 1
+    assert (totals["stored_turns"], totals["known_turns"], totals["pending"], totals["quarantined"]) == (2, 0, 0, 0)
+    assert totals["records"] > 0
+    assert (totals["decisions"], totals["syntheses"]) == (1, 2)
+    assert [record["status"] for record in kept["records"]].count("superseded") == 1
     assert kept["pending_tasks"] == []
 
 
@@ -146,7 +146,7 @@ def test_what_a_checkpoint_gives_back_is_what_was_saved(cut_off, thread, second)
     cut_off.reopen()
 
     history = list(cut_off.writing(RuleModel()).get_state_history(thread))
-    saved = [one.values for one in reversed(history) if "request" in one.values]
+    saved = [snapshot.values for snapshot in reversed(history) if "request" in snapshot.values]
 
     assert [state for state, _ in groupby(saved)] == [state for state, _ in groupby(lived)]
     assert types_of(saved[-1]) == types_of(lived[-1])
@@ -189,11 +189,11 @@ def die(question):
 
 
 def types_of(value):
-    """Give the types inside a value, as deep as it goes."""
+    """Return the types inside a value, at any depth."""
     if isinstance(value, dict):
-        return {key: types_of(one) for key, one in value.items()}
+        return {key: types_of(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [types_of(one) for one in value]
+        return [types_of(item) for item in value]
     fields = {name: types_of(getattr(value, name)) for name in getattr(type(value), "model_fields", ())}
     return type(value), fields
 

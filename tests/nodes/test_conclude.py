@@ -53,18 +53,18 @@ def test_quotes_are_partial_or_nothing(concluded, passage, relevance, verdict):
     """What rules quote is never sufficient; where nothing is relevant they quote nothing."""
     pool = [passage("p0").model_copy(update={"relevance": relevance})]
 
-    told = concluded('Ana: "I swim." [1]', quoted=True, pool=pool)
+    recollection = concluded('Ana: "I swim." [1]', quoted=True, pool=pool)
 
-    assert (told.verdict, told.quoted) == (verdict, verdict == "partial")
-    assert told.answer == ('Ana: "I swim." [1]' if told.quoted else "I don't know.")
+    assert (recollection.verdict, recollection.quoted) == (verdict, verdict == "partial")
+    assert recollection.answer == ('Ana: "I swim." [1]' if recollection.quoted else "I don't know.")
 
 
 def test_the_result_adds_up_what_it_cost(concluded):
     """Entries of one node are summed; rounds and run are named."""
-    told = concluded("x", usage=[UsageEntry(node="a", calls=1, prompt_tokens=5), UsageEntry(node="a", calls=2)])
+    recollection = concluded("x", usage=[UsageEntry(node="a", calls=1, prompt_tokens=5), UsageEntry(node="a", calls=2)])
 
-    assert (told.usage.calls, told.usage.tokens, len(told.usage.by_node)) == (3, 5, 1)
-    assert (told.rounds, told.run_id, told.went_deep) == (2, "run", True)
+    assert (recollection.usage.calls, recollection.usage.tokens, len(recollection.usage.by_node)) == (3, 5, 1)
+    assert (recollection.rounds, recollection.run_id, recollection.went_deep) == (2, "run", True)
 
 
 def test_unknown_is_said_in_words(concluded):

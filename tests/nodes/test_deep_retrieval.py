@@ -44,14 +44,14 @@ def test_anything_but_a_clear_answer_goes_deep(state, said, sufficient, answer):
     assert (update["sufficient"], update["answer"]) == (sufficient, answer)
 
 
-def test_the_judge_sees_the_best_pieces_and_the_pool(state, passage):
+def test_the_judge_sees_the_best_passages_and_the_pool(state, passage):
     """k passages of this round are shown, after those of earlier rounds."""
     model = FakeModel([UNKNOWN])
 
     update = JudgeSufficiency(model, DeepSettings(light_k=2))({**state, "pool": [passage("old")]})
 
-    assert [one.evidence_id for one in model.asked[0].evidence] == ["old", "p0", "p1"]
-    assert [one.evidence_id for one in update["pool"]] == ["old", "p0", "p1"]
+    assert [passage.evidence_id for passage in model.asked[0].evidence] == ["old", "p0", "p1"]
+    assert [passage.evidence_id for passage in update["pool"]] == ["old", "p0", "p1"]
 
 
 def test_nothing_found_is_not_asked_about(state):
@@ -91,7 +91,7 @@ def select(store, state):
 
 
 def test_selected_numbers_lead_to_their_batch(select):
-    """Numbers count within each batch; unknown numbers are ignored; the order of the batches counts, not their end."""
+    """Numbers count within each batch; unknown ones are ignored; selections are in the order of the batches."""
     model = FakeModel([Selection(numbers=[3, 0, 1, 9, -1, 3]), Selection(numbers=[2, 3])])
 
     update = select(model, DeepSettings(select_batch=3))
@@ -113,14 +113,14 @@ def test_only_so_many_candidates_are_shown(state):
     """N bounds what the selection reads."""
     shown = batches(state, DeepSettings(select_n=2))
 
-    assert [len(one["batch"]) for one in shown] == [2]
+    assert [len(selection_input["batch"]) for selection_input in shown] == [2]
 
 
 def test_runs_follow_one_another_in_one_session(turn):
     """A gap, or another session, begins a new run."""
     turns = [turn(0), turn(1), turn(3), turn(4, session_id="s2"), turn(5, session_id="s2")]
 
-    assert [[one.seq for one in run] for run in consecutive_runs(turns)] == [[0, 1], [3], [4, 5]]
+    assert [[found.seq for found in run] for run in consecutive_runs(turns)] == [[0, 1], [3], [4, 5]]
     assert consecutive_runs([]) == []
 
 
@@ -131,10 +131,13 @@ def selection_of(found):
 @pytest.fixture
 def back(store, keep, turn, event, state, passage):
     """Go back from passages that cite these turns, of ten turns in two events."""
-    keep(turns=[turn(one, f"Line {one}.") for one in range(10)], events=[event(0, 0, 1, 2, 3), event(1, *range(4, 10))])
+    keep(
+        turns=[turn(number, f"Line {number}.") for number in range(10)],
+        events=[event(0, 0, 1, 2, 3), event(1, *range(4, 10))],
+    )
 
     def go(*cited, **settings):
-        found = [passage(f"p{one}", turns=[turn(one)], score=1.0) for one in cited]
+        found = [passage(f"p{number}", turns=[turn(number)], score=1.0) for number in cited]
         step = Backtrack(store, DeepSettings(**settings))
         return step({**state, "evidence": found, "pool": found, "selections": [selection_of(found)]})
 
@@ -142,10 +145,10 @@ def back(store, keep, turn, event, state, passage):
 
 
 def test_sources_come_with_their_neighbours(back):
-    """A turn on each side; turns that follow one another are one passage; no turn is shown twice."""
+    """A turn on each side; consecutive turns are one passage; no turn is shown twice."""
     update = back(2, 8, 3)
 
-    assert [[one.seq for one in found.turns] for found in update["pool"]] == [[1, 2, 3], [7, 8, 9], [4]]
+    assert [[turn.seq for turn in found.turns] for found in update["pool"]] == [[1, 2, 3], [7, 8, 9], [4]]
     assert "Ana: Line 1.\nAna: Line 2.\nAna: Line 3." in update["pool"][0].text
 
 
@@ -153,7 +156,7 @@ def test_whole_events_come_in_full(back):
     """HyMem and ES-Mem go back to the event of each source."""
     update = back(1, whole_events=True)
 
-    assert [[one.seq for one in found.turns] for found in update["pool"]] == [[0, 1, 2, 3]]
+    assert [[turn.seq for turn in found.turns] for found in update["pool"]] == [[0, 1, 2, 3]]
 
 
 def test_turns_keep_the_relevance_of_what_led_to_them(store, keep, turn, state, passage):
@@ -163,12 +166,12 @@ def test_turns_keep_the_relevance_of_what_led_to_them(store, keep, turn, state, 
 
     update = Backtrack(store, DeepSettings())({**state, "evidence": found, "pool": found, "selected_ids": ["p0"]})
 
-    assert [(len(one.turns), one.relevance) for one in update["pool"]] == [(1, 0.7)]
+    assert [(len(passage.turns), passage.relevance) for passage in update["pool"]] == [(1, 0.7)]
 
 
 def test_what_is_superseded_stays_as_it_was_shown(store, keep, turn, record, state, passage):
-    """Its turns alone would not tell that it has changed."""
-    keep(turns=[turn(one, f"Line {one}.") for one in range(6)])
+    """Its turns alone would not show that it has changed."""
+    keep(turns=[turn(number, f"Line {number}.") for number in range(6)])
     old = record(1, "Line 1.", status="superseded", superseded_by="r5")
     found = [passage("old", record=old, turns=[turn(1), turn(5)], score=1.0), passage("p3", turns=[turn(3)], score=0.9)]
 
@@ -176,7 +179,7 @@ def test_what_is_superseded_stays_as_it_was_shown(store, keep, turn, record, sta
         {**state, "evidence": found, "pool": found, "selections": [selection_of(found)]}
     )
 
-    assert [[one.seq for one in found.turns] for found in update["pool"]] == [[2, 3, 4], [1, 5]]
+    assert [[turn.seq for turn in found.turns] for found in update["pool"]] == [[2, 3, 4], [1, 5]]
     assert update["pool"][1].record.status == "superseded"
 
 
@@ -186,7 +189,7 @@ def test_the_budget_holds_and_what_does_not_fit_stays_light(back):
 
     deep = [found for found in update["pool"] if len(found.turns) > 1]
     assert sum(count_tokens(found.text) for found in deep) <= 50
-    assert {2, 8} <= {one.seq for found in update["pool"] for one in found.turns}
+    assert {2, 8} <= {turn.seq for found in update["pool"] for turn in found.turns}
 
 
 def test_the_model_must_answer_or_fail_loudly(state):
@@ -205,13 +208,13 @@ def test_a_pool_that_is_too_long_is_halved_until_it_fits(state):
 
     update = WriteAnswerStep(model, DeepSettings())({**state, "pool": pool})
 
-    assert [len(one.evidence) for one in model.asked] == [5, 2, 1]
+    assert [len(question.evidence) for question in model.asked] == [5, 2, 1]
     assert (update["answer"], update["pool"]) == ("At the lake [1].", pool)
     assert update["notes"] == ["the model's context held 1 of 5 passages: the answer rests on these"]
     assert update["usage"][0].calls == 3
 
 
-def test_one_piece_that_is_too_long_is_a_failure(state):
+def test_one_passage_that_is_too_long_is_a_failure(state):
     """Nothing is left to leave out."""
     step = WriteAnswerStep(FakeModel([Failure("too_long", "4096 tokens at most")] * 3), DeepSettings())
 

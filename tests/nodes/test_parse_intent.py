@@ -24,7 +24,7 @@ def test_who_reads_the_query(store, to_recall, reader, mode, calls):
 
 
 def test_a_failure_is_noted_once_a_round(store, to_recall):
-    """The reader of the result is told that the query was not analysed."""
+    """The result notes that the query was not analysed."""
     step = ParseIntentStep(store, FakeModel([Failure("timeout", "x")]), RuleModel(), RetrieveSettings(intent="model"))
 
     update = step({"request": to_recall()})

@@ -69,7 +69,7 @@ def test_the_loop_ends(reflect, said, missing):
 
 
 def test_the_last_round_ends_it_and_says_so(reflect):
-    """After T rounds no further query is put, and the reader is told."""
+    """After T rounds no further query is asked, and a note says so."""
     update = reflect(MORE, round=3, notes=["before"])
 
     assert (update["done"], update["missing"]) == (True, ["the year"])
@@ -111,8 +111,8 @@ def test_a_changed_answer_is_checked_again(reflect):
         ("Would Ana camp again?", "Yes [1].", True),
     ],
 )
-def test_the_model_reflects_on_what_rules_do_not_settle(reflect, to_recall, intent, passage, query, answer, asked):
-    """One thing asked for, and told by passages that name it: done without a call. Anything else is asked about."""
+def test_the_model_reflects_on_what_rules_cannot_confirm(reflect, to_recall, intent, passage, query, answer, asked):
+    """One thing asked for, and cited passages that name it: done without a call. Anything else is asked about."""
     fields = {
         "request": to_recall(query),
         "intent": intent(query),

@@ -16,7 +16,7 @@ def pool(passage):
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("said", "expected"),
     [
         ("By the night bus [2].", "By the night bus [2]."),
         ("[2]", "Ben took the night bus to Porto. [2]"),
@@ -31,12 +31,12 @@ def pool(passage):
         ("", ""),
     ],
 )
-def test_an_answer_says_something_and_what_it_rests_on(pool, said, told):
-    """A number alone is told by its passage, words alone are traced to theirs, and what nothing holds stays as it is."""
-    assert with_citations(said, pool) == told
+def test_an_answer_says_something_and_what_it_rests_on(pool, said, expected):
+    """A number alone becomes its passage, words alone are traced to theirs, and what nothing holds stays."""
+    assert with_citations(said, pool) == expected
 
 
-def test_telling_twice_changes_nothing(pool):
+def test_citing_twice_changes_nothing(pool):
     """An answer that is cited stays as it is."""
     once = with_citations("The night bus", pool)
 

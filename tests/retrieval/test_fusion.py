@@ -1,4 +1,4 @@
-"""Each fusion ranks as its paper says; ours ranks by all routes, and what is superseded behind what took its place."""
+"""Each fusion ranks as its paper says; the weighted one ranks by all routes, superseded records behind successors."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ FUSIONS = ["weighted", "reciprocal_rank", "ordered_dedup", "concatenate"]
 def index(store, scope, keep, turn, record, event):
     """Five records of five turns in two events; one record is superseded, one repeats another's words."""
     keep(
-        turns=[turn(one) for one in range(5)],
+        turns=[turn(number) for number in range(5)],
         events=[event(0, 0, 1), event(1, 2, 3, 4)],
         records=[
             record(0, "Ana swims."),
@@ -35,22 +35,22 @@ def index(store, scope, keep, turn, record, event):
 
 
 def scores_of(index, turns=(), events=(), syntheses=(), **records):
-    """Give route scores by lists; what is not given is zeros."""
+    """Return route scores made from lists; without a list they are zeros."""
     known = {
-        name: np.array(given or np.zeros(len(shelf)), dtype=np.float64)
-        for name, given, shelf in (
+        name: np.array(values or np.zeros(len(items)), dtype=np.float64)
+        for name, values, items in (
             ("turns", turns, index.turns),
             ("events", events, index.events),
             ("syntheses", syntheses, index.syntheses),
         )
     }
-    return RouteScores(records={name: np.array(one, dtype=np.float64) for name, one in records.items()}, **known)
+    return RouteScores(records={name: np.array(values, dtype=np.float64) for name, values in records.items()}, **known)
 
 
 def ranked(index, intent, scores, **settings):
-    """Give what was found, best first, as the kind's letter and its place."""
+    """Return what was found, best first, as the initial of its kind and its position."""
     found = fuse(index, intent, scores, RetrieveSettings(**settings))
-    return [f"{one.kind[0]}{one.position}" for one in found]
+    return [f"{candidate.kind[0]}{candidate.position}" for candidate in found]
 
 
 def test_ordered_dedup_goes_route_by_route(index, intent):
@@ -67,7 +67,7 @@ def test_reciprocal_rank_adds_up_ranks(index, intent):
 
     found = list(fuse(index, intent(), scores, RetrieveSettings(fusion="reciprocal_rank", rrf_k=60)))
 
-    assert [one.position for one in found] == [1, 0, 4, 2]
+    assert [candidate.position for candidate in found] == [1, 0, 4, 2]
     assert found[0].score == pytest.approx(1 / 62 + 1 / 61)
     assert found[0].routes == {"lexical": 0.5, "dense": 1.0}
 
@@ -89,16 +89,16 @@ def test_events_are_shown_by_their_turns(index, intent):
 
 
 def test_the_weighted_sum_ranks_by_all_routes(index, intent):
-    """A record that two routes find stands before one that a single route finds."""
+    """A record that two routes find is ranked above one that a single route finds."""
     scores = scores_of(index, lexical=[0.6, 1, 0, 1, 0], dense=[0.6, 0, 0, 1, 0.2], dimension=[0, 0, 0, 1, 0])
 
-    found = [one for one in ranked(index, intent(), scores) if one.startswith("r")]
+    found = [name for name in ranked(index, intent(), scores) if name.startswith("r")]
 
     assert found == ["r0", "r1", "r4"]
 
 
 @pytest.mark.parametrize(
-    ("query", "dense", "told"),
+    ("query", "dense", "expected"),
     [
         ("Where does Ana live?", [1, 0.9], ["r1"]),
         ("Where did Ana live before?", [1, 0.9], ["r0", "r1"]),
@@ -106,9 +106,9 @@ def test_the_weighted_sum_ranks_by_all_routes(index, intent):
     ],
 )
 def test_what_is_superseded_is_found_for_what_it_alone_says(
-    store, scope, keep, turn, record, intent, query, dense, told
+    store, scope, keep, turn, record, intent, query, dense, expected
 ):
-    """A query that is as near to what took its place finds that alone, unless it asks for what was so before."""
+    """A query that is as near to the successor finds that alone, unless it asks for what was so before."""
     keep(
         turns=[turn(0), turn(1)],
         records=[
@@ -118,11 +118,11 @@ def test_what_is_superseded_is_found_for_what_it_alone_says(
     )
     scores = scores_of(store.index(scope), own_dense=dense)
 
-    assert ranked(store.index(scope), intent(query), scores) == told
+    assert ranked(store.index(scope), intent(query), scores) == expected
 
 
-def test_what_is_superseded_is_shown_with_what_took_its_place(store, scope, keep, turn, record, intent):
-    """It may say other things that still hold; its text and its turns tell of the change, to the end of the chain."""
+def test_what_is_superseded_is_shown_with_its_successor(store, scope, keep, turn, record, intent):
+    """It may say other things that still hold; its text and its turns show the change, to the end of the chain."""
     keep(
         turns=[turn(0), turn(1), turn(2)],
         records=[
@@ -137,7 +137,7 @@ def test_what_is_superseded_is_shown_with_what_took_its_place(store, scope, keep
     passage = format_passage(index, found)
 
     assert passage.text.endswith("I live in Rome with Miso.\nChanged since: 8 May 2023, I live in Kyiv.")
-    assert [one.turn_id for one in passage.turns] == ["t0", "t2"]
+    assert [turn.turn_id for turn in passage.turns] == ["t0", "t2"]
 
 
 def test_people_asked_about_come_first(store, scope, keep, turn, record, intent):
@@ -151,20 +151,20 @@ def test_people_asked_about_come_first(store, scope, keep, turn, record, intent)
 
 
 def test_the_query_asked_before_comes_last(store, scope, keep, turn, record, intent):
-    """It answers nothing, however near it is; a question that says more keeps its place."""
+    """It answers nothing, however near it is; a question that says more is ranked by its score."""
     texts = ("Where did we camp?", "Where did we camp in June, was it Bled?", "We camped at Bled.")
     keep(
-        turns=[turn(place, text) for place, text in enumerate(texts)],
-        records=[record(place, f"Ana: {text}") for place, text in enumerate(texts)],
+        turns=[turn(number, text) for number, text in enumerate(texts)],
+        records=[record(number, f"Ana: {text}") for number, text in enumerate(texts)],
     )
     index = store.index(scope)
 
     found = ranked(index, intent("Where did we camp?"), scores_of(index, lexical=[1, 0.9, 0.2], dense=[1, 0.9, 0.2]))
 
-    assert [one for one in found if one.startswith("r")] == ["r1", "r2", "r0"]
+    assert [name for name in found if name.startswith("r")] == ["r1", "r2", "r0"]
 
 
-def test_a_turn_that_no_record_tells_is_found_itself(store, scope, keep, turn, record, intent):
+def test_a_turn_that_no_record_cites_is_found_itself(store, scope, keep, turn, record, intent):
     """What extraction passed over stays searchable, in the words of its turn."""
     keep(turns=[turn(0), turn(1)], records=[record(0)])
     index = store.index(scope)
@@ -176,7 +176,7 @@ def test_a_turn_that_no_record_tells_is_found_itself(store, scope, keep, turn, r
 
 @pytest.mark.parametrize("fusion", FUSIONS)
 def test_what_no_longer_stands_is_not_found(index, intent, fusion):
-    """A superseded record of which nothing says what took its place is never shown, however well it matches."""
+    """A superseded record without a successor is never shown, however well it matches."""
     scores = scores_of(index, lexical=[0.1, 0.1, 0.1, 1, 0.1], dense=[0.1, 0.1, 0.1, 1, 0.1])
 
     assert "r3" not in ranked(index, intent(), scores, fusion=fusion)
@@ -201,7 +201,9 @@ def test_nothing_is_shown_twice(index, store, intent, fusion):
     scores = Routes(store.encoder, settings).score(index, intent("What sport does Ana do? She swims and skis."))
 
     found = [
-        (one.kind, place) for one in fuse(index, intent(), scores, settings) for place in (one.position, *one.joined)
+        (candidate.kind, position)
+        for candidate in fuse(index, intent(), scores, settings)
+        for position in (candidate.position, *candidate.joined)
     ]
 
     assert len(found) == len(set(found)) > 0
@@ -226,12 +228,12 @@ def test_the_assistants_words_come_first_only_where_they_are_asked_for(
         fusion="weighted",
     )
 
-    assert [next(one for one in found if one[0] == kind) for kind in "rt"] == first
+    assert [next(name for name in found if name[0] == kind) for kind in "rt"] == first
 
 
 @pytest.mark.parametrize(("role", "first"), [("assistant", "r0"), ("user", "r1")])
-def test_a_request_to_an_assistant_tells_of_whoever_asks(store, scope, keep, turn, record, intent, role, first):
-    """ "My new kayak" is as good as told; between people a question is only a question."""
+def test_a_request_to_an_assistant_mentions_who_asks(store, scope, keep, turn, record, intent, role, first):
+    """ "My new kayak" is as good as a statement; between people a question is only a question."""
     keep(
         turns=[turn(0), turn(1), turn(2, "Try the shop.", role=role)],
         records=[record(0, "Which paddle suits my new kayak?"), record(1, "Ana swims in the lake."), record(2, "Yes.")],
@@ -259,17 +261,17 @@ def test_what_is_superseded_joins_no_other_record(store, scope, keep, turn, reco
 
     found = list(fuse(index, intent("Where did Ana live before?"), scores, RetrieveSettings()))
 
-    assert {(one.kind, one.position, one.joined) for one in found} == {
+    assert {(candidate.kind, candidate.position, candidate.joined) for candidate in found} == {
         ("record", 0, ()), ("record", 1, ()), ("turn", 2, ()), ("record", 3, ()),
     }  # fmt: skip
 
 
 def test_rankings_take_turns_and_nothing_comes_twice():
     """A turn that is shown with another's passage has had its turn."""
-    one = [Candidate("record", 1, 0.9, joined=(2,)), Candidate("record", 3, 0.5)]
-    other = [Candidate("record", 2, 0.8), Candidate("turn", 1, 0.7)]
+    first = [Candidate("record", 1, 0.9, joined=(2,)), Candidate("record", 3, 0.5)]
+    second = [Candidate("record", 2, 0.8), Candidate("turn", 1, 0.7)]
 
-    found = list(interleave([iter(one), iter(other)]))
+    found = list(interleave([iter(first), iter(second)]))
 
-    assert [(one.kind, one.position) for one in found] == [("record", 1), ("turn", 1), ("record", 3)]
+    assert [(candidate.kind, candidate.position) for candidate in found] == [("record", 1), ("turn", 1), ("record", 3)]
     assert list(interleave([])) == []

@@ -13,36 +13,36 @@ from langgraph_engram.text.questions import asks_for_aggregate
 
 
 @pytest.fixture
-def places_of(store, scope, keep, turn, record):
-    """Give the passages of five records, one a turn of one session, by their scores; the last repeats the first turn."""
+def groups_of(store, scope, keep, turn, record):
+    """Return the groups of six records by their scores: five of a turn each, and another one of the first turn."""
     keep(
-        turns=[turn(one) for one in range(5)],
+        turns=[turn(number) for number in range(5)],
         records=[
-            *(record(one, f"Ana: Number {one}.") for one in range(5)),
+            *(record(number, f"Ana: Number {number}.") for number in range(5)),
             record(5, "Ana: More.", source_turn_ids=["t0"]),
         ],
     )
     index = store.index(scope)
 
-    def passages(scores, reach):
+    def group(scores, reach):
         total = np.array(scores, dtype=np.float64)
-        ranked = [place for place in np.argsort(-total).tolist() if total[place] > 0]
+        ranked = [position for position in np.argsort(-total).tolist() if total[position] > 0]
         groups = group_records(index, ranked, total, record_links(index), RetrieveSettings(), reach)
         return [group.positions for group in groups]
 
-    return passages
+    return group
 
 
-def test_sentences_of_one_exchange_are_one_piece(places_of):
+def test_sentences_of_one_exchange_are_one_passage(groups_of):
     """Those two turns apart are; those three apart, or far behind in score, are passages of their own."""
-    assert places_of([1, 0, 0.9, 0, 0, 0], reach=2) == [[0, 2]]
-    assert places_of([1, 0, 0, 0.9, 0, 0], reach=2) == [[0], [3]]
-    assert places_of([1, 0, 0.5, 0, 0, 0], reach=2) == [[0], [2]]
-    assert places_of([1, 0, 0.9, 0, 0, 0], reach=0) == [[0], [2]]
+    assert groups_of([1, 0, 0.9, 0, 0, 0], reach=2) == [[0, 2]]
+    assert groups_of([1, 0, 0, 0.9, 0, 0], reach=2) == [[0], [3]]
+    assert groups_of([1, 0, 0.5, 0, 0, 0], reach=2) == [[0], [2]]
+    assert groups_of([1, 0, 0.9, 0, 0, 0], reach=0) == [[0], [2]]
 
 
-def test_a_piece_is_of_one_day(store, scope, keep, turn, record):
-    """It is told under its day; a session may go on for years."""
+def test_a_passage_is_of_one_day(store, scope, keep, turn, record):
+    """It is shown under its day; a session may go on for years."""
     later = turn(0).said_at + timedelta(days=1)
     keep(
         turns=[turn(0), turn(1, said_at=later)],
@@ -55,32 +55,32 @@ def test_a_piece_is_of_one_day(store, scope, keep, turn, record):
     assert [group.positions for group in groups] == [[0], [1]]
 
 
-def test_a_piece_cites_three_turns_at_most(places_of):
+def test_a_passage_cites_three_turns_at_most(groups_of):
     """One that cited more would stand for none of them."""
-    assert places_of([1, 0.99, 0.98, 0.97, 0, 0], reach=2) == [[0, 1, 2], [3]]
+    assert groups_of([1, 0.99, 0.98, 0.97, 0, 0], reach=2) == [[0, 1, 2], [3]]
 
 
-def test_a_further_sentence_of_a_turn_must_score_more_than_one_of_another_turn(places_of):
+def test_a_further_sentence_of_a_turn_must_score_more_than_one_of_another_turn(groups_of):
     """The turn is shown already."""
-    assert places_of([1, 0.8, 0, 0, 0, 0.8], reach=2) == [[0, 1], [5]]
-    assert places_of([1, 0, 0, 0, 0, 0.95], reach=0) == [[0, 5]]
+    assert groups_of([1, 0.8, 0, 0, 0, 0.8], reach=2) == [[0, 1], [5]]
+    assert groups_of([1, 0, 0, 0, 0, 0.95], reach=0) == [[0, 5]]
 
 
-def shelf(*sessions: str) -> SimpleNamespace:
-    """Make a shelf of items that know their session alone."""
-    return SimpleNamespace(items=[SimpleNamespace(session_id=one) for one in sessions])
+def items_of(*sessions: str) -> SimpleNamespace:
+    """Make an index of items that have a session alone."""
+    return SimpleNamespace(items=[SimpleNamespace(session_id=session) for session in sessions])
 
 
-INDEX = SimpleNamespace(records=shelf("a", "a", "a", "b"), turns=shelf("b"))
+INDEX = SimpleNamespace(records=items_of("a", "a", "a", "b"), turns=items_of("b"))
 
 
-def test_a_session_s_further_pieces_make_room():
+def test_a_session_s_further_passages_make_room():
     """Each counts less by a tenth, so that another session's comes before the third; records and turns alike."""
-    found = [Candidate("record", place, score) for place, score in ((0, 1.0), (1, 0.99), (2, 0.98), (3, 0.85))]
+    found = [Candidate("record", position, score) for position, score in ((0, 1.0), (1, 0.99), (2, 0.98), (3, 0.85))]
 
     ordered = diversify_sessions(INDEX, [*found, Candidate("turn", 0, 0.84), Candidate("synthesis", 0, 0.7)], 0.1)
 
-    assert [(one.kind, one.position) for one in ordered] == [
+    assert [(candidate.kind, candidate.position) for candidate in ordered] == [
         ("record", 0),
         ("record", 1),
         ("record", 3),
@@ -88,7 +88,7 @@ def test_a_session_s_further_pieces_make_room():
         ("turn", 0),
         ("synthesis", 0),
     ]
-    assert [round(one.score, 3) for one in ordered] == [1.0, 0.891, 0.85, 0.794, 0.756, 0.7]
+    assert [round(candidate.score, 3) for candidate in ordered] == [1.0, 0.891, 0.85, 0.794, 0.756, 0.7]
 
 
 def test_without_a_factor_the_order_stays():

@@ -6,6 +6,10 @@ from langgraph_engram.retrieval.passages import join_contents, light_passages, m
 from langgraph_engram.settings import DeepSettings
 
 
+def ids_of(passages):
+    return [passage.evidence_id for passage in passages]
+
+
 @pytest.mark.parametrize(
     ("scores", "shown"),
     [
@@ -17,36 +21,36 @@ from langgraph_engram.settings import DeepSettings
         ([], 0),
     ],
 )
-def test_pieces_that_stand_out_are_shown(passage, scores, shown):
+def test_passages_that_stand_out_are_shown(passage, scores, shown):
     """Three at least, k at most, and between them what scores half of the best."""
-    found = [passage(f"p{place}", score=score) for place, score in enumerate(scores)]
+    found = [passage(f"p{position}", score=score) for position, score in enumerate(scores)]
 
-    assert [one.evidence_id for one in light_passages(found, DeepSettings())] == [f"p{n}" for n in range(shown)]
+    assert ids_of(light_passages(found, DeepSettings())) == [f"p{number}" for number in range(shown)]
 
 
 def test_a_share_of_nothing_shows_k(passage):
     """A preset may show its k passages whatever they score."""
-    found = [passage(f"p{place}", score=1 / (1 + place)) for place in range(9)]
+    found = [passage(f"p{position}", score=1 / (1 + position)) for position in range(9)]
 
     assert len(light_passages(found, DeepSettings(min_share=0, light_k=7))) == 7
 
 
-def test_a_pool_holds_each_piece_once_and_keeps_its_places(passage):
+def test_a_pool_holds_each_passage_once_and_keeps_its_numbers(passage):
     """What an answer has cited keeps its number."""
     pool = merge_pools([passage("a"), passage("b")], [passage("b"), passage("c"), passage("c")])
 
-    assert [one.evidence_id for one in pool] == ["a", "b", "c"]
+    assert ids_of(pool) == ["a", "b", "c"]
 
 
 def test_a_pool_takes_what_fits_its_budget(passage):
     """What is too large for what is left is passed over; what is held stays."""
     long = passage("long", text="word " * 200)
 
-    assert [one.evidence_id for one in merge_pools([passage("a")], [long, passage("b")], budget=30)] == ["a", "b"]
+    assert ids_of(merge_pools([passage("a")], [long, passage("b")], budget=30)) == ["a", "b"]
 
 
 def test_each_speaker_is_named_where_another_spoke_before(record):
-    """A name that stands already is not told again."""
+    """A name that stands already is not repeated."""
     said = [
         record(0, "Ana: I camped."),
         record(1, "Ana: It rained."),

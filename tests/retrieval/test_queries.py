@@ -24,7 +24,7 @@ NOW = datetime(2023, 5, 8, 12, tzinfo=UTC)
     ("asked_for", "time", "location"), [("content", True, "Oslo"), ("time", False, "Oslo"), ("location", True, "")]
 )
 def test_what_is_asked_for_is_no_filter(asked_for, time, location):
-    """A question for a date has no time, a question for a place has no location."""
+    """A question for a date has no time, a question for a location has no location."""
     parsed = ParsedIntent(anchor="x", time="in May 2023", location="Oslo", answer_dimension=asked_for)
 
     intent = make_intent("q", parsed, NOW)
@@ -75,8 +75,8 @@ def test_little_is_left_out(end):
     assert len(query[len(read) : MAX_CHARACTERS].strip()) <= MAX_WORD
 
 
-def test_only_what_is_cut_is_told():
-    """A query that is read whole needs no word."""
+def test_only_a_truncation_is_noted():
+    """A query that is read whole has no note."""
     assert truncation_notes("Where?") == []
     assert truncation_notes("a b " * 10_000) == ["only the first 19,999 of the question's 40,000 characters were read"]
 

@@ -23,7 +23,7 @@ STEMS = st.sampled_from(["lake", "camp", "dog", "piano"])
 
 @pytest.fixture
 def features_of(store, scope, intent):
-    """Give the numbers of the passages of turns that are kept, by name, for a query."""
+    """Return the features of passages by name, for a query over the scope."""
 
     def measure(query, *passages, **fields):
         index = store.index(scope)
@@ -60,7 +60,7 @@ def test_what_holds_the_answer_is_more_relevant_than_what_does_not(keep, turn, r
 
 
 def test_what_nobody_spoke_of_is_found_with_little_relevance(keep, turn, record, retrieve):
-    """A search shows the nearest passages all the same; their relevance tells that nothing was found."""
+    """A search shows the nearest passages all the same; their relevance shows that nothing was found."""
     keep(turns=[turn(0)], records=[record(0, "Ana: I went camping by the lake.")])
 
     known = max(passage.relevance for passage in retrieve("Did I go camping by the lake?"))
@@ -86,10 +86,10 @@ def test_words_to_a_listener_are_not_about_their_speaker(keep, turn, features_of
 
 def test_who_is_named_is_spoken_of_by_anybody(keep, turn, features_of):
     """What Ana says of Ben by his name is about Ben."""
-    told = turn(0, "Ben went camping by the lake.")
-    keep(turns=[told])
+    mention = turn(0, "Ben went camping by the lake.")
+    keep(turns=[mention])
 
-    (found,) = features_of("Did Ben go camping?", turn_passage([told], 1.0, {}), speakers=["Ben"])
+    (found,) = features_of("Did Ben go camping?", turn_passage([mention], 1.0, {}), speakers=["Ben"])
 
     assert found["own_coverage"] == 1
     assert found["own_cosine"] == found["cosine"] > 0
@@ -97,7 +97,7 @@ def test_who_is_named_is_spoken_of_by_anybody(keep, turn, features_of):
 
 
 def test_an_assistant_is_no_rival(keep, turn, features_of):
-    """What an assistant explains fits many a question about somebody; it tells of nobody else."""
+    """What an assistant explains fits many a question about somebody; it says nothing of anybody else."""
     said = turn(0, "Camping by a lake needs a tent.", speaker="Assistant", role="assistant")
     keep(turns=[said])
 

@@ -14,7 +14,7 @@ RECORDS = [f"the route {name!r} has no data here" for name in ("lexical", "dense
 
 
 def notes_of(folder, written, *, close_session=False, model="rules", sessions=("s1",)):
-    """Give what a search under `engram` notes of a memory that was written under a preset."""
+    """Return what a search under `engram` notes of a memory that was written under a preset."""
     with Memory(folder, model, written, encoder="hashing") as memory:
         for day, session in enumerate(sessions, start=10):
             turn = {"speaker": "Ana", "text": "I keep bees in the garden.", "said_at": f"2024-06-{day}T08:00:00Z"}
@@ -34,12 +34,12 @@ def test_a_session_under_way_lacks_no_narrative(tmp_path, sessions):
     ("written", "missing"),
     [("dimmem", [BOUNDARY, SYNTHESIS]), ("esmem", [*RECORDS, SYNTHESIS]), ("hymem", [BOUNDARY, SYNTHESIS])],
 )
-def test_what_another_preset_never_writes_is_told(tmp_path, written, missing, close_session):
+def test_what_another_preset_never_writes_is_noted(tmp_path, written, missing, close_session):
     """Presets without narratives, or without records, leave routes empty whether or not a session has ended."""
     assert notes_of(tmp_path / "store", written, close_session=close_session) == missing
 
 
-def test_a_narrative_that_is_due_and_was_not_written_is_told(tmp_path):
+def test_a_narrative_that_is_due_and_was_not_written_is_noted(tmp_path):
     """The session has ended, and the model failed over its narrative."""
 
     def answer(question):

@@ -19,10 +19,10 @@ CAMPING = {"memory_type": "episodic", "location": "Yosemite"}
 MAY = {"event_start": datetime(2023, 5, 1, tzinfo=UTC), "event_end": datetime(2023, 5, 7, 23, 59, tzinfo=UTC)}
 
 
-def shelf_of(*records):
-    shelf = RecordIndex(RECORDS)
-    shelf.put(records, np.zeros((len(records), 4), dtype=np.float32))
-    return shelf
+def index_of_records(*records):
+    index = RecordIndex(RECORDS)
+    index.put(records, np.zeros((len(records), 4), dtype=np.float32))
+    return index
 
 
 @pytest.fixture
@@ -52,13 +52,13 @@ def test_five_constraints_weigh_as_in_the_paper(record, question, fields, share)
     """Renormalised, the weights are .158, .316, .211, .158 and .158 (DimMem Table 8)."""
     plain = {"memory_type": "fact", "location": "Paris", "content": "Bees.", "mentioned_at": NOW}
 
-    (score,) = dimension_scores(shelf_of(record(0, **{**plain, **fields})), question, preset("dimmem").retrieve)
+    (score,) = dimension_scores(index_of_records(record(0, **{**plain, **fields})), question, preset("dimmem").retrieve)
 
     assert score == pytest.approx(share, abs=0.001)
 
 
 def test_the_camping_question_of_the_paper_is_scored_as_there(record, intent):
-    """DimMem Table 8: what happened in the time asked about scores .553, what names the place alone .408."""
+    """DimMem Table 8: what happened in the time asked about scores .553, what names the location alone .408."""
     asked = intent(
         target_types=["episodic"],
         time=parse_constraint("between 2023-01-01 and 2023-04-29", NOW),
@@ -71,17 +71,17 @@ def test_the_camping_question_of_the_paper_is_scored_as_there(record, intent):
     mountains = record(1, "Two trips to the Rocky Mountains are planned.", memory_type="episodic", event_start=may,
                        event_end=may, location="United States")  # fmt: skip
 
-    scores = dimension_scores(shelf_of(coast, mountains), asked, preset("dimmem").retrieve)
+    scores = dimension_scores(index_of_records(coast, mountains), asked, preset("dimmem").retrieve)
 
     assert scores.tolist() == pytest.approx([0.553, 0.408], abs=0.001)
 
 
 def test_unknown_is_half_under_engram_and_nothing_under_dimmem(record, intent):
-    """A record that names no place gets half credit for it; one that names another gets none."""
-    shelf = shelf_of(record(0, "Ana camped."), record(1, "Ana camped.", location="Paris"))
+    """A record that names no location gets half credit for it; one that names another gets none."""
+    records = index_of_records(record(0, "Ana camped."), record(1, "Ana camped.", location="Paris"))
     asked = intent(location="Yosemite")
 
-    ours, paper = (dimension_scores(shelf, asked, preset(name).retrieve).tolist() for name in ("engram", "dimmem"))
+    ours, paper = (dimension_scores(records, asked, preset(name).retrieve).tolist() for name in ("engram", "dimmem"))
 
     assert (ours, paper) == ([0.5, 0], [0, 0])
 
@@ -106,24 +106,24 @@ def test_unknown_is_half_under_engram_and_nothing_under_dimmem(record, intent):
 def test_intervals_are_compared_as_intervals(record, happened, asked, matches):
     """DimMem's operators hold for days, months, years and ranges."""
     span = parse_time(happened, NOW)
-    shelf = shelf_of(record(0, event_start=span.start, event_end=span.end))
+    records = index_of_records(record(0, event_start=span.start, event_end=span.end))
 
-    (score,) = time_scores(shelf, parse_constraint(asked, NOW), 0.0)
+    (score,) = time_scores(records, parse_constraint(asked, NOW), 0.0)
 
     assert bool(score) is matches
 
 
-def test_the_time_of_telling_does_not_stand_in_for_the_event(record):
-    """What happened in 2022 and was told on 20 May 2023 did not happen on that day."""
-    told = datetime(2023, 5, 20, 9, tzinfo=UTC)
+def test_the_mention_time_does_not_stand_in_for_the_event_time(record):
+    """What happened in 2022 and was mentioned on 20 May 2023 did not happen on that day."""
+    mentioned_at = datetime(2023, 5, 20, 9, tzinfo=UTC)
     year = parse_time("2022", NOW)
-    shelf = shelf_of(
-        record(0, mentioned_at=told, event_start=year.start, event_end=year.end),
-        record(1, mentioned_at=told),
+    records = index_of_records(
+        record(0, mentioned_at=mentioned_at, event_start=year.start, event_end=year.end),
+        record(1, mentioned_at=mentioned_at),
         record(2, mentioned_at=datetime(2023, 4, 1, tzinfo=UTC)),
     )
 
-    scores = time_scores(shelf, parse_constraint("on 2023-05-20", NOW), 0.5)
+    scores = time_scores(records, parse_constraint("on 2023-05-20", NOW), 0.5)
 
     assert scores.tolist() == [0, 1, 0.5]
 
@@ -132,8 +132,8 @@ def test_a_query_without_constraints_scores_nothing(record, intent):
     """No constraint, no score; no record, no scores."""
     settings = preset("engram").retrieve
 
-    assert dimension_scores(shelf_of(record(0), record(1)), intent(), settings).tolist() == [0, 0]
-    assert dimension_scores(shelf_of(), intent(location="Yosemite"), settings).shape == (0,)
+    assert dimension_scores(index_of_records(record(0), record(1)), intent(), settings).tolist() == [0, 0]
+    assert dimension_scores(index_of_records(), intent(location="Yosemite"), settings).shape == (0,)
 
 
 TIMES = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC))
@@ -150,7 +150,7 @@ TIMES = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.jus
 )
 def test_a_score_is_a_share(span, start, end, types, location, keywords, name):
     """Whatever is asked of whatever record, the score lies in [0, 1]."""
-    one = Record(
+    record = Record(
         record_id="r",
         content="x",
         session_id="s",
@@ -163,7 +163,7 @@ def test_a_score_is_a_share(span, start, end, types, location, keywords, name):
     time = TimeConstraint(text="t", start=start, end=end)
     asked = Intent(query="q", anchor="q", time=time, target_types=types, location=location, keywords=keywords)
 
-    (score,) = dimension_scores(shelf_of(one), asked, preset(name).retrieve)
+    (score,) = dimension_scores(index_of_records(record), asked, preset(name).retrieve)
 
     assert 0 <= score <= 1 + 1e-9
 
@@ -173,7 +173,7 @@ EAST = np.array([1, 0], dtype=np.float32)
 
 def towards(*cosines):
     """Unit vectors that have these cosines with `EAST`."""
-    return np.array([[one, (1 - one * one) ** 0.5] for one in cosines], dtype=np.float32)
+    return np.array([[cosine, (1 - cosine * cosine) ** 0.5] for cosine in cosines], dtype=np.float32)
 
 
 @pytest.fixture
