@@ -7,7 +7,14 @@ from typing import cast
 
 from langgraph.types import Overwrite
 
-from langgraph_engram.retrieval.passages import event_turns, fit_budget, merge_pools, runs, stands_alone, turn_passage
+from langgraph_engram.retrieval.passages import (
+    consecutive_runs,
+    event_turns,
+    fit_budget,
+    merge_pools,
+    stands_alone,
+    turn_passage,
+)
 from langgraph_engram.schema import Evidence, Turn
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import BatchSelection, ReadState
@@ -57,7 +64,7 @@ class Backtrack:
         shown: set[str] = set()
         passages: list[Evidence] = []
         for passage in selected:
-            for turns in runs([turn for turn in self._around(index, passage) if turn.turn_id not in shown]):
+            for turns in consecutive_runs([turn for turn in self._around(index, passage) if turn.turn_id not in shown]):
                 shown.update(turn.turn_id for turn in turns)
                 passages.append(turn_passage(turns, passage.score, passage.routes, passage.relevance))
         return passages

@@ -6,10 +6,10 @@ from itertools import tee
 from typing import Literal
 
 from langgraph_engram.rerank import Reranker, rerank
-from langgraph_engram.retrieval.fusion import fuse
+from langgraph_engram.retrieval.fusion import fuse, interleave
 from langgraph_engram.retrieval.grouping import Candidate, diversify_sessions
 from langgraph_engram.retrieval.passages import fit_budget, format_passage, smallest_size
-from langgraph_engram.retrieval.queries import interleaved, part_intents
+from langgraph_engram.retrieval.queries import part_intents
 from langgraph_engram.retrieval.relevance import with_relevance
 from langgraph_engram.retrieval.routes import Routes, RouteScores
 from langgraph_engram.schema import Evidence, Intent
@@ -39,7 +39,7 @@ class LightRetrieve:
         intents = [state["intent"], *(part_intents(state["intent"]) if self.settings.by_parts else ())]
         scores = [routes.score(index, intent) for intent in intents]
         rankings = [self._rank(index, request.mode, *scored) for scored in zip(intents, scores, strict=True)]
-        ranked: Iterator[Evidence] = (format_passage(index, candidate) for candidate in interleaved(rankings))
+        ranked: Iterator[Evidence] = (format_passage(index, candidate) for candidate in interleave(rankings))
         if self.reranker:
             ranked = rerank(self.reranker, state["query"], ranked, self.settings.rerank_n)
         ranked, found = tee(ranked)

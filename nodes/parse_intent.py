@@ -10,7 +10,7 @@ from langgraph.types import Overwrite
 from langgraph_engram.llm.base import Model, entry_of
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.results import UsageEntry
-from langgraph_engram.retrieval.queries import UNREAD, beginning, cut_note, make_intent
+from langgraph_engram.retrieval.queries import UNPARSED_NOTE, make_intent, truncate_query, truncation_notes
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.state import ReadState, RecallRequest
 from langgraph_engram.stores.as_of import index_as_of
@@ -30,7 +30,7 @@ class ParseIntentStep:
     def __call__(self, state: ReadState) -> ReadState:
         """Return the intent of the query of this round."""
         whole = RecallRequest.model_validate(state["request"])
-        request = whole.model_copy(update={"query": beginning(whole.query)})
+        request = whole.model_copy(update={"query": truncate_query(whole.query)})
         goes_on = state.get("current_request") == request
         query = state["query"] if goes_on else request.query
         index = index_as_of(self.store, request)
@@ -38,8 +38,8 @@ class ParseIntentStep:
         quick = request.mode == "search" or self.settings.intent == "rules"
         model = self.rule_model if quick else self.model
         asked = model.ask(ParseIntent(query, now, tuple(index.speakers)))
-        before = state.get("notes", []) if goes_on else cut_note(whole.query)
-        notes = [*before, *([] if asked.answer else [UNREAD])]
+        before = state.get("notes", []) if goes_on else truncation_notes(whole.query)
+        notes = [*before, *([] if asked.answer else [UNPARSED_NOTE])]
         if not goes_on:
             return {
                 **initial_state(request, entry_of("parse_intent", [asked])),

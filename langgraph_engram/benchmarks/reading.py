@@ -34,7 +34,7 @@ from langgraph_engram.errors import InvalidInput, ModelUnavailable
 from langgraph_engram.llm.base import Model
 from langgraph_engram.prompts.write_answer import WriteAnswer
 from langgraph_engram.retrieval.passages import fit_budget, turn_passage
-from langgraph_engram.retrieval.scoring import min_max, ranks
+from langgraph_engram.retrieval.scoring import min_max, top_positions
 from langgraph_engram.schema import Evidence, Intent, Scope
 from langgraph_engram.stores.base import Store
 from langgraph_engram.text.tokens import content_stems
@@ -53,7 +53,7 @@ class ShownTurns:
         shelf = self._index.turns
         lexical = min_max(shelf.bm25(content_stems(query)).astype(np.float64))
         scores = lexical + min_max(shelf.cosine(self._encoder.encode([query])).astype(np.float64))
-        best = ranks(scores, len(shelf))
+        best = top_positions(scores, len(shelf))
         return fit_budget((turn_passage([shelf.items[place]], float(scores[place]), {}) for place in best), budget)
 
     def named(self, external_ids: Collection[str]) -> list[Evidence]:

@@ -1,8 +1,8 @@
-"""See to it that an answer says something, and says what it rests on.
+"""Complete the citations of an answer, without asking a model.
 
-Small models write the number of a piece in place of an answer, or an answer without numbers. The first is told by the
-sentence that it points at; the second is traced to the piece that holds most of its words. Numbers of pieces that were
-never shown are taken out. No model is asked.
+Small models write the number of a passage in place of an answer, or an answer without numbers. The first becomes the
+text of the passage; the second is traced to the passage that holds most of its words. Numbers that point at no passage
+are removed.
 """
 
 import re
@@ -13,56 +13,56 @@ from langgraph_engram.prompts.write_answer import UNKNOWN
 from langgraph_engram.schema import Evidence
 from langgraph_engram.text.tokens import content_stems
 
-LEAST_HELD = 0.5
-"""Share of an answer's content stems that a piece holds which it is taken to rest on."""
+MIN_SUPPORT = 0.5
+"""Share of an answer's content stems that a passage holds for the answer to be traced to it."""
 
 
 def with_citations(answer: str, pool: Sequence[Evidence]) -> str:
-    """Give an answer that holds words, and the numbers of pieces of the pool, where any of them stands for it.
+    """Return an answer in words that cites passages of the pool, where any of them supports it.
 
     Args:
         answer: What a model wrote.
-        pool: The pieces it was shown; numbers count from 1.
+        pool: The passages that it was shown; numbers count from 1.
     """
-    known = without_unknown_citations(answer, len(pool))
-    words = CITATION.sub("", known).strip(" .,;:")
-    numbers = cited_numbers(known)
+    valid = without_unknown_citations(answer, len(pool))
+    words = CITATION.sub("", valid).strip(" .,;:")
+    numbers = cited_numbers(valid)
     if not words:
         return f"{pool[numbers[0] - 1].text} [{numbers[0]}]" if numbers else ""
     if numbers or is_unknown(words):
-        return known
-    number = _source(words, pool)
-    return f"{known} [{number}]" if number else known
+        return valid
+    number = _source_number(words, pool)
+    return f"{valid} [{number}]" if number else valid
+
+
+def without_unknown_citations(answer: str, count: int) -> str:
+    """Remove citations of passages outside of 1 to `count`."""
+
+    def keep_valid(match: re.Match[str]) -> str:
+        valid = [number for number in numbers_of(match) if 1 <= number <= count]
+        lead = match.group()[: len(match.group()) - len(match.group().lstrip())]
+        return f"{lead}[{', '.join(map(str, valid))}]" if valid else ""
+
+    return CITATION.sub(keep_valid, answer).strip()
 
 
 def rests_on_evidence(answer: str) -> bool:
-    """Say whether an answer says something, and cites what it rests on."""
+    """Return whether an answer is known and cites a passage."""
     return bool(CITATION.search(answer)) and not is_unknown(answer)
 
 
 def is_unknown(answer: str) -> bool:
-    """Say whether an answer says that the evidence is absent."""
+    """Return whether an answer says that it is not known."""
     return answer.casefold().startswith(UNKNOWN.rstrip(".").casefold())
 
 
-def without_unknown_citations(answer: str, count: int) -> str:
-    """Take out citations of pieces that were never shown."""
-
-    def keep(match: re.Match[str]) -> str:
-        known = [number for number in numbers_of(match) if 1 <= number <= count]
-        lead = match.group()[: len(match.group()) - len(match.group().lstrip())]
-        return f"{lead}[{', '.join(map(str, known))}]" if known else ""
-
-    return CITATION.sub(keep, answer).strip()
-
-
-def _source(answer: str, pool: Sequence[Evidence]) -> int:
-    """Give the number of the piece that holds most of an answer's words; 0 where none holds enough of them."""
+def _source_number(answer: str, pool: Sequence[Evidence]) -> int:
+    """Return the number of the passage that holds most of an answer's words; 0 where none holds enough of them."""
     stems = set(content_stems(answer))
-    held = [len(stems & set(content_stems(_said(piece)))) for piece in pool]
-    best = max(held, default=0)
-    return held.index(best) + 1 if best and best >= LEAST_HELD * len(stems) else 0
+    shared = [len(stems & set(content_stems(_text_with_turns(passage)))) for passage in pool]
+    best = max(shared, default=0)
+    return shared.index(best) + 1 if best and best >= MIN_SUPPORT * len(stems) else 0
 
 
-def _said(piece: Evidence) -> str:
-    return " ".join([piece.text, *(turn.indexed_text for turn in piece.turns)])
+def _text_with_turns(passage: Evidence) -> str:
+    return " ".join([passage.text, *(turn.indexed_text for turn in passage.turns)])

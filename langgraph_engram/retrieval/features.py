@@ -1,4 +1,8 @@
-"""Link the records of a scope to their turns and events by place, once for each state of the scope."""
+"""Compute what the weighted fusion knows of each record beside the routes.
+
+`record_links` are columns over the records of a scope, computed once for each of its revisions: the turns and events
+that they come from, and what can be seen in them. `preferences` adds up what speaks for and against each for a query.
+"""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from langgraph_engram.retrieval.scoring import Scores
+from langgraph_engram.retrieval.scoring import Positions, Scores
 from langgraph_engram.schema import Intent, Record
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import RecordIndex, ScopeIndex
@@ -21,30 +25,70 @@ from langgraph_engram.text.statements import mentions_speaker
 from langgraph_engram.text.tokens import words
 
 Flags = NDArray[np.bool_]
-Holders = Mapping[AnswerType, Flags]
 
-TEXTS_KEPT = 65_536
-"""Texts whose names and numbers are kept in the process: a scope is read anew after each commit."""
+MAX_CITED_TURNS = 3
+"""Turns that a record may cite and still stand for each of them in a search."""
+IMAGE_MARKER = " shares an image: "
+"""Follows the speaker's name in a record of what an image shows."""
+LENGTH_UNIT = 100
+"""Characters of a text of which `log_length` is ln 2."""
+MAX_CACHED_TEXTS = 65_536
+"""Texts whose names and numbers are cached in the process: a scope is read again after each commit."""
 
 
-def answer_type_features(records: Sequence[Record], speakers: Collection[str]) -> Holders:
-    """Give, for each type of answer that can be seen in a record, which records hold it.
+@dataclass(frozen=True)
+class RecordLinks:
+    """Columns over the records of a scope, in the order of their index."""
+
+    turn: Positions
+    """The position of the last source turn; -1 for none."""
+    event: Positions
+    """The position of the event; -1 for none."""
+    is_question: Flags
+    """Whether the record is a question, and not one to an assistant that also mentions who asks."""
+    is_image: Flags
+    """Whether the record is what an image shows."""
+    is_assistant: Flags
+    """Whether the last source turn is an assistant's."""
+    length: Scores
+    """The `log_length` of the content."""
+    answer_types: Mapping[AnswerType, Flags]
+    """The `answer_type_features` of the records."""
+    speaker: NDArray[np.object_]
+    successor: Positions
+    """The position of the record that superseded a superseded one; -1 for the others."""
+    uncited: tuple[int, ...]
+    """The positions of turns that no record stands for: none cites them among at most `MAX_CITED_TURNS`."""
+    covered: tuple[tuple[int, ...], ...]
+    """The positions of the records that each synthesis covers."""
+
+
+def record_links(index: ScopeIndex) -> RecordLinks:
+    """Return the links of a scope at its revision, cached."""
+    cached = _cache.get(index)
+    if cached is None or cached[0] != index.revision:
+        _cache[index] = cached = (index.revision, _link(index))
+    return cached[1]
+
+
+def answer_type_features(records: Sequence[Record], speakers: Collection[str]) -> Mapping[AnswerType, Flags]:
+    """Return, for each type of answer that can be seen in a record, which records hold one.
 
     Args:
         records: n records.
-        speakers: Who takes part: their names are in nearly every record and answer nothing.
+        speakers: The participants: their names are in nearly every record and answer nothing.
 
     Returns:
-        Arrays of shape (n,). `content` and `advice` are held by what names something.
+        Arrays of shape (n,). Records that name something hold `content` and `advice`.
     """
     people = frozenset(word for name in speakers for word in words(name))
-    named = _flags(any(not people.issuperset(words(name)) for name in names_in(one.content)) for one in records)
-    numbered = _flags(has_number(one.content) for one in records)
+    named = _flags(any(not people.issuperset(words(name)) for name in _names(record.content)) for record in records)
+    numbered = _flags(_has_number(record.content) for record in records)
     return {
-        "time": _flags(one.event_start is not None for one in records),
+        "time": _flags(record.event_start is not None for record in records),
         "duration": numbered,
         "number": numbered,
-        "place": _flags(bool(one.location) for one in records),
+        "place": _flags(bool(record.location) for record in records),
         "person": named,
         "name": named,
         "content": named,
@@ -52,141 +96,104 @@ def answer_type_features(records: Sequence[Record], speakers: Collection[str]) -
     }
 
 
-@lru_cache(maxsize=TEXTS_KEPT)
-def names_in(text: str) -> tuple[str, ...]:
-    """Give the proper names in a text."""
-    return tuple(proper_names(text))
+def preferences(records: RecordIndex, links: RecordLinks, intent: Intent, settings: RetrieveSettings) -> Scores:
+    """Add up what speaks for and against each record beside its topic.
+
+    Returns:
+        n scores on the scale of the weighted fusion; below 0 for records that rather ask or show than state.
+    """
+    expected = answer_type(intent.query)
+    weight = settings.content_weight if expected in ("content", "advice") else settings.answer_weight
+    holds_answer = links.answer_types.get(expected)
+    return np.asarray(
+        settings.speaker_weight * np.isin(links.speaker, intent.speakers)
+        + settings.mention_time_weight * _mention_time_matches(records, intent)
+        + (weight * holds_answer if holds_answer is not None else 0.0)
+        + settings.length_weight * links.length
+        - settings.question_weight * links.is_question
+        - settings.image_weight * links.is_image
+        - settings.assistant_penalty * (links.is_assistant & (not intent.needs_assistant))
+    )
 
 
-@lru_cache(maxsize=TEXTS_KEPT)
-def has_number(text: str) -> bool:
-    """Say whether a text tells a number, in digits or in words; "one" alone is mostly a pronoun."""
-    return bool(NUMBER.search(text)) or not {"1"}.issuperset(spelled_numbers(words(text)))
+def log_length(text: str) -> float:
+    """Return how much a text says: ln(1 + characters / 100)."""
+    return log1p(len(text) / LENGTH_UNIT)
 
 
-def _flags(values: Iterable[bool]) -> Flags:
-    return np.fromiter(values, dtype=np.bool_)
-
-
-MANY_CHARACTERS = 100
-SHOWS = " shares an image: "
-"""How a record begins that tells what an image shows, after the name of who shares it."""
-MOST_CITED = 3
-"""Turns that a record may cite and still stand for each of them in a search."""
-
-
-@dataclass(frozen=True)
-class RecordLinks:
-    """Columns over the records of a scope, in the order of their shelf."""
-
-    turn: NDArray[np.intp]
-    """The place of the last source turn; -1 for none."""
-    event: NDArray[np.intp]
-    """The place of the event; -1 for none."""
-    asks: NDArray[np.bool_]
-    """Whether the record is a question, and not one to an assistant that tells of whoever asks."""
-    shows: NDArray[np.bool_]
-    """Whether the record is what an image shows."""
-    assistant: NDArray[np.bool_]
-    """Whether the record's last source is an assistant's turn."""
-    length: NDArray[np.float64]
-    """How much the record says: ln(1 + characters / 100)."""
-    holds: Holders
-    """Which records hold what an answer of each type is made of."""
-    speaker: NDArray[np.object_]
-    successor: NDArray[np.intp]
-    """For a superseded record, the place of the one that stands in its place; -1 for the others."""
-    uncited: tuple[int, ...]
-    """The places of turns that no record stands for in a search: none cites them among at most three turns."""
-    covered_by: tuple[tuple[int, ...], ...]
-    """For each synthesis, the places of the records it covers."""
-
-
-CACHE: WeakKeyDictionary[ScopeIndex, tuple[str, RecordLinks]] = WeakKeyDictionary()
-"""The links last made for each index, with the revision they were made at."""
-
-
-def record_links(index: ScopeIndex) -> RecordLinks:
-    """Give the links of a scope as it stands now."""
-    held = CACHE.get(index)
-    if held is None or held[0] != index.revision:
-        CACHE[index] = held = (index.revision, _link(index))
-    return held[1]
-
-
-def length_of(text: str) -> float:
-    """Measure how much a text says: ln(1 + characters / 100)."""
-    return log1p(len(text) / MANY_CHARACTERS)
+_cache: WeakKeyDictionary[ScopeIndex, tuple[str, RecordLinks]] = WeakKeyDictionary()
+"""The links of each index, with the revision that they were computed at."""
 
 
 def _link(index: ScopeIndex) -> RecordLinks:
-    turn_place = {turn.turn_id: place for place, turn in enumerate(index.turns.items)}
-    event_place = {event.event_id: place for place, event in enumerate(index.events.items)}
-    record_place = {record.record_id: place for place, record in enumerate(index.records.items)}
     records = index.records.items
-    successor = np.array([_place_after(index, one) for one in records], dtype=np.intp)
-    told = (one for one, by in zip(records, successor, strict=True) if one.status == "active" or by >= 0)
-    close = (one for one in told if len(one.source_turn_ids) <= MOST_CITED)
-    cited = {turn_id for record in close for turn_id in record.source_turn_ids}
-    turn = np.array(
-        [turn_place.get(one.source_turn_ids[-1], -1) if one.source_turn_ids else -1 for one in records], dtype=np.intp
+    turn_positions = {turn.turn_id: position for position, turn in enumerate(index.turns.items)}
+    event_positions = {event.event_id: position for position, event in enumerate(index.events.items)}
+    record_positions = {record.record_id: position for position, record in enumerate(records)}
+    last_turn = np.array(
+        [turn_positions.get(record.source_turn_ids[-1], -1) if record.source_turn_ids else -1 for record in records],
+        dtype=np.intp,
     )
-    answers = np.array([one.role == "assistant" for one in index.turns.items], dtype=np.bool_)
-    to_assistant = bool(answers.any())
+    successor = np.array([_successor_position(index, record) for record in records], dtype=np.intp)
+    cited = {
+        turn_id
+        for record, superseded_by in zip(records, successor, strict=True)
+        if (record.status == "active" or superseded_by >= 0) and len(record.source_turn_ids) <= MAX_CITED_TURNS
+        for turn_id in record.source_turn_ids
+    }
+    by_assistant = _flags(turn.role == "assistant" for turn in index.turns.items)
+    to_assistant = bool(by_assistant.any())
     return RecordLinks(
-        turn=turn,
-        event=np.array([event_place.get(one.event_id, -1) for one in records], dtype=np.intp),
-        asks=np.array(
-            [ends_asking(one.content) and not (to_assistant and mentions_speaker(one.content)) for one in records],
-            dtype=np.bool_,
+        turn=last_turn,
+        event=np.array([event_positions.get(record.event_id, -1) for record in records], dtype=np.intp),
+        is_question=_flags(
+            ends_asking(record.content) and not (to_assistant and mentions_speaker(record.content))
+            for record in records
         ),
-        shows=np.array([SHOWS in one.content for one in records], dtype=np.bool_),
-        assistant=(turn >= 0) & answers[turn] if len(answers) else np.zeros(len(records), dtype=np.bool_),
-        length=np.array([length_of(one.content) for one in records]),
-        holds=answer_type_features(records, index.speakers),
-        speaker=np.array([one.speaker for one in records], dtype=np.object_),
+        is_image=_flags(IMAGE_MARKER in record.content for record in records),
+        is_assistant=(last_turn >= 0) & by_assistant[last_turn]
+        if len(by_assistant)
+        else np.zeros(len(records), dtype=np.bool_),
+        length=np.array([log_length(record.content) for record in records]),
+        answer_types=answer_type_features(records, index.speakers),
+        speaker=np.array([record.speaker for record in records], dtype=np.object_),
         successor=successor,
-        uncited=tuple(place for turn_id, place in turn_place.items() if turn_id not in cited),
-        covered_by=tuple(
-            tuple(record_place[one] for one in synthesis.covered_record_ids if one in record_place)
+        uncited=tuple(position for turn_id, position in turn_positions.items() if turn_id not in cited),
+        covered=tuple(
+            tuple(record_positions[key] for key in synthesis.covered_record_ids if key in record_positions)
             for synthesis in index.syntheses.items
         ),
     )
 
 
-def _place_after(index: ScopeIndex, record: Record) -> int:
-    by = index.records.successor(record) if record.status == "superseded" else None
-    return index.records.position(by.record_id) if by else -1
+def _successor_position(index: ScopeIndex, record: Record) -> int:
+    successor = index.records.successor(record) if record.status == "superseded" else None
+    return index.records.position(successor.record_id) if successor else -1
 
 
-def preferences(shelf: RecordIndex, links: RecordLinks, intent: Intent, settings: RetrieveSettings) -> Scores:
-    """Add up what speaks for and against each record beside what it is about.
-
-    Returns:
-        n scores on the scale of the weighted fusion; below 0 for records that rather ask or show than tell.
-    """
-    expected = answer_type(intent.query)
-    weight = settings.content_weight if expected in ("content", "advice") else settings.answer_weight
-    holds = links.holds.get(expected)
-    return np.asarray(
-        settings.speaker_weight * np.isin(links.speaker, intent.speakers)
-        + settings.mention_time_weight * mention_time_matches(shelf, intent)
-        + (weight * holds if holds is not None else 0.0)
-        + settings.length_weight * links.length
-        - settings.question_weight * links.asks
-        - settings.image_weight * links.shows
-        - settings.assistant_penalty * (links.assistant & (not intent.needs_assistant))
-    )
-
-
-def mention_time_matches(shelf: RecordIndex, intent: Intent) -> Scores:
-    """Give 1 to records that were told within the time that a query is about, 0 to the others.
+def _mention_time_matches(records: RecordIndex, intent: Intent) -> Scores:
+    """Return 1 for records that were mentioned within the time that a query is about, 0 for the others.
 
     A time that is open on one side, as in "since May", prefers nothing.
     """
     if not intent.time or not intent.time.start or not intent.time.end:
-        return np.zeros(len(shelf))
+        return np.zeros(len(records))
     with np.errstate(invalid="ignore"):
-        after = shelf.mentioned_local_time >= intent.time.start.timestamp()
-        before = shelf.mentioned_local_time <= intent.time.end.timestamp()
+        after = records.mentioned_local_time >= intent.time.start.timestamp()
+        before = records.mentioned_local_time <= intent.time.end.timestamp()
     return (after & before).astype(np.float64)
+
+
+@lru_cache(maxsize=MAX_CACHED_TEXTS)
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(proper_names(text))
+
+
+@lru_cache(maxsize=MAX_CACHED_TEXTS)
+def _has_number(text: str) -> bool:
+    """Return whether a text holds a number, in digits or in words; "one" alone is mostly a pronoun."""
+    return bool(NUMBER.search(text)) or not {"1"}.issuperset(spelled_numbers(words(text)))
+
+
+def _flags(values: Iterable[bool]) -> Flags:
+    return np.fromiter(values, dtype=np.bool_)

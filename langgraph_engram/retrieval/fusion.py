@@ -1,14 +1,14 @@
-"""Fuse the routes into one ranking: our weighted one, and the fusions of the papers."""
+"""Fuse the routes into one ranking: by the weighted fusion of `engram`, or by those of the papers."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from langgraph_engram.retrieval.features import Flags, RecordLinks, length_of, preferences, record_links
+from langgraph_engram.retrieval.features import Flags, RecordLinks, log_length, preferences, record_links
 from langgraph_engram.retrieval.grouping import Candidate, group_records
 from langgraph_engram.retrieval.routes import RouteScores
-from langgraph_engram.retrieval.scoring import Scores, ranks
+from langgraph_engram.retrieval.scoring import Positions, Scores, top_positions
 from langgraph_engram.schema import Intent
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import ScopeIndex
@@ -16,133 +16,151 @@ from langgraph_engram.text.questions import asks_for_earlier_state
 from langgraph_engram.text.sentences import ends_asking
 from langgraph_engram.text.tokens import content_stems
 
-MOST_RANKED = 400
-"""Candidates that the weighted fusion looks at closely."""
-LEAST_SCORE = 1e-6
-"""Score of the last of them: it was found."""
-LAST_SCORE = LEAST_SCORE / 2
-"""Score of what only asks what the query asks."""
+MAX_RANKED = 400
+"""Candidates that a fusion ranks."""
+MIN_SCORE = 1e-6
+"""The score of the last of them under the weighted fusion: it was found."""
+REPEATED_QUESTION_SCORE = MIN_SCORE / 2
+"""The score of what only repeats the query."""
 
 
 def fuse(
     index: ScopeIndex, intent: Intent, scores: RouteScores, settings: RetrieveSettings, reach: int = 0
 ) -> Iterator[Candidate]:
-    """Give what was found, best first, by the fusion that the settings name.
+    """Yield what was found, best first, by the fusion that the settings name.
 
     Args:
-        index: What is searched.
+        index: The memories of a scope.
         intent: What is asked for.
-        scores: What the routes gave.
+        scores: What the routes found.
         settings: The fusion and its weights.
-        reach: Under the weighted one, how many turns apart sentences may stand that are shown as one piece.
+        reach: Under the weighted one, how many turns apart sentences of one passage may be.
     """
     match settings.fusion:
         case "weighted":
-            return weighted(index, intent, scores, settings, reach)
+            return _weighted(index, intent, scores, settings, reach)
         case "reciprocal_rank":
-            return reciprocal_rank(index, scores, settings)
+            return _reciprocal_rank(index, scores, settings)
         case "ordered_dedup":
-            return ordered_dedup(index, scores, settings)
+            return _ordered_dedup(index, scores, settings)
         case "event_score":
-            return by_event(index, scores, settings)
-    return concatenate(index, scores, settings)
+            return _by_event(index, scores, settings)
+    return _concatenate(index, scores, settings)
 
 
-def weighted(
+def interleave(rankings: Iterable[Iterator[Candidate]]) -> Iterator[Candidate]:
+    """Yield the candidates of several rankings in turns, best first, each once."""
+    running = list(rankings)
+    seen: set[tuple[str, int]] = set()
+    while running:
+        for ranking in list(running):
+            found = next((candidate for candidate in ranking if (candidate.kind, candidate.position) not in seen), None)
+            if found is None:
+                running.remove(ranking)
+                continue
+            seen.update((found.kind, position) for position in (found.position, *found.joined))
+            yield found
+
+
+def _weighted(
     index: ScopeIndex, intent: Intent, scores: RouteScores, settings: RetrieveSettings, reach: int
 ) -> Iterator[Candidate]:
-    """Add up the routes on one scale and what is preferred beside them; distinct turns come first."""
+    """Add up the routes on one scale, and the preferences beside them (docs/decisions/0013)."""
     links = record_links(index)
-    parts = record_parts(index, links, scores)
-    weights = route_weights(settings)
-    about = np.asarray(sum((weights[name] * part for name, part in parts.items()), start=np.zeros(len(index.records))))
+    parts = _record_parts(index, links, scores)
+    weights = _route_weights(settings)
+    topical = np.asarray(
+        sum((weights[name] * part for name, part in parts.items()), start=np.zeros(len(index.records)))
+    )
     parts["preference"] = preferences(index.records, links, intent, settings)
-    told = index.records.active | mentioned_besides(about, intent, links, settings)
-    records = np.where(told & (about > 0), about + parts["preference"], -np.inf)
-    turns = uncited_turns(index, intent, scores, links, settings)
-    records, turns = on_one_scale(records, turns)
-    records, turns = without_echoes(index, intent, links, records, turns)
-    groups = group_records(index, _finite(records), records, links, settings, reach)
-    found = [(group.score, group.places, True) for group in groups]
-    found += [(float(turns[one]), [one], False) for one in _finite(turns)]
-    for score, (place, *joined), is_record in sorted(found, key=lambda one: -one[0]):
+    eligible = index.records.active | _eligible_superseded(topical, intent, links, settings)
+    records = np.where(eligible & (topical > 0), topical + parts["preference"], -np.inf)
+    turns = _uncited_turns(index, intent, scores, links, settings)
+    records, turns = _on_one_scale(records, turns)
+    records, turns = _demote_repeated_questions(index, intent, links, records, turns)
+    groups = group_records(index, _ranked(records), records, links, settings, reach)
+    found = [(group.score, group.positions, True) for group in groups]
+    found += [(float(turns[position]), [position], False) for position in _ranked(turns)]
+    for score, (position, *joined), is_record in sorted(found, key=lambda entry: -entry[0]):
         if is_record:
-            routes = {name: float(part[place]) for name, part in parts.items()}
-            yield Candidate("record", place, score, routes, tuple(joined))
+            routes = {name: float(part[position]) for name, part in parts.items()}
+            yield Candidate("record", position, score, routes, tuple(joined))
         else:
-            yield Candidate("turn", place, score, {"turn": float(scores.turns[place])})
+            yield Candidate("turn", position, score, {"turn": float(scores.turns[position])})
 
 
-def without_echoes(
+def _demote_repeated_questions(
     index: ScopeIndex, intent: Intent, links: RecordLinks, records: Scores, turns: Scores
 ) -> tuple[Scores, Scores]:
-    """Put last what only asks what the query asks: the same question asked before answers nothing."""
+    """Rank last what only asks what the query asks: the same question asked before answers nothing."""
     known = frozenset(content_stems(" ".join([intent.query, *index.speakers])))
-    asking = [place for place in _finite(records) if links.asks[place]]
-    repeating = [place for place in asking if known.issuperset(content_stems(index.records.items[place].content))]
-    records[repeating] = LAST_SCORE
-    spoken = [place for place in _finite(turns) if ends_asking(index.turns.items[place].text)]
-    turns[[place for place in spoken if known.issuperset(content_stems(index.turns.items[place].text))]] = LAST_SCORE
+    asking = [position for position in _ranked(records) if links.is_question[position]]
+    repeated = [
+        position for position in asking if known.issuperset(content_stems(index.records.items[position].content))
+    ]
+    records[repeated] = REPEATED_QUESTION_SCORE
+    spoken = [position for position in _ranked(turns) if ends_asking(index.turns.items[position].text)]
+    repeated = [position for position in spoken if known.issuperset(content_stems(index.turns.items[position].text))]
+    turns[repeated] = REPEATED_QUESTION_SCORE
     return records, turns
 
 
-def mentioned_besides(about: Scores, intent: Intent, links: RecordLinks, settings: RetrieveSettings) -> Flags:
-    """Say which superseded records are found: what they say besides what has changed may still hold.
+def _eligible_superseded(topical: Scores, intent: Intent, links: RecordLinks, settings: RetrieveSettings) -> Flags:
+    """Return which superseded records are found, since not all that they say has changed (docs/decisions/0025).
 
-    A query for the past finds them all; any other those that are found better than what took their place.
+    A query for the past finds all of them; any other those that score higher than their successors by a margin.
     """
-    replaced = links.successor >= 0
-    if asks_for_earlier_state(intent.query) or not len(about):
-        return replaced
-    return np.asarray(replaced & (about > about[links.successor] + settings.superseded_margin))
+    superseded = links.successor >= 0
+    if asks_for_earlier_state(intent.query) or not len(topical):
+        return superseded
+    return np.asarray(superseded & (topical > topical[links.successor] + settings.superseded_margin))
 
 
-def uncited_turns(
+def _uncited_turns(
     index: ScopeIndex, intent: Intent, scores: RouteScores, links: RecordLinks, settings: RetrieveSettings
 ) -> Scores:
-    """Score the turns that no record stands for, on the records' scale; -inf for the others."""
+    """Score the turns that no record stands for, on the scale of the records; -inf for the others."""
     total = np.full(len(index.turns), -np.inf)
-    places = np.array(links.uncited, dtype=np.intp)
-    if not len(places) or not len(scores.turns):
+    positions = np.array(links.uncited, dtype=np.intp)
+    if not len(positions) or not len(scores.turns):
         return total
     weight = settings.lexical_weight + settings.dense_weight + settings.first_person_dense_weight + settings.turn_weight
-    turns = [index.turns.items[place] for place in places]
+    turns = [index.turns.items[position] for position in positions]
     preferred = [
         settings.speaker_weight * (turn.speaker in intent.speakers)
-        + settings.length_weight * length_of(turn.text)
+        + settings.length_weight * log_length(turn.text)
         - settings.question_weight * ends_asking(turn.text)
         - settings.assistant_penalty * (turn.role == "assistant" and not intent.needs_assistant)
         for turn in turns
     ]
-    found = scores.turns[places]
-    total[places] = np.where(found > 0, weight * found + np.array(preferred), -np.inf)
+    found = scores.turns[positions]
+    total[positions] = np.where(found > 0, weight * found + np.array(preferred), -np.inf)
     return total
 
 
-def on_one_scale(*totals: Scores) -> list[Scores]:
-    """Stretch totals together to [0, 1], from the last that is looked at closely to the best; -inf stays."""
+def _on_one_scale(*totals: Scores) -> list[Scores]:
+    """Scale totals together to [0, 1], from the last of those that are ranked to the best; -inf stays."""
     known = np.concatenate([total[np.isfinite(total)] for total in totals])
     if not len(known):
         return list(totals)
-    best = np.sort(known)[::-1][:MOST_RANKED]
+    best = np.sort(known)[::-1][:MAX_RANKED]
     low, span = best[-1], (best[0] - best[-1]) or 1.0
-    return [np.where(total >= low, np.maximum((total - low) / span, LEAST_SCORE), -np.inf) for total in totals]
+    return [np.where(total >= low, np.maximum((total - low) / span, MIN_SCORE), -np.inf) for total in totals]
 
 
-def record_parts(index: ScopeIndex, links: RecordLinks, scores: RouteScores) -> dict[str, Scores]:
-    """Give each route's scores of the records, those lent by turns, events and syntheses included."""
+def _record_parts(index: ScopeIndex, links: RecordLinks, scores: RouteScores) -> dict[str, Scores]:
+    """Return the scores of the records by route, those of their turns, events and syntheses included."""
     parts = dict(scores.records)
-    parts["turn"] = _lend(scores.turns, links.turn)
-    parts["boundary"] = _lend(scores.events, links.event)
-    told = np.zeros(len(index.records))
-    for synthesis, places in enumerate(links.covered_by):
-        told[list(places)] = np.maximum(told[list(places)], scores.syntheses[synthesis])
-    parts["synthesis"] = told
+    parts["turn"] = _scores_at(scores.turns, links.turn)
+    parts["boundary"] = _scores_at(scores.events, links.event)
+    narrated = np.zeros(len(index.records))
+    for synthesis, positions in enumerate(links.covered):
+        narrated[list(positions)] = np.maximum(narrated[list(positions)], scores.syntheses[synthesis])
+    parts["synthesis"] = narrated
     return parts
 
 
-def route_weights(settings: RetrieveSettings) -> dict[str, float]:
-    """Give the weight of each route in the weighted fusion."""
+def _route_weights(settings: RetrieveSettings) -> dict[str, float]:
     return {
         "lexical": settings.lexical_weight,
         "dense": settings.dense_weight,
@@ -154,63 +172,63 @@ def route_weights(settings: RetrieveSettings) -> dict[str, float]:
     }
 
 
-def reciprocal_rank(index: ScopeIndex, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
+def _reciprocal_rank(index: ScopeIndex, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
     """Add up 1 / (k + rank) over the routes of records (Cormack et al. 2009)."""
     total: Counter[int] = Counter()
     for part in scores.records.values():
-        for rank, place in enumerate(_top(index, part, MOST_RANKED), start=1):
-            total[place] += 1 / (settings.rrf_k + rank)  # type: ignore[assignment]  # Counter adds floats as well
-    for place, score in total.most_common():
-        yield Candidate("record", place, float(score), _given(scores, place))
+        for rank, position in enumerate(_top_active(index, part, MAX_RANKED), start=1):
+            total[position] += 1 / (settings.rrf_k + rank)  # type: ignore[assignment]  # Counter adds floats as well
+    for position, score in total.most_common():
+        yield Candidate("record", position, float(score), _routes_of(scores, position))
 
 
-def ordered_dedup(index: ScopeIndex, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
-    """Give each route's best k records, route after route, without repeats of content (DimMem's code)."""
+def _ordered_dedup(index: ScopeIndex, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
+    """Yield the best k records of each route, route after route, without repeated content (DimMem's code)."""
     seen: set[str] = set()
     for part in scores.records.values():
-        for place in _top(index, part, settings.top_k):
-            content = " ".join(index.records.items[place].content.casefold().split())
+        for position in _top_active(index, part, settings.top_k):
+            content = " ".join(index.records.items[position].content.casefold().split())
             if content not in seen:
                 seen.add(content)
-                yield Candidate("record", place, float(part[place]), _given(scores, place))
+                yield Candidate("record", position, float(part[position]), _routes_of(scores, position))
 
 
-def concatenate(index: ScopeIndex, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
-    """Give each route's best k records, then the best syntheses (StructMem section 3.4)."""
+def _concatenate(index: ScopeIndex, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
+    """Yield the best k records of each route, then the best syntheses (StructMem section 3.4)."""
     seen: set[int] = set()
     for part in scores.records.values():
-        for place in _top(index, part, settings.top_k):
-            if place not in seen:
-                seen.add(place)
-                yield Candidate("record", place, float(part[place]), _given(scores, place))
-    for place in ranks(scores.syntheses, settings.synthesis_k):
-        if scores.syntheses[place] > 0:
-            score = float(scores.syntheses[place])
-            yield Candidate("synthesis", place, score, {"synthesis": score})
+        for position in _top_active(index, part, settings.top_k):
+            if position not in seen:
+                seen.add(position)
+                yield Candidate("record", position, float(part[position]), _routes_of(scores, position))
+    for position in top_positions(scores.syntheses, settings.synthesis_k):
+        if scores.syntheses[position] > 0:
+            score = float(scores.syntheses[position])
+            yield Candidate("synthesis", position, score, {"synthesis": score})
 
 
-def by_event(index: ScopeIndex, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
-    """Give the turns of the best K events, event after event (ES-Mem section 3.3)."""
-    for place in ranks(scores.events, settings.top_k):
-        score = float(scores.events[place])
-        for turn_id in index.events.items[place].turn_ids if score > 0 else ():
+def _by_event(index: ScopeIndex, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
+    """Yield the turns of the best K events, event after event (ES-Mem section 3.3)."""
+    for position in top_positions(scores.events, settings.top_k):
+        score = float(scores.events[position])
+        for turn_id in index.events.items[position].turn_ids if score > 0 else ():
             if turn_id in index.turns:
                 yield Candidate("turn", index.turns.position(turn_id), score, {"boundary": score})
 
 
-def _top(index: ScopeIndex, part: Scores, most: int) -> list[int]:
+def _top_active(index: ScopeIndex, part: Scores, limit: int) -> list[int]:
     active = np.where(index.records.active, part, -np.inf) if len(part) else part
-    return [place for place in ranks(active, most) if np.isfinite(active[place])]
+    return [position for position in top_positions(active, limit) if np.isfinite(active[position])]
 
 
-def _given(scores: RouteScores, place: int) -> dict[str, float]:
-    return {name: float(part[place]) for name, part in scores.records.items()}
+def _routes_of(scores: RouteScores, position: int) -> dict[str, float]:
+    return {name: float(part[position]) for name, part in scores.records.items()}
 
 
-def _lend(scores: Scores, places: np.ndarray) -> Scores:
-    return np.where(places >= 0, scores[places], 0.0) if len(scores) else np.zeros(len(places))
+def _scores_at(scores: Scores, positions: Positions) -> Scores:
+    return np.where(positions >= 0, scores[positions], 0.0) if len(scores) else np.zeros(len(positions))
 
 
-def _finite(totals: Scores) -> list[int]:
-    """Give the places of what was found, best first."""
-    return [place for place in ranks(totals, MOST_RANKED) if np.isfinite(totals[place])]
+def _ranked(totals: Scores) -> list[int]:
+    """Return the positions of what was found, best first."""
+    return [position for position in top_positions(totals, MAX_RANKED) if np.isfinite(totals[position])]

@@ -1,4 +1,7 @@
-"""Show what was found as a reader sees it: dated, its speaker named, within a budget of tokens."""
+"""Format what was found as passages that fit a budget, and build the pool of passages that an answer cites.
+
+A passage is dated and names its speakers; a narrative is shown as it was written.
+"""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -11,48 +14,23 @@ from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.resolve import resolve_times
 from langgraph_engram.text.statements import own_words, shows_image
 
-CHANGED = "\nChanged since: "
-"""What stands between a superseded record and the one that took its place."""
-MOST_PASSED_OVER = 20
-"""Pieces too large for what is left of a budget after which no smaller one is looked for."""
-
-
-def fit_budget(pieces: Iterable[Evidence], budget: int, most: int | None = None) -> list[Evidence]:
-    """Keep the best pieces that fit in the budget together; a few that are too large for what is left are passed over.
-
-    Args:
-        pieces: Pieces, best first.
-        budget: Tokens of their texts together.
-        most: Pieces to keep at most; none for no limit.
-    """
-    kept: list[Evidence] = []
-    left, passed_over = budget, 0
-    for piece in pieces:
-        if left <= 0 or passed_over >= MOST_PASSED_OVER or (most is not None and len(kept) >= most):
-            break
-        size = count_tokens(piece.text)
-        if size <= left:
-            kept.append(piece)
-            left -= size
-        elif kept:
-            passed_over += 1
-    return kept
-
-
-def smallest_size(pieces: Iterable[Evidence]) -> int:
-    """Give the tokens of the smallest piece; 0 for no piece."""
-    return min((count_tokens(piece.text) for piece in pieces), default=0)
+CHANGED_SINCE = "\nChanged since: "
+"""Separates a superseded record from its successor."""
+MAX_SKIPPED = 20
+"""Passages too large for the rest of a budget after which no smaller one is looked for."""
+MIN_LIGHT_PASSAGES = 3
+"""Passages that a light answer is written from whatever they score."""
 
 
 def format_passage(index: ScopeIndex, candidate: Candidate) -> Evidence:
-    """Show one candidate."""
+    """Return a candidate as a passage."""
     match candidate.kind:
         case "record":
-            return _record(index, candidate)
+            return _record_passage(index, candidate)
         case "turn":
-            turn = index.turns.items[candidate.place]
+            turn = index.turns.items[candidate.position]
             return turn_passage([turn], candidate.score, candidate.routes)
-    synthesis = index.syntheses.items[candidate.place]
+    synthesis = index.syntheses.items[candidate.position]
     return Evidence(
         evidence_id=synthesis.synthesis_id,
         text=synthesis.text,
@@ -63,13 +41,13 @@ def format_passage(index: ScopeIndex, candidate: Candidate) -> Evidence:
 
 
 def turn_passage(turns: Sequence[Turn], score: float, routes: dict[str, float], relevance: float = 0.0) -> Evidence:
-    """Show turns that follow one another as one piece, under their day, verbatim but for resolved times."""
+    """Return consecutive turns as one passage under their day, verbatim but for resolved times."""
     lines = [
         f"{turn.speaker}: {resolve_times(turn.text, turn.said_at, turn.date_order)}{_captions(turn)}" for turn in turns
     ]
     return Evidence(
         evidence_id=make_id("turns", *[turn.turn_id for turn in turns]),
-        text=dated("\n".join(lines), turns[0].said_at),
+        text=_dated("\n".join(lines), turns[0].said_at),
         turns=list(turns),
         routes=routes,
         score=score,
@@ -97,77 +75,70 @@ def join_contents(records: Sequence[Record]) -> str:
     return " ".join(dict.fromkeys(shown))
 
 
-def dated(text: str, moment: datetime | None) -> str:
-    """Put the day before a text: "7 May 2023, ..."; nothing for no day."""
-    return f"{moment.day} {moment:%b %Y}, {text}" if moment else text
+def fit_budget(passages: Iterable[Evidence], budget: int, limit: int | None = None) -> list[Evidence]:
+    """Return the best passages that fit in a budget together, skipping a few that are too large for the rest of it.
+
+    Args:
+        passages: Passages, best first.
+        budget: Tokens of their texts together.
+        limit: The number of passages to return at most; None for no limit.
+    """
+    fitting: list[Evidence] = []
+    left, skipped = budget, 0
+    for passage in passages:
+        if left <= 0 or skipped >= MAX_SKIPPED or (limit is not None and len(fitting) >= limit):
+            break
+        size = count_tokens(passage.text)
+        if size <= left:
+            fitting.append(passage)
+            left -= size
+        elif fitting:
+            skipped += 1
+    return fitting
 
 
-def _record(index: ScopeIndex, candidate: Candidate) -> Evidence:
-    record = index.records.items[candidate.place]
-    shown = sorted(
-        (index.records.items[place] for place in (candidate.place, *candidate.joined)),
-        key=lambda one: (one.seq, one.part),
-    )
-    text = dated(join_contents(shown), record.mentioned_at)
-    successor = index.records.successor(record) if record.status == "superseded" else None
-    if successor:
-        shown.append(successor)
-        text += CHANGED + dated(successor.content, successor.mentioned_at)
-    sources = dict.fromkeys(turn_id for one in shown for turn_id in one.source_turn_ids)
-    turns = [turn for turn_id in sources if (turn := index.turns.get(turn_id))]
-    return Evidence(
-        evidence_id=record.record_id,
-        text=text,
-        record=record,
-        turns=turns,
-        routes=candidate.routes,
-        score=candidate.score,
-    )
-
-
-def _captions(turn: Turn) -> str:
-    return "".join(f" (shares an image: {caption})" for caption in turn.captions)
-
-
-LEAST_SHOWN = 3
-"""Pieces that are shown whatever they score."""
+def smallest_size(passages: Iterable[Evidence]) -> int:
+    """Return the tokens of the smallest passage; 0 for none."""
+    return min((count_tokens(passage.text) for passage in passages), default=0)
 
 
 def light_passages(evidence: Sequence[Evidence], settings: DeepSettings) -> Sequence[Evidence]:
-    """Give the pieces that a light answer is written from: few where the best stand out, up to k where many are alike.
+    """Return the passages that a light answer is written from: few where the best stand out, else up to k.
 
     Args:
-        evidence: Best first.
-        settings: k, and the least share of the best score (docs/decisions/0024).
+        evidence: Passages, best first.
+        settings: k, and the minimum share of the best score (docs/decisions/0024).
     """
-    least = settings.least_share * max((piece.score for piece in evidence), default=0.0)
+    least = settings.least_share * max((passage.score for passage in evidence), default=0.0)
     return [
-        piece for place, piece in enumerate(evidence[: settings.light_k]) if place < LEAST_SHOWN or piece.score >= least
+        passage
+        for position, passage in enumerate(evidence[: settings.light_k])
+        if position < MIN_LIGHT_PASSAGES or passage.score >= least
     ]
 
 
 def merge_pools(pool: Sequence[Evidence], found: Sequence[Evidence], budget: int | None = None) -> list[Evidence]:
-    """Add to a pool what it does not hold yet, in order.
+    """Append to a pool the passages that it does not hold yet.
 
     Args:
-        pool: What is held; all of it stays, since answers cite its pieces by their places.
+        pool: The pool; all of it stays where it is, since answers cite its passages by number.
         found: What may be added.
-        budget: Tokens of the pool's texts together; what is too large for what is left is passed over.
+        budget: Tokens of the texts of the whole pool; what is too large for the rest of it is skipped.
     """
-    held = {piece.evidence_id for piece in pool}
-    fresh = list({piece.evidence_id: piece for piece in found if piece.evidence_id not in held}.values())
+    known = {passage.evidence_id for passage in pool}
+    fresh = list({passage.evidence_id: passage for passage in found if passage.evidence_id not in known}.values())
     if budget is not None:
-        fresh = fit_budget(fresh, budget - sum(count_tokens(piece.text) for piece in pool))
+        fresh = fit_budget(fresh, budget - sum(count_tokens(passage.text) for passage in pool))
     return [*pool, *fresh]
 
 
-def stands_alone(piece: Evidence) -> bool:
-    """Say whether turns cannot take a piece's place: a narrative, or what is shown with the record that changed it."""
-    return bool(piece.synthesis_id) or (piece.record is not None and piece.record.status == "superseded")
+def stands_alone(passage: Evidence) -> bool:
+    """Return whether turns cannot replace a passage: a narrative, or a superseded record beside its successor."""
+    return bool(passage.synthesis_id) or (passage.record is not None and passage.record.status == "superseded")
 
 
-def runs(turns: Sequence[Turn]) -> list[list[Turn]]:
-    """Split turns in order of time into runs that follow one another in one session."""
+def consecutive_runs(turns: Sequence[Turn]) -> list[list[Turn]]:
+    """Split turns in order of time into runs of consecutive turns of one session."""
     found: list[list[Turn]] = []
     for turn in turns:
         last = found[-1][-1] if found else None
@@ -185,3 +156,35 @@ def event_turns(index: ScopeIndex, source: Turn, session: Sequence[Turn]) -> lis
             members = set(event.turn_ids)
             return [turn for turn in session if turn.turn_id in members]
     return [source]
+
+
+def _record_passage(index: ScopeIndex, candidate: Candidate) -> Evidence:
+    record = index.records.items[candidate.position]
+    shown = sorted(
+        (index.records.items[position] for position in (candidate.position, *candidate.joined)),
+        key=lambda source: (source.seq, source.part),
+    )
+    text = _dated(join_contents(shown), record.mentioned_at)
+    successor = index.records.successor(record) if record.status == "superseded" else None
+    if successor:
+        shown.append(successor)
+        text += CHANGED_SINCE + _dated(successor.content, successor.mentioned_at)
+    sources = dict.fromkeys(turn_id for source in shown for turn_id in source.source_turn_ids)
+    turns = [turn for turn_id in sources if (turn := index.turns.get(turn_id))]
+    return Evidence(
+        evidence_id=record.record_id,
+        text=text,
+        record=record,
+        turns=turns,
+        routes=candidate.routes,
+        score=candidate.score,
+    )
+
+
+def _captions(turn: Turn) -> str:
+    return "".join(f" (shares an image: {caption})" for caption in turn.captions)
+
+
+def _dated(text: str, moment: datetime | None) -> str:
+    """Prefix a text with its day: "7 May 2023, ..."; return it as it is without one."""
+    return f"{moment.day} {moment:%b %Y}, {text}" if moment else text

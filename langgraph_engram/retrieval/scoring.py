@@ -1,4 +1,7 @@
-"""Bring the scores of routes to one scale, spread them to neighbours, and rank."""
+"""Score records by the dimensions of a query (DimMem Eq. 7) and events by their boundaries (ES-Mem Eq. 5-7).
+
+`min_max` brings the scores of all routes to one scale; `with_neighbours` spreads them to what stands beside a match.
+"""
 
 from collections.abc import Sequence
 
@@ -12,13 +15,13 @@ from langgraph_engram.stores.index import RecordIndex, ScopeIndex
 from langgraph_engram.text.tokens import words
 
 Scores = NDArray[np.float64]
-Places = NDArray[np.intp]
+Positions = NDArray[np.intp]
 
 
 def min_max(scores: Scores) -> Scores:
-    """Stretch scores to [0, 1] from 0 or the lowest, whichever is lower, to the highest.
+    """Scale scores to [0, 1], from the lowest or 0, whichever is lower, to the highest.
 
-    A score of 0 stays the least where none is below, so that the worse of two good records is not worth nothing.
+    Zero stays the minimum where no score is negative, so that the worse of two good records keeps a score above 0.
     """
     if scores.size == 0:
         return np.zeros_like(scores)
@@ -27,79 +30,113 @@ def min_max(scores: Scores) -> Scores:
     return np.asarray((scores - low) / span) if span > 0 else np.zeros_like(scores)
 
 
-def with_neighbours(scores: Scores, before: Places, after: Places, weights: Sequence[float]) -> Scores:
-    """Add to each score the mean of its neighbours' on both sides, at each distance with its weight.
+def with_neighbours(scores: Scores, before: Positions, after: Positions, weights: Sequence[float]) -> Scores:
+    """Add to each score the mean of its neighbours' on both sides, weighted by distance.
 
-    Searching for a sentence by what stands around it beats showing what stands around it (docs/decisions).
+    Searching for a sentence by its context beats showing its context (docs/decisions/0002).
 
     Args:
         scores: n scores.
-        before: The place of the neighbour before each, -1 for none.
-        after: The place of the neighbour after each, -1 for none.
+        before: The position of the neighbour before each, -1 for none.
+        after: The position of the neighbour after each, -1 for none.
         weights: The weight at distance 1, 2 and so on.
     """
     total = scores.astype(np.float64)
-    one, other = before, after
+    left, right = before, after
     for weight in weights:
-        total = total + weight * (_at(scores, one) + _at(scores, other)) / 2
-        one, other = _follow(before, one), _follow(after, other)
+        total = total + weight * (_at(scores, left) + _at(scores, right)) / 2
+        left, right = _follow(before, left), _follow(after, right)
     return total
 
 
-def ranks(scores: Scores, most: int) -> list[int]:
-    """Give the places of the highest scores, best first; equal scores keep their order."""
-    return [int(place) for place in np.argsort(-scores, kind="stable")[:most]]
+def top_positions(scores: Scores, limit: int) -> list[int]:
+    """Return the positions of the highest scores, best first; equal scores keep their order."""
+    return [int(position) for position in np.argsort(-scores, kind="stable")[:limit]]
 
 
-def _at(scores: Scores, places: Places) -> Scores:
-    return np.where(places >= 0, scores[places], 0.0)
-
-
-def _follow(step: Places, places: Places) -> Places:
-    return np.where(places >= 0, step[places], -1)
-
-
-def dimension_scores(shelf: RecordIndex, intent: Intent, settings: RetrieveSettings) -> Scores:
-    """Score every record by the constraints of a query.
+def dimension_scores(records: RecordIndex, intent: Intent, settings: RetrieveSettings) -> Scores:
+    """Score every record by the constraints of a query (DimMem Eq. 7).
 
     Returns:
         n scores in [0, 1]; all 0 for a query without constraints.
     """
     parts: list[tuple[float, Scores]] = []
     if intent.target_types:
-        parts.append((settings.type_weight, type_scores(shelf, intent)))
+        parts.append((settings.type_weight, _type_scores(records, intent)))
     if intent.time:
-        parts.append((settings.time_weight, time_scores(shelf, intent.time, settings.unknown_credit)))
+        parts.append((settings.time_weight, time_scores(records, intent.time, settings.unknown_credit)))
     if intent.location:
-        parts.append((settings.location_weight, location_scores(shelf, intent.location, settings.unknown_credit)))
+        parts.append((settings.location_weight, _location_scores(records, intent.location, settings.unknown_credit)))
     if intent.keywords and settings.phrase_weight + settings.token_weight > 0:
-        phrase, token = keyword_scores(shelf.items, intent.keywords)
+        phrase, token = _keyword_scores(records.items, intent.keywords)
         parts.extend([(settings.phrase_weight, phrase), (settings.token_weight, token)])
     whole = sum(weight for weight, _ in parts)
     if not parts or whole <= 0:
-        return np.zeros(len(shelf))
+        return np.zeros(len(records))
     return np.asarray(sum(weight * scores for weight, scores in parts) / whole)
 
 
-def type_scores(shelf: RecordIndex, intent: Intent) -> Scores:
-    """Give 1 to records of a target type, 0 to the others."""
-    wanted = set(intent.target_types)
-    return np.fromiter((record.memory_type in wanted for record in shelf.items), dtype=np.float64, count=len(shelf))
+def time_scores(records: RecordIndex, constraint: TimeConstraint, unknown: float) -> Scores:
+    """Return 1 for each record whose event time overlaps the constraint, else 0.
 
-
-def time_scores(shelf: RecordIndex, constraint: TimeConstraint, unknown: float) -> Scores:
-    """Give 1 where the event time overlaps the constraint, else 0.
-
-    Without an event time: 1 where the record was mentioned within the constraint, else the credit for unknown.
+    Without an event time: 1 where the record was mentioned within the constraint, else `unknown`.
     """
-    happened = _overlap(shelf.event_start, shelf.event_end, constraint)
-    mentioned = _overlap(shelf.mentioned_local_time, shelf.mentioned_local_time, constraint)
-    known = ~np.isnan(shelf.event_start)
+    happened = _overlap(records.event_start, records.event_end, constraint)
+    mentioned = _overlap(records.mentioned_local_time, records.mentioned_local_time, constraint)
+    known = ~np.isnan(records.event_start)
     return np.where(known, happened.astype(np.float64), np.where(mentioned, 1.0, unknown))
 
 
-def location_scores(shelf: RecordIndex, location: str, unknown: float) -> Scores:
-    """Give 1 where a record names the place, 0 where it names another, the credit for unknown where it names none."""
+def event_scores(index: ScopeIndex, query: Vectors, settings: RetrieveSettings) -> Scores:
+    """Score events from coarse to fine (ES-Mem Eq. 5-7).
+
+    The k boundaries closest to the query are anchors. Each opens a window of w events on both sides of the event that
+    it leads to. An event in a window scores alpha * cos(query, summary) + (1 - alpha) * its best anchor.
+
+    Args:
+        index: The memories of a scope.
+        query: One unit vector of shape (d,).
+        settings: k, w and alpha.
+
+    Returns:
+        One score for each of `index.events.items`, in that order; 0 for events outside of every window.
+    """
+    events, boundaries = index.events, index.boundaries
+    scores = np.zeros(len(events))
+    if not len(events) or not len(boundaries):
+        return scores
+    order = events.order()
+    rank_of = {events.items[position].event_id: rank for rank, position in enumerate(order)}
+    cosines = boundaries.cosine(query).astype(np.float64)
+    anchors = np.full(len(events), -np.inf)
+    for position in top_positions(cosines, settings.boundary_k):
+        rank = rank_of.get(boundaries.items[position].to_event_id)
+        if rank is None:
+            continue
+        low, high = max(0, rank - settings.boundary_window), rank + settings.boundary_window + 1
+        anchors[low:high] = np.maximum(anchors[low:high], cosines[position])
+    summary = events.cosine(query).astype(np.float64)
+    reached = np.isfinite(anchors)
+    fine = settings.boundary_alpha * summary[order] + (1 - settings.boundary_alpha) * np.where(reached, anchors, 0.0)
+    scores[order] = np.where(reached, np.clip(fine, 0, 1), 0.0)
+    return scores
+
+
+def _at(scores: Scores, positions: Positions) -> Scores:
+    return np.where(positions >= 0, scores[positions], 0.0)
+
+
+def _follow(step: Positions, positions: Positions) -> Positions:
+    return np.where(positions >= 0, step[positions], -1)
+
+
+def _type_scores(records: RecordIndex, intent: Intent) -> Scores:
+    wanted = set(intent.target_types)
+    return np.fromiter((record.memory_type in wanted for record in records.items), dtype=np.float64, count=len(records))
+
+
+def _location_scores(records: RecordIndex, location: str, unknown: float) -> Scores:
+    """Return 1 where a record names the location, 0 where it names another, `unknown` where it names none."""
     wanted = location.casefold()
 
     def score(record: Record) -> float:
@@ -107,21 +144,21 @@ def location_scores(shelf: RecordIndex, location: str, unknown: float) -> Scores
             return 1.0
         return 0.0 if record.location else unknown
 
-    return np.fromiter(map(score, shelf.items), dtype=np.float64, count=len(shelf))
+    return np.fromiter(map(score, records.items), dtype=np.float64, count=len(records))
 
 
-def keyword_scores(records: Sequence[Record], keywords: Sequence[str]) -> tuple[Scores, Scores]:
-    """Give the share of keywords found as phrases, and the share of their words found (DimMem Eq. 7)."""
+def _keyword_scores(records: Sequence[Record], keywords: Sequence[str]) -> tuple[Scores, Scores]:
+    """Return the share of keywords found as phrases, and the share of their words found."""
     phrases = [keyword.casefold() for keyword in keywords]
     tokens = {word for keyword in keywords for word in words(keyword)}
-    texts = [record_text(record) for record in records]
-    phrase = [sum(one in text for one in phrases) / len(phrases) for text in texts]
-    token = [len(tokens & set(words(text))) / len(tokens) if tokens else 0.0 for text in texts]
-    return np.asarray(phrase, dtype=np.float64), np.asarray(token, dtype=np.float64)
+    texts = [_searchable_text(record) for record in records]
+    phrase_shares = [sum(phrase in text for phrase in phrases) / len(phrases) for text in texts]
+    token_shares = [len(tokens & set(words(text))) / len(tokens) if tokens else 0.0 for text in texts]
+    return np.asarray(phrase_shares, dtype=np.float64), np.asarray(token_shares, dtype=np.float64)
 
 
-def record_text(record: Record) -> str:
-    """Give what a record says, case-folded; its place has a score of its own (DimMem Table 8)."""
+def _searchable_text(record: Record) -> str:
+    """Return the case-folded text of a record; its location has a score of its own (DimMem Table 8)."""
     parts = (record.content, record.time_text, record.reason, record.purpose, *record.keywords)
     return " ".join(parts).casefold()
 
@@ -131,38 +168,3 @@ def _overlap(starts: NDArray[np.float64], ends: NDArray[np.float64], constraint:
     high = constraint.end.timestamp() if constraint.end else np.inf
     with np.errstate(invalid="ignore"):
         return (ends >= low) & (starts <= high)
-
-
-def event_scores(index: ScopeIndex, query: Vectors, settings: RetrieveSettings) -> Scores:
-    """Score events from coarse to fine (ES-Mem Eq. 5-7).
-
-    The k boundaries closest to the query are anchors; each opens a window of w events on both sides of the event it
-    leads to; an event in a window scores alpha * cos(query, summary) + (1 - alpha) * the best anchor that reaches it.
-
-    Args:
-        index: A scope's memories.
-        query: One unit vector of shape (d,).
-        settings: k, w and alpha.
-
-    Returns:
-        One score an event, in the order of `index.events.items`; 0 for events that no anchor reaches.
-    """
-    events, boundaries = index.events, index.boundaries
-    scores = np.zeros(len(events))
-    if not len(events) or not len(boundaries):
-        return scores
-    order = events.order()
-    place_of = {events.items[place].event_id: rank for rank, place in enumerate(order)}
-    anchors = boundaries.cosine(query).astype(np.float64)
-    reach = np.full(len(events), -np.inf)
-    for place in ranks(anchors, settings.boundary_k):
-        rank = place_of.get(boundaries.items[place].to_event_id)
-        if rank is None:
-            continue
-        low, high = max(0, rank - settings.boundary_window), rank + settings.boundary_window + 1
-        reach[low:high] = np.maximum(reach[low:high], anchors[place])
-    summary = events.cosine(query).astype(np.float64)
-    reached = np.isfinite(reach)
-    fine = settings.boundary_alpha * summary[order] + (1 - settings.boundary_alpha) * np.where(reached, reach, 0.0)
-    scores[order] = np.where(reached, np.clip(fine, 0, 1), 0.0)
-    return scores

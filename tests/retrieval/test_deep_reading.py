@@ -11,7 +11,7 @@ from langgraph_engram.nodes.write_answer import WriteAnswerStep
 from langgraph_engram.prompts.select_records import Selection
 from langgraph_engram.prompts.write_answer import UNKNOWN
 from langgraph_engram.results import count_tokens
-from langgraph_engram.retrieval.passages import runs
+from langgraph_engram.retrieval.passages import consecutive_runs
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import BatchSelection
@@ -120,8 +120,8 @@ def test_runs_follow_one_another_in_one_session(turn):
     """A gap, or another session, begins a new run."""
     turns = [turn(0), turn(1), turn(3), turn(4, session_id="s2"), turn(5, session_id="s2")]
 
-    assert [[one.seq for one in run] for run in runs(turns)] == [[0, 1], [3], [4, 5]]
-    assert runs([]) == []
+    assert [[one.seq for one in run] for run in consecutive_runs(turns)] == [[0, 1], [3], [4, 5]]
+    assert consecutive_runs([]) == []
 
 
 def selection_of(found):

@@ -49,7 +49,7 @@ def scores_of(index, turns=(), events=(), syntheses=(), **records):
 def ranked(index, intent, scores, **settings):
     """Give what was found, best first, as the kind's letter and its place."""
     found = fuse(index, intent, scores, RetrieveSettings(**settings))
-    return [f"{one.kind[0]}{one.place}" for one in found]
+    return [f"{one.kind[0]}{one.position}" for one in found]
 
 
 def test_ordered_dedup_goes_route_by_route(index, intent):
@@ -66,7 +66,7 @@ def test_reciprocal_rank_adds_up_ranks(index, intent):
 
     found = list(fuse(index, intent(), scores, RetrieveSettings(fusion="reciprocal_rank", rrf_k=60)))
 
-    assert [one.place for one in found] == [1, 0, 4, 2]
+    assert [one.position for one in found] == [1, 0, 4, 2]
     assert found[0].score == pytest.approx(1 / 62 + 1 / 61)
     assert found[0].routes == {"lexical": 0.5, "dense": 1.0}
 
@@ -199,7 +199,9 @@ def test_nothing_is_shown_twice(index, store, intent, fusion):
     settings = RetrieveSettings(fusion=fusion)
     scores = Routes(store.encoder, settings).score(index, intent("What sport does Ana do? She swims and skis."))
 
-    found = [(one.kind, place) for one in fuse(index, intent(), scores, settings) for place in (one.place, *one.joined)]
+    found = [
+        (one.kind, place) for one in fuse(index, intent(), scores, settings) for place in (one.position, *one.joined)
+    ]
 
     assert len(found) == len(set(found)) > 0
 
@@ -256,6 +258,6 @@ def test_what_is_superseded_joins_no_other_record(store, scope, keep, turn, reco
 
     found = list(fuse(index, intent("Where did Ana live before?"), scores, RetrieveSettings()))
 
-    assert {(one.kind, one.place, one.joined) for one in found} == {
+    assert {(one.kind, one.position, one.joined) for one in found} == {
         ("record", 0, ()), ("record", 1, ()), ("turn", 2, ()), ("record", 3, ()),
     }  # fmt: skip

@@ -27,7 +27,7 @@ def places_of(store, scope, keep, turn, record):
         total = np.array(scores, dtype=np.float64)
         ranked = [place for place in np.argsort(-total).tolist() if total[place] > 0]
         groups = group_records(index, ranked, total, record_links(index), RetrieveSettings(), reach)
-        return [group.places for group in groups]
+        return [group.positions for group in groups]
 
     return pieces
 
@@ -51,7 +51,7 @@ def test_a_piece_is_of_one_day(store, scope, keep, turn, record):
 
     groups = group_records(index, [0, 1], np.array([1, 0.9]), record_links(index), RetrieveSettings(), 2)
 
-    assert [group.places for group in groups] == [[0], [1]]
+    assert [group.positions for group in groups] == [[0], [1]]
 
 
 def test_a_piece_cites_three_turns_at_most(places_of):

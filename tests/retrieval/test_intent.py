@@ -7,7 +7,7 @@ import pytest
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.nodes.parse_intent import ParseIntentStep
 from langgraph_engram.prompts.parse_intent import ParsedIntent
-from langgraph_engram.retrieval.queries import UNREAD, make_intent
+from langgraph_engram.retrieval.queries import UNPARSED_NOTE, make_intent
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.testing import FakeModel
@@ -59,7 +59,7 @@ def test_a_failure_is_noted_once_a_round(store, to_recall):
 
     update = step({"request": to_recall()})
 
-    assert update["notes"] == [UNREAD]
+    assert update["notes"] == [UNPARSED_NOTE]
     assert update["intent"].anchor == to_recall().query
 
 

@@ -1,7 +1,8 @@
 """Two compared things are searched for each by itself."""
 
+from langgraph_engram.retrieval.fusion import interleave
 from langgraph_engram.retrieval.grouping import Candidate
-from langgraph_engram.retrieval.queries import interleaved, part_intents
+from langgraph_engram.retrieval.queries import part_intents
 from langgraph_engram.schema import Intent
 
 
@@ -29,7 +30,7 @@ def test_rankings_take_turns_and_nothing_comes_twice():
     one = [Candidate("record", 1, 0.9, joined=(2,)), Candidate("record", 3, 0.5)]
     other = [Candidate("record", 2, 0.8), Candidate("turn", 1, 0.7)]
 
-    found = list(interleaved([iter(one), iter(other)]))
+    found = list(interleave([iter(one), iter(other)]))
 
-    assert [(one.kind, one.place) for one in found] == [("record", 1), ("turn", 1), ("record", 3)]
-    assert list(interleaved([])) == []
+    assert [(one.kind, one.position) for one in found] == [("record", 1), ("turn", 1), ("record", 3)]
+    assert list(interleave([])) == []

@@ -22,7 +22,7 @@ def test_a_session_s_further_pieces_make_room():
 
     ordered = diversify_sessions(INDEX, [*found, Candidate("turn", 0, 0.84), Candidate("synthesis", 0, 0.7)], 0.1)
 
-    assert [(one.kind, one.place) for one in ordered] == [
+    assert [(one.kind, one.position) for one in ordered] == [
         ("record", 0),
         ("record", 1),
         ("record", 3),
