@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+
 from langgraph_engram.schema import DateOrder
 from langgraph_engram.temporal.periods import Period, Unit, Which, choose, days_between, yearly
 from langgraph_engram.temporal.tense import Tense, is_habit_at, is_move_at, sentence_after, sentence_before, tense_at
