@@ -14,11 +14,10 @@ from typing import TypeAlias
 from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.prompts.rendering import CITATION, is_short_reply
 from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
-from langgraph_engram.prompts.write_synthesis import WriteSynthesis
+from langgraph_engram.prompts.write_synthesis import WriteSynthesis, extractive_narrative
 from langgraph_engram.rule_model.selection import needed_stems
 from langgraph_engram.schema import Evidence, Intent, Record, Turn
 from langgraph_engram.temporal.resolve import resolve_times
-from langgraph_engram.text.extractive_summary import extractive_narrative
 from langgraph_engram.text.keywords import is_small_talk
 from langgraph_engram.text.sentences import question_at_end, split_sentences
 from langgraph_engram.text.slots import expanded_stems
@@ -93,7 +92,7 @@ def quote(question: AnswerLight | WriteAnswer) -> str:
 
 def write_synthesis(question: WriteSynthesis) -> str:
     """Return the sentences whose words recur most, those of earlier events first, under their days."""
-    return extractive_narrative(question.buffer, question.history, question.most_words)
+    return extractive_narrative(question)
 
 
 def _chosen(sentences: Sequence[Sentence], scores: Sequence[float]) -> Iterator[list[Sentence]]:
