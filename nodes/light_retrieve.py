@@ -18,7 +18,7 @@ from langgraph_engram.state import ReadState
 from langgraph_engram.stores.as_of import index_as_of
 from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.text.questions import asks_across
+from langgraph_engram.text.questions import asks_for_aggregate
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class LightRetrieve:
         self, index: ScopeIndex, mode: Literal["search", "recall"], intent: Intent, scores: RouteScores
     ) -> Iterator[Candidate]:
         """Rank candidates: a search groups exchanges, a recall single turns; what adds up spans sessions."""
-        if self.settings.session_factor and asks_across(intent.query):
+        if self.settings.session_factor and asks_for_aggregate(intent.query):
             ranking = fuse(index, intent, scores, self.settings)
             return iter(diversify_sessions(index, ranking, self.settings.session_factor))
         return fuse(index, intent, scores, self.settings, self.settings.exchange_reach if mode == "search" else 0)

@@ -14,7 +14,7 @@ from langgraph_engram.results import total
 from langgraph_engram.retrieval.citations import rests_on_evidence
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import ReadState
-from langgraph_engram.text.questions import asks_for_one
+from langgraph_engram.text.questions import asks_for_single_fact
 from langgraph_engram.text.tokens import content_stems
 
 NOTHING_NEW = "searching further found nothing new"
@@ -68,7 +68,7 @@ class ReflectStep:
 
     def _is_settled(self, question: Reflect) -> bool:
         """Return whether no call is needed: one thing is asked for, and the cited passages cover the query."""
-        if not (asks_for_one(question.query) and rests_on_evidence(question.answer)):
+        if not (asks_for_single_fact(question.query) and rests_on_evidence(question.answer)):
             return False
         thought = self.rule_model.ask(question).answer
         return thought is not None and thought.complete

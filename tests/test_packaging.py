@@ -31,7 +31,14 @@ def sources() -> set[str]:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     """A wheel of this tree, built without a network."""
-    return build_wheel(ROOT, tmp_path_factory.mktemp("wheel"))
+    folder = tmp_path_factory.mktemp("wheel")
+    return build_wheel(copy_of_tree(folder / "checkout"), folder / "out")
+
+
+def copy_of_tree(tree: Path) -> Path:
+    """Copy what is under version control, as a fresh checkout has it: an earlier build would leave its files."""
+    left_out = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__")
+    return Path(shutil.copytree(ROOT, tree, symlinks=True, ignore=left_out))
 
 
 def build_wheel(tree: Path, out: Path) -> Path:
@@ -51,9 +58,7 @@ def test_the_wheel_holds_the_tree_and_nothing_else(wheel):
 
 def test_a_checkout_without_links_gives_the_same_wheel(tmp_path):
     """Where links cannot be made, git leaves a text file with the name of the folder in their place."""
-    tree = tmp_path / "checkout"
-    left_out = shutil.ignore_patterns(".*", "build", "*.egg-info", "__pycache__")
-    shutil.copytree(ROOT, tree, symlinks=True, ignore=left_out)
+    tree = copy_of_tree(tmp_path / "checkout")
     for folder in TOP:
         link = tree / "langgraph_engram" / folder
         link.unlink()

@@ -10,7 +10,8 @@ from langgraph_engram.consolidation.triage import are_apart_in_time
 from langgraph_engram.results import ProposedDecision
 from langgraph_engram.schema import Proposal, Record, make_id
 from langgraph_engram.temporal.datetimes import instant_of
-from langgraph_engram.text.names import numbers_in, proper_names
+from langgraph_engram.text.names import proper_names
+from langgraph_engram.text.numbers import numbers_in
 from langgraph_engram.text.tokens import content_stems
 
 LOSES_SOURCE = "a merge would lose a cited source"

@@ -18,7 +18,8 @@ from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.datetimes import on_clock
 from langgraph_engram.temporal.find import find_times
 from langgraph_engram.temporal.resolve import resolve_times
-from langgraph_engram.text.names import NUMBER, numbers_in, plain_number, proper_names, spelled_numbers
+from langgraph_engram.text.names import proper_names
+from langgraph_engram.text.numbers import NUMBER, numbers_in, plain_number, spelled_numbers
 from langgraph_engram.text.sentences import question_at_end
 from langgraph_engram.text.tokens import content_stems, stem, words
 

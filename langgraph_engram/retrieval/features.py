@@ -13,10 +13,11 @@ from langgraph_engram.retrieval.scoring import Scores
 from langgraph_engram.schema import Intent, Record
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import RecordIndex, ScopeIndex
-from langgraph_engram.text.dialogue_acts import tells_of_oneself
-from langgraph_engram.text.names import NUMBER, proper_names, spelled_numbers
+from langgraph_engram.text.names import proper_names
+from langgraph_engram.text.numbers import NUMBER, spelled_numbers
 from langgraph_engram.text.questions import AnswerType, answer_type
 from langgraph_engram.text.sentences import ends_asking
+from langgraph_engram.text.statements import mentions_speaker
 from langgraph_engram.text.tokens import words
 
 Flags = NDArray[np.bool_]
@@ -136,7 +137,7 @@ def _link(index: ScopeIndex) -> RecordLinks:
         turn=turn,
         event=np.array([event_place.get(one.event_id, -1) for one in records], dtype=np.intp),
         asks=np.array(
-            [ends_asking(one.content) and not (to_assistant and tells_of_oneself(one.content)) for one in records],
+            [ends_asking(one.content) and not (to_assistant and mentions_speaker(one.content)) for one in records],
             dtype=np.bool_,
         ),
         shows=np.array([SHOWS in one.content for one in records], dtype=np.bool_),

@@ -12,7 +12,7 @@ from langgraph_engram.retrieval.scoring import Scores, ranks
 from langgraph_engram.schema import Intent
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.text.questions import looks_back
+from langgraph_engram.text.questions import asks_for_earlier_state
 from langgraph_engram.text.sentences import ends_asking
 
 MOST_RANKED = 400
@@ -75,7 +75,7 @@ def mentioned_besides(about: Scores, intent: Intent, links: RecordLinks, setting
     A query for the past finds them all; any other those that are found better than what took their place.
     """
     replaced = links.successor >= 0
-    if looks_back(intent.query) or not len(about):
+    if asks_for_earlier_state(intent.query) or not len(about):
         return replaced
     return np.asarray(replaced & (about > about[links.successor] + settings.superseded_margin))
 

@@ -18,7 +18,7 @@ from langgraph_engram.prompts.rendering import Sentence, number_sentences
 from langgraph_engram.schema import Turn
 from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.temporal.find import find_times
-from langgraph_engram.text.keywords import keywords_of, spread_of, topic_words
+from langgraph_engram.text.keywords import document_frequencies, keywords_of, topic_words
 from langgraph_engram.text.statements import location_of, purpose_of, reason_of, type_of
 from langgraph_engram.text.tokens import content_stems
 
@@ -42,7 +42,7 @@ def extract_events(question: ExtractEvents) -> EventReading:
     """Return the records, and for each event the words that recur in it as its topic. Relations are records already."""
     starts = [*question.event_starts, len(question.turns)]
     spans = [question.turns[start:end] for start, end in pairwise(starts)]
-    spread = spread_of(_texts(question.turns))
+    spread = document_frequencies(_texts(question.turns))
     people, most = {turn.speaker for turn in question.turns}, SegmentSettings().name_keywords
     topics = [", ".join(topic_words(_texts(turns), spread, people, most)) for turns in spans]
     notes = [_note(number, turns, topics) for number, turns in enumerate(spans, start=1)]

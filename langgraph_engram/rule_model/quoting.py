@@ -18,9 +18,10 @@ from langgraph_engram.prompts.write_synthesis import WriteSynthesis
 from langgraph_engram.rule_model.selection import needed_stems
 from langgraph_engram.schema import Evidence, Intent, Record, Turn
 from langgraph_engram.temporal.resolve import resolve_times
-from langgraph_engram.text.keywords import extractive_narrative, is_small_talk
+from langgraph_engram.text.extractive_summary import extractive_narrative
+from langgraph_engram.text.keywords import is_small_talk
 from langgraph_engram.text.sentences import question_at_end, split_sentences
-from langgraph_engram.text.slots import told_stems
+from langgraph_engram.text.slots import expanded_stems
 from langgraph_engram.text.statements import is_question, own_words
 from langgraph_engram.text.tokens import words
 
@@ -138,7 +139,7 @@ def _said_words(sentence: Sentence) -> str:
 def _scores(query: str, intent: Intent, sentences: Sequence[Sentence]) -> list[float]:
     """Return how well each sentence, or what it took the place of, answers."""
     stems_of = {
-        one: told_stems(one.text, one.speaker) for sentence in sentences for one in (sentence, *sentence.earlier)
+        one: expanded_stems(one.text, one.speaker) for sentence in sentences for one in (sentence, *sentence.earlier)
     }
     weights = _rarity(needed_stems(query, intent), list(stems_of.values()))
 

@@ -12,7 +12,7 @@ from langgraph_engram.prompts.select_records import Selection, SelectRecords
 from langgraph_engram.prompts.write_answer import UNKNOWN
 from langgraph_engram.schema import Evidence, Intent
 from langgraph_engram.text.questions import AnswerType, answer_type
-from langgraph_engram.text.slots import told_stems
+from langgraph_engram.text.slots import expanded_stems
 from langgraph_engram.text.tokens import content_stems, words
 
 ASKING_WORDS = frozenset(
@@ -88,7 +88,7 @@ def _mentioned(pieces: Sequence[Evidence]) -> set[str]:
     """Return the stems of pieces and of the turns under them."""
     said = [(_text(piece), piece.record.speaker if piece.record else "") for piece in pieces]
     said += [(" ".join([turn.text, *turn.captions]), turn.speaker) for piece in pieces for turn in piece.turns]
-    return {stem for text, speaker in said for stem in told_stems(text, speaker)}
+    return {stem for text, speaker in said for stem in expanded_stems(text, speaker)}
 
 
 def _text(piece: Evidence) -> str:

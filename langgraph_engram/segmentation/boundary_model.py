@@ -20,7 +20,7 @@ from langgraph_engram.schema import Event, Turn
 from langgraph_engram.segmentation.events import TurnTopic, last_topic, provisional_topics
 from langgraph_engram.segmentation.features import FEATURES, Numbers, boundary_features
 from langgraph_engram.settings import SegmentSettings
-from langgraph_engram.text.dialogue_acts import SpeechCues, read_cues
+from langgraph_engram.text.dialogue_acts import TurnCues, read_cues
 
 WEIGHTS_FILE = "boundary_weights.json"
 CLIP = 1e-6
@@ -168,6 +168,6 @@ def _log_odds_of(probabilities: Numbers) -> Numbers:
     return np.asarray(np.log(clipped / (1 - clipped)))
 
 
-def _question_cues(cues: Sequence[SpeechCues]) -> list[bool]:
+def _question_cues(cues: Sequence[TurnCues]) -> list[bool]:
     """Return for each gap whether a question follows something else than a question."""
     return [later.asks and not earlier.asks for earlier, later in pairwise(cues)]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_engram.embeddings.base import Vectors
-from langgraph_engram.text.dialogue_acts import SpeechCues
+from langgraph_engram.text.dialogue_acts import TurnCues
 
 Numbers = NDArray[np.float64]
 
@@ -51,7 +51,7 @@ LENGTH = _Prior(2.3, 0.6)
 """Logarithms of words a turn."""
 
 
-def boundary_features(cues: Sequence[SpeechCues], vectors: Vectors) -> Numbers:
+def boundary_features(cues: Sequence[TurnCues], vectors: Vectors) -> Numbers:
     """Return the numbers that describe the gaps between n turns.
 
     Args:
@@ -88,7 +88,7 @@ def coherence(products: Numbers, side: int) -> Numbers:
     return np.asarray(np.clip(rho, -1, 1))
 
 
-def _dialogue_features(cues: Sequence[SpeechCues]) -> list[Numbers]:
+def _dialogue_features(cues: Sequence[TurnCues]) -> list[Numbers]:
     asks, inside, ends, replies, greets, leaves, points = np.array(
         [
             (cue.asks, cue.asks_inside, cue.ends_asking, cue.replies, cue.greets, cue.takes_leave, cue.points_back)
@@ -103,7 +103,7 @@ def _dialogue_features(cues: Sequence[SpeechCues]) -> list[Numbers]:
     ]  # fmt: skip
 
 
-def _shared_stems(cues: Sequence[SpeechCues]) -> Numbers:
+def _shared_stems(cues: Sequence[TurnCues]) -> Numbers:
     """Return the share of a turn's stems that the two turns before it hold."""
     none: frozenset[str] = frozenset()
     before = [cue.stems | previous for cue, previous in zip(cues, [none, *(cue.stems for cue in cues)], strict=False)]

@@ -9,7 +9,7 @@ from langgraph_engram.schema import Boundary, Event, Turn
 from langgraph_engram.segmentation.events import TurnTopic, summarize_event
 from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.text.keywords import NO_TOPIC, spread_of, topic_words
+from langgraph_engram.text.keywords import NO_TOPIC, document_frequencies, topic_words
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class EventNamer:
         """Count the words of the session once."""
         texts = {turn.turn_id: " ".join([turn.text, *turn.captions]) for turn in self.turns if turn.is_spoken}
         object.__setattr__(self, "_texts", texts)
-        object.__setattr__(self, "_spread", spread_of(texts.values()))
+        object.__setattr__(self, "_spread", document_frequencies(texts.values()))
 
     def named(self, event: Event) -> Event:
         """Return an event with topics, keywords and summary made of its turns' words, whatever it was named before."""

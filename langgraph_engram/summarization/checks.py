@@ -13,7 +13,7 @@ from langgraph_engram.schema import Record, Synthesis
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.summarization.scheduling import SynthesisJob
 from langgraph_engram.temporal.datetimes import name_day
-from langgraph_engram.text.names import NUMBER, numbers_in, spelled_numbers
+from langgraph_engram.text.numbers import NUMBER, numbers_in, spelled_numbers
 from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.tokens import words
 

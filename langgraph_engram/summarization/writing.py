@@ -13,7 +13,7 @@ from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.summarization.checks import narrative_fault, shorten
 from langgraph_engram.summarization.scheduling import SynthesisJob, history_of
-from langgraph_engram.text.keywords import extractive_narrative
+from langgraph_engram.text.extractive_summary import extractive_narrative
 
 LOG = logging.getLogger(__name__)
 EMPTY = "the model wrote an empty text"

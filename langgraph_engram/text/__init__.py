@@ -1,1 +1,1 @@
-"""What can be read from English text without a model: words, sentences, times."""
+"""What can be read from English text without a model: words, sentences, names, questions, statements."""

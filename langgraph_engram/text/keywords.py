@@ -1,16 +1,22 @@
-"""Read the words that carry a text's meaning, and a topic made of them, without a model."""
+"""Find the words that carry a text's meaning, and name topics by them, without a model."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
-from langgraph_engram.schema import Record
-from langgraph_engram.temporal.datetimes import name_day
-from langgraph_engram.text.names import NOT_NAMES, OTHERS, SCALES, SMALL, TENS, proper_names
-from langgraph_engram.text.sentences import ends_asking
-from langgraph_engram.text.tokens import content_stems, stem, words
+from langgraph_engram.text.names import NOT_NAMES, proper_names
+from langgraph_engram.text.numbers import NUMBER_WORDS
+from langgraph_engram.text.tokens import stem, words
 
-LEAST_NICKNAME = 2
+MAX_KEYWORDS = 6
+TOPIC_KEYWORDS = 3
+"""Keywords that name the topic of one turn."""
+NO_TOPIC = "small talk"
+MIN_LETTERS = 4
+"""Letters of the shortest keyword."""
+MIN_NICKNAME = 2
 """Letters from which the beginning of a name counts as the name."""
+NAME_FACTOR = 1.5
+"""Factor of a name among topic words."""
 SMALL_TALK = frozenset(
     (
         "absolutely again agree agreed agreeing ah always amazing anything appreciate appreciated aw awesome aww "
@@ -33,60 +39,11 @@ FUNCTION_WORDS = frozenset(
         "up out over some any all also would could should might may must shall im"
     ).split()
 )
-
-
-def is_small_talk(sentence: str, people: Collection[str] = ()) -> bool:
-    """Return whether a sentence holds nothing but greetings, thanks and cheers.
-
-    Args:
-        sentence: What was said.
-        people: Who takes part; their names, or how these begin, add nothing to a greeting.
-    """
-    said = words(sentence)
-    names = [word for name in people for word in words(name)]
-    return not any(word.isdigit() for word in said) and all(
-        word in SMALL_TALK or word in FUNCTION_WORDS or _calls(word, names) for word in said
-    )
-
-
-def _calls(word: str, names: Collection[str]) -> bool:
-    return len(word) >= LEAST_NICKNAME and any(name.startswith(word) for name in names)
-
-
-MAX_KEYWORDS = 6
-TOPIC_WORDS = 3
-"""Keywords that name the topic of one turn."""
-LEAST_LETTERS = 3
-"""Letters above which a word may be a keyword."""
-NO_TOPIC = "small talk"
-
-
 EMPTY_WORDS = SMALL_TALK | FUNCTION_WORDS
-
-
-def keywords_of(text: str, most: int = MAX_KEYWORDS) -> list[str]:
-    """Return the names of a text, then its longest content words, at most `most`, without repeats."""
-    names = proper_names(text)
-    in_names = {word for name in names for word in words(name)}
-    rest = [
-        word
-        for word in dict.fromkeys(words(text))
-        if word not in EMPTY_WORDS and word not in in_names and len(word) > LEAST_LETTERS
-    ]
-    return [*names, *sorted(rest, key=lambda word: (-len(word), word))][:most]
-
-
-def topic_of(keywords: list[str], topic_before: str = "") -> str:
-    """Name a topic by the first few keywords; without any, the topic before goes on."""
-    return ", ".join(keywords[:TOPIC_WORDS]) or topic_before or NO_TOPIC
-
-
-NAME_FACTOR = 1.5
-"""What a name counts against another word."""
 VAGUE_WORDS = (
     EMPTY_WORDS
     | NOT_NAMES
-    | frozenset([*SMALL, *TENS, *SCALES, *OTHERS])
+    | NUMBER_WORDS
     | frozenset(
         (
             "able about above actually again against ago ahead alive almost alone along already also although always "
@@ -119,101 +76,79 @@ VAGUE_WORDS = (
 """Words that name no subject by themselves."""
 
 
-def spread_of(texts: Iterable[str]) -> Counter[str]:
-    """Count in how many texts each telling word stands, by stem; names by all of their letters."""
-    return Counter(key for text in texts for key in _telling(text))
+def is_small_talk(sentence: str, people: Collection[str] = ()) -> bool:
+    """Return whether a sentence holds nothing but greetings, thanks and cheers.
+
+    Args:
+        sentence: What was said.
+        people: Who takes part; their names, or how these begin, add nothing to a greeting.
+    """
+    names = [word for name in people for word in words(name)]
+
+    def is_empty(word: str) -> bool:
+        is_nickname = len(word) >= MIN_NICKNAME and any(name.startswith(word) for name in names)
+        return word in EMPTY_WORDS or (is_nickname and not word.isdigit())
+
+    return all(is_empty(word) for word in words(sentence))
 
 
-def topic_words(texts: Sequence[str], spread: Counter[str], people: Collection[str], most: int) -> list[str]:
+def keywords_of(text: str, most: int = MAX_KEYWORDS) -> list[str]:
+    """Return the names of a text, then its longest content words, at most `most`, without repeats."""
+    names = proper_names(text)
+    in_names = {word for name in names for word in words(name)}
+    others = {
+        word for word in words(text) if word not in EMPTY_WORDS and word not in in_names and len(word) >= MIN_LETTERS
+    }
+    return [*names, *sorted(others, key=lambda word: (-len(word), word))][:most]
+
+
+def topic_of(keywords: list[str], topic_before: str = "") -> str:
+    """Name a topic by the first few keywords; without any, the topic before goes on."""
+    return ", ".join(keywords[:TOPIC_KEYWORDS]) or topic_before or NO_TOPIC
+
+
+def document_frequencies(texts: Iterable[str]) -> Counter[str]:
+    """Count in how many texts each content word occurs, by stem; names by all of their letters."""
+    return Counter(key for text in texts for key in _content_words(text))
+
+
+def topic_words(texts: Sequence[str], frequencies: Counter[str], people: Collection[str], most: int) -> list[str]:
     """Return the words that best name what some texts are about.
 
     A word counts by the texts that hold it, times their share among all texts that do.
 
     Args:
         texts: What was said of one subject.
-        spread: In how many texts of the whole conversation each word stands; see `spread_of`.
-        people: Who speaks; their names tell nothing.
-        most: Words to give.
+        frequencies: In how many texts of the whole conversation each word occurs; see `document_frequencies`.
+        people: Who speaks; their names describe no subject.
+        most: Words to return.
 
     Returns:
-        The words, the most telling first; among equals names, then longer words, then those that come first.
+        The words, the best first; among equals names, then longer words, then those that come first.
     """
-    speaking = {word for name in people for word in words(name)}
-    held: Counter[str] = Counter()
+    speakers = {word for name in people for word in words(name)}
+    counts: Counter[str] = Counter()
     forms: dict[str, str] = {}
     for text in texts:
-        for key, form in _telling(text).items():
-            held[key] += 1
+        for key, form in _content_words(text).items():
+            counts[key] += 1
             forms.setdefault(key, form)
-    told = [key for key in forms if not speaking.issuperset(words(forms[key]))]
 
     def rank(key: str) -> tuple[float, bool, int]:
-        name = forms[key][:1].isupper()
-        share = held[key] / max(held[key], spread[key])
-        return -held[key] * share * (NAME_FACTOR if name else 1), not name, -len(forms[key])
+        is_name = forms[key][:1].isupper()
+        share = counts[key] / max(counts[key], frequencies[key])
+        return -counts[key] * share * (NAME_FACTOR if is_name else 1), not is_name, -len(forms[key])
 
-    return [forms[key] for key in sorted(told, key=rank)[:most]]
+    candidates = [key for key in forms if not speakers.issuperset(words(forms[key]))]
+    return [forms[key] for key in sorted(candidates, key=rank)[:most]]
 
 
-def _telling(text: str) -> dict[str, str]:
-    """Return the telling words of a text by what makes them the same word, as they stand there first."""
+def _content_words(text: str) -> dict[str, str]:
+    """Return the content words of a text by their key, a stem or a name, as they are first written there."""
     names = proper_names(text)
-    of_names = {word for name in names for word in words(name)}
+    in_names = {word for name in names for word in words(name)}
     found = {name.casefold(): name for name in names}
     for word in words(text):
-        if len(word) > LEAST_LETTERS and word not in VAGUE_WORDS and word not in of_names and not word.isdigit():
+        if len(word) >= MIN_LETTERS and word not in VAGUE_WORDS and word not in in_names and not word.isdigit():
             found.setdefault(stem(word), word)
     return found
-
-
-HISTORY_SHARE = 0.3
-"""Share of the words given to earlier events."""
-
-
-def extractive_narrative(buffer: Sequence[Record], history: Sequence[Record], most_words: int) -> str:
-    """Return the sentences whose words recur most in the buffer, those of earlier events first.
-
-    Questions tell nothing. Where there is nothing else, the first record stands for all, cut to length.
-
-    Args:
-        buffer: The new records, in order of time.
-        history: Records of earlier events, in order of time.
-        most_words: Words that it holds at most, headings included.
-    """
-    counts = Counter(stem for record in buffer for stem in set(content_stems(record.content)))
-    earlier = _choose(history, counts, int(most_words * HISTORY_SHARE))
-    new = _choose(buffer, counts, most_words - len(_told(earlier).split()))
-    return _told([*earlier, *new]) or " ".join(_told(buffer[:1]).split()[:most_words])
-
-
-def _told(records: Sequence[Record]) -> str:
-    """Put sentences under a heading for each day."""
-    lines: list[str] = []
-    day = None
-    for record in records:
-        heading = f"{name_day(record.mentioned_at)}: " if name_day(record.mentioned_at) != day else ""
-        day = name_day(record.mentioned_at)
-        lines.append(f"{heading}{record.content}")
-    return " ".join(lines)
-
-
-def _choose(records: Sequence[Record], counts: Counter[str], room: int) -> list[Record]:
-    """Return the most central records that fit, in their order. A day costs its heading once, wherever it stands."""
-    ranked = sorted(range(len(records)), key=lambda place: (-_centrality(records[place], counts), place))
-    chosen: list[int] = []
-    days: set[str] = set()
-    for place in ranked:
-        if ends_asking(records[place].content):
-            continue
-        day = name_day(records[place].mentioned_at)
-        size = len(records[place].content.split()) + (0 if day in days else len(day.split()))
-        if size <= room:
-            chosen.append(place)
-            days.add(day)
-            room -= size
-    return [records[place] for place in sorted(chosen)]
-
-
-def _centrality(record: Record, counts: Counter[str]) -> float:
-    stems = set(content_stems(record.content))
-    return sum(counts[stem] - 1 for stem in stems) / (len(stems) + 3) if stems else 0.0

@@ -1,7 +1,6 @@
-"""Tell what type of answer a query expects by its question words: a time, a place, a person, a number, a reason.
+"""Read what a query asks for by its words: the type of its answer, whose words, several occasions, an earlier state.
 
 The expected answer type is what question answering starts from (Li and Roth 2002, "Learning question classifiers").
-It says what evidence is worth showing and what to read off it; it never says what must be there.
 """
 
 import re
@@ -25,9 +24,6 @@ AnswerType = Literal[
     "advice",
     "content",
 ]
-
-AMOUNTS: frozenset[AnswerType] = frozenset({"number", "duration"})
-"""Types that add up: every part of what is counted must be known."""
 PERIOD = "year|month|day|date|time|week|weekend|season|century|decade"
 PLACE = (
     "places?|city|cities|towns?|villages?|country|countries|states?|regions?|venue|location|continents?|islands?|"
@@ -39,9 +35,9 @@ NAMED = (
     "restaurants?|titles?"
 )
 AUXILIARY = "is|are|was|were|am|do|does|did|has|have|had|can|could|would|will|should|might|may|must"
-FIGURE = r"number(?=\s+of\b)|price|percentage|percent|discount|amount|costs?|salary|fee|score"
-"""What is told by a number."""
-WHOSE = r"(?:the|an?|my|our|his|her|their|your|\w+['’]s)\s+"
+QUANTITY = r"number(?=\s+of\b)|price|percentage|percent|discount|amount|costs?|salary|fee|score"
+"""What a number answers."""
+POSSESSOR = r"(?:the|an?|my|our|his|her|their|your|\w+['’]s)\s+"
 EXACTLY = "exact\\s+|usual\\s+"
 OF_WHAT_KIND = rf"(?:(?!(?:{AUXILIARY})\b)\w+\s+)?"
 """A word between the question word and its noun: "which European countries", but not "what is city life"."""
@@ -59,7 +55,7 @@ ADVICE = (
     r"\b(?:do|would)\s+you\s+(?:recommend|suggest)\b|(?:^|[.!?]\s+)do\s+you\s+think\b|\bwhat\s+do\s+you\s+think\b|"
     r"(?:^|[.!?]\s+)(?:(?:what|which)(?!\s+time)\s+(?:\w+\s+){0,2})?should\s+I\b"
 )
-"""What is asked of whoever answers, rather than of memory."""
+"""Requests for the opinion of whoever answers, rather than for a memory."""
 PATTERNS: tuple[tuple[str, AnswerType], ...] = (
     (ADVICE, "advice"),
     (r"^\W*(?:(?:since|until|by|from)\s+)?when\b|\bhow long ago\b|\bhow recently\b", "time"),
@@ -69,11 +65,11 @@ PATTERNS: tuple[tuple[str, AnswerType], ...] = (
     (r"\bhow long\b|\bhow much time\b|\bhow many (?:years|months|weeks|days|hours|minutes)\b", "duration"),
     (
         rf"\bhow old\b|\bwhat age\s+(?:{AUXILIARY})\b|"
-        rf"\bwhat\s+(?:is|was|were|are)\s+{WHOSE}(?:[\w'’]+\s+)?age\b(?=\s+of\b|\W*$)",
+        rf"\bwhat\s+(?:is|was|were|are)\s+{POSSESSOR}(?:[\w'’]+\s+)?age\b(?=\s+of\b|\W*$)",
         "age",
     ),
     (r"\bhow (?:many|much|often|far|tall|big|large|heavy|high)\b", "number"),
-    (rf"\bwhat\s+(?:(?:is|was|were|are)\s+{WHOSE}(?:[\w'’]+\s+){{0,2}}?)?(?:{FIGURE})\b{ENDS_NOUN}", "number"),
+    (rf"\bwhat\s+(?:(?:is|was|were|are)\s+{POSSESSOR}(?:[\w'’]+\s+){{0,2}}?)?(?:{QUANTITY})\b{ENDS_NOUN}", "number"),
     (rf"^\W*(?:(?:from|to|in|at)\s+)?where\b|\b(?:what|which)\s+{OF_WHAT_KIND}(?:{PLACE})\b", "place"),
     (r"^\W*(?:(?:with|to|for|from|by)\s+)?(?:who|whom|whose)\b", "person"),
     (r"^\W*why\b|\bhow come\b|\bfor what reason\b|\bwhat (?:is|was|were|are) the reasons?\b", "reason"),
@@ -81,7 +77,8 @@ PATTERNS: tuple[tuple[str, AnswerType], ...] = (
     (rf"\b(?:what|which)\s+{OF_WHAT_KIND}(?:{NAMED})\b", "name"),
     (rf"^\W*(?:{AUXILIARY})\b", "yes_no"),
 )  # fmt: skip
-"""What a query looks like that expects each type; the first that fits counts."""
+"""What queries look like that expect each type; the first that matches counts."""
+ANSWER_TYPES = tuple((re.compile(pattern, re.IGNORECASE), name) for pattern, name in PATTERNS)
 CONTRACTED = re.compile(r"\b(what|who|where|when|how)['’]s\b", re.IGNORECASE)
 SEVERAL = re.compile(
     r"^\W*(?:what|which)\s+(?:are|were)\b|\bboth\b|\bin common\b|"
@@ -101,7 +98,7 @@ SUM = re.compile(
     r"how (?:much|many)(?:\s+\w+)?\s+(?:older|younger|longer|cheaper|taller|heavier)|difference (?:in|between))\b",
     re.IGNORECASE,
 )
-"""What comes to one number out of several."""
+"""Queries for one number out of several."""
 ORDER = re.compile(r"\border\b|\b(?:earliest|oldest|first)\s+to\s+(?:latest|newest|last)\b", re.IGNORECASE)
 """Queries for an order."""
 PAST_STATE = re.compile(
@@ -109,79 +106,64 @@ PAST_STATE = re.compile(
     r"\bdid\b.*\buse to\b|\bbefore\W*$",
     re.IGNORECASE,
 )
-"""Queries that ask for what was so before."""
-LATER_STATE = re.compile(
+"""Queries for an earlier state."""
+BEFORE_LATER_STATE = re.compile(
     r"\b(?i:before)\s+(?:(?:I|we|he|she|they|[A-Z]\w+)\s+\w+\s+(?:to|in|at|for|with)\s+)?(?:the\s+|The\s+)?"
-    rf"(?!(?i:{MONTH}|{WEEKDAY})\b)(?P<later>[A-Z][^?]*)"
+    rf"(?!(?i:{MONTH}|{WEEKDAY})\b)[A-Z]"
 )
-"""Queries for what was so before something named."""
-ANSWER_TYPES = tuple((re.compile(pattern, re.IGNORECASE), name) for pattern, name in PATTERNS)
-
-
-def answer_type(query: str) -> AnswerType:
-    """Tell what type of answer a query expects; `content` where its words do not say."""
-    full = CONTRACTED.sub(r"\1 is", query)
-    return next((name for pattern, name in ANSWER_TYPES if pattern.search(full)), "content")
-
-
-def asks_for_several(query: str) -> bool:
-    """Return whether a query asks for several things by its words ("What books has", "both")."""
-    return SEVERAL.search(query) is not None
-
-
-def sums_up(text: str) -> bool:
-    """Return whether a query asks for, or a sentence tells, what several amounts come to ("in total", "how much more")."""
-    return SUM.search(text) is not None
-
-
-def asks_across(query: str) -> bool:
-    """Return whether what a query asks for adds up over several occasions: a number, a duration, a sum, an order."""
-    return answer_type(query) in AMOUNTS or sums_up(query) or ORDER.search(query) is not None
-
-
-def asks_for_past(query: str) -> bool:
-    """Return whether a query asks for what was so before ("Where did I live before?")."""
-    return PAST_STATE.search(query) is not None
-
-
-def looks_back(query: str) -> bool:
-    """Return whether what was so before answers a query: "What did I use to drive?", "Where did I live before Oslo?"."""
-    return asks_for_past(query) or bool(later_state(query))
-
-
-def later_state(query: str) -> str:
-    """Return what a query names that came later: "Oslo" of "Where did I live before Oslo?"; empty for nothing."""
-    match = LATER_STATE.search(query)
-    return match.group("later") if match else ""
-
-
-def asks_for_one(query: str) -> bool:
-    """Return whether one statement can answer a query: no list, count or advice, nothing to conclude or to compare."""
-    several = asks_for_several(query) or answer_type(query) in AMOUNTS | {"advice"}
-    return not (several or WEIGHED.search(query))
-
-
-UNIT = r"(?:many\s+(?:day|week|month|year)s?|long|much\s+time)"
+"""Queries for the state before one that they name."""
+ASSISTANT_DID = (
+    "suggested|recommended|advised|told|mentioned|said|gave|listed|provided|proposed|explained|wrote|described|shared|"
+    "created|made|drafted|generated|outlined|summari[sz]ed|translated|quoted|cited|named|came up with|pointed out|"
+    "talked about|referred to|were referring to|walked me through|taught|showed|helped me with"
+)
+ASSISTANT_DO = (
+    "suggest|recommend|advise|tell|mention|say|give|list|provide|propose|explain|write|describe|share|create|make|"
+    "draft|generate|outline|summari[sz]e|translate|quote|cite|name|come up with|point out|refer to|teach|show"
+)
+CONVERSATION = "chat|conversation|discussion|session|talk|exchange|game|dialogue|thread"
+EARLIER = "last|previous|earlier|prior|past|recent|first"
+TALKED = "talked|spoke|discussed|chatted|went over|covered|agreed|decided|settled|outlined|came up with|worked on"
+ASSISTANT_CUES = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"\b(?:you|the assistant)(?: had| have|'ve)?(?: \w+ly| also| once| just)? (?:{ASSISTANT_DID})\b",
+        rf"\b(?:did|have|had) (?:you|the assistant) (?:\w+ly )?(?:{ASSISTANT_DO}|{ASSISTANT_DID})\b",
+        r"\b(?:your|the assistant['’]?s) (?:earlier |previous |last |first |original )?"
+        r"(?:suggestion|recommendation|advice|answer|list|idea|explanation|reply|response|tip|recipe|plan)s?\b",
+        rf"\bour (?:{EARLIER}) (?:[\w-]+ ){{0,2}}(?:{CONVERSATION})s?\b",
+        rf"\bwe(?:'ve| had| have)?(?: \w+ly)? (?:{TALKED})\b.{{0,60}}\b(?:{EARLIER}|before|earlier|last time|remind)\b",
+        r"\bremind me (?:what|which|who|how|of (?:what|the|that|those))\b(?!.{0,60}\b(?:my|I)\b)",
+    )
+)
+"""Mentions of the assistant's words; one is enough."""
+USER_WORDS = re.compile(
+    r"\b(?:did|have|had) I (?:\w+ )?(?:tell|say|mention|share|told|said|mentioned|shared)\b|"
+    r"\bwhat I (?:\w+ )?(?:told|said|mentioned|shared|asked)\b|\bI (?:told|mentioned to|asked) you\b",
+    re.IGNORECASE,
+)
+"""Queries for the user's own words, whatever else they say."""
+ELAPSED = r"(?:many\s+(?:day|week|month|year)s?|long|much\s+time)"
 PASSED = (
     r"(?:\s+(?:have|has|had|did|were|was|went|lie|lay|are|is))?(?:\s+(?:passed|elapsed|gone\s+by|pass|go\s+by|there))?"
 )
 THE_DAY = r"(?:the\s+(?:day|date|time|moment)\s+(?:that\s+|when\s+|of\s+)?)?"
-END = r"[\s?.!]*$"
+QUERY_END = r"[\s?.!]*$"
 BRACKETS = re.compile(r"\s*\([^()]*\)")
-CHOICE = re.compile(
+WHICH_FIRST = re.compile(
     r"^\W*(?:which|what|who)\b(?P<shared>[^,:?]*?)\b(?:first|earlier|earliest|"
-    rf"last|later|latest|(?:most|more)\s+recently)\b(?P<more>[^,:?]*)[,:]\s*(?P<one>.+?),?\s+or\s+(?P<two>.+?){END}",
+    rf"last|later|latest|(?:most|more)\s+recently)\b(?P<more>[^,:?]*)[,:]\s*(?P<first>.+?),?\s+or\s+(?P<second>.+?){QUERY_END}",
     re.IGNORECASE,
 )
 """Queries that name two things and ask which came first or last."""
-SPANS = tuple(
+TIME_BETWEEN = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        rf"\bhow\s+{UNIT}\b.*?\bbetween\s+{THE_DAY}(?P<one>.+?)\s+and\s+{THE_DAY}(?P<two>.+?){END}",
-        rf"\bhow\s+{UNIT}{PASSED}\s+since\s+(?P<one>.+?)\s+when\s+(?P<two>.+?){END}",
-        rf"\bhow\s+{UNIT}\s+ago\s+(?:did|was|were|had|have)\s+(?P<one>.+?)\s+when\s+(?P<two>.+?){END}",
-        rf"\bhow\s+{UNIT}\s+(?:before|after)\s+{THE_DAY}(?P<one>.+?)\s+(?:did|was|were)\s+(?P<two>.+?){END}",
-        rf"\bhow\s+{UNIT}\s+did\s+it\s+take\b.*?\bto\s+(?P<two>.+?)\s+(?:after|since|from)\s+(?P<one>.+?){END}",
+        rf"\bhow\s+{ELAPSED}\b.*?\bbetween\s+{THE_DAY}(?P<first>.+?)\s+and\s+{THE_DAY}(?P<second>.+?){QUERY_END}",
+        rf"\bhow\s+{ELAPSED}{PASSED}\s+since\s+(?P<first>.+?)\s+when\s+(?P<second>.+?){QUERY_END}",
+        rf"\bhow\s+{ELAPSED}\s+ago\s+(?:did|was|were|had|have)\s+(?P<first>.+?)\s+when\s+(?P<second>.+?){QUERY_END}",
+        rf"\bhow\s+{ELAPSED}\s+(?:before|after)\s+{THE_DAY}(?P<first>.+?)\s+(?:did|was|were)\s+(?P<second>.+?){QUERY_END}",
+        rf"\bhow\s+{ELAPSED}\s+did\s+it\s+take\b.*?\bto\s+(?P<second>.+?)\s+(?:after|since|from)\s+(?P<first>.+?){QUERY_END}",
     )
 )
 """Queries for the time between two things."""
@@ -189,7 +171,7 @@ SPANS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class TimeQuestion:
-    """What a query compares the times of."""
+    """Two things whose times a query compares."""
 
     parts: tuple[str, str]
     """What happened."""
@@ -197,10 +179,37 @@ class TimeQuestion:
     """What the query says of both."""
 
 
+def answer_type(query: str) -> AnswerType:
+    """Return the type of answer a query expects; `content` where its words do not say."""
+    full = CONTRACTED.sub(r"\1 is", query)
+    return next((name for pattern, name in ANSWER_TYPES if pattern.search(full)), "content")
+
+
+def asks_for_aggregate(query: str) -> bool:
+    """Return whether the answer adds up over several occasions: a number, a duration, a sum, an order."""
+    return answer_type(query) in ("number", "duration") or bool(SUM.search(query) or ORDER.search(query))
+
+
+def asks_for_single_fact(query: str) -> bool:
+    """Return whether one statement can answer: no list, count or advice, nothing to conclude or to compare."""
+    several = SEVERAL.search(query) or answer_type(query) in ("number", "duration", "advice")
+    return not (several or WEIGHED.search(query))
+
+
+def asks_for_earlier_state(query: str) -> bool:
+    """Return whether an earlier state answers: "What did I use to drive?", "Where did I live before Oslo?"."""
+    return bool(PAST_STATE.search(query) or BEFORE_LATER_STATE.search(query))
+
+
+def asks_for_assistant(query: str) -> bool:
+    """Return whether a query asks for what the assistant said."""
+    return not USER_WORDS.search(query) and any(cue.search(query) for cue in ASSISTANT_CUES)
+
+
 def time_question(query: str) -> TimeQuestion | None:
     """Return the two things whose times a query compares; None where it compares none, or its words do not say so."""
     query = BRACKETS.sub("", query)
-    if choice := CHOICE.search(query):
-        return TimeQuestion((choice["one"], choice["two"]), f"{choice['shared']} {choice['more']}".strip())
-    between = next((found for pattern in SPANS if (found := pattern.search(query))), None)
-    return TimeQuestion((between["one"], between["two"])) if between else None
+    if choice := WHICH_FIRST.search(query):
+        return TimeQuestion((choice["first"], choice["second"]), f"{choice['shared']} {choice['more']}".strip())
+    between = next((match for pattern in TIME_BETWEEN if (match := pattern.search(query))), None)
+    return TimeQuestion((between["first"], between["second"])) if between else None

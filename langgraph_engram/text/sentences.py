@@ -1,11 +1,10 @@
 """Split text, English chat above all, into sentences.
 
 An end mark ends a sentence unless it belongs to an abbreviation, a number, an ordinal ("am 22. Februar", "the 3. of
-May"), an address or an initial. The end marks of
-Chinese, Japanese, Arabic, Urdu and Hindi belong to nothing else, and end one where no space follows too. Emoji and
-closing quotes stay with the sentence they follow. A line is a sentence of its own unless it is wrapped. No character is
-lost but white space, and the time needed grows with the length of the text only. This module does not know what a
-sentence says.
+May"), an address or an initial. The end marks of Chinese, Japanese, Arabic, Urdu and Hindi belong to nothing else, and
+end a sentence where no space follows too. Emoji and closing quotes stay with the sentence they follow. A line is a
+sentence of its own unless it is wrapped. No character is lost but white space, and the time needed grows with the
+length of the text only.
 """
 
 import re
@@ -13,15 +12,15 @@ from collections.abc import Iterator
 
 MOST_CHARACTERS = 400
 """A sentence longer than this is split further, at a semicolon, a comma, a conjunction, or else between words."""
-LEAST_CHARACTERS = 80
-"""No such piece is shorter, where it can be helped."""
+MIN_PART = 80
+"""Characters of the shortest part, where it can be helped."""
 WRAPPED = 60
 """A line at least this long, without an end mark, goes on in the next one if that starts in lower case."""
 REACH = 24
-"""How many characters before a mark are looked at for the word that it may belong to."""
+"""Characters before a mark in which the word that it may belong to is looked for."""
 
 WIDE_MARKS = "。｡！？؟۔।॥"
-"""End marks of other scripts than the Latin one."""
+"""End marks of other scripts than Latin."""
 WIDE_CLOSERS = "」』）】》〉"
 QUESTION_MARKS = ("?", "？", "؟")
 EMOJI = r"[\U0001F000-\U0001FAFF\u2600-\u27BF\u2B05-\u2B55\u203C\u2049\u200D\uFE0F]"
@@ -36,32 +35,32 @@ BULLET = re.compile(r"\s*(?:[-*•–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])(?=\s)")
 LINE_ENDS = re.compile(rf"[.!?…:;{WIDE_MARKS}][\"'”’)\]{WIDE_CLOSERS}]*\s*$")
 WORD_BEFORE = re.compile(r"[\w.&'’-]*$")
 NEXT_WORD = re.compile(r"\s*([^\W\d_]+)")
-FRESH = re.compile(r"[A-Z](?:[a-z]|['’ ])")
-"""How a sentence starts right after the mark of another."""
+SENTENCE_START = re.compile(r"[A-Z](?:[a-z]|['’ ])")
+"""The start of a sentence right after the mark of another."""
 DOTTED = re.compile(r"[A-Za-z](?:\.[A-Za-z])*")
 CLOSERS = frozenset("\"'”’)]") | frozenset(WIDE_CLOSERS)
 """After these a word in lower case goes on with the sentence around them; after a wide mark, any letter at once."""
-ABBREVIATIONS = frozenset(
+NEVER_LAST = frozenset(
     "dr mr mrs ms mx prof messrs mme mlle vs cf eg e.g ie i.e viz approx ca dept nos vol pp fig".split()
 )
-"""What never ends a sentence."""
+"""Abbreviations that never end a sentence."""
 TITLES = frozenset("St Mt Ft Rev Hon Sgt Capt Lt Col Gen Gov Sen Rep Pres Est".split())
-"""What never does, written like this."""
+"""Titles that never end one, in this case."""
 MAYBE_LAST = frozenset(
     "a.m p.m etc inc ltd co corp jr sr u.s u.k u.s.a e.u d.c ph.d m.d b.a m.a ave blvd rd al".split()
 )
-"""Abbreviations that end a sentence only if a word follows that likes to open one."""
+"""Abbreviations that end a sentence only before a word that often opens one."""
 ORDINAL = re.compile(
     r"\b(?:(?<!\bI )(?<!\bi )am|vom|zum|zur|im|beim|bis|ab|seit|der|die|das|den|dem|des|eine?[mnrs]?|"
     r"(?:mein|dein|sein|ihr|unser)e?[mnrs]?|und)\s+\d{1,2}$",
     re.IGNORECASE,
 )
-"""Before a dot: in German an ordinal, whatever follows."""
+"""A number before a dot that is a German ordinal, whatever follows."""
 BEFORE_MONTH = re.compile(
     r"\s+(?:of\s|(?:January|Januar|Jan|February|Februar|Feb|March|März|Mär|Mar|April|Apr|May|Mai|June|Juni|Jun|July|Juli|Jul|"
     r"August|Aug|September|Sept|Sep|October|Oktober|Oct|Okt|November|Nov|December|Dezember|Dec|Dez)\b)"
 )
-"""After a number and a dot: a month makes it a day."""
+"""A month after a number and a dot makes the number a day."""
 DAY_NUMBER = re.compile(r"(?:0?[1-9]|[12]\d|3[01])")
 OPENERS = frozenset(
     "i im ive ill we he she it its they you my our his her their your the this that these those then there here but "
@@ -78,14 +77,13 @@ BREAKS = tuple(
         r"\s",
     )
 )
-"""Where a run-on is split, the best place first."""
-SPACE = BREAKS[-1]
+"""Where a run-on is split, the best break first."""
 
 
 def split_sentences(text: str) -> list[str]:
     """Split a text into its sentences, in order, without white space around them; none is empty."""
-    pieces = (piece for line in _lines(text) for sentence in _sentences(line) for piece in _shorten(sentence))
-    return [piece for piece in pieces if piece]
+    parts = (part for line in _lines(text) for sentence in _sentences(line) for part in _shorten(sentence))
+    return [part for part in parts if part]
 
 
 def question_at_end(text: str) -> str:
@@ -100,32 +98,32 @@ def ends_asking(text: str) -> bool:
 
 
 def _lines(text: str) -> Iterator[str]:
-    waiting: list[str] = []
+    wrapped: list[str] = []
     for line in text.splitlines():
-        if waiting and not _goes_on(waiting[-1], line):
-            yield " ".join(waiting)
-            waiting = []
-        waiting.append(line)
-    yield " ".join(waiting)
+        if wrapped and not _goes_on(wrapped[-1], line):
+            yield " ".join(wrapped)
+            wrapped = []
+        wrapped.append(line)
+    yield " ".join(wrapped)
 
 
-def _goes_on(line: str, other: str) -> bool:
-    return len(line) >= WRAPPED and other.lstrip()[:1].islower() and LINE_ENDS.search(line[-REACH:]) is None
+def _goes_on(line: str, next_line: str) -> bool:
+    return len(line) >= WRAPPED and next_line.lstrip()[:1].islower() and LINE_ENDS.search(line[-REACH:]) is None
 
 
 def _sentences(line: str) -> Iterator[str]:
-    shadow = ADDRESS.sub(lambda match: "x" * len(match.group()), line)
+    masked = ADDRESS.sub(lambda match: "x" * len(match.group()), line)
     bullet = BULLET.match(line)
     start = 0
-    for match in MARK.finditer(shadow, bullet.end() if bullet else 0):
-        if _ends_here(shadow, start, match):
+    for match in MARK.finditer(masked, bullet.end() if bullet else 0):
+        if _ends_here(masked, start, match):
             yield line[start : match.end()].strip()
             start = match.end()
     yield line[start:].strip()
 
 
 def _ends_here(line: str, start: int, match: re.Match[str]) -> bool:
-    """Return whether a possible end is one, of the sentence that began at `start`."""
+    """Return whether a match ends the sentence that began at `start`."""
     following = line[match.end() : match.end() + 1]
     if not match.group("emoji") and match.group("mark")[-1] in WIDE_MARKS:
         return not (CLOSERS & set(match.group("closing")) and following.isalpha())
@@ -143,8 +141,8 @@ def _ends_here(line: str, start: int, match: re.Match[str]) -> bool:
 
 
 def _meets_next(line: str, match: re.Match[str]) -> bool:
-    """Return whether a sentence starts right after the mark, its space forgotten."""
-    if match.group("emoji") or not FRESH.match(line, match.end()):
+    """Return whether a sentence starts right after the mark, without a space."""
+    if match.group("emoji") or not SENTENCE_START.match(line, match.end()):
         return False
     if match.group("mark") != ".":
         return True
@@ -155,7 +153,7 @@ def _meets_next(line: str, match: re.Match[str]) -> bool:
 def _is_full_stop(line: str, match: re.Match[str], opener: str) -> bool:
     word = _word_before(line, match)
     plain = word.casefold()
-    if plain in ABBREVIATIONS or word in TITLES:
+    if plain in NEVER_LAST or word in TITLES:
         return False
     if plain in MAYBE_LAST:
         return opener[:1].isupper() and opener.casefold() in OPENERS
@@ -189,12 +187,10 @@ def _shorten(sentence: str) -> Iterator[str]:
 
 
 def _break_after(sentence: str, start: int) -> int:
-    """Return the last place of the best kind within reach, or else the next space, or else the end."""
+    """Return the index of the last break of the best kind within reach, else of the next space, else the end."""
     for pattern in BREAKS:
-        places = [
-            match.end() for match in pattern.finditer(sentence, start + LEAST_CHARACTERS, start + MOST_CHARACTERS)
-        ]
-        if places:
-            return places[-1]
-    space = SPACE.search(sentence, start + MOST_CHARACTERS)
+        breaks = [match.end() for match in pattern.finditer(sentence, start + MIN_PART, start + MOST_CHARACTERS)]
+        if breaks:
+            return breaks[-1]
+    space = BREAKS[-1].search(sentence, start + MOST_CHARACTERS)
     return space.end() if space else len(sentence)

@@ -1,8 +1,7 @@
 """Read which attribute of a person a sentence sets, where people have one at a time: home, work, phone number, age.
 
 "I moved to Porto" and "I live in Lisbon" set the same attribute to two values, though they share no word. The patterns
-are English and careful: a wish, a plan, a condition, a question or a past that is over sets nothing. This module does
-not know which sentence came first.
+are English and careful: a wish, a plan, a condition, a question or a past that is over sets nothing.
 """
 
 import re
@@ -12,8 +11,8 @@ from functools import lru_cache
 from langgraph_engram.text.statements import CONTRACTED, is_question
 from langgraph_engram.text.tokens import content_stems
 
-KEPT = 4096
-"""Texts whose reading is kept in the process."""
+CACHE_SIZE = 4096
+"""Texts whose slots are cached in the process."""
 RELATION = (
     r"(?:mother|mom|mum|father|dad|sister|brother|son|daughter|wife|husband|partner|girlfriend|boyfriend|friend|"
     r"cousin|aunt|uncle|niece|nephew|grandmother|grandma|grandfather|grandpa|boss|roommate|flatmate)"
@@ -29,7 +28,7 @@ BEING = r"(?:['’]m|['’]s|\s+am|\s+is)"
 THING = r"(?:an?|the)\s+[\w’'-]+(?:\s+[\w’'-]+){0,4}|[A-Z][\w&.’'-]*(?:\s+[\w&.’'-]+){0,4}"
 NUMBER = r"(?:about\s+|around\s+)?[£$€]?\+?\d[\d.,: ()/-]*\d|\d"
 ANYTHING = r"[^.;!?,]{2,60}"
-POSSESSED: tuple[tuple[str, str, str], ...] = (
+POSSESSIONS: tuple[tuple[str, str, str], ...] = (
     ("phone number", r"(?:(?:mobile|cell|tele)?\s?phone|mobile|cell)(?:\s+number)?|number", NUMBER),
     ("address", r"(?:home\s+|postal\s+)?address", r"[\dA-Z][^.;!?]{4,60}"),
     ("e-mail", r"e-?mail(?:\s+address)?", r"[\w.+-]+@[\w.-]+\w"),
@@ -40,7 +39,7 @@ POSSESSED: tuple[tuple[str, str, str], ...] = (
     *((head, head, NAME) for head in ("boss", "manager", "landlord", "doctor", "dentist", "therapist")),
     *((head, head, NUMBER) for head in ("salary", "rent", "weight", "height", "budget", "personal best")),
 )
-"""Attributes by what follows "my": name, wording, and what a value looks like."""
+"""Attributes by what follows "my": name, pattern of the words, and pattern of the value."""
 STATES: tuple[tuple[str, str], ...] = (
     (
         "home",
@@ -69,7 +68,7 @@ PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
     *((name, re.compile(pattern.replace(r"\bi\b", r"\b[Ii]\b"))) for name, pattern in STATES),
     *(
         (name, re.compile(rf"{OWNER}\s+(?:(?:new|current)\s+)?(?:{head})\s+{CHANGED}\s+(?P<value>{value})"))
-        for name, head, value in POSSESSED
+        for name, head, value in POSSESSIONS
     ),
     ("favourite", re.compile(rf"{OWNER}\s+(?:new\s+|current\s+)?{FAVOURITE}\s+{CHANGED}\s+(?P<value>{ANYTHING})")),
 )
@@ -80,82 +79,82 @@ IMPLIED = {
     "age": "old age",
     "relationship": "relationship status",
 }
-"""What a question about an attribute says, and a sentence that sets it may not: who moved to Porto lives there."""
+"""Words of a question about an attribute that a sentence setting it may lack: who moved to Porto lives there."""
 TRIGGER = re.compile(
     r"\d|\b(?:live|living|reside|moved|relocated|settled|based|work|started|employ|job|position|role|drive|car|boss|"
     r"single|married|engaged|divorced|separated|widowed|phone|mobile|cell|number|address|e-?mail|age|birthday|manager|"
     r"landlord|doctor|dentist|therapist|salary|rent|weight|height|budget|personal best|favou?rite)",
     re.IGNORECASE,
 )
-"""What every sentence holds that sets an attribute: most hold none of it, and are read no further."""
+"""Every sentence that sets an attribute matches this: most match nothing, and are read no further."""
 UNSURE = re.compile(
     r"\b(?:if|would|could|might|may|should|wish|want|wants|hope|hoping|plan|plans|planning|thinking|dream|going to|"
     rf"will|used to|when|almost|nearly|never|not|before|until|imagine|says?|said|one of)\b|{CONTRACTED}|['’]ll\b",
     re.IGNORECASE,
 )
-"""Before the clause: it may not be so, or not any more."""
-OVER = re.compile(
+"""Before the clause: it may not be so, or no longer."""
+TEMPORARY = re.compile(
     r"\b(?:as a (?:kid|child|teen\w*|student)|when|growing up|back then|at the time|until|for (?:a|one|two|\d+) "
     r"(?:day|week|weekend|night)s?|in the (?:past|nineties|eighties))\b",
     re.IGNORECASE,
 )
 """After the clause: it was so for a while."""
 NOBODY = frozenset("he she they we you it this that there everyone everybody someone somebody people who what".split())
-NOT_PLACES = re.compile(
+MONTH_OR_DAY = re.compile(
     r"^(?:January|February|March|April|May|June|July|August|September|October|November|December|\w+day)\b"
 )
-AT_ITS_END = re.compile(r"(?:[.'’\s]|\bnow)+$")
+TRAILING = re.compile(r"(?:[.'’\s]|\bnow)+$")
 EMPTY_VALUE = re.compile(r"^(?:not|so|very|too|also|always|still|that|to|when|because|what|how|being)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Slot:
-    """What a sentence says of somebody."""
+    """An attribute of a person and the value that a sentence sets it to."""
 
     owner: str
-    """Whose it is, case-folded: "ana", "ana's sister"."""
+    """The person, case-folded: "ana", "ana's sister"."""
     name: str
-    """Which it is: "home", "favourite colour"."""
+    """The attribute: "home", "favourite colour"."""
     value: str
-    """What it is set to, case-folded."""
+    """The value, case-folded."""
 
     @property
     def key(self) -> str:
-        """Return what two sentences share that set the same attribute of the same person."""
+        """Return the same key for the same attribute of the same person."""
         return f"{self.owner}: {self.name}"
 
 
-def told_stems(text: str, speaker: str) -> set[str]:
-    """Return the content stems of a sentence, and those by which one asks for the attribute that it sets."""
-    found = slot_of(text, speaker)
-    return {*content_stems(text), *(content_stems(IMPLIED.get(found.name, "")) if found else ())}
-
-
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHE_SIZE)
 def slot_of(text: str, speaker: str) -> Slot | None:
-    """Return the first attribute that a sentence sets; none where it sets none, or is not sure to.
+    """Return the first attribute that a sentence sets; None where it sets none for certain.
 
     Args:
         text: The speaker's words, or a sentence that names its subject.
-        speaker: Whom "I" and "my" stand for.
+        speaker: The person whom "I" and "my" stand for.
     """
     if not TRIGGER.search(text) or is_question(text):
         return None
     for name, pattern in PATTERNS:
         match = pattern.search(text)
-        if match and _is_so(text, match) and (found := _read(name, match, speaker)):
-            return found
+        if match and _is_certain(text, match) and (slot := _read(name, match, speaker)):
+            return slot
     return None
 
 
-def _is_so(text: str, match: re.Match[str]) -> bool:
-    return not UNSURE.search(text[: match.start()]) and not OVER.search(text[match.end() :])
+def expanded_stems(text: str, speaker: str) -> set[str]:
+    """Return the content stems of a sentence, and those of questions about the attribute that it sets."""
+    slot = slot_of(text, speaker)
+    return {*content_stems(text), *(content_stems(IMPLIED.get(slot.name, "")) if slot else ())}
+
+
+def _is_certain(text: str, match: re.Match[str]) -> bool:
+    return not UNSURE.search(text[: match.start()]) and not TEMPORARY.search(text[match.end() :])
 
 
 def _read(name: str, match: re.Match[str], speaker: str) -> Slot | None:
     owner = _owner(match["subject"], speaker)
-    value = AT_ITS_END.sub("", " ".join(match["value"].casefold().split()))
-    if not owner or EMPTY_VALUE.match(value) or (name in ("home", "work") and NOT_PLACES.match(match["value"])):
+    value = TRAILING.sub("", " ".join(match["value"].casefold().split()))
+    if not owner or EMPTY_VALUE.match(value) or (name in ("home", "work") and MONTH_OR_DAY.match(match["value"])):
         return None
     if name == "favourite":
         name = f"favourite {match['kind'].casefold().replace('color', 'colour')}"
@@ -163,12 +162,12 @@ def _read(name: str, match: re.Match[str], speaker: str) -> Slot | None:
 
 
 def _owner(subject: str, speaker: str) -> str:
-    """Name whose attribute it is: a relative by name, or as the speaker's; empty where nobody is named."""
+    """Return the owner: a relative by name, or as the speaker's; empty where nobody is named."""
     plain = re.sub(r"['’]s$", "", subject)
-    said = plain.casefold().replace("’", "'")
-    if said in ("i", "my"):
+    folded = plain.casefold().replace("’", "'")
+    if folded in ("i", "my"):
         return speaker.casefold()
-    if said.startswith(("my ", "our ")):
+    if folded.startswith(("my ", "our ")):
         last = plain.split()[-1]
         return last.casefold() if last[0].isupper() else f"{speaker.casefold()}'s {last.casefold()}"
-    return "" if said in NOBODY else said
+    return "" if folded in NOBODY else folded

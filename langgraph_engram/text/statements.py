@@ -1,7 +1,4 @@
-"""Say what kind of statement a text is: whose words, a question, about whom, a change. English, by its words alone.
-
-This module does not know what is remembered of it.
-"""
+"""Read an English statement by its words: whom it speaks of, what it negates, its type, place, reason and purpose."""
 
 import re
 from datetime import datetime
@@ -16,8 +13,10 @@ FIRST_PERSON = re.compile(
     r"\b(?:i|i['’](?:m|ve|d|ll)|im|ive|my|me|mine|myself|we|we['’](?:re|ve|d|ll)|our|ours|us)\b", re.IGNORECASE
 )
 PRONOUN = r"(?:i|we|he|she|it|they|you|there|that|this|these|those|my|our|his|her|their)"
-"""Words that a clause opens with about somebody, in a pattern."""
+"""Words that open a clause about somebody."""
 SECOND_PERSON = re.compile(r"\b(?:you|you['’](?:re|ve|d|ll)|your|yours|yourself)\b", re.IGNORECASE)
+OWN_THING = re.compile(r"\b(?:my|mine|our|I(?:['’](?:m|ve)| am| have| was| had| just| got| bought))\b")
+"""Mentions of what is the speaker's, in a question too."""
 IMAGE = re.compile(r"\bshares? an image\b", re.IGNORECASE)
 CHANGE = re.compile(
     r"\b(?:no longer|not any ?more|anymore|used to|instead of|changed(?=:)|changed (?:my|the|our|to)|"
@@ -25,6 +24,58 @@ CHANGE = re.compile(
     r"rescheduled|cancell?ed|correction|i was wrong|actually it['’]?s|turns out it['’]?s|quit (?:my|the)|"
     r"(?:quit|stopped|gave up) \w+ing)\b",
     re.IGNORECASE,
+)
+PAST_VERB = rf"(?:\w+ed|{'|'.join(sorted(PAST_FORMS))})"
+NEXT_CLAUSE = re.compile(
+    rf"[,;:]\s+|\s+[–—-]+\s+|\s*[–—]\s*|\s+(?=(?:but|although|though|however|because|since|instead)\b)|"
+    rf"\s+(?=so\s+{PRONOUN}\b)|\s+(?=and\s+(?:{PRONOUN}(?:['’]\w+)?|{PAST_VERB})\s)",
+    re.IGNORECASE,
+)
+"""Where one clause ends and the next begins, or an item of a list."""
+IDIOM_VERBS = (
+    r"know|think|thought|believe|realize|realise|worry|worried|forget|forgot|forgotten|mind|want|have to|need|miss|"
+    r"remember|expect|imagine|only|just|even|sure|wait|tell|say|mention|help|complain|thank|get\s+enough"
+)
+CONTRACTED = r"\b(?:do|does|did|have|has|had|is|are|was|were|ca|could|wo|would|should|must|need|ai)n['’]?t\b"
+"""A verb and "not" in one word, its apostrophe forgotten or not: "don't", "dont"."""
+NEGATION = re.compile(
+    rf"\bno\s+longer\b|\b(?:do|does|did|have|has|had|am|is|are|was|were)\s+not\b(?!\s+(?:{IDIOM_VERBS})\b)|"
+    rf"\b(?:do|does|did|have|has|had|is|are|was|were|ca|wo)n['’]?t\b(?!\s+(?:{IDIOM_VERBS})\b)|"
+    rf"['’](?:m|re|s)\s+not\b(?!\s+(?:{IDIOM_VERBS})\b)|\bnever\b(?!\s+(?:{IDIOM_VERBS}|again|mind|ending)\b)|"
+    r"\b(?:stopped|quit|gave\s+up|given\s+up)\s+\w+ing\b",
+    re.IGNORECASE,
+)
+COMPARES = re.compile(r"\b(?:so|more|such|better|happier|as|like)\b", re.IGNORECASE)
+"""After a negation: it praises or compares ("never so happy")."""
+CLAUSE_WORDS = re.compile(rf"\b(?:{PRONOUN}|is|are|was|were|am|has|have|had)\b|['’](?:s|m|re|ve|ll|d)\b", re.IGNORECASE)
+"""Words of a clause that no item of a list holds."""
+MAX_ITEM_WORDS = 4
+"""Words of an item of a list, at most."""
+PROFILE = re.compile(
+    r"\b(?:love[sd]?|likes?|enjoys?|prefers?|hates?|dislikes?|adores?|favou?rites?|always|usually|never|often|allergic|"
+    r"vegan|vegetarian|passion(?:ate)?|fan of|into|dream(?:s|ing)? of|afraid of|good at|works? as|i(?:'m| am) an?)\b",
+    re.IGNORECASE,
+)
+EPISODIC = re.compile(
+    r"\b(?:went|visited|met|saw|bought|got|made|took|started|finished|moved|joined|attended|won|lost|ran|played|tried|"
+    r"signed up|celebrated|had|gave|found|passed|adopted|planning|going to|will|gonna|plan to|about to)\b",
+    re.IGNORECASE,
+)
+LOCATION = re.compile(
+    r"\b(?P<preposition>in|on|at|to|from|near|around|outside|inside|through)\s+(?:the\s+)?(?P<place>(?!I\b)[A-Z][\w'’-]*(?:\s+(?!I\b)[A-Z][\w'’-]*)*)"
+)
+REASON = re.compile(
+    r"\b(?:because|since|as|due to|thanks to|'cause|cause|cuz)\s+(?=\w+\s)([^.;!?]{8,160})", re.IGNORECASE
+)
+PURPOSE = re.compile(
+    r"\b(?:in order to|so that|so as to|to help|for the sake of|aiming to|hoping to)\s+([^.;!?]{4,160})", re.I
+)
+MONTHS_AND_DAYS = frozenset(
+    (
+        "january february march april may june july august september october november december monday tuesday "
+        "wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays "
+        "christmas easter halloween thanksgiving"
+    ).split()
 )
 
 
@@ -51,104 +102,44 @@ def speaks_of_self(text: str) -> bool:
 
 
 def speaks_to_listener(text: str) -> bool:
-    """Return whether a text speaks of whoever listens, and not of the speaker: praise, cheer, advice."""
+    """Return whether a text speaks of the listener, and not of the speaker: praise, cheer, advice."""
     return SECOND_PERSON.search(text) is not None and not speaks_of_self(text)
 
 
+def mentions_speaker(text: str) -> bool:
+    """Return whether a text, a question too, mentions something of its speaker's own: "a strap for my camera"."""
+    return OWN_THING.search(text) is not None
+
+
 def signals_change(text: str) -> bool:
-    """Return whether a text says in so many words that something is no longer as it was."""
+    """Return whether a text states that something is no longer as it was."""
     return CHANGE.search(text) is not None
 
 
-DID = rf"(?:\w+ed|{'|'.join(sorted(PAST_FORMS))})"
-NEXT_CLAUSE = re.compile(
-    rf"[,;:]\s+|\s+[–—-]+\s+|\s*[–—]\s*|\s+(?=(?:but|although|though|however|because|since|instead)\b)|"
-    rf"\s+(?=so\s+{PRONOUN}\b)|\s+(?=and\s+(?:{PRONOUN}(?:['’]\w+)?|{DID})\s)",
-    re.IGNORECASE,
-)
-"""Where one clause ends and the next begins, or an item of a list."""
-IN_THOUGHT = (
-    r"know|think|thought|believe|realize|realise|worry|worried|forget|forgot|forgotten|mind|want|have to|need|miss|"
-    r"remember|expect|imagine|only|just|even|sure|wait|tell|say|mention|help|complain|thank|get\s+enough"
-)
-CONTRACTED = r"\b(?:do|does|did|have|has|had|is|are|was|were|ca|could|wo|would|should|must|need|ai)n['’]?t\b"
-"""A verb and "not" in one word, its apostrophe forgotten or not: "don't", "dont"."""
-DENIAL = re.compile(
-    rf"\bno\s+longer\b|\b(?:do|does|did|have|has|had|am|is|are|was|were)\s+not\b(?!\s+(?:{IN_THOUGHT})\b)|"
-    rf"\b(?:do|does|did|have|has|had|is|are|was|were|ca|wo)n['’]?t\b(?!\s+(?:{IN_THOUGHT})\b)|"
-    rf"['’](?:m|re|s)\s+not\b(?!\s+(?:{IN_THOUGHT})\b)|\bnever\b(?!\s+(?:{IN_THOUGHT}|again|mind|ending)\b)|"
-    r"\b(?:stopped|quit|gave\s+up|given\s+up)\s+\w+ing\b",
-    re.IGNORECASE,
-)
-COMPARES = re.compile(r"\b(?:so|more|such|better|happier|as|like)\b", re.IGNORECASE)
-"""After a denial: it praises or compares."""
-SAYS_ITSELF = re.compile(rf"\b(?:{PRONOUN}|is|are|was|were|am|has|have|had)\b|['’](?:s|m|re|ve|ll|d)\b", re.IGNORECASE)
-"""Words of a clause that no item of a list holds."""
-LONGEST_ITEM = 4
-"""Words of an item of a list, at most."""
-
-
 def affirmed(text: str) -> str:
-    """Return what a sentence says is so: without the clauses that deny, and the items that follow them.
+    """Return a sentence without the clauses that are negated, and the items of a list that follow them.
 
     Args:
         text: One sentence.
 
     Returns:
-        The sentence as it is where it denies nothing, or asks; empty where it does nothing else.
+        The sentence as it is where it negates nothing, or asks; empty where all of it is negated.
     """
-    if is_question(text) or not DENIAL.search(text):
+    if is_question(text) or not NEGATION.search(text):
         return text
     ends = [0, *(match.end() for match in NEXT_CLAUSE.finditer(text)), len(text)]
     kept: list[str] = []
-    denying = False
+    negated = False
     for start, end in pairwise(ends):
         clause = text[start:end]
-        denying = _denies(clause) or (denying and _is_item(clause))
-        if not denying:
+        negated = _is_negated(clause) or (negated and _is_item(clause))
+        if not negated:
             kept.append(clause)
     return "".join(kept).strip()
 
 
-def _denies(clause: str) -> bool:
-    match = DENIAL.search(clause)
-    return match is not None and not COMPARES.search(clause, match.end())
-
-
-def _is_item(clause: str) -> bool:
-    return len(clause.split()) <= LONGEST_ITEM and not SAYS_ITSELF.search(clause)
-
-
-PROFILE = re.compile(
-    r"\b(?:love[sd]?|likes?|enjoys?|prefers?|hates?|dislikes?|adores?|favou?rites?|always|usually|never|often|allergic|"
-    r"vegan|vegetarian|passion(?:ate)?|fan of|into|dream(?:s|ing)? of|afraid of|good at|works? as|i(?:'m| am) an?)\b",
-    re.IGNORECASE,
-)
-EPISODIC = re.compile(
-    r"\b(?:went|visited|met|saw|bought|got|made|took|started|finished|moved|joined|attended|won|lost|ran|played|tried|"
-    r"signed up|celebrated|had|gave|found|passed|adopted|planning|going to|will|gonna|plan to|about to)\b",
-    re.IGNORECASE,
-)
-LOCATION = re.compile(
-    r"\b(?P<leads>in|on|at|to|from|near|around|outside|inside|through)\s+(?:the\s+)?(?P<place>(?!I\b)[A-Z][\w'’-]*(?:\s+(?!I\b)[A-Z][\w'’-]*)*)"
-)
-REASON = re.compile(
-    r"\b(?:because|since|as|due to|thanks to|'cause|cause|cuz)\s+(?=\w+\s)([^.;!?]{8,160})", re.IGNORECASE
-)
-PURPOSE = re.compile(
-    r"\b(?:in order to|so that|so as to|to help|for the sake of|aiming to|hoping to)\s+([^.;!?]{4,160})", re.I
-)
-MONTHS_AND_DAYS = frozenset(
-    (
-        "january february march april may june july august september october november december monday tuesday "
-        "wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays "
-        "christmas easter halloween thanksgiving"
-    ).split()
-)
-
-
 def type_of(sentence: str, clock: datetime | None) -> MemoryType:
-    """Guess whether a sentence tells an episode, a lasting trait, or a fact."""
+    """Return the likeliest type of a sentence: an episode, a lasting trait, or a fact."""
     if find_times(sentence, clock):
         return "episodic"
     if PROFILE.search(sentence):
@@ -157,25 +148,34 @@ def type_of(sentence: str, clock: datetime | None) -> MemoryType:
 
 
 def location_of(sentence: str) -> str:
-    """Return the first place that a preposition leads to, one that somebody comes from last; empty for none.
+    """Return the first place after a preposition, but "from Paris" only where there is no other; empty for none.
 
-    Places that a sentence denies are none of its own: "I never went to Paris, but I visited my aunt in Rome".
+    Negated places do not count: "I never went to Paris, but I visited my aunt in Rome".
     """
-    found = [match for match in LOCATION.finditer(affirmed(sentence)) if not _is_time(match["place"])]
-    return min(found, key=lambda match: match["leads"] == "from")["place"] if found else ""
-
-
-def _is_time(place: str) -> bool:
-    return place.split()[0].casefold() in MONTHS_AND_DAYS
+    matches = [
+        match
+        for match in LOCATION.finditer(affirmed(sentence))
+        if match["place"].split()[0].casefold() not in MONTHS_AND_DAYS
+    ]
+    return min(matches, key=lambda match: match["preposition"] == "from")["place"] if matches else ""
 
 
 def reason_of(sentence: str) -> str:
-    """Return the clause that says why; empty for none."""
+    """Return the clause that states a reason; empty for none."""
     match = REASON.search(sentence)
     return match.group(1).strip() if match else ""
 
 
 def purpose_of(sentence: str) -> str:
-    """Return the clause that says what for; empty for none."""
+    """Return the clause that states a purpose; empty for none."""
     match = PURPOSE.search(sentence)
     return match.group(1).strip() if match else ""
+
+
+def _is_negated(clause: str) -> bool:
+    match = NEGATION.search(clause)
+    return match is not None and not COMPARES.search(clause, match.end())
+
+
+def _is_item(clause: str) -> bool:
+    return len(clause.split()) <= MAX_ITEM_WORDS and not CLAUSE_WORDS.search(clause)

@@ -1,7 +1,7 @@
 """Split text into words, and words into content stems: what lexical search and coverage count.
 
 Words are runs of Unicode letters and digits, case-folded; content stems leave out the stop list and are stemmed by
-Porter's algorithm. This module does not know what the stems are compared with.
+Porter's algorithm.
 """
 
 import re
@@ -26,7 +26,7 @@ tear tore torn; tell told; think thought; throw threw thrown; understand underst
 wear wore worn; weep wept; win won; wind wound; write wrote written
 """
 """Forms of verbs, the base first."""
-OTHERS = """
+OTHER_FORMS = """
 child children; man men; woman women; person people; foot feet; tooth teeth; mouse mice; goose geese; life lives;
 wife wives; knife knives; leaf leaves; shelf shelves; wolf wolves; mom mum mommy mother; dad daddy father;
 bike bicycle; photo photograph picture pic; fridge refrigerator; tv television; movie film; kid child
@@ -39,15 +39,15 @@ AMBIGUOUS = frozenset(
 """Forms that are as often another word; they stay as they are."""
 
 
-def _by_form(lines: str) -> dict[str, str]:
-    groups = (group.split() for group in lines.replace("\n", " ").split(";"))
-    return {form: base for base, *forms in groups for form in forms if form not in AMBIGUOUS}
+def _by_form(forms: str) -> dict[str, str]:
+    groups = (group.split() for group in forms.replace("\n", " ").split(";"))
+    return {form: base for base, *others in groups for form in others if form not in AMBIGUOUS}
 
 
-BASE = _by_form(VERBS) | _by_form(OTHERS)
+BASE = _by_form(VERBS) | _by_form(OTHER_FORMS)
 """The base of each form."""
 PAST_FORMS = frozenset(_by_form(VERBS))
-"""Forms of verbs that tell of what was."""
+"""Irregular past forms of verbs."""
 
 STOP_WORDS = frozenset(
     "a an the and or but if of at by for with about to from in on is are was were be been being am do does did has "
@@ -58,9 +58,9 @@ STOP_WORDS = frozenset(
 """Words that carry no content of their own."""
 
 WORD = re.compile(r"[^\W_]+")
-TEXTS_KEPT = 8_192
-"""Texts whose stems are kept in the process."""
-LONGEST_KEPT = 2_000
+CACHE_SIZE = 8_192
+"""Texts whose stems are cached in the process."""
+LONGEST_CACHED = 2_000
 """Characters of the longest such text."""
 STEMMER = snowballstemmer.stemmer("porter")
 
@@ -77,16 +77,16 @@ def stem(word: str) -> str:
 
 
 def content_stems(text: str) -> list[str]:
-    """Return the stems of the words of `text` that are not in the stop list, in order, repeats kept.
+    """Return the stems of the words of `text` that are not in the stop list, in order, with repeats.
 
     Irregular forms are led back to their base first: "bought" and "buys" give the same stem.
     """
-    return list(_stems_of_known(text) if len(text) <= LONGEST_KEPT else _stems_of(text))
+    return list(_cached_stems(text) if len(text) <= LONGEST_CACHED else _stems(text))
 
 
-def _stems_of(text: str) -> tuple[str, ...]:
+def _stems(text: str) -> tuple[str, ...]:
     return tuple(stem(BASE.get(word, word)) for word in words(text) if word not in STOP_WORDS)
 
 
-_stems_of_known = lru_cache(maxsize=TEXTS_KEPT)(_stems_of)
-"""The same text is asked about in many steps: when it is grounded, compared, indexed, ranked and read."""
+_cached_stems = lru_cache(maxsize=CACHE_SIZE)(_stems)
+"""The same text is stemmed in many steps: when it is verified, compared, indexed and ranked."""

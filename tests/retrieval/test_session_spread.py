@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from langgraph_engram.retrieval.grouping import Candidate, diversify_sessions
-from langgraph_engram.text.questions import asks_across
+from langgraph_engram.text.questions import asks_for_aggregate
 
 
 def shelf(*sessions: str) -> SimpleNamespace:
@@ -55,4 +55,4 @@ def test_without_a_factor_the_order_stays():
 )
 def test_what_adds_up_is_known_by_its_words(query, across):
     """One fact is left where it is; an idiom that looks like an order costs little."""
-    assert asks_across(query) is across
+    assert asks_for_aggregate(query) is across

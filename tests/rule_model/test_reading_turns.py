@@ -25,7 +25,6 @@ from langgraph_engram.rule_model.extraction import (
 )
 from langgraph_engram.rule_model.intent import parse_intent
 from langgraph_engram.rule_model.topics import describe_boundary, judge_boundary, track_topics
-from langgraph_engram.text.keywords import is_small_talk
 
 NOW = datetime(2023, 5, 8, 12, tzinfo=UTC)
 
@@ -92,26 +91,6 @@ def test_a_lasting_taste_is_a_profile(turns):
     said = turns("Ana: I love old jazz records.", "Ana: I bought old jazz records.")
 
     assert [one.memory_type for one in extract_records(ExtractRecords(said)).records] == ["profile", "episodic"]
-
-
-@pytest.mark.parametrize(
-    ("sentence", "small"),
-    [
-        ("Thanks, Ben!", True),
-        ("See you soon!", True),
-        ("Wow, that's great news!", False),
-        ("I see 3.", False),
-        ("My knee hurts.", False),
-        ("Totally agree, Ben.", True),
-        ("So proud of you, really inspiring!", True),
-        ("I got a new job!", False),
-        ("We agreed on the rent.", False),
-        ("", True),
-    ],
-)
-def test_small_talk_is_told_from_substance(sentence, small):
-    """Greetings, praise and agreement go; a number or a noun stays."""
-    assert is_small_talk(sentence, ["Ana", "Ben"]) is small
 
 
 def test_facts_are_told_without_questions(turns):

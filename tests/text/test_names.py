@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.text.keywords import keywords_of
 from langgraph_engram.text.names import proper_names, starts_sentence
 
 START = re.compile(r"(?:^|[.!?:;…\n\"“(\[]|--|—)\s*$")
@@ -36,12 +35,3 @@ def test_a_sentence_starts_after_a_mark_and_white_space(text, place):
     starts = starts_sentence(text, len(before))
 
     assert starts == (START.search(before) is not None)
-
-
-def test_the_keywords_of_a_whole_book_are_found():
-    """Each capital is looked at where it stands: a long text takes time by its length."""
-    text = "I met Tom in Oslo and left. " * 10_000
-
-    keywords = keywords_of(text)
-
-    assert keywords == ["Tom", "Oslo", "left"]

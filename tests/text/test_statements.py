@@ -1,12 +1,13 @@
-"""What kind of statement a text is, and which attribute it sets, is read off its words, carefully."""
+"""A statement is read by its words: whom it speaks of, what it negates, and where it happened."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.text.slots import slot_of
 from langgraph_engram.text.statements import (
+    affirmed,
     is_question,
+    location_of,
     own_words,
     shows_image,
     signals_change,
@@ -58,62 +59,64 @@ def test_a_change_is_one_that_is_stated(text, changed):
 
 
 @pytest.mark.parametrize(
-    ("text", "key", "value"),
+    ("text", "left"),
     [
-        ("I live in Lisbon.", "ana: home", "lisbon"),
-        ("I've just moved back to New York!", "ana: home", "new york"),
-        ("I have moved from Lisbon to Porto", "ana: home", "porto"),
-        ("My sister Runa lives in Oslo.", "runa: home", "oslo"),
-        ("My sister lives in Oslo.", "ana's sister: home", "oslo"),
-        ("Runa lives in Oslo now.", "runa: home", "oslo"),
-        ("I'm working for Gull Press now.", "ana: work", "gull press"),
-        ("I got a new job at Gull Press.", "ana: work", "gull press"),
-        ("My new phone number is +351 912 345 678.", "ana: phone number", "+351 912 345 678"),
-        ("My email is a.b@c.org.", "ana: e-mail", "a.b@c.org"),
-        ("My rent is $1,200.", "ana: rent", "$1,200"),
-        ("Ben's doctor is Dr Lund.", "ben: doctor", "dr lund"),
-        ("I drive a red Honda Jazz.", "ana: car", "honda jazz"),
-        ("I just turned 35!", "ana: age", "35"),
-        ("I'm engaged!", "ana: relationship", "engaged"),
-        ("My favorite color is green now.", "ana: favourite colour", "green"),
+        ("I never went to Paris, but I visited Rome in August.", "but I visited Rome in August."),
+        ("I don't drink coffee anymore, tea is my thing now.", "tea is my thing now."),
+        ("I stopped playing the guitar and took up the cello.", "and took up the cello."),
+        ("I no longer eat meat, fish or eggs, my doctor said so.", "my doctor said so."),
+        ("We aren't in Lisbon, we are in Porto.", "we are in Porto."),
+        ("I don't eat meat because I love animals.", "because I love animals."),
+        ("I no longer eat meat and fish.", ""),
+        ("I dont eat meat since 2019.", ""),
+        ("I cant eat nuts but I like figs.", "but I like figs."),
+        ("We wont go to Oslo.", ""),
+        ("He isnt in Paris, he is in Lyon.", "he is in Lyon."),
+        ("I didnt go, I havent time, it doesnt matter and we werent asked.", ""),
+        ("It’s not a poodle - it’s a beagle.", "it’s a beagle."),
     ],
 )
-def test_an_attribute_is_read_with_its_owner_and_value(text, key, value):
-    """Of whom, which, and to what it is set."""
-    found = slot_of(text, "Ana")
-
-    assert found is not None
-    assert (found.key, found.value) == (key, value)
+def test_what_is_denied_is_left_out(text: str, left: str) -> None:
+    assert affirmed(text) == left
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "I want to live in Paris.",
-        "If I lived in Rome, I would eat well.",
-        "I lived in Rome as a kid.",
-        "I moved to Rome when I was five.",
-        "I used to live in Rome.",
-        "I will be working at Gull Press.",
-        "I no longer live in Lisbon.",
-        "She lives in Oslo.",
-        "Do you know that I live in Oslo?",
-        "I moved to Monday.",
-        "I'm not single.",
-        "My boss is a nightmare.",
-        "My favourite thing is to walk.",
-        "I'm 35 minutes late.",
+        "I went to Rome, Paris and Oslo.",
+        "I didn't know you liked jazz!",
+        "I've never felt so alive as on that hike in the Alps.",
+        "Didn't you visit Rome?",
+        "I can't wait to see the Alps.",
+        "I cant wait to see the Alps, I can't believe we won!",
+        "Not only did I win, I set a record.",
+        "Never mind, Ana's party is on Friday.",
+        "I don't want to leave Oslo.",
         "",
     ],
 )
-def test_what_is_not_sure_sets_nothing(text):
-    """Wishes, conditions, a past that is over, negations, unnamed people, opinions."""
-    assert slot_of(text, "Ana") is None
+def test_thoughts_praise_and_turns_of_speech_deny_nothing(text: str) -> None:
+    assert affirmed(text) == text
 
 
-@given(st.text(max_size=200), st.text(max_size=10))
-def test_any_text_can_be_read(text, speaker):
-    """Nothing that anybody says breaks the reading, and what is read has an owner and a value."""
-    found = slot_of(text, speaker)
+@given(st.text(alphabet=st.sampled_from("I never eat fish, and we don't but.;–— no longer \n"), max_size=120))
+def test_what_is_affirmed_stands_in_the_sentence_in_order(text: str) -> None:
+    rest = iter(text)
+    assert all(letter in rest for letter in affirmed(text))
 
-    assert found is None or (found.name and found.value)
+
+@pytest.mark.parametrize(
+    ("sentence", "place"),
+    [
+        ("I moved from Bergen to Oslo.", "Oslo"),
+        ("I am from Bergen.", "Bergen"),
+        ("I never went to Paris, but I met my aunt in Rome.", "Rome"),
+        ("I never went to Paris.", ""),
+        ("In May we sailed near Port Ellery.", "Port Ellery"),
+        ("We meet on Friday.", ""),
+        ("We swim on Fridays, and camp at Lake Bled.", "Lake Bled"),
+    ],
+)
+def test_the_place_is_where_something_happened(sentence, place):
+    """Not where it did not, nor where somebody came from, nor a day."""
+    assert location_of(sentence) == place

@@ -3,7 +3,6 @@
 import pytest
 
 from langgraph_engram.text.dialogue_acts import read_cues
-from langgraph_engram.text.keywords import NO_TOPIC, keywords_of, topic_of
 
 
 @pytest.mark.parametrize(
@@ -37,10 +36,3 @@ def test_an_empty_turn_has_no_cue():
     cues = read_cues("  ")
 
     assert (cues.stems, cues.length, cues.asks, cues.replies) == (frozenset(), 0, False, False)
-
-
-def test_a_topic_is_named_by_keywords_and_goes_on_without():
-    """Three keywords name it; small talk keeps the topic before."""
-    assert topic_of(keywords_of("My sister Runa teaches music")) == "Runa, teaches, sister"
-    assert topic_of(keywords_of("ok, thanks"), "bees") == "bees"
-    assert topic_of([]) == NO_TOPIC

@@ -1,10 +1,16 @@
-"""A query's words say what type of answer it expects."""
+"""A query's words show what it asks for."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.text.questions import answer_type, asks_for_one
+from langgraph_engram.text.questions import (
+    TimeQuestion,
+    answer_type,
+    asks_for_assistant,
+    asks_for_single_fact,
+    time_question,
+)
 
 
 @pytest.mark.parametrize(
@@ -95,4 +101,97 @@ def test_any_text_expects_some_type(query):
 )
 def test_what_one_statement_can_answer(query, one):
     """Lists, counts, and what is weighed or compared rest on several statements."""
-    assert asks_for_one(query) is one
+    assert asks_for_single_fact(query) is one
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What was the bakery you recommended in Ghent?",
+        "Which three stretches did you suggest for a stiff neck?",
+        "You told me to rest the dough; how long did you say?",
+        "In our previous conversation about kites, how long was the tail?",
+        "I am going back to our earlier chess game: where did the bishop end up?",
+        "We talked about tide tables earlier. What was the name of the harbour?",
+        "Can you remind me of the name of that museum with the clocks?",
+        "What was the fourth item on your list?",
+        "What did the assistant advise about the leaking tap?",
+        "Which poem had you quoted?",
+    ],
+)
+def test_what_the_assistant_said_is_asked_for(query):
+    """Speaking to the assistant of what it did, or of an earlier talk of both, is enough."""
+    assert asks_for_assistant(query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "Where did I buy my tent?",
+        "Can you recommend a bakery in Ghent?",
+        "What did I tell you about my sister?",
+        "Remind me what I said about the boiler.",
+        "Remind me when my lease ends.",
+        "What did Ilse suggest to Omar?",
+        "How many books have I finished since March?",
+        "Do you think I would enjoy sailing?",
+        "What is the name of my previous employer?",
+    ],
+)
+def test_other_queries_are_left_alone(query):
+    """Requests, the user's own words and other people's are none of the assistant's."""
+    assert not asks_for_assistant(query)
+
+
+@pytest.mark.parametrize(
+    ("query", "asked"),
+    [
+        (
+            "Which came first, the race or the wedding?",
+            TimeQuestion(("the race", "the wedding"), "came"),
+        ),
+        (
+            "Which bus line did I use most recently, the 12 or the 40?",
+            TimeQuestion(("the 12", "the 40"), "bus line did I use"),
+        ),
+        ("Who graduated earlier: Runa or Ben?", TimeQuestion(("Runa", "Ben"), "graduated")),
+        (
+            "How many days passed between the day I ran the race and the day of the wedding?",
+            TimeQuestion(("I ran the race", "the wedding")),
+        ),
+        (
+            "How many weeks before the wedding did I run the race?",
+            TimeQuestion(("the wedding", "I run the race")),
+        ),
+        (
+            "How many months had passed since I ran the race when I married?",
+            TimeQuestion(("I ran the race", "I married")),
+        ),
+        ("How long after the race was the wedding?", TimeQuestion(("the race", "the wedding"))),
+        (
+            "How many days did it take for my bag to arrive after I ordered it?",
+            TimeQuestion(("I ordered it", "arrive")),
+        ),
+        ("How long was it between the race (in Oslo) and the wedding?", TimeQuestion(("the race", "the wedding"))),
+    ],
+)
+def test_what_is_compared_is_read_off_a_query(query, asked):
+    """The two parts, and what is said of both."""
+    assert time_question(query) == asked
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "When did I run the race?",
+        "How many days ago did I run the race?",
+        "How long has Ana sailed?",
+        "Who came first in the race?",
+        "Tea or coffee?",
+        "",
+        "?",
+    ],
+)
+def test_other_queries_compare_nothing(query):
+    """One time, or a choice without an order."""
+    assert time_question(query) is None

@@ -1,0 +1,79 @@
+"""Keywords carry the meaning of a text, small talk carries none, and topics are named by what recurs in them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from langgraph_engram.text.keywords import (
+    NO_TOPIC,
+    document_frequencies,
+    is_small_talk,
+    keywords_of,
+    topic_of,
+    topic_words,
+)
+
+GYM = ["I joined a gym, and yesterday the yoga class began.", "Which yoga class, Maria?", "Yoga at noon, in Porto!"]
+BEES = ["My bees gave honey before the class.", "Honey from your bees again!"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "small"),
+    [
+        ("Thanks, Ben!", True),
+        ("See you soon!", True),
+        ("Wow, that's great news!", False),
+        ("I see 3.", False),
+        ("My knee hurts.", False),
+        ("Totally agree, Ben.", True),
+        ("So proud of you, really inspiring!", True),
+        ("I got a new job!", False),
+        ("We agreed on the rent.", False),
+        ("", True),
+    ],
+)
+def test_small_talk_is_told_from_substance(sentence, small):
+    """Greetings, praise and agreement go; a number or a noun stays."""
+    assert is_small_talk(sentence, ["Ana", "Ben"]) is small
+
+
+def test_the_keywords_of_a_whole_book_are_found():
+    """Each capital is looked at where it stands: a long text takes time by its length."""
+    text = "I met Tom in Oslo and left. " * 10_000
+
+    keywords = keywords_of(text)
+
+    assert keywords == ["Tom", "Oslo", "left"]
+
+
+def test_a_topic_is_named_by_keywords_and_goes_on_without():
+    """Three keywords name it; small talk keeps the topic before."""
+    assert topic_of(keywords_of("My sister Runa teaches music")) == "Runa, teaches, sister"
+    assert topic_of(keywords_of("ok, thanks"), "bees") == "bees"
+    assert topic_of([]) == NO_TOPIC
+
+
+def test_what_recurs_here_and_not_elsewhere_names_a_subject():
+    """Yoga is said in each turn; the class is talked of beside the bees too, and who speaks tells nothing."""
+    spread = document_frequencies([*GYM, *BEES])
+
+    gym, bees = (topic_words(texts, spread, ["Maria", "Ben"], 3) for texts in (GYM, BEES))
+
+    assert gym == ["yoga", "Porto", "class"]
+    assert bees[:2] == ["honey", "bees"]
+
+
+def test_words_that_name_nothing_are_left_out():
+    """Numbers, times and small talk are no subject; without any other word there is none."""
+    texts = ["Well, before yesterday there were three or 400 of them!", "Thanks, that sounds great."]
+
+    assert topic_words(texts, document_frequencies(texts), [], 5) == []
+
+
+@given(st.lists(st.text(max_size=60), max_size=5), st.integers(0, 4))
+def test_no_more_words_than_asked_for_and_none_twice(texts, most):
+    """Whatever is said."""
+    found = topic_words(texts, document_frequencies(texts), ["Ana"], most)
+
+    assert len(found) <= most
+    assert len(set(found)) == len(found)
