@@ -173,7 +173,7 @@ class Memory:
         """
         scope = self._scope(user_id, tenant, agent_id)
         requests = [
-            remember_request(scope, session.messages, session.session_id, close_session=True)
+            remember_request(scope, to_messages(session.messages), session.session_id, close_session=True)
             for session in to_sessions(sessions)
         ]
         receipts: list[Receipt] = []

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 from typing_extensions import TypedDict
 
 from langgraph_engram.results import Receipt, Recollection, UsageEntry
@@ -51,19 +51,21 @@ def plain_name(name: str) -> str:
     return " ".join(words)[:MAX_NAME_CHARACTERS].rstrip()
 
 
-SpeakerName = Annotated[str, AfterValidator(plain_name)]
-"""A speaker's name, on one line."""
-
-
 class Message(Frozen):
     """One message as it came in."""
 
     role: Role = "user"
-    speaker: SpeakerName = ""
+    speaker: str = Field(default="", validate_default=True)
+    """A name on one line; the role for a message without one."""
     text: str
     captions: list[str] = []
     said_at: Moment | None = None
     external_id: str | None = None
+
+    @field_validator("speaker")
+    @classmethod
+    def _name_speaker(cls, name: str, info: ValidationInfo) -> str:
+        return plain_name(name) or str(info.data.get("role", ""))
 
 
 class ScopedRequest(Frozen):
@@ -256,7 +258,6 @@ __all__ = [
     "RecallRequest",
     "RememberRequest",
     "SelectInput",
-    "SpeakerName",
     "WriteInput",
     "WriteState",
     "plain_name",

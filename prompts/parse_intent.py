@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from langgraph_engram.llm.base import Question
 from langgraph_engram.prompts.rendering import DATA_ONLY, inside, plain
 from langgraph_engram.schema import Dimension, MemoryType
-from langgraph_engram.temporal.datetimes import name_day
+from langgraph_engram.temporal.datetimes import format_day
 
 
 class ParsedIntent(BaseModel):
@@ -45,5 +45,5 @@ class ParseIntent(Question[ParsedIntent]):
         people = plain(", ".join(self.speakers)) or "unknown"
         return [
             SystemMessage(SYSTEM),
-            HumanMessage(f"People: {people}\nToday: {name_day(self.now)}\n\n{inside('context', self.query)}"),
+            HumanMessage(f"People: {people}\nToday: {format_day(self.now)}\n\n{inside('context', self.query)}"),
         ]

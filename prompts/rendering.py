@@ -13,7 +13,7 @@ from math import inf
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from langgraph_engram.schema import Evidence, Record, Turn
-from langgraph_engram.temporal.datetimes import epoch_seconds, name_day
+from langgraph_engram.temporal.datetimes import epoch_seconds, format_day
 from langgraph_engram.temporal.resolve import resolve_times
 from langgraph_engram.text.keywords import is_small_talk
 from langgraph_engram.text.sentences import ends_asking, question_at_end, split_sentences
@@ -41,7 +41,7 @@ def day_headings(moments: Iterable[datetime | None]) -> Iterator[list[str]]:
     """Yield for each moment the line that names its day where the day changes; else no line."""
     day = None
     for moment in moments:
-        heading = f"-- {name_day(moment)}"
+        heading = f"-- {format_day(moment)}"
         yield [heading] if heading != day else []
         day = heading
 
@@ -117,7 +117,7 @@ def list_records(records: Sequence[Record]) -> str:
 def number_records(records: Sequence[Record]) -> str:
     """Quote records as numbered lines with the day of their mention."""
     return "\n".join(
-        f"[{number}] ({name_day(record.mentioned_at)}) {plain(record.content)}"
+        f"[{number}] ({format_day(record.mentioned_at)}) {plain(record.content)}"
         for number, record in enumerate(records, start=1)
     )
 
@@ -127,7 +127,7 @@ def ask_about(
 ) -> list[BaseMessage]:
     """Render a query about numbered passages: the rules, the passages, then the day and the query."""
     memories = inside("memories", format_evidence(evidence) if whole_turns else number_evidence(evidence))
-    return [SystemMessage(system), HumanMessage(f"{memories}\n\nToday: {name_day(now)}\nQuestion: {query}")]
+    return [SystemMessage(system), HumanMessage(f"{memories}\n\nToday: {format_day(now)}\nQuestion: {query}")]
 
 
 def inside(tag: str, text: str) -> str:

@@ -19,7 +19,7 @@ from langgraph_engram.embeddings.base import Vectors, texts_of_narrative, texts_
 from langgraph_engram.schema import Boundary, Decision, Event, Frozen, PendingTask, Record, Synthesis, Turn
 from langgraph_engram.stores.arrays import AppendOnlyArray
 from langgraph_engram.stores.bm25 import BM25Index
-from langgraph_engram.temporal.datetimes import epoch_seconds, on_clock
+from langgraph_engram.temporal.datetimes import epoch_seconds, wall_time
 from langgraph_engram.text.tokens import content_stems
 
 T = TypeVar("T", bound=Frozen)
@@ -264,7 +264,7 @@ class RecordIndex(KindIndex[Record]):
     @cached_property
     def mentioned_local_time(self) -> NDArray[np.float64]:
         """Return each mention time on the speaker's own clock, as seconds to compare days with; nan for unknown."""
-        return self._seconds(on_clock(record.mentioned_at) for record in self.items)
+        return self._seconds(wall_time(record.mentioned_at) for record in self.items)
 
     def successor(self, record: Record) -> Record | None:
         """Return the active record that replaces one, at the end of the chain; None where there is none."""

@@ -2,13 +2,12 @@
 
 python training/boundary_model.py DIALOGUES [--out FILE] [--encoder NAME]
 
-DIALOGUES is JSON lines of utterances and boundaries (see `benchmarks/segmentation_data.py`). The same file gives the
+DIALOGUES is JSON lines of utterances and boundaries (see `benchmarks/segmentation.py`). The same file gives the
 same weights.
 """
 
-import json
 from argparse import ArgumentParser
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
 
@@ -20,11 +19,11 @@ from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.segmentation.boundary_model import WEIGHTS_FILE, BoundaryModel
 from langgraph_engram.segmentation.features import FEATURES, Numbers, boundary_features
 from langgraph_engram.text.dialogue_acts import read_cues
-from training.logistic import fit_logistic
-from training.varied_dialogues import Lesson, lessons_of
+from training.augmentation import Example, make_examples
+from training.logistic import fit_logistic, write_weights
 
 SEEDS = (3, 4, 5)
-"""Each gives lessons of its own; what is learned is an average over chance."""
+"""Each augments the dialogues differently; the model is fitted on all of them."""
 DIGITS = 5
 
 
@@ -35,21 +34,22 @@ def train(path: str | Path, encoder: Encoder) -> BoundaryModel:
         InvalidInput: The file is not what it should be.
     """
     dialogues = read_dialogues(path)
-    lessons = [lesson for seed in SEEDS for lesson in lessons_of(dialogues, Random(seed))]
-    known = encode_texts(lessons, encoder)
+    examples = [example for seed in SEEDS for example in make_examples(dialogues, Random(seed))]
+    vectors = encode_texts(examples, encoder)
     features, labels, weights = [], [], []
-    for lesson in lessons:
-        found = _features(lesson, known)
-        kept = slice(-1, None) if lesson.only_last else slice(None)
-        features.append(found[kept])
-        labels.append(np.array(lesson.cuts[kept], dtype=np.float64))
-        weights.append(np.full(len(labels[-1]), lesson.weight / len(SEEDS)))
+    for example in examples:
+        gaps = slice(-1, None) if example.only_last else slice(None)
+        features.append(_features(example, vectors)[gaps])
+        labels.append(np.array(example.cuts[gaps], dtype=np.float64))
+        weights.append(np.full(len(labels[-1]), example.weight / len(SEEDS)))
     return fit(np.concatenate(features), np.concatenate(labels), np.concatenate(weights))
 
 
-def encode_texts(lessons: Sequence[Lesson], encoder: Encoder) -> dict[str, Numbers]:
+def encode_texts(examples: Sequence[Example], encoder: Encoder) -> dict[str, Numbers]:
     """Encode each text once, as turns are indexed."""
-    texts = sorted({_indexed(said) for lesson in lessons for said in lesson.said}, key=lambda text: (len(text), text))
+    texts = sorted(
+        {_indexed(turn) for example in examples for turn in example.turns}, key=lambda text: (len(text), text)
+    )
     return dict(zip(texts, encoder.encode(texts).astype(np.float64), strict=True))
 
 
@@ -58,8 +58,8 @@ def fit(features: Numbers, labels: Numbers, weights: Numbers) -> BoundaryModel:
 
     Args:
         features: Of shape (gaps, len(FEATURES)).
-        labels: 0 or 1, one a gap.
-        weights: What each gap counts.
+        labels: 0 or 1 for each gap.
+        weights: The weight of each gap.
 
     Returns:
         The model, in the units of the features.
@@ -67,12 +67,6 @@ def fit(features: Numbers, labels: Numbers, weights: Numbers) -> BoundaryModel:
     intercept, solution = fit_logistic(features, labels, weights)
     named = {name: round(float(value), DIGITS) for name, value in zip(FEATURES, solution, strict=True)}
     return BoundaryModel(round(intercept, DIGITS), named)
-
-
-def write(model: BoundaryModel, path: Path) -> None:
-    """Write a model as the package reads it."""
-    stored = {"intercept": model.intercept, "weights": dict(model.weights)}
-    path.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -86,17 +80,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--encoder", default=None)
     chosen = parser.parse_args(arguments)
-    write(train(chosen.dialogues, open_encoder(chosen.encoder).inner), chosen.out)
+    model = train(chosen.dialogues, open_encoder(chosen.encoder).inner)
+    write_weights(model.intercept, model.weights, chosen.out)
     print(f"wrote {chosen.out}")
 
 
-def _features(lesson: Lesson, known: dict[str, Numbers]) -> Numbers:
-    vectors = np.stack([known[_indexed(said)] for said in lesson.said]).astype(np.float32)
-    return boundary_features([read_cues(text) for _, text in lesson.said], vectors)
+def _features(example: Example, vectors: Mapping[str, Numbers]) -> Numbers:
+    encoded = np.stack([vectors[_indexed(turn)] for turn in example.turns]).astype(np.float32)
+    return boundary_features([read_cues(text) for _, text in example.turns], encoded)
 
 
-def _indexed(said: tuple[str, str]) -> str:
-    speaker, text = said
+def _indexed(turn: tuple[str, str]) -> str:
+    speaker, text = turn
     return f"{speaker}: {text}"
 
 

@@ -1,4 +1,8 @@
-"""Fit a ridge logistic regression by Newton's method. This module does not know what is told apart."""
+"""Fit a ridge logistic regression by Newton's method, and write its weights as the package reads them."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +13,7 @@ RIDGE = 10.0
 """The weight of the squared norm of the standardised weights."""
 STEPS = 50
 TOLERANCE = 1e-9
-MOST_LOG_ODDS = 30.0
+MAX_LOG_ODDS = 30.0
 
 
 def fit_logistic(features: Numbers, labels: Numbers, weights: Numbers) -> tuple[float, Numbers]:
@@ -17,11 +21,11 @@ def fit_logistic(features: Numbers, labels: Numbers, weights: Numbers) -> tuple[
 
     Args:
         features: Of shape (rows, columns).
-        labels: 0 or 1, one a row.
-        weights: What each row counts.
+        labels: 0 or 1 for each row.
+        weights: The weight of each row.
 
     Returns:
-        The intercept, and one weight a column, in the units of the features.
+        The intercept, and a weight for each column, in the units of the features.
     """
     mean, deviation = features.mean(axis=0), features.std(axis=0)
     deviation = np.where(deviation > 0, deviation, 1.0)
@@ -29,13 +33,19 @@ def fit_logistic(features: Numbers, labels: Numbers, weights: Numbers) -> tuple[
     ridge = np.diag([TOLERANCE, *[RIDGE] * features.shape[1]])
     solution = np.zeros(rows.shape[1])
     for _ in range(STEPS):
-        log_odds = np.clip(rows @ solution, -MOST_LOG_ODDS, MOST_LOG_ODDS)
-        guessed = 1 / (1 + np.exp(-log_odds))
-        slope = rows.T @ (weights * (labels - guessed)) - ridge @ solution
-        bend = (rows.T * (weights * guessed * (1 - guessed))) @ rows + ridge
-        step = np.linalg.solve(bend, slope)
+        log_odds = np.clip(rows @ solution, -MAX_LOG_ODDS, MAX_LOG_ODDS)
+        predicted = 1 / (1 + np.exp(-log_odds))
+        gradient = rows.T @ (weights * (labels - predicted)) - ridge @ solution
+        hessian = (rows.T * (weights * predicted * (1 - predicted))) @ rows + ridge
+        step = np.linalg.solve(hessian, gradient)
         solution = solution + step
         if np.abs(step).max() < TOLERANCE:
             break
     scaled = solution[1:] / deviation
     return float(solution[0] - scaled @ mean), scaled
+
+
+def write_weights(intercept: float, weights: Mapping[str, float], path: Path) -> None:
+    """Write the intercept and the named weights of a model."""
+    stored = {"intercept": intercept, "weights": dict(weights)}
+    path.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")

@@ -3,7 +3,7 @@
 python training/relevance.py --locomo FILE --longmemeval FILE --evidence FILE --conversations FILE
     [--stores FOLDER] [--out FILE] [--encoder NAME]
 
-Each kind of file may be given several times, or not at all (`training/asked_conversations.py` says what they hold). The
+Each kind of file may be given several times, or not at all (see `training/relevance_data.py`). The
 conversations are written by rules; with `--stores` they stay there, and are not written again. The figures that are
 printed come from models that have not seen the conversation (cross-validation). The same files give the same weights.
 """
@@ -29,23 +29,24 @@ from langgraph_engram.retrieval.routes import first_person
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Scope
 from langgraph_engram.state import RecallRequest
-from training.asked_conversations import READERS, AskedConversation, AskedQuestion, with_foreign_questions
-from training.logistic import Numbers, fit_logistic
+from training.logistic import Numbers, fit_logistic, write_weights
+from training.relevance_data import READERS, LabelledConversation, LabelledQuestion, with_foreign_questions
 
 BUDGET = 4000
-"""Tokens of the passages that are looked at."""
+"""Tokens of the passages found for a question."""
 PASSAGES = 20
 """Passages of a question that are learned from."""
 FOREIGN: Mapping[str, int] = {"locomo": 60, "longmemeval": 6, "evidence": 12, "conversations": 0}
-"""Questions of other conversations that are put to each."""
+"""Questions of other conversations that are asked of each."""
 PASSAGE_WEIGHT = 0.2
+"""The weight of each passage."""
 QUESTION_WEIGHT = 4.0
-"""What each passage counts, and what the best passage of a question counts besides, with the question's own label."""
+"""The weight of the best passage of each question, with the question's own label."""
 ROUNDS = 6
-"""Times that the best passage of each question is chosen anew."""
+"""Times that the best passage of each question is chosen again."""
 FOLDS = 5
-KEPT = (0.97, 0.95, 0.93, 0.91, 0.9, 0.85)
-"""Shares of the answerable questions for which a threshold is told."""
+SHARES = (0.97, 0.95, 0.93, 0.91, 0.9, 0.85)
+"""Shares of the answerable questions for which a threshold is reported."""
 DIGITS = 4
 SHIPPED = Path(__file__).resolve().parent.parent / "langgraph_engram" / "retrieval" / WEIGHTS_FILE
 Kind = Literal["answerable", "unanswerable", "foreign"]
@@ -55,8 +56,8 @@ ALL = "all"
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """One question: the numbers of the passages found for it, and which of them hold an answer."""
+class Example:
+    """One question: the features of the passages found for it, and which of them hold an answer."""
 
     data_set: str
     conversation: str
@@ -70,67 +71,67 @@ class Lesson:
         return self.kind == "answerable"
 
 
-def collect(conversations: Sequence[AskedConversation], stores: Path, encoder: str | None) -> Iterator[Lesson]:
-    """Write each conversation, unless it stands there, and search it for its questions and for those of others."""
-    for data_set in dict.fromkeys(one.data_set for one in conversations):
-        chosen = [one for one in conversations if one.data_set == data_set]
+def collect(conversations: Sequence[LabelledConversation], stores: Path, encoder: str | None) -> Iterator[Example]:
+    """Remember each conversation, unless it is stored, and search it for its questions and for those of others."""
+    for data_set in dict.fromkeys(conversation.data_set for conversation in conversations):
+        chosen = [conversation for conversation in conversations if conversation.data_set == data_set]
         with Memory(stores / data_set, "rules", "engram", encoder=encoder) as memory:
-            for one in with_foreign_questions(chosen, FOREIGN[data_set]):
-                if not memory.status(one.name).turns:
-                    memory.remember_sessions(one.sessions, user_id=one.name)
-                for question in one.questions:
-                    yield _lesson(memory, one, question, foreign=False)
-                for question in one.foreign:
-                    yield _lesson(memory, one, question, foreign=True)
+            for conversation in with_foreign_questions(chosen, FOREIGN[data_set]):
+                if not memory.status(conversation.name).turns:
+                    memory.remember_sessions(conversation.sessions, user_id=conversation.name)
+                for question in conversation.questions:
+                    yield _example(memory, conversation, question, foreign=False)
+                for question in conversation.foreign:
+                    yield _example(memory, conversation, question, foreign=True)
 
 
-def train(lessons: Sequence[Lesson]) -> RelevanceModel:
+def train(examples: Sequence[Example]) -> RelevanceModel:
     """Learn from passages, and from the best passage of each question: it decides whether anything was found.
 
-    Which passage is the best depends on the weights, so that it is chosen anew a few times.
+    Which passage is the best depends on the weights, so it is chosen again a few times.
     """
-    known = [one for one in lessons if len(one.features)]
-    features = np.concatenate([one.features[:PASSAGES] for one in known])
-    labels = np.concatenate([one.labels[:PASSAGES] for one in known])
-    answerable = np.array([float(one.answerable) for one in known])
-    counts = np.concatenate([np.full(len(labels), PASSAGE_WEIGHT), np.full(len(known), QUESTION_WEIGHT)])
+    known = [example for example in examples if len(example.features)]
+    features = np.concatenate([example.features[:PASSAGES] for example in known])
+    labels = np.concatenate([example.labels[:PASSAGES] for example in known])
+    answerable = np.array([float(example.answerable) for example in known])
+    row_weights = np.concatenate([np.full(len(labels), PASSAGE_WEIGHT), np.full(len(known), QUESTION_WEIGHT)])
     is_best = np.concatenate([np.zeros(len(labels)), np.ones(len(known))])
-    intercept, weights = fit_logistic(features, labels, counts[: len(labels)])
+    intercept, weights = fit_logistic(features, labels, row_weights[: len(labels)])
     for _ in range(ROUNDS):
-        best = np.array([one.features[np.argmax(one.features[:PASSAGES] @ weights)] for one in known])
+        best = np.array([example.features[np.argmax(example.features[:PASSAGES] @ weights)] for example in known])
         rows = np.column_stack([np.concatenate([features, best]), is_best])
-        intercept, solution = fit_logistic(rows, np.concatenate([labels, answerable]), counts)
+        intercept, solution = fit_logistic(rows, np.concatenate([labels, answerable]), row_weights)
         weights = solution[:-1]
     named = {name: round(float(value), DIGITS) for name, value in zip(FEATURES, weights, strict=True)}
     return RelevanceModel(round(intercept, DIGITS), named)
 
 
-def cross_validated(lessons: Sequence[Lesson]) -> list[Numbers]:
-    """Return the relevance of each lesson's passages by a model that has not seen its conversation."""
+def cross_validated(examples: Sequence[Example]) -> list[Numbers]:
+    """Return the relevance of each example's passages by a model that has not seen its conversation."""
     folds: dict[str, int] = {}
-    for data_set in dict.fromkeys(one.data_set for one in lessons):
-        names = dict.fromkeys(one.conversation for one in lessons if one.data_set == data_set)
+    for data_set in dict.fromkeys(example.data_set for example in examples):
+        names = dict.fromkeys(example.conversation for example in examples if example.data_set == data_set)
         folds |= {name: number % FOLDS for number, name in enumerate(names)}
     models = [
-        train(rest) if (rest := [one for one in lessons if folds[one.conversation] != fold]) else None
+        train(rest) if (rest := [example for example in examples if folds[example.conversation] != fold]) else None
         for fold in range(FOLDS)
     ]
-    found = []
-    for one in lessons:
-        model = models[folds[one.conversation]]
+    estimates = []
+    for example in examples:
+        model = models[folds[example.conversation]]
         assert model is not None
-        found.append(model.probability(one.features))
-    return found
+        estimates.append(model.probability(example.features))
+    return estimates
 
 
-def figures(lessons: Sequence[Lesson], estimates: Sequence[Numbers]) -> dict[str, object]:
-    """Return what the best relevance of each question tells: areas by data set, and what thresholds keep and refuse."""
+def figures(examples: Sequence[Example], estimates: Sequence[Numbers]) -> dict[str, object]:
+    """Return figures of the best relevance of each question: areas by data set, and shares above thresholds."""
     scores: defaultdict[tuple[str, Kind], list[float]] = defaultdict(list)
-    for lesson, estimate in zip(lessons, estimates, strict=True):
-        for name in (lesson.data_set, ALL):
-            scores[name, lesson.kind].append(float(estimate.max(initial=0.0)))
-    names = [*dict.fromkeys(lesson.data_set for lesson in lessons), ALL]
-    thresholds = [float(np.quantile(scores[ALL, "answerable"], 1 - share)) for share in KEPT]
+    for example, estimate in zip(examples, estimates, strict=True):
+        for name in (example.data_set, ALL):
+            scores[name, example.kind].append(float(estimate.max(initial=0.0)))
+    names = [*dict.fromkeys(example.data_set for example in examples), ALL]
+    thresholds = [float(np.quantile(scores[ALL, "answerable"], 1 - share)) for share in SHARES]
     return {
         "roc_area": {
             name: {kind: roc_area(scores[name, "answerable"], scores[name, kind]) for kind in REFUSED} for name in names
@@ -141,8 +142,8 @@ def figures(lessons: Sequence[Lesson], estimates: Sequence[Numbers]) -> dict[str
             }
             for threshold in thresholds
         },
-        "passages": calibration(lessons, estimates),
-        "found_first": [found_among(lessons, estimates, most) for most in (1, 3)],
+        "passages": calibration(examples, estimates),
+        "found_first": [found_among(examples, estimates, most) for most in (1, 3)],
     }
 
 
@@ -150,8 +151,8 @@ def roc_area(positive: Sequence[float], negative: Sequence[float]) -> float | No
     """Return how often a positive scores above a negative, ties counted half; None where one of them is missing."""
     if not positive or not negative:
         return None
-    ours, others = np.array(positive)[:, None], np.array(negative)[None, :]
-    return round(float(((ours > others) + 0.5 * (ours == others)).mean()), DIGITS)
+    above, below = np.array(positive)[:, None], np.array(negative)[None, :]
+    return round(float(((above > below) + 0.5 * (above == below)).mean()), DIGITS)
 
 
 def share_above(scores: Sequence[float], threshold: float) -> float | None:
@@ -159,9 +160,9 @@ def share_above(scores: Sequence[float], threshold: float) -> float | None:
     return round(float(np.mean(np.array(scores) >= threshold)), DIGITS) if scores else None
 
 
-def calibration(lessons: Sequence[Lesson], estimates: Sequence[Numbers]) -> list[tuple[int, float, float]]:
+def calibration(examples: Sequence[Example], estimates: Sequence[Numbers]) -> list[tuple[int, float, float]]:
     """Return, for each tenth of relevance, the number of passages, their mean relevance, and the share that answer."""
-    labels = np.concatenate([lesson.labels[:PASSAGES] for lesson in lessons])
+    labels = np.concatenate([example.labels[:PASSAGES] for example in examples])
     found = np.concatenate([estimate[:PASSAGES] for estimate in estimates])
     tenths = np.minimum((found * 10).astype(int), 9)
     return [
@@ -174,21 +175,17 @@ def calibration(lessons: Sequence[Lesson], estimates: Sequence[Numbers]) -> list
     ]
 
 
-def found_among(lessons: Sequence[Lesson], estimates: Sequence[Numbers], most: int) -> dict[str, float]:
+def found_among(examples: Sequence[Example], estimates: Sequence[Numbers], most: int) -> dict[str, float]:
     """Return how often one of the first passages answers an answerable question: as found, and by relevance."""
-    asked = [one for one in zip(lessons, estimates, strict=True) if one[0].answerable]
-    as_found = [lesson.labels[:most].max(initial=0.0) for lesson, _ in asked]
-    by_relevance = [lesson.labels[np.argsort(-one, kind="stable")[:most]].max(initial=0.0) for lesson, one in asked]
+    answerable = [pair for pair in zip(examples, estimates, strict=True) if pair[0].answerable]
+    as_found = [example.labels[:most].max(initial=0.0) for example, _ in answerable]
+    by_relevance = [
+        example.labels[np.argsort(-estimate, kind="stable")[:most]].max(initial=0.0) for example, estimate in answerable
+    ]
     return {
         "as_found": round(float(np.mean(as_found)), DIGITS),
         "by_relevance": round(float(np.mean(by_relevance)), DIGITS),
     }
-
-
-def write(model: RelevanceModel, path: Path) -> None:
-    """Write a model as the package reads it."""
-    stored = {"intercept": model.intercept, "weights": dict(model.weights)}
-    path.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -200,16 +197,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=SHIPPED)
     parser.add_argument("--encoder", default=None)
     chosen = parser.parse_args(arguments)
-    conversations = [one for name, read in READERS.items() for path in getattr(chosen, name) for one in read(path)]
+    conversations = [
+        conversation for name, read in READERS.items() for path in getattr(chosen, name) for conversation in read(path)
+    ]
     with ExitStack() as stack:
         folder = chosen.stores or Path(stack.enter_context(TemporaryDirectory(prefix="engram-relevance-")))
-        lessons = list(collect(conversations, folder, chosen.encoder))
-    print(json.dumps(figures(lessons, cross_validated(lessons)), indent=1))
-    write(train(lessons), chosen.out)
+        examples = list(collect(conversations, folder, chosen.encoder))
+    print(json.dumps(figures(examples, cross_validated(examples)), indent=1))
+    model = train(examples)
+    write_weights(model.intercept, model.weights, chosen.out)
     print(f"wrote {chosen.out}")
 
 
-def _lesson(memory: Memory, conversation: AskedConversation, question: AskedQuestion, *, foreign: bool) -> Lesson:
+def _example(
+    memory: Memory, conversation: LabelledConversation, question: LabelledQuestion, *, foreign: bool
+) -> Example:
     request = RecallRequest(query=question.text, user_id=conversation.name, mode="search", budget=BUDGET)
     index = memory.store.index(Scope(user_id=conversation.name))
     now = question.asked_at or index.newest
@@ -220,7 +222,7 @@ def _lesson(memory: Memory, conversation: AskedConversation, question: AskedQues
     passages = search({"request": request, "query": question.text, "intent": intent})["evidence"]
     features = relevance_features(index, intent, memory.store.encoder.encode([first_person(intent)])[0], passages)
     answers = [any(turn.external_id in question.evidence for turn in passage.turns) for passage in passages]
-    return Lesson(
+    return Example(
         data_set=conversation.data_set,
         conversation=conversation.name,
         features=features,

@@ -22,10 +22,9 @@ from langgraph_engram.benchmarks.scores import (
 )
 from langgraph_engram.benchmarks.statistics import MEDIAN, NEARLY_ALL, at_budgets, mean, percentile
 from langgraph_engram.errors import InvalidInput, UnreadableFile
-from langgraph_engram.formats.datasets import item_sessions, read_time
-from langgraph_engram.formats.fields import listed, shown
+from langgraph_engram.formats.datasets import item_sessions, listed, read_time
 from langgraph_engram.formats.files import parse_json, read_file
-from langgraph_engram.formats.messages import Session
+from langgraph_engram.formats.messages import Session, shown
 from langgraph_engram.llm.base import Model
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.schema import Frozen

@@ -19,10 +19,9 @@ from pydantic import ValidationError
 from langgraph_engram.benchmarks.quotes import quoted_turns
 from langgraph_engram.benchmarks.scores import BUDGETS, CATEGORIES, Passage, fit_budgets, statements_of, to_passage
 from langgraph_engram.errors import InvalidInput, UnreadableFile
-from langgraph_engram.formats.datasets import sample_sessions
-from langgraph_engram.formats.fields import listed, shown
+from langgraph_engram.formats.datasets import listed, sample_sessions
 from langgraph_engram.formats.files import parse_json, read_file
-from langgraph_engram.formats.messages import Session
+from langgraph_engram.formats.messages import Session, shown
 from langgraph_engram.prompts.rendering import CITATION
 from langgraph_engram.results import Receipt, Recollection, Status, Usage
 from langgraph_engram.schema import Frozen

@@ -12,9 +12,8 @@ from time import perf_counter
 
 from langgraph_engram.benchmarks.questions import Progress, Spent, spent
 from langgraph_engram.errors import InvalidInput, InvalidMessages
-from langgraph_engram.formats.fields import shown
 from langgraph_engram.formats.files import parse_json, read_file
-from langgraph_engram.formats.messages import to_messages
+from langgraph_engram.formats.messages import shown, to_messages
 from langgraph_engram.llm.base import Model
 from langgraph_engram.nodes.segment import Segment
 from langgraph_engram.results import total

@@ -43,7 +43,7 @@ def recall(
     as_json: AsJson = False,
 ) -> None:
     """Answer a question from memory, with the evidence that the answer rests on."""
-    from langgraph_engram.formats.fields import read_moment, read_until
+    from langgraph_engram.formats.messages import read_moment, read_until
 
     moment, until = read_moment(now), read_until(as_of)
     with spinner("remembering") as say, open_existing(store, model, preset) as memory:

@@ -15,7 +15,7 @@ import numpy as np
 from langgraph_engram.schema import DateOrder, Event, Interval, Record, Turn
 from langgraph_engram.settings import VerifySettings
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.temporal.datetimes import on_clock
+from langgraph_engram.temporal.datetimes import wall_time
 from langgraph_engram.temporal.find import find_times
 from langgraph_engram.temporal.resolve import resolve_times
 from langgraph_engram.text.names import proper_names
@@ -116,7 +116,7 @@ class TurnSupport:
 def support_of(turn: Turn) -> TurnSupport:
     """Return what a turn is evidence for. It is read once, however many records cite it."""
     read = _support if len(turn.text) <= LONG_TURN else _long_support
-    return read(turn.speaker, turn.text, tuple(turn.captions), on_clock(turn.said_at), turn.date_order)
+    return read(turn.speaker, turn.text, tuple(turn.captions), wall_time(turn.said_at), turn.date_order)
 
 
 @lru_cache(maxsize=MAX_CACHED_TURNS)

@@ -5,16 +5,16 @@ dialogue are left out, as no memory may be told them.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from langgraph_engram.errors import UnreadableFile
-from langgraph_engram.formats.fields import choose_sample, listed, read_captions, read_text, shown
-from langgraph_engram.formats.messages import ROLES, Session
+from langgraph_engram.errors import InvalidInput, UnreadableFile
+from langgraph_engram.formats.messages import ROLES, Session, read_captions, read_text, shown
 from langgraph_engram.state import Message
 
 SESSION_KEY = re.compile(r"session_(\d+)")
 TIME_FORMAT = "%I:%M %p on %d %B, %Y"
+SHOWN_IDS = 60
 
 
 def is_locomo(data: object) -> bool:
@@ -154,3 +154,38 @@ def _read_turn(turn: object, said_at: datetime, external_id: str) -> Message:
     role = ROLES[turn["role"]]
     text = read_text(turn.get("content"), f"the content at {external_id}")
     return Message(role=role, speaker=role, text=text, said_at=said_at, external_id=external_id)
+
+
+def listed(data: object) -> list[Mapping[str, object]]:
+    """Return one sample or a list of samples as a list.
+
+    Raises:
+        UnreadableFile: It is neither, or empty.
+    """
+    samples = data if isinstance(data, list) else [data]
+    if not samples:
+        raise UnreadableFile("expected at least one sample, not an empty list")
+    return [_mapping(sample, number) for number, sample in enumerate(samples)]
+
+
+def choose_sample(samples: Sequence[Mapping[str, object]], id_key: str, chosen: str | None) -> Mapping[str, object]:
+    """Return the sample whose `id_key` is `chosen`, or the only one.
+
+    Raises:
+        InvalidInput: There are several and none was chosen, or none has that id; the error lists the ids.
+    """
+    ids = [str(sample.get(id_key)) for sample in samples]
+    if chosen is None and len(samples) == 1:
+        return samples[0]
+    if chosen in ids:
+        return samples[ids.index(chosen)]
+    named = ", ".join(ids[:SHOWN_IDS]) + (", ..." if len(ids) > SHOWN_IDS else "")
+    if chosen is None:
+        raise InvalidInput(f"the file holds {len(ids)} samples: choose one (--sample ID) of {named}")
+    raise InvalidInput(f"unknown sample {chosen!r}: choose one of {named}")
+
+
+def _mapping(sample: object, number: int) -> Mapping[str, object]:
+    if not isinstance(sample, Mapping):
+        raise UnreadableFile(f"expected an object as sample {number}, not {shown(sample)}")
+    return sample

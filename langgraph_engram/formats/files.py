@@ -13,8 +13,7 @@ from typing import Literal, get_args
 
 from langgraph_engram.errors import InvalidInput, InvalidMessages, UnreadableFile
 from langgraph_engram.formats.datasets import is_locomo, is_longmemeval, locomo_sessions, longmemeval_sessions
-from langgraph_engram.formats.fields import read_text, shown
-from langgraph_engram.formats.messages import Session, to_messages
+from langgraph_engram.formats.messages import Session, read_text, shown, to_messages
 
 GZIP_MAGIC = b"\x1f\x8b"
 UNTERMINATED_STRING = "Unterminated string"

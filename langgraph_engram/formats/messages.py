@@ -1,17 +1,21 @@
-"""Convert LangChain messages, OpenAI dicts and {"speaker", "text", "said_at"} dicts to `Message`.
+"""Convert LangChain messages, OpenAI dicts and {"speaker", "text", "said_at"} dicts to `Message`, field by field.
 
-LangChain's own message ids are not used as external ids: without a checkpointer they are new at every call.
+Every error says what is wrong and what to do; callers add the message or the file that a value belongs to. LangChain's
+own message ids are not used as external ids: without a checkpointer they are new at every call.
 """
 
+import math
+import re
+import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 from langchain_core.messages import BaseMessage, ChatMessage
 
 from langgraph_engram.errors import InvalidMessages
-from langgraph_engram.formats.fields import check_size, read_captions, read_moment, read_text, shown
 from langgraph_engram.schema import Role
-from langgraph_engram.state import Message, plain_name
+from langgraph_engram.state import Message
 
 TEXT_TYPES = frozenset({"text", "text-plain", "input_text", "output_text"})
 IMAGE_TYPES = frozenset({"image", "image_url", "input_image"})
@@ -33,6 +37,12 @@ TEXT_KEYS = ("text", "content")
 MOMENT_KEYS = ("said_at", "timestamp", "created_at")
 ID_KEYS = ("external_id", "id")
 TOOL_CALL_KEYS = ("tool_calls", "function_call")
+MAX_CHARACTERS = 1_000_000
+"""Text and captions of one message together; more than this is a document."""
+SHOWN_CHARACTERS = 80
+EARLIEST_YEAR, LATEST_YEAR = 1000, 2999
+DATE_ONLY = re.compile(r"\d{4}-\d{2}-\d{2}")
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -70,6 +80,92 @@ def to_messages(items: object) -> list[Message]:
         if message is not None:
             messages.append(message)
     return messages
+
+
+def read_text(value: object, field: str) -> str:
+    """Return a string without what no store can hold: lone surrogates and NUL become U+FFFD.
+
+    Raises:
+        InvalidMessages: `value` is not a string.
+    """
+    if not isinstance(value, str):
+        raise InvalidMessages(f"{field} must be a string, not {shown(value)}")
+    valid = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return valid.replace("\x00", "\ufffd")
+
+
+def read_captions(value: object) -> list[str]:
+    """Read one caption or a list of captions, without blank ones.
+
+    Raises:
+        InvalidMessages: `value` is neither a string nor a list of strings.
+    """
+    if value is None:
+        return []
+    captions = [value] if isinstance(value, str) else value
+    if not isinstance(captions, Sequence):
+        raise InvalidMessages(f"captions must be a list of strings, not {shown(value)}")
+    return [text for text in (read_text(caption, "a caption").strip() for caption in captions) if text]
+
+
+def read_moment(value: object) -> datetime | None:
+    """Read a moment.
+
+    Args:
+        value: ISO 8601 text, a `datetime`, or seconds since 1970. A moment without an offset is UTC; None is unknown.
+
+    Raises:
+        InvalidMessages: It is no date, or outside the years 1000 to 2999.
+    """
+    if value is None:
+        return None
+    try:
+        moment = _parse_moment(value)
+    except (ValueError, OverflowError) as error:
+        raise InvalidMessages(_date_advice(value)) from error
+    if not EARLIEST_YEAR <= moment.year <= LATEST_YEAR:
+        raise InvalidMessages(_date_advice(value))
+    return moment
+
+
+def read_until(value: object) -> datetime | None:
+    """Read the end of a period: a date without a time means the end of that day. Otherwise as `read_moment`."""
+    moment = read_moment(value)
+    if moment is not None and isinstance(value, str) and DATE_ONLY.fullmatch(value.strip()):
+        return moment + timedelta(days=1, microseconds=-1)
+    return moment
+
+
+def check_size(text: str, captions: Sequence[str]) -> None:
+    """Check that a message is neither empty nor too long.
+
+    Raises:
+        InvalidMessages: There is neither text nor caption, or there are over 1,000,000 characters.
+    """
+    if not text.strip() and not captions:
+        raise InvalidMessages("the message is empty: give it text or a caption, or leave it out")
+    characters = len(text) + sum(map(len, captions))
+    if characters > MAX_CHARACTERS:
+        raise InvalidMessages(f"{characters:,} characters are too many: split it into messages of {MAX_CHARACTERS:,}")
+
+
+def check_text(argument: str, value: str) -> str:
+    """Return a text that is valid Unicode.
+
+    Raises:
+        InvalidMessages: It holds a lone surrogate or NUL.
+    """
+    if "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
+        raise InvalidMessages(
+            f"{argument} holds half a character or NUL in {shown(value)}: send text that is valid Unicode"
+        )
+    return value
+
+
+def shown(value: object) -> str:
+    """Return the start of a value's representation, for one line of an error."""
+    text = reprlib.repr(value)
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}..."
 
 
 def _read_content(content: object) -> tuple[str, list[str]]:
@@ -111,7 +207,9 @@ def _as_list(items: object) -> Iterable[object]:
 def _to_message(item: object) -> Message | None:
     if isinstance(item, Message):
         check_size(item.text, item.captions)
-        return item if item.speaker else item.model_copy(update={"speaker": item.role})
+        for text in (item.text, item.speaker, item.external_id or "", *item.captions):
+            check_text("the message", text)
+        return item
     if isinstance(item, BaseMessage):
         return _read_mapping(_to_mapping(item), may_be_empty=True)
     if isinstance(item, Mapping):
@@ -150,14 +248,14 @@ def _read_role(item: Mapping[str, object]) -> tuple[Role, str]:
     name, role = _first(item, ("speaker", "name")), item.get("role")
     if role is None and item.get("speaker") is None:
         raise InvalidMessages(f'there is no "role" or "speaker" among its keys {shown(list(item))}')
-    speaker = "" if name is None else plain_name(read_text(name, "the speaker"))
+    speaker = "" if name is None else read_text(name, "the speaker").strip()
     if role is None:
         our_role = ROLES.get(speaker.casefold(), "user")
     elif isinstance(role, str) and role.casefold() in ROLES:
         our_role = ROLES[role.casefold()]
     else:
         raise InvalidMessages(f"unknown role {shown(role)}: use one of {', '.join(ROLES)}")
-    return our_role, speaker or our_role
+    return our_role, speaker
 
 
 def _read_id(item: Mapping[str, object]) -> str | None:
@@ -187,3 +285,18 @@ def _read_caption(part: Mapping[str, object]) -> str:
     sources = [part, inner] if isinstance(inner, Mapping) else [part]
     caption = next((source[key] for source in sources for key in CAPTION_KEYS if source.get(key)), None)
     return "" if caption is None else read_text(caption, "a caption").strip()
+
+
+def _parse_moment(value: object) -> datetime:
+    if isinstance(value, datetime):
+        return value
+    if isinstance(value, str):
+        return datetime.fromisoformat(value.strip())
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(value)
+    return EPOCH + timedelta(seconds=value)
+
+
+def _date_advice(value: object) -> str:
+    years = f"within the years {EARLIEST_YEAR} to {LATEST_YEAR}"
+    return f"{shown(value)} is no possible date: use ISO 8601 (2023-05-07T13:56:00Z) or seconds since 1970, {years}"

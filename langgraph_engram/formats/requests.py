@@ -10,8 +10,15 @@ from typing import Literal
 from uuid import uuid4
 
 from langgraph_engram.errors import InvalidInput, InvalidMessages, MissingUser
-from langgraph_engram.formats.fields import EARLIEST_YEAR, LATEST_YEAR, read_moment, read_until, shown
-from langgraph_engram.formats.messages import Session
+from langgraph_engram.formats.messages import (
+    EARLIEST_YEAR,
+    LATEST_YEAR,
+    Session,
+    check_text,
+    read_moment,
+    read_until,
+    shown,
+)
 from langgraph_engram.schema import Scope
 from langgraph_engram.state import Message, RecallRequest, RememberRequest
 
@@ -38,17 +45,13 @@ def make_scope(user_id: str, tenant: str, agent_id: str | None) -> Scope:
 def remember_request(
     scope: Scope, messages: list[Message], session_id: str | None, *, close_session: bool
 ) -> RememberRequest:
-    """Return a request to remember messages, with a new run id.
+    """Return a request to remember messages, as `to_messages` gives them, with a new run id.
 
     Raises:
         InvalidInput: The session id is no name, or `close_session` is no boolean.
-        InvalidMessages: A message is not valid Unicode.
     """
     if not isinstance(close_session, bool):
         raise InvalidInput(f"close_session is {shown(close_session)}: pass True or False")
-    for index, message in enumerate(messages):
-        for text in (message.text, message.speaker, message.external_id or "", *message.captions):
-            _check_text(f"messages[{index}]", text)
     return RememberRequest(
         **dict(scope),
         session_id=None if session_id is None else check_name("session_id", session_id),
@@ -87,7 +90,7 @@ def recall_request(
     if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 1):
         raise InvalidInput(f"the budget is {shown(budget)}: give a whole number of tokens, at least 1, or leave it out")
     return RecallRequest(
-        query=_check_text("query", query.strip()),
+        query=check_text("query", query.strip()),
         **dict(scope),
         mode=mode,
         budget=budget,
@@ -116,20 +119,7 @@ def check_name(argument: str, value: object, advice: str = "leave it out, or nam
     """
     if not isinstance(value, str) or not value:
         raise InvalidInput(f"{argument} is {shown(value)}, which is no name: {advice}, as a string")
-    return _check_text(argument, value)
-
-
-def _check_text(argument: str, value: str) -> str:
-    """Return a text that is valid Unicode.
-
-    Raises:
-        InvalidMessages: It holds a lone surrogate or NUL.
-    """
-    if "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
-        raise InvalidMessages(
-            f"{argument} holds half a character or NUL in {shown(value)}: send text that is valid Unicode"
-        )
-    return value
+    return check_text(argument, value)
 
 
 def _check_moment(name: str, moment: object, read: Callable[[object], datetime | None]) -> datetime | None:

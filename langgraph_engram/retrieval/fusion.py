@@ -14,11 +14,14 @@ from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.text.questions import asks_for_earlier_state
 from langgraph_engram.text.sentences import ends_asking
+from langgraph_engram.text.tokens import content_stems
 
 MOST_RANKED = 400
 """Candidates that the weighted fusion looks at closely."""
 LEAST_SCORE = 1e-6
 """Score of the last of them: it was found."""
+LAST_SCORE = LEAST_SCORE / 2
+"""Score of what only asks what the query asks."""
 
 
 def fuse(
@@ -58,6 +61,7 @@ def weighted(
     records = np.where(told & (about > 0), about + parts["preference"], -np.inf)
     turns = uncited_turns(index, intent, scores, links, settings)
     records, turns = on_one_scale(records, turns)
+    records, turns = without_echoes(index, intent, links, records, turns)
     groups = group_records(index, _finite(records), records, links, settings, reach)
     found = [(group.score, group.places, True) for group in groups]
     found += [(float(turns[one]), [one], False) for one in _finite(turns)]
@@ -67,6 +71,19 @@ def weighted(
             yield Candidate("record", place, score, routes, tuple(joined))
         else:
             yield Candidate("turn", place, score, {"turn": float(scores.turns[place])})
+
+
+def without_echoes(
+    index: ScopeIndex, intent: Intent, links: RecordLinks, records: Scores, turns: Scores
+) -> tuple[Scores, Scores]:
+    """Put last what only asks what the query asks: the same question asked before answers nothing."""
+    known = frozenset(content_stems(" ".join([intent.query, *index.speakers])))
+    asking = [place for place in _finite(records) if links.asks[place]]
+    repeating = [place for place in asking if known.issuperset(content_stems(index.records.items[place].content))]
+    records[repeating] = LAST_SCORE
+    spoken = [place for place in _finite(turns) if ends_asking(index.turns.items[place].text)]
+    turns[[place for place in spoken if known.issuperset(content_stems(index.turns.items[place].text))]] = LAST_SCORE
+    return records, turns
 
 
 def mentioned_besides(about: Scores, intent: Intent, links: RecordLinks, settings: RetrieveSettings) -> Flags:

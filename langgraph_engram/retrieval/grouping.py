@@ -14,7 +14,7 @@ from langgraph_engram.retrieval.features import MOST_CITED, RecordLinks
 from langgraph_engram.retrieval.scoring import Scores
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.temporal.datetimes import on_clock
+from langgraph_engram.temporal.datetimes import wall_time
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def group_records(
         score = float(total[place]) * (1 - settings.repeat_factor) ** repeated[turn]
         repeated[turn] += 1
         record = index.records.items[place]
-        cited, told = set(record.source_turn_ids), on_clock(record.mentioned_at)
+        cited, told = set(record.source_turn_ids), wall_time(record.mentioned_at)
         day = told.date() if told else None
         if links.successor[place] >= 0 or turn < 0:
             groups.append(Group([place], score, {}, cited, day))

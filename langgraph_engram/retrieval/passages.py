@@ -9,6 +9,7 @@ from langgraph_engram.schema import Evidence, Record, Turn, make_id
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.resolve import resolve_times
+from langgraph_engram.text.statements import own_words, shows_image
 
 CHANGED = "\nChanged since: "
 """What stands between a superseded record and the one that took its place."""
@@ -77,12 +78,23 @@ def turn_passage(turns: Sequence[Turn], score: float, routes: dict[str, float], 
 
 
 def join_contents(records: Sequence[Record]) -> str:
-    """Tell records of one exchange one after the other, each speaker's name where somebody else spoke before."""
-    speakers = ["", *(record.speaker for record in records)]
-    return " ".join(
-        record.content.removeprefix(f"{before}: ") if record.speaker == before else record.content
-        for before, record in zip(speakers, records, strict=False)
-    )
+    """Render records of one exchange one after the other, each name where somebody else spoke before.
+
+    A reply comes with the question that it answers, which is left out where it stands there already.
+    """
+    shown: list[str] = []
+    asked: list[str] = []
+    speaker = ""
+    for record in records:
+        question = next((text for text in asked if record.content.startswith(f"{text} ")), "")
+        text = record.content.removeprefix(question).lstrip()
+        image = text.removeprefix(f"{record.speaker} ")
+        if record.speaker == speaker:
+            text = f"({image})" if shows_image(text) and image != text else text.removeprefix(f"{speaker}: ")
+        shown.append(text)
+        asked.append(f"{record.speaker}: {own_words(record.content, record.speaker)}")
+        speaker = record.speaker
+    return " ".join(dict.fromkeys(shown))
 
 
 def dated(text: str, moment: datetime | None) -> str:

@@ -1,7 +1,7 @@
 """Extract records, facts, key sentences and relations from turns without a language model.
 
-A sentence after its speaker's name stands alone: records point at what was said and have no words of their own. Their
-dimensions are read by cues.
+A record is one sentence with its speaker: it points at what was said and has no words of its own. Its dimensions are
+read by cues.
 """
 
 import re
@@ -23,14 +23,14 @@ from langgraph_engram.text.statements import location_of, purpose_of, reason_of,
 from langgraph_engram.text.tokens import content_stems
 
 LEAST_STEMS = 3
-"""Content stems up to which a sentence is not a key sentence."""
+"""Content stems that a key sentence has more than."""
 RELATION = re.compile(
     r"\b(?:thank|grateful|support|proud of|happy for|inspir\w+|encourag\w+|help\w*|agree\w*|recommend\w*|"
     r"suggest\w*|advi[cs]e\w*|miss you|love you|congrat\w*|together|both|admire\w*|trust\w*|worried about|sorry|"
     r"because|so that)\b",
     re.IGNORECASE,
 )
-"""What one person says to or about another."""
+"""Words by which one person acts on or speaks of another."""
 
 
 def extract_records(question: ExtractRecords) -> Extraction:
@@ -51,7 +51,7 @@ def extract_events(question: ExtractEvents) -> EventReading:
 
 
 def extract_facts(question: ExtractFacts) -> SourcedSentences:
-    """Return the sentences that are no questions, in order."""
+    """Return the sentences that ask nothing, in order."""
     stating = [sentence for sentence in _numbered(question.turns, question.context) if not sentence.asks]
     return SourcedSentences(sentences=[SourcedSentence(sources=[sentence.number]) for sentence in stating])
 

@@ -25,7 +25,7 @@ PROFILE = re.compile(
     re.IGNORECASE,
 )
 EPISODIC = re.compile(r"\b(?:did|when|happened|went|visited|last|ago|first time|planning|plans?)\b", re.IGNORECASE)
-QUESTION_WORDS = frozenset(("many much long often kind type sort did happened happen would could should might").split())
+QUESTION_WORDS = frozenset("many much long often kind type sort did happened happen would could should might".split())
 
 
 def parse_intent(question: ParseIntent) -> ParsedIntent:
@@ -56,7 +56,7 @@ def _types(query: str, dimension: Dimension) -> list[MemoryType]:
 def _keywords(query: str) -> list[str]:
     names = proper_names(query)
     in_names = {word for name in names for word in words(name)}
-    rest = (one for one in words(query) if one not in STOP_WORDS | QUESTION_WORDS | in_names)
+    rest = (word for word in words(query) if word not in STOP_WORDS | QUESTION_WORDS | in_names)
     return list(dict.fromkeys([*names, *rest]))
 
 
@@ -70,5 +70,5 @@ def _location(query: str, speakers: tuple[str, ...]) -> str:
 
 
 def _names(query: str, speaker: str) -> bool:
-    said = set(words(query))
-    return any(word in said for word in words(speaker)) and speaker not in ("user", "assistant")
+    query_words = set(words(query))
+    return any(word in query_words for word in words(speaker)) and speaker not in ("user", "assistant")

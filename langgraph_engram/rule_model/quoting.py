@@ -35,7 +35,7 @@ RELEVANCE, RANK, COVERED, ASKS, BY_ANOTHER = 1.0, 2.0, 0.4, -1.0, -0.7
 of one by somebody else than the query names: a softmax over sentences, fitted on LoCoMo and rounded."""
 REACH = 2
 """Turns after a sentence in which another one of the same person goes on with it."""
-GOES_ON = 0.1
+GOES_ON = 0.05
 """Share of the relevance of the first of them that the second has at least."""
 LEAST_RELEVANCE = 0.02
 """Share of the relevance of the best passage from which a further quote is given."""

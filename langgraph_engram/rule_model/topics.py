@@ -22,7 +22,7 @@ REPLY_CUE = re.compile(
     re.IGNORECASE,
 )
 LOOK_BACK = 2
-"""Turns before it that a turn is compared with (L of ES-Mem section 3.1)."""
+"""Turns that a turn is compared with (L of ES-Mem section 3.1)."""
 SURE, LIKELY, UNSURE = 0.9, 0.8, 0.6
 
 
@@ -44,13 +44,13 @@ def describe_boundary(question: DescribeBoundary) -> str:
 def track_topics(question: TrackTopics) -> TopicTrack:
     """Return for each turn its keywords as topic, and the label that cues and shared words suggest."""
     turns = (*question.before, *question.turns)
-    first = len(question.before)
+    offset = len(question.before)
     topic = question.topic_before
     notes: list[TopicNote] = []
     for position, turn in enumerate(question.turns):
         keywords = keywords_of(" ".join([turn.text, *turn.captions]))
         now = topic_of(keywords, topic)
-        label, confidence = label_turn(turns[: first + position], turn)
+        label, confidence = label_turn(turns[: offset + position], turn)
         notes.append(
             TopicNote(
                 turn=position + 1,
@@ -81,7 +81,7 @@ def label_turn(before: Sequence[Turn], turn: Turn) -> tuple[Label, float]:
         return "topic_shift", SURE
     if ends_asking(before[-1].text):
         return "direct_resp", SURE
-    shared = _shared(before, turn)
+    shared = _shares_words(before, turn)
     asks = ends_asking(turn.text)
     if REPLY_CUE.search(turn.text):
         return "direct_resp", UNSURE if asks and not shared else LIKELY
@@ -90,10 +90,12 @@ def label_turn(before: Sequence[Turn], turn: Turn) -> tuple[Label, float]:
     return "detail_elaborate", LIKELY
 
 
-def _shared(before: Sequence[Turn], turn: Turn) -> bool:
-    earlier = {stem for other in before[-LOOK_BACK:] for stem in content_stems(other.indexed_text)}
-    names = {stem for other in (*before, turn) for stem in content_stems(other.speaker)}
-    return bool((set(content_stems(turn.text)) & earlier) - names)
+def _shares_words(before: Sequence[Turn], turn: Turn) -> bool:
+    """Return whether a turn shares content words with the turns right before it; speakers' names do not count."""
+    stems_before = {stem for earlier in before[-LOOK_BACK:] for stem in content_stems(earlier.indexed_text)}
+    speakers = {turn.speaker, *(earlier.speaker for earlier in before)}
+    names = {stem for name in speakers for stem in content_stems(name)}
+    return bool((set(content_stems(turn.text)) & stems_before) - names)
 
 
 def _transition(earlier: str, later: str, turn: Turn) -> str:

@@ -8,17 +8,17 @@ from collections.abc import Iterator, Sequence
 
 from langgraph_engram.prompts.decide_update import DecideUpdate, UpdateVerdict, UpdateVerdicts
 from langgraph_engram.schema import Record
-from langgraph_engram.temporal.datetimes import on_clock
+from langgraph_engram.temporal.datetimes import wall_time
 from langgraph_engram.text.slots import Slot, slot_of
 from langgraph_engram.text.statements import own_words, signals_change
 from langgraph_engram.text.tokens import content_stems
 
 REPEAT = 0.9
-"""Least share of common stems of two wordings of one thing."""
+"""Least share of common stems of two records that say the same."""
 SAME_SUBJECT = 0.5
-"""Least share of common stems of a statement and the change of it."""
+"""Least share of common stems of a statement and of one that says it has changed."""
 LEAST_STEMS = 2
-"""Stems from which on a repeat is worth merging: exclamations are no memories."""
+"""Stems from which a repeat is worth merging: exclamations are no memories."""
 
 
 def decide_update(question: DecideUpdate) -> UpdateVerdicts:
@@ -33,17 +33,17 @@ def decide_update(question: DecideUpdate) -> UpdateVerdicts:
 
 
 def _decide(cluster: int, records: Sequence[Record]) -> Iterator[UpdateVerdict]:
-    """Take each record, newest first, with all that repeat it, or with all that it makes untrue."""
-    left = list(range(len(records)))
-    while left:
-        newest = left.pop()
-        repeats = [one for one in left if _repeats(records[one], records[newest])]
-        outdated = [] if repeats else [one for one in left if _changes(records[one], records[newest])]
+    """Yield a verdict on each record, newest first, with all that it repeats, or with all that it makes untrue."""
+    remaining = list(range(len(records)))
+    while remaining:
+        newest = remaining.pop()
+        repeats = [index for index in remaining if _repeats(records[index], records[newest])]
+        outdated = [] if repeats else [index for index in remaining if _supersedes(records[newest], records[index])]
         members = [*(repeats or outdated), newest]
-        left = [one for one in left if one not in members]
-        numbers = [one + 1 for one in members] if len(members) < len(records) else []
+        remaining = [index for index in remaining if index not in members]
+        numbers = [index + 1 for index in members] if len(members) < len(records) else []
         if repeats:
-            longest = max((records[one] for one in members), key=lambda record: len(record.content))
+            longest = max((records[index] for index in members), key=lambda record: len(record.content))
             yield UpdateVerdict(
                 cluster=cluster, action="MERGE", members=numbers, content=longest.content, reason="the same words"
             )
@@ -57,33 +57,34 @@ def _keep(cluster: int) -> UpdateVerdict:
     return UpdateVerdict(cluster=cluster, action="KEEP_BOTH", reason="no sign that they are one")
 
 
-def _repeats(one: Record, other: Record) -> bool:
-    same_time = (one.event_start, one.event_end) == (other.event_start, other.event_end)
-    enough = len(_stems(other)) >= LEAST_STEMS
-    return one.speaker == other.speaker and same_time and enough and _overlap(one, other) >= REPEAT
+def _repeats(older: Record, newest: Record) -> bool:
+    same_time = (older.event_start, older.event_end) == (newest.event_start, newest.event_end)
+    is_worth_merging = len(_stems(newest)) >= LEAST_STEMS
+    return older.speaker == newest.speaker and same_time and is_worth_merging and _overlap(older, newest) >= REPEAT
 
 
-def _changes(older: Record, newest: Record) -> bool:
+def _supersedes(newest: Record, older: Record) -> bool:
     """Return whether the newest makes the older untrue: it sets the same attribute, or says that something changed."""
-    before, after = _attribute(older), _attribute(newest)
+    before, after = _slot(older), _slot(newest)
     if before and after and before.key == after.key:
-        return before.value != after.value and not _tells_of_earlier(newest, older)
-    said_so = newest.memory_type != "episodic" and signals_change(own_words(newest.content, newest.speaker))
-    return said_so and older.speaker == newest.speaker and _overlap(older, newest) >= SAME_SUBJECT
+        return before.value != after.value and not _mentions_earlier_time(newest, older)
+    says_so = newest.memory_type != "episodic" and signals_change(own_words(newest.content, newest.speaker))
+    return says_so and older.speaker == newest.speaker and _overlap(older, newest) >= SAME_SUBJECT
 
 
-def _tells_of_earlier(newest: Record, older: Record) -> bool:
-    """Return whether the newest tells of a time that was over when the older was said."""
-    told = on_clock(older.mentioned_at)
-    return bool(newest.event_end and told and newest.event_end < told)
+def _mentions_earlier_time(newest: Record, older: Record) -> bool:
+    """Return whether the newest mentions a time that was over when the older was said."""
+    mentioned = wall_time(older.mentioned_at)
+    return bool(newest.event_end and mentioned and newest.event_end < mentioned)
 
 
-def _attribute(record: Record) -> Slot | None:
+def _slot(record: Record) -> Slot | None:
     return slot_of(own_words(record.content, record.speaker), record.speaker)
 
 
-def _overlap(one: Record, other: Record) -> float:
-    first, second = _stems(one), _stems(other)
+def _overlap(older: Record, newest: Record) -> float:
+    """Return the share of common stems among all stems of two records."""
+    first, second = _stems(older), _stems(newest)
     return len(first & second) / len(first | second) if first | second else 1.0
 
 

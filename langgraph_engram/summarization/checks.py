@@ -12,7 +12,7 @@ from langgraph_engram.extraction.evidence import missing_number
 from langgraph_engram.schema import Record, Synthesis
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.summarization.scheduling import SynthesisJob
-from langgraph_engram.temporal.datetimes import name_day
+from langgraph_engram.temporal.datetimes import format_day
 from langgraph_engram.text.numbers import NUMBER, numbers_in, spelled_numbers
 from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.tokens import words
@@ -80,7 +80,7 @@ def _unsupported_number(text: str, records: Sequence[Record]) -> str:
 
 def _texts(record: Record) -> list[str]:
     times = (record.mentioned_at, record.event_start, record.event_end)
-    days = [f"{name_day(time)} {time:%Y %m %d}" for time in times if time]
+    days = [f"{format_day(time)} {time:%Y %m %d}" for time in times if time]
     return [record.content, record.time_text, record.reason, record.purpose, *days]
 
 

@@ -2,9 +2,8 @@
 
 What lacks its year lies where its clause looks, behind or ahead; where the clause does not say it is the nearest, if
 that is certain (docs/decisions/0031). A habit has no date. Numbers whose order is uncertain ("5/7/2023") are not read.
-Holidays are those whose date is fixed or can be computed, as they are kept in the United States; one's name alone is no
-time ("a Christmas tree"): a preposition, a year, or "last" and its like must go with it. This module does not know
-words that count from today.
+Holidays are those whose date is fixed or can be computed, as they are kept in the United States; the name alone is no
+time ("a Christmas tree"): a preposition, a year, or "last" and its like must go with it.
 """
 
 import re
@@ -29,10 +28,10 @@ from langgraph_engram.temporal.patterns import (
     WHICH,
     YEAR,
     Rule,
-    Saying,
+    Utterance,
     in_year,
+    is_part_of_name,
     led_by,
-    names_something,
     read_day,
     read_full_year,
     read_month,
@@ -60,6 +59,19 @@ MONTH_TRIGGERS = (
 )
 SEASON_TRIGGERS = "spring summer autumn fall winter"
 ORDINAL_TRIGGERS = f"{DIGITS} {' '.join(ordinal.split('-')[-1] for ordinal in ORDINALS)}"
+HOLIDAY_TRIGGERS = (
+    "christmas xmas boxing eve nye year halloween valentine valentines independence fourth patrick patricks april "
+    "earth cinco juneteenth veteran veterans thanksgiving friday labor memorial mother mothers father fathers easter"
+)
+PREPOSITIONS = (
+    "in", "since", "until", "till", "by", "before", "after", "during", "around", "about", "early", "mid", "late",
+    "late in", "early in", "back to", "forward to", "moved to", "postponed to", "planned for", "scheduled for",
+    "set for", "booked for", "end of", "middle of", "beginning of", "start of", "back in", "month of", "of", "through",
+)  # fmt: skip
+"""Words that make a bare month name a month."""
+HOLIDAY_LEAD = led_by(
+    "on", "at", "over", "for", "since", "until", "till", "by", "before", "after", "around", "during", "this"
+)
 YEAR_FOLLOWS = rf"(?:(?:,?\s+|[,.])(?:of\s+|in\s+)?(?P<year>{YEAR}))?"
 TIME_OF_DAY = (
     r"(?:(?:T|\s+|\s+\([a-z]{3,9}\)\s+)(?P<hour>[01]\d|2[0-3]):(?P<minute>[0-5]\d)"
@@ -75,13 +87,20 @@ NUMERIC = re.compile(
 )
 MONTH_AND_NUMBER = re.compile(r"[a-z]{3} \d\d", re.IGNORECASE)
 YEARS_NEAR = 2
-"""How near to the clock's year a number is read as one, after a short month."""
+"""Years from the clock's within which a number after a short month is read as a year."""
 SHORT_MONTHS = frozenset(MONTHS) - {"may"}
 AMBIGUOUS_MONTHS = ("may", "march", "mar")
 """Month names that lower-case text also uses as words."""
+RANGE_YEAR = rf"(?:(?:,?\s+|,)(?:of\s+)?(?P<year>{YEAR}))?"
+AND = r"\s+and\s+"
+SEASON_OF_MONTHS = re.compile(r"[a-z.]+\s*[-–—]\s*[a-z.]+", re.IGNORECASE)
+"""Months joined by a dash, "April-May", recur each year."""
+THE = r"(?:the\s+)?"
+PARTIAL = rf"{THE}(?:{DAY_NUMBER}\s+(?:of\s+)?{MONTH}|{MONTH}(?:\s+{DAY_NUMBER})?)"
+MONDAY, THURSDAY, SUNDAY = 0, 3, 6
 
 
-def _read_iso(match: re.Match[str], _: Saying) -> Period | None:
+def _read_iso(match: re.Match[str], _: Utterance) -> Period | None:
     on = date(int(match.group("year")), int(match.group("month")), int(match.group("day")))
     if match.group("hour") is None:
         return day_of(on)
@@ -97,100 +116,199 @@ def _offset(zone: str | None) -> timedelta:
     return timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:])) * (-1 if zone[0] == "-" else 1)
 
 
-def _read_iso_month(match: re.Match[str], _: Saying) -> Period | None:
+def _read_iso_month(match: re.Match[str], _: Utterance) -> Period | None:
     return month_of(int(match.group("year")), int(match.group("month")))
 
 
-def _read_numbers(match: re.Match[str], saying: Saying) -> Period | None:
+def _read_numbers(match: re.Match[str], utterance: Utterance) -> Period | None:
     """Read day, month and year, or month, day and year, where it is certain which of the two orders it is."""
     first, second = int(match.group("first")), int(match.group("second"))
-    order = _order_of(first, second, match.group("mark")) or _order_in(saying.text) or saying.date_order
+    order = _order_of(first, second, match.group("mark")) or _order_in(utterance.text) or utterance.date_order
     if order is None and first != second:
         return None
     day, month = (second, first) if order == "month_first" else (first, second)
-    return _on(match, saying, month, day)
+    return _on(match, utterance, month, day)
 
 
 def _order_of(first: int, second: int, mark: str) -> DateOrder | None:
-    """Return the order of one date: that of its numbers where only one is a date; with dots the day is first."""
+    """Return the order of a date's numbers where only one order is possible; with dots the day is first."""
     if mark == "." or first > MONTHS_OF_A_YEAR >= second:
         return "day_first"
     return "month_first" if second > MONTHS_OF_A_YEAR >= first else None
 
 
 def _order_in(text: str) -> DateOrder | None:
-    """Return the order that the certain ones of a text's dates share."""
+    """Return the order that the unambiguous dates of a text share; None where they differ or there is none."""
     orders = {_order_of(int(match["first"]), int(match["second"]), "/") for match in NUMERIC.finditer(text)} - {None}
     return orders.pop() if len(orders) == 1 else None
 
 
-def _read_date(match: re.Match[str], saying: Saying) -> Period | None:
-    if _is_doubtful(match, saying):
+def _read_date(match: re.Match[str], utterance: Utterance) -> Period | None:
+    if _is_doubtful(match, utterance):
         return None
-    period = _on(match, saying, read_month(match.group("month")), read_day(match.group("day")))
+    period = _on(match, utterance, read_month(match.group("month")), read_day(match.group("day")))
     weekday = match.group("weekday")
     return period if period is None or weekday is None or read_weekday(weekday) == period.first.weekday() else None
 
 
-def _is_doubtful(match: re.Match[str], saying: Saying) -> bool:
-    """Return whether "may 5" may be no date, or "Mar 22" a month of that year."""
+def _is_doubtful(match: re.Match[str], utterance: Utterance) -> bool:
+    """Return whether "may 5" is perhaps no date, or "Mar 22" a month of 2022."""
     if match.group("year") or not match.group("day").isdecimal():
         return False
     if match.group("month") in AMBIGUOUS_MONTHS:
-        return names_something(saying.text, match.end())
-    is_year = abs(int(match.group("day")) - saying.today.year % CENTURY) <= YEARS_NEAR
+        return is_part_of_name(utterance.text, match.end())
+    is_year = abs(int(match.group("day")) - utterance.today.year % CENTURY) <= YEARS_NEAR
     return is_year and MONTH_AND_NUMBER.fullmatch(match.group("span")) is not None
 
 
-def _on(match: re.Match[str], saying: Saying, month: int, day: int) -> Period | None:
-    return in_year(match, saying, lambda year: day_of(date(year, month, day)))
+def _on(match: re.Match[str], utterance: Utterance, month: int, day: int) -> Period | None:
+    return in_year(match, utterance, lambda year: day_of(date(year, month, day)))
 
 
-def _read_month(match: re.Match[str], saying: Saying) -> Period | None:
-    """Read a month; without a year and a tense it is one of each year, and without a capital "jan" is a name."""
+def _read_month(match: re.Match[str], utterance: Utterance) -> Period | None:
+    """Read a month; without a year and a tense it recurs each year, and without a capital "jan" is a name."""
     if match.group("month") in SHORT_MONTHS:
         return None
     month = read_month(match.group("month"))
-    return in_year(match, saying, lambda year: month_of(year, month), needs_tense=True)
+    return in_year(match, utterance, lambda year: month_of(year, month), needs_tense=True)
 
 
-def _read_year(match: re.Match[str], _: Saying) -> Period | None:
+def _read_year(match: re.Match[str], _: Utterance) -> Period | None:
     return year_of(int(match.group("year")))
 
 
-def _read_season(match: re.Match[str], saying: Saying) -> Period | None:
-    """Read a season; without a year and a tense it is one of each year."""
+def _read_season(match: re.Match[str], utterance: Utterance) -> Period | None:
+    """Read a season; without a year and a tense it recurs each year."""
     name = match.group("season").casefold()
-    return in_year(match, saying, lambda year: season_of(year, name), needs_tense=True)
+    return in_year(match, utterance, lambda year: season_of(year, name), needs_tense=True)
 
 
-def _read_decade(match: re.Match[str], _: Saying) -> Period | None:
+def _read_decade(match: re.Match[str], _: Utterance) -> Period | None:
     word = match.group("decade").casefold().strip("'’")
     year = DECADES.get(word) or read_full_year(word.rstrip("s").rstrip("'’"))
     return unit_of("decade", date(year, 1, 1))
 
 
-def _read_day_of_month(match: re.Match[str], saying: Saying) -> Period | None:
+def _read_day_of_month(match: re.Match[str], utterance: Utterance) -> Period | None:
     """Read "on the 15th": of the last month that had it by today, or of the next where the sentence looks ahead."""
-    tense = saying.tense(*match.span("span"))
-    if tense is None or names_something(saying.text, match.end()) or saying.is_habit(*match.span("span")):
+    tense = utterance.tense(*match.span("span"))
+    if tense is None or is_part_of_name(utterance.text, match.end()) or utterance.is_habit(*match.span("span")):
         return None
-    day, today, ahead = read_day(match.group("day")), saying.today, tense == "ahead"
+    day, today, ahead = read_day(match.group("day")), utterance.today, tense == "ahead"
     for _ in range(3):
         month = unit_of("month", today)
         on = month.first + timedelta(days=day - 1)
-        if on <= month.last and (on >= saying.today if ahead else on <= saying.today):
+        if on <= month.last and (on >= utterance.today if ahead else on <= utterance.today):
             return day_of(on)
         today = (month.last if ahead else month.first) + timedelta(days=1 if ahead else -1)
     return None
 
 
-PREPOSITIONS = (
-    "in", "since", "until", "till", "by", "before", "after", "during", "around", "about", "early", "mid", "late",
-    "late in", "early in", "back to", "forward to", "moved to", "postponed to", "planned for", "scheduled for",
-    "set for", "booked for", "end of", "middle of", "beginning of", "start of", "back in", "month of", "of", "through",
-)  # fmt: skip
-"""What makes a bare month a month."""
+def _read_days(match: re.Match[str], utterance: Utterance) -> Period | None:
+    month = read_month(match.group("month"))
+    first, last = read_day(_first_end(match)), read_day(match.group("last"))
+    if utterance.is_move(match):
+        return in_year(match, utterance, lambda year: day_of(date(year, month, last)), "coming")
+    return in_year(match, utterance, lambda year: span(date(year, month, first), date(year, month, last)))
+
+
+def _read_months(match: re.Match[str], utterance: Utterance) -> Period | None:
+    """Read a range from one month or day to another; a first end later in the year is a year earlier.
+
+    Without a year and a tense it recurs each year: "the peak season (June to August)".
+    """
+    first, last = _first_end(match), match.group("last") or match.group("last_between")
+    if match.group("year") is None and SEASON_OF_MONTHS.fullmatch(match.group("span")):
+        return None
+    if utterance.is_move(match):
+        return in_year(match, utterance, lambda year: _partial(last, year), "coming")
+    return in_year(match, utterance, lambda year: _between(first, last, year), needs_tense=True)
+
+
+def _between(first: str, last: str, year: int) -> Period:
+    start, end = _partial(first, year), _partial(last, year)
+    return join(start if start.first <= end.first else _partial(first, year - 1), end)
+
+
+def _partial(text: str, year: int) -> Period:
+    month = re.search(MONTH, text, re.IGNORECASE)
+    day = re.search(r"\d+", text)
+    assert month, "the pattern holds a month"
+    number = read_month(month.group())
+    return day_of(date(year, number, int(day.group()))) if day else month_of(year, number)
+
+
+def _read_years(match: re.Match[str], _: Utterance) -> Period | None:
+    first, last = int(_first_end(match)), match.group("year")
+    end = read_full_year(last) if len(last) > 2 else first - first % 100 + int(last)
+    return join(year_of(first), year_of(end)) if first < end else None
+
+
+def _first_end(match: re.Match[str]) -> str:
+    return match.group("first") or match.group("between")
+
+
+def easter(year: int) -> date:
+    """Return Easter Sunday of the Gregorian calendar (anonymous computus; Meeus, Astronomical Algorithms, ch. 8)."""
+    a, (b, c) = year % 19, divmod(year, 100)
+    (d, e), (i, k) = divmod(b, 4), divmod(c, 4)
+    h = (19 * a + b - d - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
+    l = (32 + 2 * e + 2 * i - h - k) % 7  # noqa: E741  # the symbol of the formula
+    month, day = divmod(h + l - 7 * ((a + 11 * h + 22 * l) // 451) + 114, 31)
+    return date(year, month, day + 1)
+
+
+def _nth_weekday(year: int, month: int, weekday: int, nth: int) -> date:
+    """Return the nth such weekday of a month, from 1; Monday is 0."""
+    first = date(year, month, 1)
+    return first + timedelta(days=(weekday - first.weekday()) % DAYS_OF_A_WEEK + DAYS_OF_A_WEEK * (nth - 1))
+
+
+def _last_monday(year: int, month: int) -> date:
+    """Return the last Monday of a month of 31 days."""
+    last = date(year, month, 31)
+    return last - timedelta(days=last.weekday())
+
+
+HOLIDAYS: dict[str, Callable[[int], date]] = {
+    r"christmas\s+eve": lambda year: date(year, 12, 24),
+    r"(?:christmas|xmas)(?:\s+day)?": lambda year: date(year, 12, 25),
+    r"boxing\s+day": lambda year: date(year, 12, 26),
+    r"new\s+year['’]?s\s+eve|nye": lambda year: date(year, 12, 31),
+    r"new\s+year['’]?s(?:\s+day)?": lambda year: date(year, 1, 1),
+    r"halloween": lambda year: date(year, 10, 31),
+    r"(?:saint\s+|st\.?\s+)?valentine['’]?s(?:\s+day)?": lambda year: date(year, 2, 14),
+    r"independence\s+day|(?:the\s+)?fourth\s+of\s+july": lambda year: date(year, 7, 4),
+    r"(?:saint|st\.?)\s+patrick['’]?s(?:\s+day)?": lambda year: date(year, 3, 17),
+    r"april\s+fools?['’]?s?(?:\s+day)?": lambda year: date(year, 4, 1),
+    r"earth\s+day": lambda year: date(year, 4, 22),
+    r"cinco\s+de\s+mayo": lambda year: date(year, 5, 5),
+    r"juneteenth": lambda year: date(year, 6, 19),
+    r"veterans?['’]?s?\s+day": lambda year: date(year, 11, 11),
+    r"thanksgiving(?:\s+day)?": lambda year: _nth_weekday(year, 11, THURSDAY, 4),
+    r"black\s+friday": lambda year: _nth_weekday(year, 11, THURSDAY, 4) + timedelta(days=1),
+    r"labor\s+day": lambda year: _nth_weekday(year, 9, MONDAY, 1),
+    r"memorial\s+day": lambda year: _last_monday(year, 5),
+    r"mother['’]?s['’]?\s+day": lambda year: _nth_weekday(year, 5, SUNDAY, 2),
+    r"father['’]?s['’]?\s+day": lambda year: _nth_weekday(year, 6, SUNDAY, 3),
+    r"good\s+friday": lambda year: easter(year) - timedelta(days=2),
+    r"easter\s+monday": lambda year: easter(year) + timedelta(days=1),
+    r"easter(?:\s+sunday)?": easter,
+}
+"""Patterns of names, the more specific first, and the day in a year."""
+HOLIDAY = rf"(?:the\s+)?(?P<name>{'|'.join(HOLIDAYS)}){PART_OF_DAY}?"
+HOLIDAY_YEAR = rf"(?:,?\s+|,)(?:of\s+|in\s+)?(?P<year>{YEAR})"
+
+
+def _read_holiday(match: re.Match[str], utterance: Utterance) -> Period | None:
+    which = match.groupdict().get("which")
+    if not match.groupdict().get("year") and is_part_of_name(utterance.text, match.end()):
+        return None
+    day_in = next(day for name, day in HOLIDAYS.items() if re.fullmatch(name, match.group("name"), re.IGNORECASE))
+    chosen = read_which(which) if which else None
+    return in_year(match, utterance, lambda year: day_of(day_in(year)), chosen, needs_tense=True)
+
+
 DATE_RULES: tuple[Rule, ...] = (
     rule(
         DIGITS,
@@ -263,60 +381,6 @@ DATE_RULES: tuple[Rule, ...] = (
         r"(?!-|(?:st|nd|rd|th)|\s+(?:and|or|to)\s+\d)",
     ),
 )
-
-
-RANGE_YEAR = rf"(?:(?:,?\s+|,)(?:of\s+)?(?P<year>{YEAR}))?"
-AND = r"\s+and\s+"
-SEASON_OF_MONTHS = re.compile(r"[a-z.]+\s*[-–—]\s*[a-z.]+", re.IGNORECASE)
-"""Months with a dash between them, "April-May", come again each year."""
-
-
-def _read_days(match: re.Match[str], saying: Saying) -> Period | None:
-    month = read_month(match.group("month"))
-    first, last = read_day(_first_end(match)), read_day(match.group("last"))
-    if saying.is_move(match):
-        return in_year(match, saying, lambda year: day_of(date(year, month, last)), "coming")
-    return in_year(match, saying, lambda year: span(date(year, month, first), date(year, month, last)))
-
-
-def _read_months(match: re.Match[str], saying: Saying) -> Period | None:
-    """Read a range from one month or day to another; a first end later in the year is a year earlier.
-
-    Without a year and a tense it is one of each year: "the peak season (June to August)".
-    """
-    first, last = _first_end(match), match.group("last") or match.group("last_between")
-    if match.group("year") is None and SEASON_OF_MONTHS.fullmatch(match.group("span")):
-        return None
-    if saying.is_move(match):
-        return in_year(match, saying, lambda year: _partial(last, year), "coming")
-    return in_year(match, saying, lambda year: _between(first, last, year), needs_tense=True)
-
-
-def _between(first: str, last: str, year: int) -> Period:
-    start, end = _partial(first, year), _partial(last, year)
-    return join(start if start.first <= end.first else _partial(first, year - 1), end)
-
-
-def _partial(text: str, year: int) -> Period:
-    month = re.search(MONTH, text, re.IGNORECASE)
-    day = re.search(r"\d+", text)
-    assert month, "the pattern holds a month"
-    number = read_month(month.group())
-    return day_of(date(year, number, int(day.group()))) if day else month_of(year, number)
-
-
-def _read_years(match: re.Match[str], _: Saying) -> Period | None:
-    first, last = int(_first_end(match)), match.group("year")
-    end = read_full_year(last) if len(last) > 2 else first - first % 100 + int(last)
-    return join(year_of(first), year_of(end)) if first < end else None
-
-
-def _first_end(match: re.Match[str]) -> str:
-    return match.group("first") or match.group("between")
-
-
-THE = r"(?:the\s+)?"
-PARTIAL = rf"{THE}(?:{DAY_NUMBER}\s+(?:of\s+)?{MONTH}|{MONTH}(?:\s+{DAY_NUMBER})?)"
 RANGE_RULES: tuple[Rule, ...] = (
     rule(
         MONTH_TRIGGERS,
@@ -343,83 +407,9 @@ RANGE_RULES: tuple[Rule, ...] = (
         r"(?![-/:]\d)",
     ),
 )
-
-
-MONDAY, THURSDAY, SUNDAY = 0, 3, 6
-
-
-def nth_weekday(year: int, month: int, weekday: int, nth: int) -> date:
-    """Return the nth such weekday of a month, from 1; Monday is 0."""
-    first = date(year, month, 1)
-    return first + timedelta(days=(weekday - first.weekday()) % DAYS_OF_A_WEEK + DAYS_OF_A_WEEK * (nth - 1))
-
-
-def last_monday(year: int, month: int) -> date:
-    """Return the last Monday of a month of 31 days."""
-    last = date(year, month, 31)
-    return last - timedelta(days=last.weekday())
-
-
-def easter(year: int) -> date:
-    """Return Easter Sunday of the Gregorian calendar (anonymous computus; Meeus, Astronomical Algorithms, ch. 8)."""
-    a, (b, c) = year % 19, divmod(year, 100)
-    (d, e), (i, k) = divmod(b, 4), divmod(c, 4)
-    h = (19 * a + b - d - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
-    l = (32 + 2 * e + 2 * i - h - k) % 7  # noqa: E741  # the symbol of the formula
-    month, day = divmod(h + l - 7 * ((a + 11 * h + 22 * l) // 451) + 114, 31)
-    return date(year, month, day + 1)
-
-
-HOLIDAYS: dict[str, Callable[[int], date]] = {
-    r"christmas\s+eve": lambda year: date(year, 12, 24),
-    r"(?:christmas|xmas)(?:\s+day)?": lambda year: date(year, 12, 25),
-    r"boxing\s+day": lambda year: date(year, 12, 26),
-    r"new\s+year['’]?s\s+eve|nye": lambda year: date(year, 12, 31),
-    r"new\s+year['’]?s(?:\s+day)?": lambda year: date(year, 1, 1),
-    r"halloween": lambda year: date(year, 10, 31),
-    r"(?:saint\s+|st\.?\s+)?valentine['’]?s(?:\s+day)?": lambda year: date(year, 2, 14),
-    r"independence\s+day|(?:the\s+)?fourth\s+of\s+july": lambda year: date(year, 7, 4),
-    r"(?:saint|st\.?)\s+patrick['’]?s(?:\s+day)?": lambda year: date(year, 3, 17),
-    r"april\s+fools?['’]?s?(?:\s+day)?": lambda year: date(year, 4, 1),
-    r"earth\s+day": lambda year: date(year, 4, 22),
-    r"cinco\s+de\s+mayo": lambda year: date(year, 5, 5),
-    r"juneteenth": lambda year: date(year, 6, 19),
-    r"veterans?['’]?s?\s+day": lambda year: date(year, 11, 11),
-    r"thanksgiving(?:\s+day)?": lambda year: nth_weekday(year, 11, THURSDAY, 4),
-    r"black\s+friday": lambda year: nth_weekday(year, 11, THURSDAY, 4) + timedelta(days=1),
-    r"labor\s+day": lambda year: nth_weekday(year, 9, MONDAY, 1),
-    r"memorial\s+day": lambda year: last_monday(year, 5),
-    r"mother['’]?s['’]?\s+day": lambda year: nth_weekday(year, 5, SUNDAY, 2),
-    r"father['’]?s['’]?\s+day": lambda year: nth_weekday(year, 6, SUNDAY, 3),
-    r"good\s+friday": lambda year: easter(year) - timedelta(days=2),
-    r"easter\s+monday": lambda year: easter(year) + timedelta(days=1),
-    r"easter(?:\s+sunday)?": easter,
-}
-"""Patterns of names, the more special first, and the day in a year."""
-HOLIDAY_TRIGGERS = (
-    "christmas xmas boxing eve nye year halloween valentine valentines independence fourth patrick patricks april "
-    "earth cinco juneteenth veteran veterans thanksgiving friday labor memorial mother mothers father fathers easter"
-)
-HOLIDAY_LEAD = led_by(
-    "on", "at", "over", "for", "since", "until", "till", "by", "before", "after", "around", "during", "this"
-)
-
-
-def _read_holiday(match: re.Match[str], saying: Saying) -> Period | None:
-    which = match.groupdict().get("which")
-    if not match.groupdict().get("year") and names_something(saying.text, match.end()):
-        return None
-    day_in = next(day for name, day in HOLIDAYS.items() if re.fullmatch(name, match.group("name"), re.IGNORECASE))
-    chosen = read_which(which) if which else None
-    return in_year(match, saying, lambda year: day_of(day_in(year)), chosen, needs_tense=True)
-
-
-HOLIDAY = rf"(?:the\s+)?(?P<name>{'|'.join(HOLIDAYS)}){PART_OF_DAY}?"
-HOLIDAY_YEAR = rf"(?:,?\s+|,)(?:of\s+|in\s+)?(?P<year>{YEAR})"
 HOLIDAY_RULES: tuple[Rule, ...] = (
     rule(HOLIDAY_TRIGGERS, rf"{HOLIDAY}{HOLIDAY_YEAR}", _read_holiday),
     rule(HOLIDAY_TRIGGERS, rf"(?P<which>{WHICH})\s+{HOLIDAY}", _read_holiday),
     rule(HOLIDAY_TRIGGERS, rf"{HOLIDAY}", _read_holiday, HOLIDAY_LEAD),
 )
-
 RULES: tuple[Rule, ...] = (*DATE_RULES, *RANGE_RULES, *HOLIDAY_RULES)

@@ -2,8 +2,8 @@
 
 Days are those of the speaker's own clock, and every interval is given in UTC as if that clock showed it, both ends
 included. Without a clock, only times that name their year in full are found. Times that were found are joined with the
-words around them: ranges, "the week before X", "the first weekend of X", "early X". How each kind of time is worded
-stands in `dates` and `relative`; this module does not know it.
+words around them: ranges, "the week before X", "the first weekend of X", "early X". The rules for each kind of time are
+in `dates`, `relative` and `weekdays`.
 """
 
 import re
@@ -13,8 +13,8 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from langgraph_engram.schema import DateOrder, Interval
-from langgraph_engram.temporal import dates, relative
-from langgraph_engram.temporal.datetimes import on_clock
+from langgraph_engram.temporal import dates, relative, weekdays
+from langgraph_engram.temporal.datetimes import wall_time
 from langgraph_engram.temporal.patterns import (
     AMOUNT,
     DIGITS,
@@ -22,9 +22,9 @@ from langgraph_engram.temporal.patterns import (
     UNIT,
     UNTIL,
     WEEKDAY,
-    Found,
+    FoundTime,
     Rule,
-    Saying,
+    Utterance,
     needs_clock,
     read_amount,
     read_unit,
@@ -48,114 +48,31 @@ from langgraph_engram.temporal.periods import (
 )
 from langgraph_engram.temporal.tense import is_move_at
 
-RULES: tuple[Rule, ...] = (*dates.RULES, *relative.RULES)
+RULES: tuple[Rule, ...] = (*dates.RULES, *relative.RULES, *weekdays.RULES)
 PLAUSIBLE_YEARS = range(1500, 2200)
-"""A clock beyond these is no clock, as a year beyond them is no year."""
+"""Years of a clock that is believed."""
 NO_CLOCK = datetime(2000, 1, 1, tzinfo=UTC)
-"""Stands in where times that need a clock are dropped anyway."""
+"""Used where times that need a clock are dropped anyway."""
+CACHE_SIZE = 1024
+"""Texts whose times are cached in the process."""
+LONGEST_CACHED = 2_000
+"""Characters of the longest such text."""
 WORD = re.compile(r"[a-z]+")
 DIGIT = re.compile(r"\d")
+REACH = 24
+"""Characters before a time in which such words are looked for."""
 RECURRING = re.compile(
     r"\b(?:(?:every|each|most|any|per|happy|previous|preceding|following|same|particular|certain|typical)"
     r"(?:\s+(?:other|single|last|first|second|third))?|an?)\s+$",
     re.IGNORECASE,
 )
-"""Before a time these words make it a habit, a wish or a kind, or count it from another time."""
-TEXTS_KEPT = 1024
-"""Texts whose times are kept in the process."""
-LONGEST_KEPT = 2_000
-"""Characters of the longest such text."""
+"""Words that make the time after them a habit, a wish or a kind, or count it from another time."""
 LABEL = re.compile(
     rf"^\W*(?:(?:day|week|month|phase|sprint|step|session|part)\s+\d+|{FULL_WEEKDAY})\W*$", re.IGNORECASE
 )
-"""A line that only numbers or names a day or a week before a time: the time is one of a schedule."""
-REACH = 24
-"""How many characters before a time are looked at for such words."""
-
-
-@dataclass(frozen=True, slots=True)
-class TimeMention:
-    """A time that a text mentions."""
-
-    start_char: int
-    end_char: int
-    text: str
-    """What stands between the two places of the text."""
-    interval: Interval
-    granularity: Granularity
-    relative: bool
-    """Whether it is only known by the clock of whoever said it."""
-
-
-def find_times(text: str, clock: datetime | None, date_order: DateOrder | None = None) -> list[TimeMention]:
-    """Find the times that a text mentions, in order, not overlapping.
-
-    Args:
-        text: Any text; nothing in it raises an error, and an impossible or uncertain date is none.
-        clock: When it was said; without it only complete dates are found.
-        date_order: The order of day and month in "03/04/2025", where the text itself does not show it.
-    """
-    find = _find if len(text) <= LONGEST_KEPT else _find.__wrapped__
-    return list(find(text, on_clock(clock), date_order))
-
-
-@lru_cache(maxsize=TEXTS_KEPT)
-def _find(text: str, clock: datetime | None, date_order: DateOrder | None) -> tuple[TimeMention, ...]:
-    """Read a text once: its type, its dates and what it says in brackets are asked for one after the other."""
-    known = clock is not None and clock.year in PLAUSIBLE_YEARS
-    saying = Saying(text, clock if clock and known else NO_CLOCK, date_order)
-    found = [time for time in _claim(saying) if known or not time.relative]
-    return tuple(_mention(text, time) for time in join_times(text, found))
-
-
-def _mention(text: str, found: Found) -> TimeMention:
-    said, period = text[found.start : found.end], found.period
-    return TimeMention(found.start, found.end, said, period.interval, period.granularity, found.relative)
-
-
-def _claim(saying: Saying) -> list[Found]:
-    """Let the longest matches have their places. One that turns out to be no time keeps its place empty."""
-    matches = sorted(
-        _matches(saying.text), key=lambda pair: (pair[1].start("span") - pair[1].end("span"), pair[1].start("span"))
-    )
-    taken = bytearray(len(saying.text))
-    found = []
-    for rule, match in matches:
-        start, end = match.span("span")
-        if any(taken[start:end]):
-            continue
-        taken[start:end] = b"\1" * (end - start)
-        period = _read(rule, match, saying)
-        if period:
-            found.append(Found(start, end, period, needs_clock(match)))
-    return sorted(found, key=lambda time: time.start)
-
-
-def _matches(text: str) -> Iterator[tuple[Rule, re.Match[str]]]:
-    said = _words(text)
-    for rule in RULES:
-        if not rule.triggers.isdisjoint(said):
-            yield from ((rule, match) for match in rule.pattern.finditer(text))
-
-
-def _words(text: str) -> Iterable[str]:
-    said = set(WORD.findall(text.lower()))
-    return said | {DIGITS} if DIGIT.search(text) else said
-
-
-def _read(rule: Rule, match: re.Match[str], saying: Saying) -> Period | None:
-    start = match.start("span")
-    before = saying.text[max(0, start - REACH) : start]
-    if RECURRING.search(before) or (needs_clock(match) and LABEL.match(before.rpartition("\n")[2])):
-        return None
-    try:
-        return rule.read(match, saying)
-    except (ValueError, OverflowError):
-        return None
-
-
+"""The beginning of a line that only numbers or names a day or a week: the time after it is one of a schedule."""
 JOIN_REACH = 48
-"""How many characters before a time are looked at."""
+"""Characters before a time in which words that change it are looked for."""
 RANGE = re.compile(rf"{UNTIL}(?:the\s+)?|\s*/\s*", re.IGNORECASE)
 DASH = re.compile(r"\s*[-–—]\s*")
 AND = re.compile(r",?\s+and\s+(?:the\s+)?", re.IGNORECASE)
@@ -173,9 +90,90 @@ NTHS = {"first": 0, "1st": 0, "second": 1, "2nd": 1, "third": 2, "3rd": 2, "four
 LONG = ("week", "month", "season", "year", "decade")
 
 
-def join_times(text: str, found: Iterable[Found]) -> list[Found]:
-    """Join times that are not overlapping and in order with each other and with the words before them."""
-    widened: list[Found] = []
+@dataclass(frozen=True, slots=True)
+class TimeMention:
+    """A time that a text mentions."""
+
+    start_char: int
+    end_char: int
+    text: str
+    """The text from `start_char` to `end_char`."""
+    interval: Interval
+    granularity: Granularity
+    relative: bool
+    """Whether it depends on the speaker's clock."""
+
+
+def find_times(text: str, clock: datetime | None, date_order: DateOrder | None = None) -> list[TimeMention]:
+    """Find the times that a text mentions, in order, not overlapping.
+
+    Args:
+        text: Any text; nothing in it raises an error, and an impossible or uncertain date is none.
+        clock: When it was said; without it only complete dates are found.
+        date_order: The order of day and month in "03/04/2025", where the text itself does not show it.
+    """
+    find = _find if len(text) <= LONGEST_CACHED else _find.__wrapped__
+    return list(find(text, wall_time(clock), date_order))
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def _find(text: str, clock: datetime | None, date_order: DateOrder | None) -> tuple[TimeMention, ...]:
+    """Find times, cached: a text is asked for its type, its dates and its brackets in turn."""
+    known = clock is not None and clock.year in PLAUSIBLE_YEARS
+    utterance = Utterance(text, clock if clock and known else NO_CLOCK, date_order)
+    found = [time for time in _claim(utterance) if known or not time.relative]
+    return tuple(_mention(text, time) for time in _join_times(text, found))
+
+
+def _mention(text: str, found: FoundTime) -> TimeMention:
+    words, period = text[found.start : found.end], found.period
+    return TimeMention(found.start, found.end, words, period.interval, period.granularity, found.relative)
+
+
+def _claim(utterance: Utterance) -> list[FoundTime]:
+    """Return the times of the longest matches; a match that turns out to be no time still blocks shorter ones."""
+    matches = sorted(
+        _matches(utterance.text), key=lambda pair: (pair[1].start("span") - pair[1].end("span"), pair[1].start("span"))
+    )
+    taken = bytearray(len(utterance.text))
+    found = []
+    for rule, match in matches:
+        start, end = match.span("span")
+        if any(taken[start:end]):
+            continue
+        taken[start:end] = b"\1" * (end - start)
+        period = _read(rule, match, utterance)
+        if period:
+            found.append(FoundTime(start, end, period, needs_clock(match)))
+    return sorted(found, key=lambda time: time.start)
+
+
+def _matches(text: str) -> Iterator[tuple[Rule, re.Match[str]]]:
+    words = _words(text)
+    for rule in RULES:
+        if not rule.triggers.isdisjoint(words):
+            yield from ((rule, match) for match in rule.pattern.finditer(text))
+
+
+def _words(text: str) -> Iterable[str]:
+    words = set(WORD.findall(text.lower()))
+    return words | {DIGITS} if DIGIT.search(text) else words
+
+
+def _read(rule: Rule, match: re.Match[str], utterance: Utterance) -> Period | None:
+    start = match.start("span")
+    before = utterance.text[max(0, start - REACH) : start]
+    if RECURRING.search(before) or (needs_clock(match) and LABEL.match(before.rpartition("\n")[2])):
+        return None
+    try:
+        return rule.read(match, utterance)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _join_times(text: str, found: Iterable[FoundTime]) -> list[FoundTime]:
+    """Join ordered, non-overlapping times with each other and with the words before them."""
+    widened: list[FoundTime] = []
     for time in found:
         if widened and (joined := _join_two(text, widened[-1], time)):
             widened[-1] = joined
@@ -187,7 +185,7 @@ def join_times(text: str, found: Iterable[Found]) -> list[Found]:
     return widened
 
 
-def _join_two(text: str, first: Found, last: Found) -> Found | None:
+def _join_two(text: str, first: FoundTime, last: FoundTime) -> FoundTime | None:
     gap = text[first.end : last.start]
     opener = OPENER.search(text[max(0, first.start - JOIN_REACH) : first.start])
     between = opener is not None and opener.group("opener").casefold() == "between"
@@ -200,15 +198,15 @@ def _join_two(text: str, first: Found, last: Found) -> Found | None:
     start = first.start - len(opener.group()) if opener else first.start
     if opener and not between and is_move_at(text, start):
         return None
-    return Found(start, last.end, join(first.period, last.period), first.relative or last.relative)
+    return FoundTime(start, last.end, join(first.period, last.period), first.relative or last.relative)
 
 
-def _with_words_before(text: str, found: Found) -> Found:
+def _with_words_before(text: str, found: FoundTime) -> FoundTime:
     for pattern, change in CHANGES:
         match = pattern.search(text[max(0, found.start - JOIN_REACH) : found.start])
         period = change(match, found.period) if match else None
         if match and period:
-            found = Found(found.start - len(match.group()), found.end, period, found.relative)
+            found = FoundTime(found.start - len(match.group()), found.end, period, found.relative)
     return found
 
 
@@ -251,7 +249,7 @@ def _step_away(match: re.Match[str], period: Period) -> Period | None:
         weekday = read_weekday(match.group("weekday"))
         return day_of(weekday_from(period.first, weekday, -1) if before else weekday_from(period.last, weekday, 1))
     least, most = read_amount(match.group("amount")) if match.group("amount") else (1, 1)
-    unit, size = read_unit(match.group("unit") or match.group("one"))
+    unit, size = read_unit(match.group("unit") or match.group("single_unit"))
     if match.group("way").casefold() == "from":
         return (
             day_of(shift(unit, period.first, least * size)) if period.granularity == "day" and least == most else None
@@ -281,11 +279,11 @@ CHANGES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Period], Period |
     (re.compile(r"\b(?:the\s+)?(?P<unit>week|weekend)\s+of\s+(?:the\s+)?$", re.IGNORECASE), _take_week_of),
     (
         re.compile(
-            rf"\b(?:(?P<amount>{AMOUNT})\s+(?P<unit>{UNIT})s?|the\s+(?:(?P<weekday>{WEEKDAY})|(?P<one>{UNIT})))\s+"
+            rf"\b(?:(?P<amount>{AMOUNT})\s+(?P<unit>{UNIT})s?|the\s+(?:(?P<weekday>{WEEKDAY})|(?P<single_unit>{UNIT})))\s+"
             r"(?P<way>before|after|prior\s+to|preceding|following|from)\s+(?:the\s+)?$",
             re.IGNORECASE,
         ),
         _step_away,
     ),
 )
-"""What the words before a time make of it, in the order in which they are applied."""
+"""Words before a time and how they change it, in the order in which they are applied."""

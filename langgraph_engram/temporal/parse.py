@@ -1,7 +1,4 @@
-"""Parse one time expression, and the time that a query asks about: on it, before it, since it, around it.
-
-This module does not know how times are worded.
-"""
+"""Parse one time expression, and the time that a query asks about: on it, before it, since it, around it."""
 
 import re
 from collections.abc import Sequence
@@ -38,12 +35,12 @@ LEAD = re.compile(
 )
 ONWARDS = re.compile(r"\s+(?:on|onwards?|forward)\b(?!\s+(?:the|my|a)\b)", re.IGNORECASE)
 LEAD_REACH = 32
-"""How many characters before a time are looked at for its preposition."""
+"""Characters before a time in which its preposition is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Limit:
-    """What one time of a query says of when, and where in the query it says so. An open end is absent."""
+    """The limit that one time of a query sets, and its position in the query. An open end is None."""
 
     start_char: int
     end_char: int
@@ -59,7 +56,7 @@ def parse_time(text: str, clock: datetime | None) -> Interval | None:
         clock: What relative words count from.
 
     Returns:
-        The interval, both ends included, or none if the text tells no time that exists.
+        The interval, both ends included, or None if the text names no time that exists.
     """
     first, slash, last = text.strip().partition("/")
     if slash and (start := parse_time(first, clock)) and (end := parse_time(last, clock)):
@@ -73,14 +70,14 @@ def parse_time(text: str, clock: datetime | None) -> Interval | None:
 
 
 def parse_constraint(query: str, now: datetime | None) -> TimeConstraint | None:
-    """Read when the thing asked for happened, from the times that the query mentions.
+    """Return when the thing asked for happened, from the times that the query mentions.
 
     Args:
         query: A question; its own words such as "before", "since" and "around" open or widen the time.
         now: When it is asked; without it only complete dates count.
 
     Returns:
-        The constraint, its text as it was said; none if the query mentions no time.
+        The constraint, its text as in the query; None if the query mentions no time.
     """
     limits: list[_Limit] = [
         _limit_of(query, mention.start_char, mention.end_char, Period(mention.interval, mention.granularity))
@@ -90,7 +87,7 @@ def parse_constraint(query: str, now: datetime | None) -> TimeConstraint | None:
 
 
 def _limit_of(query: str, start: int, end: int, period: Period) -> _Limit:
-    """Return the limit that a time sets, found between two places of a query."""
+    """Return the limit that a time at `start` to `end` of a query sets."""
     lead = LEAD.search(query[max(0, start - LEAD_REACH) : start])
     if lead is None:
         return _Limit(start, end, period.interval.start, period.interval.end)
@@ -101,11 +98,11 @@ def _limit_of(query: str, start: int, end: int, period: Period) -> _Limit:
 
 
 def _combine(query: str, limits: Sequence[_Limit]) -> TimeConstraint:
-    """Return what all limits say together; if nothing fits them all, the span of those that have both ends.
+    """Return the span of the closed limits, cut by the open ones; where that is empty, the first limit.
 
     Args:
         query: What the limits were read from.
-        limits: At least one, in order.
+        limits: One or more, in order.
     """
     text = query[limits[0].start_char : limits[-1].end_char]
     closed = [(limit.start, limit.end) for limit in limits if limit.start and limit.end]

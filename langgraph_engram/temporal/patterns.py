@@ -1,8 +1,7 @@
-"""Hold the English words that times are mentioned in, as pieces of patterns, and say what a rule is that reads them.
+"""Hold the English words that times are mentioned in, as parts of patterns, and define the rules that read them.
 
-A rule has words that wake it, a pattern, and a reader that turns a match into a period. A pattern that names its year
-or decade in full has it in a group called `year` or `decade`; all others need a clock. This module does not know any
-rule.
+A rule has words that trigger it, a pattern, and a reader that turns a match into a period. A pattern that names its
+year or decade in full has it in a group called `year` or `decade`; all others need a clock.
 """
 
 import re
@@ -17,7 +16,12 @@ from langgraph_engram.temporal.tense import Tense, is_habit_at, is_move_at, sent
 CENTURY = 100
 PIVOT = 50
 """Two-digit years below it belong to this century, the others to the last."""
-
+MOST_DAYS_WITHOUT_YEAR = 305
+"""A date without its year that would lie more than ten months away is something else."""
+MOST_DAYS_WITHOUT_TENSE = 120
+"""Days to the nearest occurrence that is meant where no word shows the tense: the others are twice as far."""
+DIGITS = "#"
+"""The trigger word that stands for any number."""
 MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 WEEKDAYS = "mon tue wed thu fri sat sun".split()
 NUMBERS = {
@@ -31,7 +35,7 @@ NUMBERS = {
     )
 } | {"a": 1, "an": 1, "another": 1, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60}
 VAGUE_NUMBERS = {"couple": (2, 3), "few": (2, 5), "several": (3, 7)}
-"""What is meant by a vague number, at least and at most."""
+"""The least and the greatest value of a vague number."""
 ORDINALS = {
     word: number
     for number, word in enumerate(
@@ -65,14 +69,12 @@ WHICHES: dict[str, Which] = {
     "this": "this",
     "next": "next",
 }
-"""The occurrence that a word before a name chooses."""
-
+"""The occurrence that a word before a period chooses."""
 MONTH = (
     r"(?:jan(?:uary|\.)?|feb(?:ruary|\.)?|mar(?:ch|\.)?|apr(?:il|\.)?|may|june?|july?|aug(?:ust|\.)?|"
     r"sept?(?:ember|\.)?|oct(?:ober|\.)?|nov(?:ember|\.)?|dec(?:ember|\.)?)(?![a-z])"
 )
-WEEKDAY_NAME = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
-FULL_WEEKDAY = rf"{WEEKDAY_NAME}(?![a-z])"
+FULL_WEEKDAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day)(?![a-z])"
 WEEKDAY = rf"(?:{FULL_WEEKDAY}|(?-i:(?:Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)(?:\b\.(?=,|\s*\d))?)(?![a-z]))"
 """A weekday in full, or short with a capital: "sat" and "sun" are words."""
 DAY_NUMBER = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?(?!\d|:\d)"
@@ -90,8 +92,7 @@ PART_OF_DAY = r"(?:\s+(?:early\s+|late\s+)?(?:morning|afternoon|evening|night)(?
 WHICH = r"(?:(?:the\s+|this\s+)?(?:past|last|coming|upcoming)|this|(?<!the\s)next)"
 """Not "the next" nor "previous": in a story they count from what was mentioned before."""
 UNTIL = r"\s*(?:-|–|—|to|until|till|thru|through)\s*"
-"""What stands between the ends of a range."""
-
+"""Between the ends of a range."""
 FUNCTION_WORDS = frozenset(
     (
         "a after again ago all alone already also although an and are around as at because been before but by "
@@ -105,6 +106,136 @@ FUNCTION_WORDS = frozenset(
 """Words that may follow a date; another lower-case word after it makes the date a part of a name or a quantity."""
 CONTRACTED = re.compile(r"['’](?:m|re|s|ve|d|ll)$")
 NEXT_WORD = re.compile(r"\s+([a-z]+(?:['’][a-z]+)?)")
+PERSON = re.compile(
+    r"\b(?:i|me|my|mine|we|us|our|ours|you|your|he|him|she|her|let['’]?s|can['’]?t\s+wait)\b|^\W*(?!during\b)[a-z]+(?:ing|ed)\b",
+    re.IGNORECASE,
+)
+"""Words for people, or a verb that opens a sentence without its "I"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """A text, and when it was said by the speaker's clock."""
+
+    text: str
+    clock: datetime
+    date_order: DateOrder | None = None
+    """The order in which the speaker writes the numbers of a date, where known."""
+
+    @property
+    def today(self) -> date:
+        """Return the day on which it was said."""
+        return self.clock.date()
+
+    def tense(self, start: int, end: int) -> Tense | None:
+        """Return whether the words around a span speak of the past or of the future."""
+        return tense_at(self.text, start, end)
+
+    def looks_ahead(self, start: int, end: int) -> bool:
+        """Return whether the words around a span speak of the future."""
+        return self.tense(start, end) == "ahead"
+
+    def is_habit(self, start: int, end: int) -> bool:
+        """Return whether the words around a span speak of what happens again and again."""
+        return is_habit_at(self.text, start, end)
+
+    def is_move(self, match: re.Match[str]) -> bool:
+        """Return whether a match, "from A to B", is no range, but says where something was moved."""
+        return match.group("span")[:4].casefold() == "from" and is_move_at(self.text, match.start("span"))
+
+    def before(self, start: int) -> str:
+        """Return the sentence up to an index."""
+        return sentence_before(self.text, start)
+
+    def speaks_of_people(self, start: int, end: int) -> bool:
+        """Return whether the sentence around a span speaks of somebody, not of what holds nowadays or in general."""
+        return PERSON.search(f"{self.before(start)} {sentence_after(self.text, end)}") is not None
+
+
+Read = Callable[[re.Match[str], Utterance], Period | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One way in which English mentions a time."""
+
+    triggers: frozenset[str]
+    """Lower-case words (or `DIGITS`), any of which must occur in the text."""
+    pattern: re.Pattern[str]
+    """Its group `span` is the mention, without a preposition that is only evidence for it."""
+    read: Read
+    """Turn a match into a period, or None. May raise ValueError or OverflowError for a day that does not exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTime:
+    """A time found in a text."""
+
+    start: int
+    end: int
+    period: Period
+    relative: bool
+
+
+def rule(triggers: str, body: str, read: Read, before: str = r"(?<![\w-])", after: str = "") -> Rule:
+    """Make a rule: `before` and `after` must surround `body`, which is the mention and ends with a word."""
+    pattern = re.compile(rf"{before}(?P<span>{body})(?!\w){after}", re.IGNORECASE)
+    return Rule(frozenset(triggers.split()), pattern, read)
+
+
+def led_by(*words: str) -> str:
+    """Return the pattern before a mention that only a preposition makes certain."""
+    return rf"(?<!\w)(?:{'|'.join(words)})[\s-]+"
+
+
+def needs_clock(match: re.Match[str]) -> bool:
+    """Return whether a match leaves its year to the clock."""
+    groups = match.groupdict()
+    return groups.get("decade") is None and not (groups.get("year") or "")[-1:].isdigit()
+
+
+def in_year(
+    match: re.Match[str],
+    utterance: Utterance,
+    make: Callable[[int], Period],
+    which: Which | None = None,
+    *,
+    needs_tense: bool = False,
+) -> Period | None:
+    """Make a period in the year that the match names, or else in the one that the sentence suggests.
+
+    Args:
+        match: Its groups `year` (as written, or absent) and `span`.
+        utterance: What was said, and when.
+        make: Returns the period of a year; raises ValueError for a year that lacks it.
+        which: The occurrence that the words before it choose, if any.
+        needs_tense: Whether it is none where no word shows the tense.
+    """
+    year = match.groupdict().get("year")
+    if year and year[-1].isdigit():
+        return make(read_full_year(year))
+    if year:
+        return make(utterance.today.year + {"last": -1, "this": 0, "next": 1}[year.split()[0].casefold()])
+    occurrences = list(yearly(make, utterance.today))
+    if which is not None:
+        return choose(which, occurrences, utterance.today)
+    if utterance.is_habit(*match.span("span")):
+        return None
+    tense = tense_at(utterance.text, *match.span("span"), certain=True)
+    if tense or needs_tense:
+        return _undated(tense, occurrences, utterance.today) if tense else None
+    near = _undated(None, occurrences, utterance.today)
+    if near or utterance.tense(*match.span("span")) is None:
+        return near
+    return _undated("behind", occurrences, utterance.today)
+
+
+def _undated(tense: Tense | None, occurrences: Sequence[Period], today: date) -> Period | None:
+    """Choose the occurrence that a date without its year means; None where that is uncertain."""
+    which: Which = "nearest" if tense is None else "coming" if tense == "ahead" else "recent"
+    period = choose(which, occurrences, today)
+    farthest = MOST_DAYS_WITHOUT_TENSE if tense is None else MOST_DAYS_WITHOUT_YEAR
+    return period if period and days_between(period, today) <= farthest else None
 
 
 def read_month(word: str) -> int:
@@ -132,7 +263,7 @@ def read_full_year(word: str) -> int:
 
 
 def read_amount(words: str) -> tuple[int, int]:
-    """Return the least and the greatest number that is meant."""
+    """Return the least and the greatest number that the words mean."""
     for word in words.casefold().split():
         if word in VAGUE_NUMBERS:
             return VAGUE_NUMBERS[word]
@@ -141,7 +272,7 @@ def read_amount(words: str) -> tuple[int, int]:
 
 
 def read_unit(word: str) -> tuple[Unit, int]:
-    """Return a unit of the calendar and how many of it the word means."""
+    """Return a calendar unit and how many of it the word means: a fortnight is two weeks."""
     singular = word.casefold().rstrip("s")
     return ("week", 2) if singular == "fortnight" else (UNITS[singular], 1)
 
@@ -151,146 +282,7 @@ def read_which(words: str) -> Which:
     return WHICHES[words.split()[-1].casefold()]
 
 
-def names_something(text: str, end: int) -> bool:
-    """Return whether the word after `end` makes what stands before it part of a name or a quantity."""
+def is_part_of_name(text: str, end: int) -> bool:
+    """Return whether the word after `end` makes the words before it part of a name or a quantity."""
     follower = NEXT_WORD.match(text, end)
     return follower is not None and CONTRACTED.sub("", follower.group(1)) not in FUNCTION_WORDS
-
-
-MOST_DAYS_WITHOUT_YEAR = 305
-"""Nobody leaves out the year of what lies more than ten months away: what seems to is something else."""
-MOST_DAYS_UNTOLD = 120
-"""Where no word says whether a date is past or to come, the nearest is meant if all others are twice as far."""
-DIGITS = "#"
-"""Stands among the words of a text for any number."""
-
-
-@dataclass(frozen=True, slots=True)
-class Saying:
-    """A text, and when it was said by the clock of whoever said it."""
-
-    text: str
-    clock: datetime
-    date_order: DateOrder | None = None
-    """In which order whoever said it writes the numbers of a date, where that is known."""
-
-    @property
-    def today(self) -> date:
-        """Return the day it was said."""
-        return self.clock.date()
-
-    def tense(self, start: int, end: int) -> Tense | None:
-        """Return whether the words around a place speak of the past or of the future."""
-        return tense_at(self.text, start, end)
-
-    def looks_ahead(self, start: int, end: int) -> bool:
-        """Return whether the words around a place speak of the future."""
-        return self.tense(start, end) == "ahead"
-
-    def is_habit(self, start: int, end: int) -> bool:
-        """Return whether the words around a place speak of what happens again and again."""
-        return is_habit_at(self.text, start, end)
-
-    def is_move(self, match: re.Match[str]) -> bool:
-        """Return whether a match, "from A to B", is no range, but says where something was moved."""
-        return match.group("span")[:4].casefold() == "from" and is_move_at(self.text, match.start("span"))
-
-    def before(self, start: int) -> str:
-        """Return the sentence up to a place."""
-        return sentence_before(self.text, start)
-
-    def speaks_of_people(self, start: int, end: int) -> bool:
-        """Return whether the sentence around a place speaks of somebody, not of what holds nowadays or in general."""
-        return PERSON.search(f"{self.before(start)} {sentence_after(self.text, end)}") is not None
-
-
-PERSON = re.compile(
-    r"\b(?:i|me|my|mine|we|us|our|ours|you|your|he|him|she|her|let['’]?s|can['’]?t\s+wait)\b|^\W*(?!during\b)[a-z]+(?:ing|ed)\b",
-    re.IGNORECASE,
-)
-"""Words for people of whom something is said, or a verb that opens a sentence without its "I"."""
-
-Read = Callable[[re.Match[str], Saying], Period | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One way in which English tells a time."""
-
-    triggers: frozenset[str]
-    """Lower-case words (or `DIGITS`), one of which must occur in the text."""
-    pattern: re.Pattern[str]
-    """Its group `span` is the mention, without a preposition that is only evidence for it."""
-    read: Read
-    """Turn a match into a period, or none. May raise ValueError or OverflowError for a day that does not exist."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A time found in a text."""
-
-    start: int
-    end: int
-    period: Period
-    relative: bool
-
-
-def rule(triggers: str, body: str, read: Read, before: str = r"(?<![\w-])", after: str = "") -> Rule:
-    """Make a rule: `before` and `after` must surround `body`, which is the mention and ends with a word."""
-    pattern = re.compile(rf"{before}(?P<span>{body})(?!\w){after}", re.IGNORECASE)
-    return Rule(frozenset(triggers.split()), pattern, read)
-
-
-def led_by(*words: str) -> str:
-    """Return what stands before a mention that only a preposition makes certain."""
-    return rf"(?<!\w)(?:{'|'.join(words)})[\s-]+"
-
-
-def needs_clock(match: re.Match[str]) -> bool:
-    """Return whether a match leaves its year to the clock."""
-    groups = match.groupdict()
-    return groups.get("decade") is None and not (groups.get("year") or "")[-1:].isdigit()
-
-
-def in_year(
-    match: re.Match[str],
-    saying: Saying,
-    make: Callable[[int], Period],
-    which: Which | None = None,
-    *,
-    needs_tense: bool = False,
-) -> Period | None:
-    """Make a period in the year that the match names, or else in the one the sentence leads to.
-
-    Args:
-        match: Its groups `year` (as written, or absent) and `span`.
-        saying: What was said, and when.
-        make: Gives the period of a year; raises ValueError for a year that lacks it.
-        which: The occurrence that words before it choose, if any do.
-        needs_tense: Whether nothing is meant where no word says if it is past or to come.
-    """
-    year = match.groupdict().get("year")
-    if year and year[-1].isdigit():
-        return make(read_full_year(year))
-    if year:
-        return make(saying.today.year + {"last": -1, "this": 0, "next": 1}[year.split()[0].casefold()])
-    occurrences = list(yearly(make, saying.today))
-    if which is not None:
-        return choose(which, occurrences, saying.today)
-    if saying.is_habit(*match.span("span")):
-        return None
-    tense = tense_at(saying.text, *match.span("span"), certain=True)
-    if tense or needs_tense:
-        return _undated(tense, occurrences, saying.today) if tense else None
-    near = _undated(None, occurrences, saying.today)
-    if near or saying.tense(*match.span("span")) is None:
-        return near
-    return _undated("behind", occurrences, saying.today)
-
-
-def _undated(tense: Tense | None, occurrences: Sequence[Period], today: date) -> Period | None:
-    """Choose what a date without its year means; none where that is uncertain."""
-    which: Which = "nearest" if tense is None else "coming" if tense == "ahead" else "recent"
-    period = choose(which, occurrences, today)
-    farthest = MOST_DAYS_UNTOLD if tense is None else MOST_DAYS_WITHOUT_YEAR
-    return period if period and days_between(period, today) <= farthest else None

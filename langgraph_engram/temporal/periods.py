@@ -1,7 +1,7 @@
-"""Reckon with calendar periods, and name them: days, weeks, weekends, months, seasons, years, decades and spans.
+"""Compute calendar periods and format them: days, weeks, weekends, months, seasons, years, decades and spans.
 
 Weeks run from Monday to Sunday, seasons are those of the northern hemisphere by whole months, and a winter bears the
-year it starts in. A name reads back as the period it names. This module does not know how people mention times.
+year it starts in. What is formatted is parsed back to the same period.
 """
 
 from calendar import monthrange
@@ -18,7 +18,6 @@ Unit = Literal["day", "week", "weekend", "month", "year", "decade"]
 Part = Literal["early", "mid", "late"]
 Which = Literal["last", "recent", "this", "nearest", "coming", "next"]
 """Which occurrence: over before today, begun by today, of this year, nearest, not over yet, still to begin."""
-
 SATURDAY = 5
 SUNDAY = 6
 SEASON_STARTS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
@@ -29,6 +28,7 @@ YEARS_OF_A_DECADE = 10
 YEARS_TO_A_LEAP_DAY = 4
 LAST_SECOND = time(23, 59, 59)
 PARTS: tuple[Part, ...] = ("early", "mid", "late")
+SEASON_NAMES = {start: name for name, start in SEASON_STARTS.items() if name != "fall"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def unit_of(unit: Unit, on: date) -> Period:
 
 
 def shift(unit: Unit, on: date, count: int) -> date:
-    """Move a day by so many units; a day that the month lacks becomes the month's last.
+    """Return the day that is `count` units away; a day that the month lacks becomes the month's last.
 
     Raises:
         ValueError: If the calendar ends before that.
@@ -126,10 +126,10 @@ def away(unit: Unit, on: date, least: int, most: int) -> Period:
     return near if least == most else join(near, far)
 
 
-def join(one: Period, other: Period) -> Period:
+def join(first: Period, second: Period) -> Period:
     """Return the span that holds both periods."""
-    start = min(one.interval.start, other.interval.start)
-    end = max(one.interval.end, other.interval.end)
+    start = min(first.interval.start, second.interval.start)
+    end = max(first.interval.end, second.interval.end)
     return Period(Interval(start=start, end=end), "range")
 
 
@@ -153,7 +153,7 @@ def weekday_from(on: date, weekday: int, direction: Literal[-1, 1]) -> date:
 
 
 def yearly(make: Callable[[int], Period], today: date) -> Iterator[Period]:
-    """Return what recurs each year, in order, through the years around today; years that lack it are passed over."""
+    """Yield the period of each year around today, in order; years that lack it are skipped."""
     for year in range(today.year - YEARS_TO_A_LEAP_DAY, today.year + YEARS_TO_A_LEAP_DAY + 1):
         try:
             yield make(year)
@@ -162,7 +162,7 @@ def yearly(make: Callable[[int], Period], today: date) -> Iterator[Period]:
 
 
 def choose(which: Which, occurrences: Iterable[Period], today: date) -> Period | None:
-    """Choose one of several occurrences, given in order; none if there is no such one."""
+    """Return one of several ordered occurrences; None if there is no such one."""
     ordered = list(occurrences)
     match which:
         case "last":
@@ -170,7 +170,7 @@ def choose(which: Which, occurrences: Iterable[Period], today: date) -> Period |
         case "recent":
             return next((period for period in reversed(ordered) if period.first <= today), None)
         case "this":
-            return min(ordered, key=lambda period: _strangeness(period, today), default=None)
+            return min(ordered, key=lambda period: _distance_from_this(period, today), default=None)
         case "nearest":
             return min(ordered, key=lambda period: days_between(period, today), default=None)
         case "coming":
@@ -179,15 +179,37 @@ def choose(which: Which, occurrences: Iterable[Period], today: date) -> Period |
             return next((period for period in ordered if period.first > today), None)
 
 
-def _strangeness(period: Period, today: date) -> tuple[bool, bool, int]:
-    """Return how little a period is "this" one: not running, not of this year, far away."""
+def days_between(period: Period, today: date) -> int:
+    """Return the number of days between a period and a day; 0 within it."""
+    return max((period.first - today).days, (today - period.last).days, 0)
+
+
+def format_interval(interval: Interval, granularity: Granularity) -> str:
+    """Format an interval: "7 May 2023", "the week of 1 May 2023", "summer 2022", "3 to 5 May 2023"."""
+    first, last = interval.start.date(), interval.end.date()
+    match granularity:
+        case "time":
+            return _format_moment(interval)
+        case "day":
+            return _format_day(first)
+        case "week" | "weekend":
+            return f"the {granularity} of {_format_day(first)}"
+        case "month":
+            return f"{first:%B} {first.year}"
+        case "season":
+            return f"{SEASON_NAMES.get(first.month, 'the season from')} {first.year}"
+        case "year":
+            return str(first.year)
+        case "decade":
+            return f"the {first.year}s"
+        case "range":
+            return _format_days(first, last)
+
+
+def _distance_from_this(period: Period, today: date) -> tuple[bool, bool, int]:
+    """Return a key that is least for the period meant by "this": running, of this year, near."""
     distance = days_between(period, today)
     return distance > 0, period.first.year != today.year, distance
-
-
-def days_between(period: Period, today: date) -> int:
-    """Return how many days lie between a period and a day; 0 within it."""
-    return max((period.first - today).days, (today - period.last).days, 0)
 
 
 def _count_months(period: Period) -> int:
@@ -201,97 +223,31 @@ def _end_of_months(first: date, months: int) -> date:
     return shift("month", first, months) - timedelta(days=1)
 
 
-SEASON_NAMES = {start: name for name, start in SEASON_STARTS.items() if name != "fall"}
-MIDNIGHT = (0, 0, 0)
-DAY_ENDS = (23, 59, 59)
+def _format_moment(interval: Interval) -> str:
+    start, end = interval.start, interval.end
+    if start.date() != end.date():
+        return _format_days(start.date(), end.date())
+    return f"{_format_day(start.date())} {start:%H:%M}"
 
 
-def name_interval(interval: Interval, granularity: Granularity) -> str:
-    """Name an interval by its kind: "7 May 2023", "the week of 1 May 2023", "summer 2022", "3 to 5 May 2023"."""
-    first, last = interval.start.date(), interval.end.date()
-    match granularity:
-        case "time":
-            return _name_moment(interval)
-        case "day":
-            return _name_day(first)
-        case "week" | "weekend":
-            return f"the {granularity} of {_name_day(first)}"
-        case "month":
-            return f"{first:%B} {first.year}"
-        case "season":
-            return f"{SEASON_NAMES.get(first.month, 'the season from')} {first.year}"
-        case "year":
-            return str(first.year)
-        case "decade":
-            return f"the {first.year}s"
-        case "range":
-            return _name_days(first, last)
-
-
-def name_span(start: datetime, end: datetime) -> str:
-    """Name the time from `start` to `end`, both included, by the calendar period that it is."""
-    return name_interval(Interval(start=start, end=end), granularity_of(start, end))
-
-
-def granularity_of(start: datetime, end: datetime) -> Granularity:
-    """Return which calendar period the time from `start` to `end` is; `range` if it is none."""
-    if not _are_whole_days(start, end):
-        return "time" if start.date() == end.date() else "range"
-    first, last = start.date(), end.date()
-    match (last - first).days, first.weekday():
-        case 0, _:
-            return "day"
-        case 1, weekday if weekday == SATURDAY:
-            return "weekend"
-        case 6, 0:
-            return "week"
-    return _granularity_of_months(first, last)
-
-
-def _granularity_of_months(first: date, last: date) -> Granularity:
-    if not _are_whole_months(first, last):
-        return "range"
-    months = (last.year - first.year) * 12 + last.month - first.month + 1
-    if months == MONTHS_OF_A_SEASON and first.month in SEASON_NAMES:
-        return "season"
-    if months == 12 * YEARS_OF_A_DECADE and first.month == 1 and first.year % YEARS_OF_A_DECADE == 0:
-        return "decade"
-    if months == 12 and first.month == 1:
-        return "year"
-    return "month" if months == 1 else "range"
-
-
-def _are_whole_months(first: date, last: date) -> bool:
-    return first.day == 1 and last.day == monthrange(last.year, last.month)[1]
-
-
-def _are_whole_days(start: datetime, end: datetime) -> bool:
-    starts = (start.hour, start.minute, start.second)
-    ends = (end.hour, end.minute, end.second)
-    return starts == MIDNIGHT and ends == DAY_ENDS
-
-
-def _name_day(day: date) -> str:
+def _format_day(day: date) -> str:
     return f"{day.day} {day:%B} {day.year}"
 
 
-def _name_moment(interval: Interval) -> str:
-    start, end = interval.start, interval.end
-    if start.date() != end.date():
-        return _name_days(start.date(), end.date())
-    return f"{_name_day(start.date())} {start:%H:%M}"
-
-
-def _name_days(first: date, last: date) -> str:
+def _format_days(first: date, last: date) -> str:
     if first == last:
-        return _name_day(first)
+        return _format_day(first)
     if (first.day, first.month, last.day, last.month) == (1, 1, 31, 12):
         return f"{first.year} to {last.year}"
     if _are_whole_months(first, last):
         return f"{first:%B}{_year_unless(first, last)} to {last:%B} {last.year}"
     if (first.year, first.month) == (last.year, last.month):
-        return f"{first.day} to {_name_day(last)}"
-    return f"{first.day} {first:%B}{_year_unless(first, last)} to {_name_day(last)}"
+        return f"{first.day} to {_format_day(last)}"
+    return f"{first.day} {first:%B}{_year_unless(first, last)} to {_format_day(last)}"
+
+
+def _are_whole_months(first: date, last: date) -> bool:
+    return first.day == 1 and last.day == monthrange(last.year, last.month)[1]
 
 
 def _year_unless(first: date, last: date) -> str:

@@ -1,8 +1,8 @@
-"""Judge whether the words around a place of a text speak of the past, of the future, or of a habit.
+"""Judge whether the words around a span of a text speak of the past, of the future, or of a habit.
 
-A sentence is judged clause by clause: the clause of the place decides, and only where it says nothing, the nearest
-other one. Words before the place count more than words after it, verbs that are certain more than forms that may be
-participles. This module does not know times.
+A sentence is judged clause by clause: the clause of the span decides, and only where it shows nothing, the nearest
+other clause. Words before the span count more than words after it, certain verbs more than forms that may be
+participles.
 """
 
 import re
@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import Literal
 
 Tense = Literal["ahead", "behind"]
-FAR = 140
-"""How many characters before a place, and half as many after it, belong to what is judged."""
+REACH = 140
+"""Characters before a span that are judged; after it, half as many."""
 SENTENCE_END = re.compile(
     r"\n(?=\s*(?:[-*+•#|]|\d))|(?:[!?\n]|(?<!\b[ap]\.m)(?<!\b[DMS][rst])(?<!\bMrs)(?<!\bvs)\.)(?=\s|$)"
 )
@@ -24,7 +24,7 @@ CLAUSE_END = re.compile(
 )
 
 LONGEST_OPENING = 4
-"""How many words a clause has, at most, that only opens the next: "but on Friday, we ..."."""
+"""Words of a clause, at most, that only opens the next: "but on Friday, we ..."."""
 BE = r"(?:\b(?:am|is|are)|['’](?:m|re|s))"
 PERSON = r"(?:i|you|we|they|he|she|it)"
 SOFTENER = r"(?:(?:not|also|just|still|now|all|both|already|even|first|then|[a-z]+ly)\s+)?"
@@ -36,17 +36,17 @@ GOINGS = (
     "starting beginning doing(?!\\s+(?:well|great|good|ok|okay|fine|better)) bringing cooking wearing hitting spending "
     "staying closing"
 ).split()
-"""What someone who is doing it is often about to do."""
+"""Progressive forms of what somebody is often about to do."""
 SCHEDULED = (
     "starts? begins opens closes launches arrives returns departs expires lands flies premieres airs graduates resumes "
     "leaves takes\\s+place kicks\\s+off comes\\s+out goes\\s+live"
 ).split()
-"""What is said in the present tense of what stands in a calendar."""
+"""Present forms for what is in a calendar."""
 PLANS = (
     "leave fly move open close launch meet travel return graduate marry play go race get\\s+married start begin head "
     "drive perform"
 ).split()
-"""Likewise, of oneself and one's company."""
+"""Likewise, in the first person and the plural."""
 INTENTIONS = (
     rf"(?-i:will|WILL)|will\s+(?:{PERSON}|there|the|your|my)|won['’]?t|shall|should|must|might|ought\s+to|needs?\s+to",
     rf"gonna|going\s+to|about\s+to|ha(?:ve|s)\s+to|got\s+to|{PERSON}\s+can|can\s+{PERSON}|can['’]?t\s+wait|plan(?:s|ning)?|planned\s+(?:for|in|on)",
@@ -57,7 +57,7 @@ INTENTIONS = (
     r"see\s+you|let['’]?s|how\s+about|don['’]?t\s+forget|save\s+the\s+date|rsvp|please|tomorrow|soon|next(?!\s+to)|be\s+there",
     r"scheduled|rescheduled|expect(?:s|ed|ing)?|supposed\s+to|upcoming|coming|due(?!\s+to)|deadline|(?:to|will)\s+be\s+held",
 )
-"""What is said of what is wanted, owed or promised."""
+"""What is wanted, owed or promised."""
 HAVING = (
     r"(?:(?<!\bdid )(?:i|we|you|they)\s+(?:also\s+|still\s+)?have|has)\s+(?:got|an?|my|our|another|plans|tickets)|"
     r"leav(?:e|es|ing)\s+(?:for|on)|starting"
@@ -68,9 +68,9 @@ AHEAD = re.compile(
     rf"{BE}\s+(?:{PERSON}\s+)?{SOFTENER}(?:{'|'.join(GOINGS)}|free|available|busy|away|invited)\b",
     re.IGNORECASE,
 )
-"""What speaks of the future wherever it stands."""
+"""The future, anywhere in a clause."""
 ARRANGING = r"(?:book|reserv|regist|schedul|plann|arrang|enroll?|invit|order|bought|sign(?=ed\s+up))\w*"
-"""What was done about a day that may still lie ahead: it does not speak of the past of that day."""
+"""What was done about a day that may still lie ahead: it does not make that day past."""
 PAST_VERBS = (
     "ended visited attended started finished happened did saw came made took gave felt met won lost told said ran "
     "found held began ate broke brought built caught chose drank drew drove fell flew forgot fought grew "
@@ -86,13 +86,13 @@ BEHIND = re.compile(
     rf"{NOT_PASSIVE}(?:(?<!have )(?<!has )(?<!['’]ve )got|{'|'.join(PAST_VERBS)}))\b",
     re.IGNORECASE,
 )
-"""What speaks of the past wherever it stands."""
+"""The past, anywhere in a clause."""
 PAST_FORM = re.compile(
     rf"\b{NOT_PASSIVE}(?!{ARRANGING}|need|excited|supposed|interested|indeed|wedding|speed|based|limited|hundred|"
     r"red\b)[a-z]{2,}ed\b",
     re.IGNORECASE,
 )
-"""A weaker hint, for it may be a participle."""
+"""A weaker sign, for it may be a participle."""
 MOVED = re.compile(
     r"\b(?:mov(?:ed?|es|ing)|postpon(?:ed?|es|ing)|reschedul(?:ed?|es|ing)|push(?:ed|es|ing)?|shift(?:ed|s|ing)?|br(?:ing|ought)|"
     r"chang(?:ed?|es|ing)|switch(?:ed|es|ing)?)\s+\S[^.;!?]{0,60}$",
@@ -109,23 +109,23 @@ ARRANGED = re.compile(
     r"\b(?:(?:closed|open|suspended|valid)\s+(?:until|till|through)|(?:due|deadline)\s+(?:until|till|by|on|in|is)|on\s+for)\s+(?:the\s+)?$",
     re.IGNORECASE,
 )
-"""What makes a time an appointment, right before it."""
+"""Right before a time: it is an appointment."""
 IS_ON = re.compile(
     rf"(?:\b(?:is|are)|\w['’](?:s|re))\s+{SOFTENER}(?:(?:on|at|in|from|until|till|around|about)\s+)?(?:the\s+)?$|"
     rf"(?:\b(?:is|are)|['’]re)\s+{SOFTENER}(?:[a-z]+ed|held)\s+on\s+(?:the\s+)?$|"
     r"\b(?:is|are)\s+(?:at|in|on)\s+(?:the\s+)?\S+(?:\s\S+)?\s+on\s+$",
     re.IGNORECASE,
 )
-"""What is on a day, right before it."""
+"""Right before a day: something is on it."""
 IS = re.compile(r"\s+(?:is|are|['’]s)\b")
-"""What the day itself is, right after it."""
+"""Right after a day: the day itself is something."""
 PRESENT = re.compile(rf"{BE}|\b(?:do|does|have|has|don['’]?t|doesn['’]?t)\b|['’]ve\b", re.IGNORECASE)
-"""A clause that holds one of these is whole, and needs no other one to tell its tense."""
+"""A clause that holds one of these is complete: no other clause shows its tense."""
 WHERE = re.compile(r"\s*(?:where|when)\b", re.IGNORECASE)
-"""What opens a clause about the time it follows."""
+"""The start of a clause about the time before it."""
 LIMIT = re.compile(r"\b(?:by|until|till)\s+(?:the\s+)?$", re.IGNORECASE)
 DUE_BY = re.compile(r"(?<!managed )(?<!able )(?<!had )\bto\s+[a-z]+\b[^,;]{0,40}\bby\s+(?:the\s+)?$", re.IGNORECASE)
-"""What is to be done by a time, whoever asked for it."""
+"""Right before a time: something is to be done by it."""
 HABIT = re.compile(
     r"\b(?:usually|(?<!will )(?<!['’]ll )(?<!['’]ve )(?<!have )(?<!has )always|often|normally|typically|generally|"
     r"sometimes|tends?\s+to|used\s+to(?!\s+(?:it|this|that)\b)|regularly|annually|(?:daily|weekly|monthly)(?=\s+(?:at|from|between|in|on)\b)|whenever|all\s+the\s+time|"
@@ -137,12 +137,12 @@ HABIT = re.compile(
 
 
 def tense_at(text: str, start: int, end: int, *, certain: bool = False) -> Tense | None:
-    """Return of what the clause around a place speaks, or else the nearest clause of its sentence that tells.
+    """Return the tense of the clause around a span, or else of the nearest clause of its sentence that has one.
 
     Args:
         text: Any text.
-        start: Where the place starts; a preposition before it stays outside.
-        end: Where it ends.
+        start: The start of the span, without a preposition before it.
+        end: Its end.
         certain: Whether forms that may be participles do not count.
     """
     *earlier, before = CLAUSE_END.split(sentence_before(text, start))
@@ -160,7 +160,7 @@ def tense_at(text: str, start: int, end: int, *, certain: bool = False) -> Tense
 
 
 def is_habit_at(text: str, start: int, end: int) -> bool:
-    """Return whether the clause around a place speaks of what happens again and again."""
+    """Return whether the clause around a span speaks of what happens again and again."""
     before = CLAUSE_END.split(sentence_before(text, start))[-1]
     after, *later = CLAUSE_END.split(sentence_after(text, end))
     around = (before, after, *later[:1]) if _opens_next(before, after) else (before, after)
@@ -168,18 +168,18 @@ def is_habit_at(text: str, start: int, end: int) -> bool:
 
 
 def is_move_at(text: str, start: int) -> bool:
-    """Return whether the clause up to a place says that something is moved: "they moved the party (from A to B)"."""
+    """Return whether the clause up to an index says that something is moved: "they moved the party (from A to B)"."""
     return MOVED.search(CLAUSE_END.split(sentence_before(text, start))[-1]) is not None
 
 
 def sentence_before(text: str, start: int) -> str:
-    """Return the sentence up to a place, no more than its last `FAR` characters."""
-    return SENTENCE_END.split(text[max(0, start - FAR) : start])[-1]
+    """Return the sentence up to an index, no more than its last `REACH` characters."""
+    return SENTENCE_END.split(text[max(0, start - REACH) : start])[-1]
 
 
 def sentence_after(text: str, end: int) -> str:
-    """Return the sentence from a place on, no more than half as many characters."""
-    return SENTENCE_END.split(text[end : end + FAR // 2], maxsplit=1)[0]
+    """Return the sentence from an index on, no more than half as many characters."""
+    return SENTENCE_END.split(text[end : end + REACH // 2], maxsplit=1)[0]
 
 
 def _opens_next(before: str, after: str) -> bool:
@@ -188,7 +188,7 @@ def _opens_next(before: str, after: str) -> bool:
 
 
 def _at_end(clause: str) -> Tense | None:
-    """Judge by words that must stand right before the place."""
+    """Judge by words that must be right before the span."""
     patterns = (ARRANGED, IS_ON, DUE_BY)
     return "ahead" if any(pattern.search(clause) for pattern in patterns) else None
 
@@ -203,7 +203,7 @@ def _last(clause: str, *, certain: bool) -> Tense | None:
 
 
 def _last_certain(clause: str) -> Tense | None:
-    ahead, behind = _last_place(AHEAD, clause), _last_place(BEHIND, clause)
+    ahead, behind = _last_match(AHEAD, clause), _last_match(BEHIND, clause)
     return None if ahead == behind else "ahead" if ahead > behind else "behind"
 
 
@@ -219,7 +219,7 @@ def _first_certain(clause: str) -> Tense | None:
     return "ahead" if ahead else "behind" if behind else None
 
 
-def _last_place(pattern: re.Pattern[str], text: str) -> int:
+def _last_match(pattern: re.Pattern[str], text: str) -> int:
     return max((match.start() for match in pattern.finditer(text)), default=-1)
 
 

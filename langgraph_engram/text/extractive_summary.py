@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from langgraph_engram.schema import Record
-from langgraph_engram.temporal.datetimes import name_day
+from langgraph_engram.temporal.datetimes import format_day
 from langgraph_engram.text.sentences import ends_asking
 from langgraph_engram.text.tokens import content_stems
 
@@ -35,7 +35,7 @@ def _format(records: Sequence[Record]) -> str:
     lines: list[str] = []
     previous = None
     for record in records:
-        day = name_day(record.mentioned_at)
+        day = format_day(record.mentioned_at)
         lines.append(record.content if day == previous else f"{day}: {record.content}")
         previous = day
     return " ".join(lines)
@@ -49,7 +49,7 @@ def _select(records: Sequence[Record], counts: Counter[str], room: int) -> list[
     for index in ranked:
         if ends_asking(records[index].content):
             continue
-        day = name_day(records[index].mentioned_at)
+        day = format_day(records[index].mentioned_at)
         size = len(records[index].content.split()) + (0 if day in days else len(day.split()))
         if size <= room:
             chosen.append(index)

@@ -19,18 +19,19 @@ NAME_FACTOR = 1.5
 """Factor of a name among topic words."""
 SMALL_TALK = frozenset(
     (
-        "absolutely again agree agreed agreeing ah always amazing anything appreciate appreciated aw awesome aww "
-        "back been best bet bye care catch chat chatted cheers congrats congratulations cool cute day definitely do "
-        "doing done evening ever everything exactly excited exciting fantastic forward fun get glad go going gonna "
-        "good goodbye gorgeous got grateful great guess hah haha happened happening happy hear hello hey hi hiya "
-        "honestly hope hopeful hopefully hoping how impressive incredible indeed inspiring keep kind know last later "
-        "let like lol long look looks lot lots love lovely luck lucky mean means morning much never new nice nicely "
-        "night nope oh ok okay omg ooh perfect please pretty proud really right say see since something soon sorry "
-        "sound sounds still super sure sweet take talk talked tell thank thankful thanks thing things think thx time "
-        "today totally tough true us way welcome well wish wishing wonderful words wow yeah yep yes yet yup"
+        "absolutely again agree agreed agreeing ah always amazing anything anytime appreciate appreciated ask aw "
+        "awesome aww back been best bet bye care catch chat chatted cheers congrats congratulations cool cute day "
+        "definitely do doing done else enjoy evening ever everything exactly excited exciting fantastic feel "
+        "forward free fun get glad go going gonna good goodbye gorgeous got grateful great guess hah haha happened "
+        "happening happy hear hello help hey hi hiya honestly hope hopeful hopefully hoping how impressive "
+        "incredible indeed inspiring keep kind know last later let like lol long look looks lot lots love lovely "
+        "luck lucky mean means morning much need never new nice nicely night nope oh ok okay omg ooh perfect please "
+        "pretty problem proud reach really right say see since something soon sorry sound sounds still super sure "
+        "sweet take talk talked tell thank thankful thanks thing things think thx time today totally tough true us "
+        "way welcome well wish wishing wonderful words worries wow yeah yep yes yet yourself yup"
     ).split()
 )
-"""Words that, by themselves, leave nothing to remember: greetings, thanks, praise, agreement, cheers."""
+"""Words that, by themselves, leave nothing to remember: greetings, thanks, praise, cheers, offers of help."""
 FUNCTION_WORDS = frozenset(
     (
         "a an the and or but if of at by for with about to from in on is are was were be being am does did has "

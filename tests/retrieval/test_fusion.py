@@ -149,6 +149,20 @@ def test_people_asked_about_come_first(store, scope, keep, turn, record, intent)
     assert ranked(index, intent(), scores)[0] == "r0"
 
 
+def test_the_query_asked_before_comes_last(store, scope, keep, turn, record, intent):
+    """It answers nothing, however near it is; a question that says more keeps its place."""
+    texts = ("Where did we camp?", "Where did we camp in June, was it Bled?", "We camped at Bled.")
+    keep(
+        turns=[turn(place, text) for place, text in enumerate(texts)],
+        records=[record(place, f"Ana: {text}") for place, text in enumerate(texts)],
+    )
+    index = store.index(scope)
+
+    found = ranked(index, intent("Where did we camp?"), scores_of(index, lexical=[1, 0.9, 0.2], dense=[1, 0.9, 0.2]))
+
+    assert [one for one in found if one.startswith("r")] == ["r1", "r2", "r0"]
+
+
 def test_a_turn_that_no_record_tells_is_found_itself(store, scope, keep, turn, record, intent):
     """What extraction passed over stays searchable, in the words of its turn."""
     keep(turns=[turn(0), turn(1)], records=[record(0)])

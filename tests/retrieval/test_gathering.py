@@ -75,3 +75,15 @@ def test_each_speaker_is_named_where_another_spoke_before(record):
     ]
 
     assert join_contents(said) == "Ana: I camped. It rained. Ben: Where? Ana: At Bled."
+
+
+def test_what_is_shown_together_is_said_once(record):
+    """A reply's question that stands already, and a name before an image."""
+    said = [
+        record(0, "Ana: I camped."),
+        record(1, "Ana: Guess where?"),
+        record(2, "Ana: Guess where? Ben: At Bled?", speaker="Ben"),
+        record(3, "Ben shares an image: a lake", speaker="Ben"),
+    ]
+
+    assert join_contents(said) == "Ana: I camped. Guess where? Ben: At Bled? (shares an image: a lake)"

@@ -1,4 +1,4 @@
-"""Give short ways to make turns, records and pieces of evidence."""
+"""Fixtures that make turns, records, evidence and intents."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -34,27 +34,29 @@ def turns() -> Callable[..., tuple[Turn, ...]]:
 
 @pytest.fixture
 def record() -> Callable[..., Record]:
-    """Make a record that Ana told, so many days after noon on 8 May 2023."""
+    """Make a record of what Ana said, so many days after noon on 8 May 2023."""
 
     def make(content: str, day: int = 0, **fields: object) -> Record:
         known = {"record_id": f"{content}-{day}", "session_id": "s", "event_id": "e", "seq": day}
-        told = {"memory_type": "fact", "speaker": "Ana", "mentioned_at": NOON + timedelta(days=day)}
-        return Record.model_validate({**known, **told, "source_turn_ids": [f"t{day}"], "content": content, **fields})
+        defaults = {"memory_type": "fact", "speaker": "Ana", "mentioned_at": NOON + timedelta(days=day)}
+        return Record.model_validate(
+            {**known, **defaults, "source_turn_ids": [f"t{day}"], "content": content, **fields}
+        )
 
     return make
 
 
 @pytest.fixture
-def pieces(record: Callable[..., Record]) -> Callable[..., tuple[Evidence, ...]]:
-    """Make pieces of evidence of "Name: text" records, best first."""
+def passages(record: Callable[..., Record]) -> Callable[..., tuple[Evidence, ...]]:
+    """Make passages of "Name: text" records, best first."""
 
     def make(*contents: str, **fields: object) -> tuple[Evidence, ...]:
         records = [
             record(content, day, speaker=content.split(":")[0], **fields) for day, content in enumerate(contents)
         ]
         return tuple(
-            Evidence(evidence_id=one.record_id, text=one.content, record=one, score=1 / place)
-            for place, one in enumerate(records, start=1)
+            Evidence(evidence_id=record.record_id, text=record.content, record=record, score=1 / rank)
+            for rank, record in enumerate(records, start=1)
         )
 
     return make
@@ -72,12 +74,12 @@ def intent() -> Callable[..., Intent]:
 
 @pytest.fixture
 def heard(turns: Callable[..., tuple[Turn, ...]]) -> Callable[..., tuple[Evidence, ...]]:
-    """Make one piece of evidence of each "Name: text" turn, best first, the turns in one session."""
+    """Make a passage of each "Name: text" turn, best first, the turns in one session."""
 
     def make(*lines: str) -> tuple[Evidence, ...]:
         return tuple(
-            Evidence(evidence_id=turn.turn_id, text=f"{turn.speaker}: {turn.text}", turns=[turn], score=1 / place)
-            for place, turn in enumerate(turns(*lines), start=1)
+            Evidence(evidence_id=turn.turn_id, text=f"{turn.speaker}: {turn.text}", turns=[turn], score=1 / rank)
+            for rank, turn in enumerate(turns(*lines), start=1)
         )
 
     return make

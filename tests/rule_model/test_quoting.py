@@ -99,9 +99,9 @@ def test_an_image_is_quoted_by_what_it_shows(ask, turns):
     ]
 
 
-def test_a_record_without_its_turns_is_quoted_in_its_own_words(ask, pieces):
+def test_a_record_without_its_turns_is_quoted_in_its_own_words(ask, passages):
     """Turns may have been forgotten; a number in brackets is nobody's citation."""
-    assert ask("Where is the key?", pieces("Ana: The key is under stone [7].")) == [
+    assert ask("Where is the key?", passages("Ana: The key is under stone [7].")) == [
         'Ana, 8 May 2023: "The key is under stone (7)." [1]'
     ]
 

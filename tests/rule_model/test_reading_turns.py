@@ -29,10 +29,10 @@ from langgraph_engram.rule_model.topics import describe_boundary, judge_boundary
 NOW = datetime(2023, 5, 8, 12, tzinfo=UTC)
 
 
-def told(said, drafts):
-    """Give the words that drafts without words of their own stand for."""
-    numbered = {sentence.number: sentence for sentence in number_sentences(said)}
-    return [" ".join(numbered[number].as_said for number in draft.sources) for draft in drafts]
+def sourced(turns, candidates):
+    """Return the sentences that candidates without words of their own point at."""
+    numbered = {sentence.number: sentence for sentence in number_sentences(turns)}
+    return [" ".join(numbered[number].as_said for number in candidate.sources) for candidate in candidates]
 
 
 def test_what_is_worth_keeping_becomes_records(turns):
@@ -41,7 +41,7 @@ def test_what_is_worth_keeping_becomes_records(turns):
 
     records = extract_records(ExtractRecords(said)).records
 
-    assert told(said, records) == ["Ana: My sister Runa moved to Oslo."]
+    assert sourced(said, records) == ["Ana: My sister Runa moved to Oslo."]
     assert {"Runa", "Oslo"} <= set(records[0].keywords)
     assert records[0].location == "Oslo"
 
@@ -52,7 +52,7 @@ def test_a_time_is_read_from_the_turn_s_own_clock(turns):
 
     (record,) = extract_records(ExtractRecords(said)).records
 
-    assert told(said, [record]) == ["Ana: I went camping yesterday (7 May 2023)."]
+    assert sourced(said, [record]) == ["Ana: I went camping yesterday (7 May 2023)."]
     assert record.time.startswith("2023-05-07")
     assert record.memory_type == "episodic"
 
@@ -63,17 +63,17 @@ def test_a_short_reply_keeps_its_question(turns):
 
     reply = extract_records(ExtractRecords(said)).records[-1]
 
-    assert told(said, [reply]) == ["Ben: How many cats do you have? Ana: Two cats!"]
+    assert sourced(said, [reply]) == ["Ben: How many cats do you have? Ana: Two cats!"]
 
 
-def test_images_are_told(turns):
+def test_images_become_records(turns):
     """A caption is a record of its own."""
     (turn,) = turns("Ana: Look!")
     shown = turn.model_copy(update={"captions": ["a red tent under pines"]})
 
     (record,) = extract_records(ExtractRecords((shown,))).records
 
-    assert told([shown], [record]) == ["Ana shares an image: a red tent under pines"]
+    assert sourced([shown], [record]) == ["Ana shares an image: a red tent under pines"]
 
 
 def test_reasons_and_purposes_are_read(turns):
@@ -90,16 +90,16 @@ def test_a_lasting_taste_is_a_profile(turns):
     """What somebody loves lasts; what somebody did is past."""
     said = turns("Ana: I love old jazz records.", "Ana: I bought old jazz records.")
 
-    assert [one.memory_type for one in extract_records(ExtractRecords(said)).records] == ["profile", "episodic"]
+    assert [record.memory_type for record in extract_records(ExtractRecords(said)).records] == ["profile", "episodic"]
 
 
-def test_facts_are_told_without_questions(turns):
+def test_facts_are_no_questions(turns):
     """A question states nothing."""
     said = turns("Ana: Where do you keep the bees? I keep mine in the garden.")
 
     facts = extract_facts(ExtractFacts(said)).sentences
 
-    assert told(said, facts) == ["Ana: I keep mine in the garden."]
+    assert sourced(said, facts) == ["Ana: I keep mine in the garden."]
 
 
 def test_what_an_image_shows_is_a_fact_though_it_asks(turns):
@@ -109,7 +109,7 @@ def test_what_an_image_shows_is_a_fact_though_it_asks(turns):
 
     facts = extract_facts(ExtractFacts((shown,))).sentences
 
-    assert told([shown], facts)[-1] == "Ana shares an image: a poster: ready for the marathon?"
+    assert sourced([shown], facts)[-1] == "Ana shares an image: a poster: ready for the marathon?"
 
 
 def test_key_sentences_are_rich_ones(turns):
@@ -118,7 +118,7 @@ def test_key_sentences_are_rich_ones(turns):
 
     keys = extract_key_sentences(ExtractKeySentences(said)).sentences
 
-    assert [one.sources for one in keys] == [[2]]
+    assert [sentence.sources for sentence in keys] == [[2]]
 
 
 def test_relations_name_both_people(turns):
@@ -127,7 +127,7 @@ def test_relations_name_both_people(turns):
 
     relations = extract_relations(ExtractRelations(said)).sentences
 
-    assert [one.content for one in relations] == ["Ana to Ben: Thank you for helping me move house!"]
+    assert [relation.content for relation in relations] == ["Ana to Ben: Thank you for helping me move house!"]
 
 
 @pytest.mark.parametrize(
@@ -172,9 +172,9 @@ def test_a_boundary_says_what_ended_and_what_began(turns, kind, gap, words):
     """One sentence with both subjects, who turned to the new one, and the time between."""
     said = turns("Ana: I keep bees.")
 
-    told = describe_boundary(DescribeBoundary(kind, "cats", "bees", (), said, gap))
+    description = describe_boundary(DescribeBoundary(kind, "cats", "bees", (), said, gap))
 
-    assert all(word in told for word in words)
+    assert all(word in description for word in words)
 
 
 @pytest.mark.parametrize(
@@ -219,4 +219,4 @@ def test_questions_are_nothing_to_remember(turns):
 
     labels = label_sentences(LabelSentences(said)).labels
 
-    assert [(one.number, one.label) for one in labels] == [(1, "profile"), (2, "skip"), (3, "episodic")]
+    assert [(label.number, label.label) for label in labels] == [(1, "profile"), (2, "skip"), (3, "episodic")]

@@ -35,18 +35,18 @@ TEXTS = st.one_of(
 
 
 def questions_about(first, second, said_at=None):
-    """Ask everything about two turns."""
+    """Return every question about two turns."""
     turns = tuple(
         Turn(turn_id=str(seq), session_id="s", seq=seq, role="user", speaker=speaker, text=text, captions=[text],
              said_at=said_at)
         for seq, (speaker, text) in enumerate((("Ana", first), (second[:20], second)))
     )  # fmt: skip
     records = tuple(
-        Record(record_id=one.turn_id, content=one.text, speaker=one.speaker, session_id="s", event_id="e", seq=one.seq,
-               source_turn_ids=[one.turn_id], mentioned_at=said_at)
-        for one in turns
+        Record(record_id=turn.turn_id, content=turn.text, speaker=turn.speaker, session_id="s", event_id="e",
+               seq=turn.seq, source_turn_ids=[turn.turn_id], mentioned_at=said_at)
+        for turn in turns
     )  # fmt: skip
-    evidence = tuple(Evidence(evidence_id=one.record_id, text=one.content, record=one) for one in records)
+    evidence = tuple(Evidence(evidence_id=record.record_id, text=record.content, record=record) for record in records)
     intent = Intent(query=second, anchor=second, speakers=["Ana"])
     return [
         AnswerLight(second, intent, evidence, said_at),
@@ -79,11 +79,11 @@ def test_every_question_of_ours_has_its_rule():
 @given(TEXTS, TEXTS, st.sampled_from([None, datetime(2023, 5, 8, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)]))
 def test_no_text_stops_a_rule(first, second, said_at):
     """Whatever was said, each question gets an answer of its type, at no cost."""
-    asked = RuleModel().ask_all(questions := questions_about(first, second, said_at))
+    results = RuleModel().ask_all(questions := questions_about(first, second, said_at))
 
-    for question, one in zip(questions, asked, strict=True):
-        assert isinstance(one.answer, question.answer_type())
-        assert (one.failure, one.usage.calls, one.usage.prompt_tokens) == (None, 0, 0)
+    for question, result in zip(questions, results, strict=True):
+        assert isinstance(result.answer, question.answer_type())
+        assert (result.failure, result.usage.calls, result.usage.prompt_tokens) == (None, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -103,6 +103,6 @@ def test_no_text_stops_a_rule(first, second, said_at):
 @pytest.mark.timeout(20)
 def test_a_very_long_turn_is_read_in_time(text):
     """Twenty thousand characters take seconds at most: no pattern of ours runs away."""
-    asked = RuleModel().ask_all(questions_about(text[:20_000], "Why?", datetime(2023, 5, 8, tzinfo=UTC)))
+    results = RuleModel().ask_all(questions_about(text[:20_000], "Why?", datetime(2023, 5, 8, tzinfo=UTC)))
 
-    assert all(one.answer is not None for one in asked)
+    assert all(result.answer is not None for result in results)

@@ -8,17 +8,17 @@ from langgraph_engram.rule_model.selection import reflect, select_records
 QUERY = "Where does Ana's sister teach music?"
 
 
-def test_memories_that_matter_are_chosen(pieces, intent):
+def test_memories_that_matter_are_chosen(passages, intent):
     """What mentions something the query names, the best first; nothing else."""
-    found = pieces("Ben: I keep bees.", "Ana: My sister teaches music.", "Ana: It rained.")
+    found = passages("Ben: I keep bees.", "Ana: My sister teaches music.", "Ana: It rained.")
 
     assert select_records(SelectRecords(QUERY, intent(QUERY, speakers=["Ana"]), found)).numbers == [2]
     assert select_records(SelectRecords(QUERY, intent(QUERY), ())).numbers == []
 
 
-def test_a_covered_answer_is_complete(pieces, intent):
-    """The pieces it cites mention what the query names; a home counts as where somebody moved."""
-    found = pieces("Ana: It rained.", "Ana: My sister teaches music in Oslo.")
+def test_a_covered_answer_is_complete(passages, intent):
+    """The passages it cites mention what the query names; a home counts as where somebody moved."""
+    found = passages("Ana: It rained.", "Ana: My sister teaches music in Oslo.")
 
     cites_it = reflect(Reflect(QUERY, intent(QUERY, speakers=["Ana"]), "In Oslo [2].", found, (QUERY,)))
     cites_rain = reflect(Reflect(QUERY, intent(QUERY, speakers=["Ana"]), "Rain [1].", found, (QUERY,)))
@@ -27,10 +27,10 @@ def test_a_covered_answer_is_complete(pieces, intent):
     assert not cites_rain.complete
 
 
-def test_what_is_missing_is_asked_for_once(pieces, intent):
+def test_what_is_missing_is_asked_for_once(passages, intent):
     """The words that nothing mentions are looked for; not a second time."""
     asked = intent(QUERY, speakers=["Ana"])
-    found = pieces("Ana: My sister sings.")
+    found = passages("Ana: My sister sings.")
 
     first = reflect(Reflect(QUERY, asked, UNKNOWN, found, (QUERY,)))
     again = reflect(Reflect(QUERY, asked, UNKNOWN, found, (QUERY, first.next_query)))

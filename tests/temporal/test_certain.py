@@ -6,7 +6,7 @@ import pytest
 
 from langgraph_engram.temporal.find import find_times
 from langgraph_engram.temporal.parse import parse_constraint, parse_time
-from langgraph_engram.temporal.periods import name_interval
+from langgraph_engram.temporal.periods import format_interval
 from langgraph_engram.temporal.resolve import resolve_times
 
 WEDNESDAY = datetime(2022, 4, 20, 15, 30, tzinfo=UTC)
@@ -18,7 +18,10 @@ def on(day):
 
 
 def named(text, clock, date_order=None):
-    return {one.text: name_interval(one.interval, one.granularity) for one in find_times(text, clock, date_order)}
+    return {
+        mention.text: format_interval(mention.interval, mention.granularity)
+        for mention in find_times(text, clock, date_order)
+    }
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A moment is one instant, and what a clock showed: both are kept, and each is used where it belongs."""
+"""A moment is an instant and a wall time: both are kept, and each is used where it belongs."""
 
 from datetime import datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
@@ -11,7 +11,7 @@ from langgraph_engram.memory import Memory
 from langgraph_engram.prompts.rendering import format_evidence
 from langgraph_engram.schema import Evidence, Turn
 from langgraph_engram.state import RememberRequest
-from langgraph_engram.temporal.datetimes import on_clock, with_offset
+from langgraph_engram.temporal.datetimes import wall_time, with_offset
 
 SYDNEY, CALIFORNIA = "2024-06-12T08:00:00+10:00", "2024-06-11T22:00:00-07:00"
 CAMPED = "I camped at Bled yesterday."
@@ -38,7 +38,7 @@ def turn_at(said_at, text="Hello.", seq=0):
 def test_a_moment_keeps_the_offset_that_it_came_with(moment, kept):
     """A zone by name is the offset that it had then; none is UTC."""
     assert with_offset(moment).isoformat() == kept
-    assert on_clock(with_offset(moment)).isoformat() == f"{kept[:19]}+00:00"
+    assert wall_time(with_offset(moment)).isoformat() == f"{kept[:19]}+00:00"
 
 
 @pytest.mark.parametrize(
@@ -52,25 +52,25 @@ def test_a_moment_keeps_the_offset_that_it_came_with(moment, kept):
 )
 @pytest.mark.parametrize("store", ["memory:", "folder"])
 def test_yesterday_is_the_day_before_the_speakers(tmp_path, store, said_at, heading, day):
-    """Answers and headings go by the clock of whoever spoke, and still do when the store is opened again."""
+    """Answers and headings go by the speaker's clock, and still do when the store is opened again."""
     where = store if store == "memory:" else tmp_path / "store"
     with Memory(where, "rules", encoder="hashing") as memory:
         memory.remember([camped(said_at)], user_id="ana", close_session=True)
-        told = [memory.recall("When did Ana camp at Bled?", user_id="ana")]
+        results = [memory.recall("When did Ana camp at Bled?", user_id="ana")]
     if store == "folder":
         with Memory(where, "rules", encoder="hashing") as memory:
-            told.append(memory.recall("When did Ana camp at Bled?", user_id="ana"))
+            results.append(memory.recall("When did Ana camp at Bled?", user_id="ana"))
 
-    for one in told:
-        assert one.answer.startswith(f"Ana, {heading}: ")
-        assert one.evidence[0].text == f"{heading}, Ana: I camped at Bled yesterday ({day})."
+    for result in results:
+        assert result.answer.startswith(f"Ana, {heading}: ")
+        assert result.evidence[0].text == f"{heading}, Ana: I camped at Bled yesterday ({day})."
 
 
 def test_one_instant_on_two_clocks_is_read_twice():
-    """What is kept of a text that was read is kept for its clock, not for the instant."""
+    """What is cached of a text is cached for its wall time, not for the instant."""
     sydney, utc = turn_at(SYDNEY, CAMPED), turn_at("2024-06-11T22:00:00+00:00", CAMPED)
 
-    assert [one.times[0].start.day for one in map(support_of, (sydney, utc, sydney))] == [11, 10, 11]
+    assert [support.times[0].start.day for support in map(support_of, (sydney, utc, sydney))] == [11, 10, 11]
 
 
 @pytest.fixture
@@ -102,8 +102,8 @@ def test_the_same_instant_on_another_clock_is_known(memory):
 
 
 @pytest.mark.parametrize(("day", "expected"), [("12 June 2024", "bees"), ("11 June 2024", "boat")])
-def test_what_was_told_on_a_day_was_told_on_the_speakers(memory, day, expected):
-    """Ana told of bees on her 12 June and of the boat on her 11 June, though in UTC both were 11 June."""
+def test_what_was_mentioned_on_a_day_was_mentioned_on_the_speakers(memory, day, expected):
+    """Ana mentioned bees on her 12 June and the boat on her 11 June, though in UTC both were 11 June."""
     found = memory.search(f"What did Ana say on {day}?", user_id="ana")
 
     assert expected in found.evidence[0].text
@@ -119,12 +119,12 @@ def test_now_has_a_clock_of_its_own(memory):
     assert here != memory.search(asked, user_id="ana", now="2024-06-11T23:30:00Z").evidence
 
 
-def test_pieces_are_told_in_the_order_of_their_instants():
-    """What a model is shown is in order, under the days of those who spoke."""
+def test_passages_are_rendered_in_the_order_of_their_instants():
+    """What a model is shown is in order, under the days of the speakers."""
     early, late = turn_at(SYDNEY, "Good morning."), turn_at("2024-06-11T16:00:00-07:00", "Good afternoon.", seq=1)
-    pieces = [Evidence(evidence_id=turn.turn_id, text=turn.text, turns=[turn]) for turn in (late, early)]
+    passages = [Evidence(evidence_id=turn.turn_id, text=turn.text, turns=[turn]) for turn in (late, early)]
 
-    assert format_evidence(pieces).splitlines() == [
+    assert format_evidence(passages).splitlines() == [
         "-- Wed 12 June 2024",
         "[2] Ana: Good morning.",
         "-- Tue 11 June 2024",
@@ -145,7 +145,7 @@ def test_a_checkpoint_keeps_the_offset():
     assert request.messages[0].said_at.tzinfo == timezone(timedelta(hours=10))
 
 
-def test_a_state_is_over_when_the_day_began_where_the_next_was_told(tmp_path):
+def test_a_state_is_over_when_the_day_of_the_next_began_for_its_speaker(tmp_path):
     """Ana moves on 12 June in Sydney: at 22:30 of the 11th in UTC she has moved, at 13:30 she has not."""
     said = [
         ("I live in Oslo.", "2024-05-01T08:00:00+10:00"),

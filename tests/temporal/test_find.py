@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from langgraph_engram.temporal.find import find_times
-from langgraph_engram.temporal.periods import name_interval
+from langgraph_engram.temporal.periods import format_interval
 
 CLOCKS = {
     "Wed": datetime(2023, 7, 12, 15, 30, tzinfo=UTC),
@@ -230,7 +230,7 @@ def test_a_phrase_means_what_people_mean_by_it(clock, marked, named):
 
     found = find_times(said, CLOCKS[clock])
 
-    assert [(one.text, name_interval(one.interval, one.granularity)) for one in found] == [
+    assert [(time.text, format_interval(time.interval, time.granularity)) for time in found] == [
         (marked[marked.index("[") + 1 : marked.index("]")], named)
     ]
 
@@ -253,8 +253,8 @@ def test_without_a_clock_only_complete_dates_are_found():
 
     found = find_times(said, None)
 
-    assert [one.text for one in found] == ["7 May 2023", "2021", "spring 2020"]
-    assert not any(one.relative for one in found)
+    assert [time.text for time in found] == ["7 May 2023", "2021", "spring 2020"]
+    assert not any(time.relative for time in found)
 
 
 def test_an_interval_ends_with_the_last_second_of_its_period():

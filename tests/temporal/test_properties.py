@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from langgraph_engram.temporal.dates import easter
 from langgraph_engram.temporal.find import find_times
 from langgraph_engram.temporal.parse import parse_constraint, parse_time
-from langgraph_engram.temporal.periods import name_interval
+from langgraph_engram.temporal.periods import format_interval
 from langgraph_engram.temporal.resolve import resolve_times
 
-PIECES = (
+PARTS = (
     "yesterday,last,next,this,past,the,of,in,on,from,to,and,between,before,after,since,until,around,early,late,"
     "mid,end,week,weekend,month,year,years,days,decade,night,morning,ago,May,march,June,february,29,30,31st,31,"
     "first,second,2023,2024,1999,9999,0,12,5/13,2023-02-30,2023-05-07,T10:00Z,'98,90s,the nineties,Monday,Fri,"
@@ -20,7 +20,7 @@ PIECES = (
     "03/04/2025,13/04/2025,3.4.25,is,every,"
     "went,going to,.,-,/,(,),\n,:,"
 ).split(",")
-TIMELY = st.lists(st.sampled_from(PIECES), max_size=14).map(" ".join)
+TIMELY = st.lists(st.sampled_from(PARTS), max_size=14).map(" ".join)
 TEXTS = st.one_of(st.text(max_size=80), TIMELY)
 PHRASES = (
     "we met yesterday;last week;next weekend;this month;last year;the weekend before last;two weekends ago;"
@@ -40,7 +40,7 @@ CLOCKS = st.one_of(st.none(), st.datetimes(timezones=st.just(UTC)), st.datetimes
 @example("in 900 decades, the next 900 years", datetime(2999, 12, 31, tzinfo=UTC), None)
 @settings(max_examples=400)
 def test_mentions_lie_in_their_text_in_order(text, clock, order):
-    """No text raises an error; places are right and never overlap; intervals are in UTC and end after they start."""
+    """No text raises an error; positions are right and never overlap; intervals are in UTC and end after they start."""
     done = 0
 
     for mention in find_times(text, clock, order):
@@ -59,7 +59,7 @@ def test_every_phrase_has_a_name_that_means_it(phrase, clock):
     """A phrase is one mention on every day of the calendar, and its name reads back as the same interval."""
     [mention] = find_times(phrase, clock)
 
-    named = name_interval(mention.interval, mention.granularity)
+    named = format_interval(mention.interval, mention.granularity)
 
     assert parse_time(named, None) == mention.interval
     assert parse_time(named, clock) == mention.interval
@@ -69,10 +69,10 @@ def test_every_phrase_has_a_name_that_means_it(phrase, clock):
 @settings(max_examples=300)
 def test_resolving_only_adds_brackets(text, clock, order):
     """Taking the brackets out gives the text back, and resolving again adds nothing."""
-    told = resolve_times(text, clock, order)
+    resolved = resolve_times(text, clock, order)
 
-    assert re.sub(r" \([^()]*\)", "", told) == text
-    assert resolve_times(told, clock, order) == told
+    assert re.sub(r" \([^()]*\)", "", resolved) == text
+    assert resolve_times(resolved, clock, order) == resolved
 
 
 @given(TEXTS, CLOCKS)
@@ -95,9 +95,9 @@ def test_a_date_in_numbers_reads_back_in_its_order(day, order):
     """Whatever the order, the date that was written is read."""
     written = f"{day:%d/%m/%Y}" if order == "day_first" else f"{day:%m/%d/%Y}"
 
-    interval = [mention.interval for mention in find_times(f"On {written}.", None, order)]
+    found = [mention.interval for mention in find_times(f"On {written}.", None, order)]
 
-    assert [one.start.date() for one in interval] == [day]
+    assert [interval.start.date() for interval in found] == [day]
 
 
 def test_easter_falls_where_the_calendars_put_it():
@@ -106,6 +106,6 @@ def test_easter_falls_where_the_calendars_put_it():
         "2008-03-23 2011-04-24 2016-03-27 2019-04-21 2020-04-12 2021-04-04 2022-04-17 2023-04-09 2024-03-31 2038-04-25"
     )
 
-    computed = [easter(int(one[:4])).isoformat() for one in known.split()]
+    computed = [easter(int(day[:4])).isoformat() for day in known.split()]
 
     assert computed == known.split()

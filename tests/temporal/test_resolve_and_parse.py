@@ -1,4 +1,4 @@
-"""What a query says of when, what a time string means, and what is written after relative times."""
+"""What a query says of when, what a time string means, and and how relative times are resolved."""
 
 from datetime import UTC, datetime
 
@@ -6,7 +6,7 @@ import pytest
 
 from langgraph_engram.schema import Interval
 from langgraph_engram.temporal.parse import parse_constraint, parse_time
-from langgraph_engram.temporal.periods import name_span
+from langgraph_engram.temporal.periods import format_interval
 from langgraph_engram.temporal.resolve import resolve_times
 
 NOW = datetime(2023, 7, 12, 15, 30, tzinfo=UTC)
@@ -76,7 +76,7 @@ def test_a_query_without_a_clock_is_bound_by_complete_dates_only():
 
     constraints = [parse_constraint(query.format(when), None) for when in ("last week", "in May", "in May 2023")]
 
-    assert [one is None for one in constraints] == [True, True, False]
+    assert [constraint is None for constraint in constraints] == [True, True, False]
 
 
 TIMES = """
@@ -137,7 +137,7 @@ def test_nonsense_is_no_time(text):
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("said", "resolved"),
     [
         ("It was last Fri.", "It was last Fri (7 July 2023, the Friday before)."),
         ("It rained on Sunday.", "It rained on Sunday (9 July 2023, the Sunday before)."),
@@ -150,25 +150,25 @@ def test_nonsense_is_no_time(text):
         ("I called yesterday.", "I called yesterday (11 July 2023)."),
     ],
 )
-def test_past_weeks_and_weekdays_are_told_as_seen_from_the_day_of_telling(said, told):
-    """What is to come and what a day alone says needs no such words."""
-    assert resolve_times(said, NOW) == told
+def test_past_weeks_and_weekdays_are_counted_from_the_clock(said, resolved):
+    """What is to come, and what is no weekday or week, is not counted."""
+    assert resolve_times(said, NOW) == resolved
 
 
 def test_relative_times_are_followed_by_what_they_mean():
     """Complete dates stay as they are, and everything else of the text too."""
     said = "Wow! I went yesterday, not on 3 May 2023 or in June 2022; back in May or last week... We fly next June."
 
-    told = resolve_times(said, NOW)
+    resolved = resolve_times(said, NOW)
 
-    assert told == (
+    assert resolved == (
         "Wow! I went yesterday (11 July 2023), not on 3 May 2023 or in June 2022; back in May (May 2023) or "
         "last week (the week of 3 July 2023, the week before)... We fly next June (June 2024)."
     )
 
 
 def test_resolving_twice_adds_nothing():
-    """A time that is already explained is left alone."""
+    """A time that is already resolved is left alone."""
     once = resolve_times("I went yesterday, two weeks ago and last summer.", NOW)
 
     twice = resolve_times(once, NOW)
@@ -178,28 +178,29 @@ def test_resolving_twice_adds_nothing():
 
 
 @pytest.mark.parametrize(
-    ("first", "last", "name"),
+    ("first", "last", "granularity", "name"),
     [
-        ("2023-05-07", "2023-05-07", "7 May 2023"),
-        ("2023-05-01", "2023-05-07", "the week of 1 May 2023"),
-        ("2023-05-06", "2023-05-07", "the weekend of 6 May 2023"),
-        ("2023-05-01", "2023-05-31", "May 2023"),
-        ("2022-06-01", "2022-08-31", "summer 2022"),
-        ("2022-12-01", "2023-02-28", "winter 2022"),
-        ("2022-01-01", "2022-12-31", "2022"),
-        ("1990-01-01", "1999-12-31", "the 1990s"),
-        ("2023-05-03", "2023-05-05", "3 to 5 May 2023"),
-        ("2023-05-30", "2023-06-02", "30 May to 2 June 2023"),
-        ("2022-12-30", "2023-01-02", "30 December 2022 to 2 January 2023"),
-        ("2023-05-01", "2023-06-30", "May to June 2023"),
-        ("2019-01-01", "2021-12-31", "2019 to 2021"),
+        ("2023-05-07", "2023-05-07", "day", "7 May 2023"),
+        ("2023-05-01", "2023-05-07", "week", "the week of 1 May 2023"),
+        ("2023-05-06", "2023-05-07", "weekend", "the weekend of 6 May 2023"),
+        ("2023-05-01", "2023-05-31", "month", "May 2023"),
+        ("2022-06-01", "2022-08-31", "season", "summer 2022"),
+        ("2022-12-01", "2023-02-28", "season", "winter 2022"),
+        ("2022-01-01", "2022-12-31", "year", "2022"),
+        ("1990-01-01", "1999-12-31", "decade", "the 1990s"),
+        ("2023-05-03", "2023-05-05", "range", "3 to 5 May 2023"),
+        ("2023-05-30", "2023-06-02", "range", "30 May to 2 June 2023"),
+        ("2022-12-30", "2023-01-02", "range", "30 December 2022 to 2 January 2023"),
+        ("2023-05-01", "2023-06-30", "range", "May to June 2023"),
+        ("2019-01-01", "2021-12-31", "range", "2019 to 2021"),
     ],
 )
-def test_a_span_has_the_name_of_its_period_which_reads_back(first, last, name):
+def test_a_formatted_interval_is_parsed_back(first, last, granularity, name):
     """A period is named as people name it, and the name means the same period again."""
     start, end = datetime.fromisoformat(f"{first}T00:00:00+00:00"), datetime.fromisoformat(f"{last}T23:59:59+00:00")
+    interval = Interval(start=start, end=end)
 
-    named = name_span(start, end)
+    formatted = format_interval(interval, granularity)
 
-    assert named == name
-    assert parse_time(named, None) == Interval(start=start, end=end)
+    assert formatted == name
+    assert parse_time(formatted, None) == interval

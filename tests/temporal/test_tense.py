@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from langgraph_engram.temporal.find import find_times
-from langgraph_engram.temporal.periods import name_interval
+from langgraph_engram.temporal.periods import format_interval
 
 SAID = {
     "March": datetime(2024, 3, 9, 18, 5, tzinfo=UTC),
@@ -117,7 +117,7 @@ def test_a_time_lies_where_its_clause_looks(said_in, marked, named):
 
     found = find_times(said, SAID[said_in])
 
-    assert [(one.text, name_interval(one.interval, one.granularity)) for one in found] == [
+    assert [(time.text, format_interval(time.interval, time.granularity)) for time in found] == [
         (marked[marked.index("[") + 1 : marked.index("]")], named)
     ]
 
@@ -153,12 +153,12 @@ def test_a_habit_has_no_date(said):
     ],
 )
 def test_a_habit_ends_with_its_clause(said, named):
-    """What else the sentence tells keeps its date."""
+    """The rest of the sentence keeps its date."""
     clock = SAID["March"]
 
     [found] = find_times(said, clock)
 
-    assert name_interval(found.interval, found.granularity) == named
+    assert format_interval(found.interval, found.granularity) == named
 
 
 def test_a_move_between_complete_dates_is_no_range():
@@ -167,7 +167,7 @@ def test_a_move_between_complete_dates_is_no_range():
 
     found = find_times(said, None)
 
-    assert [one.text for one in found] == ["9 May 2024", "3 June 2024"]
+    assert [time.text for time in found] == ["9 May 2024", "3 June 2024"]
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_a_move_between_complete_dates_is_no_range():
     ],
 )
 def test_a_duration_an_age_and_a_title_are_no_times(said):
-    """How long something lasts, our age, and what is called Today tell no day."""
+    """How long something lasts, our age, and what is called Today are no days."""
     clock = SAID["March"]
 
     found = find_times(said, clock)
@@ -220,4 +220,4 @@ def test_vague_days_weekends_and_odd_spellings_are_read(said, text, named):
 
     [found] = find_times(said, clock)
 
-    assert (found.text, name_interval(found.interval, found.granularity)) == (text, named)
+    assert (found.text, format_interval(found.interval, found.granularity)) == (text, named)

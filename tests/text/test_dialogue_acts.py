@@ -9,7 +9,7 @@ from langgraph_engram.text.dialogue_acts import read_cues
     ("text", "asks"),
     [("Do you ski?", True), ("do you ski", True), ("and what about Oslo", True), ("I ski.", False), ("", False)],
 )
-def test_a_question_is_told_by_its_mark_or_its_first_word(text, asks):
+def test_a_question_is_known_by_its_mark_or_its_first_word(text, asks):
     """Text without question marks can be read too."""
     assert read_cues(text).asks is asks
 
@@ -32,7 +32,7 @@ def test_greetings_leave_and_pointing_are_read(text, name):
 
 
 def test_an_empty_turn_has_no_cue():
-    """Nothing said tells nothing."""
+    """Without words there is nothing to read."""
     cues = read_cues("  ")
 
     assert (cues.stems, cues.length, cues.asks, cues.replies) == (frozenset(), 0, False, False)

@@ -28,9 +28,9 @@ def test_a_capital_at_the_start_of_a_sentence_is_no_name(text, names):
 
 
 @given(st.text(alphabet='aB .!?:;…\n"“([-—\t ]', max_size=8), st.integers(0, 8))
-def test_a_sentence_starts_after_a_mark_and_white_space(text, place):
+def test_a_sentence_starts_after_a_mark_and_white_space(text, length):
     """It does not matter how long the text before the mark is."""
-    before = text[:place]
+    before = text[:length]
 
     starts = starts_sentence(text, len(before))
 

@@ -71,8 +71,8 @@ from langgraph_engram.text.questions import (
         ("", "content"),
     ],
 )
-def test_the_question_words_tell_the_type(query, expected):
-    """The first words that fit count; what asks for nothing in particular asks for content."""
+def test_the_question_words_show_the_type(query, expected):
+    """The first pattern that matches counts; what asks for nothing in particular asks for content."""
     assert answer_type(query) == expected
 
 
@@ -83,7 +83,7 @@ def test_any_text_expects_some_type(query):
 
 
 @pytest.mark.parametrize(
-    ("query", "one"),
+    ("query", "single"),
     [
         ("Where do I live?", True),
         ("What is Ana's cat called?", True),
@@ -99,9 +99,9 @@ def test_any_text_expects_some_type(query):
         ("What do Ana and Ben have in common?", False),
     ],
 )
-def test_what_one_statement_can_answer(query, one):
+def test_what_a_single_statement_can_answer(query, single):
     """Lists, counts, and what is weighed or compared rest on several statements."""
-    assert asks_for_single_fact(query) is one
+    assert asks_for_single_fact(query) is single
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_what_one_statement_can_answer(query, one):
     ],
 )
 def test_what_the_assistant_said_is_asked_for(query):
-    """Speaking to the assistant of what it did, or of an earlier talk of both, is enough."""
+    """Mentioning what the assistant did, or an earlier conversation with it, is enough."""
     assert asks_for_assistant(query)
 
 
@@ -139,7 +139,7 @@ def test_what_the_assistant_said_is_asked_for(query):
     ],
 )
 def test_other_queries_are_left_alone(query):
-    """Requests, the user's own words and other people's are none of the assistant's."""
+    """Requests, the user's own words and other people's are not the assistant's."""
     assert not asks_for_assistant(query)
 
 

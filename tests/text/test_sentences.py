@@ -100,27 +100,27 @@ def test_a_wrapped_line_goes_on():
 
 
 def test_a_run_on_is_split_where_it_hurts_least():
-    """Semicolons first, then commas before a conjunction, and no piece is too long."""
+    """Semicolons first, then commas before a conjunction, and no part is too long."""
     clause = "we walked along the river and looked at the boats that went by without any hurry at all"
     text = f"{clause}; {clause}, and {clause}, {clause}; {clause}, but {clause}"
 
-    pieces = split_sentences(text)
+    parts = split_sentences(text)
 
-    assert [piece[-1] for piece in pieces[:-1]] == [";"] * (len(pieces) - 1)
-    assert len(pieces) > 1
-    assert all(len(piece) <= MOST_CHARACTERS for piece in pieces)
-    assert " ".join(pieces) == text
+    assert [part[-1] for part in parts[:-1]] == [";"] * (len(parts) - 1)
+    assert len(parts) > 1
+    assert all(len(part) <= MOST_CHARACTERS for part in parts)
+    assert " ".join(parts) == text
 
 
 def test_words_without_any_mark_are_split_between_words():
-    """Speech without punctuation still comes in pieces; a single endless word stays whole."""
+    """Speech without punctuation is split too; a single endless word stays whole."""
     text = "word " * 500 + "x" * 1000
 
-    pieces = split_sentences(text)
+    parts = split_sentences(text)
 
-    assert pieces[-1].endswith("x" * 1000)
-    assert all(len(piece) <= MOST_CHARACTERS for piece in pieces[:-1])
-    assert " ".join(pieces) == text
+    assert parts[-1].endswith("x" * 1000)
+    assert all(len(part) <= MOST_CHARACTERS for part in parts[:-1])
+    assert " ".join(parts) == text
 
 
 @given(st.one_of(st.text(), st.text(alphabet="aB1 .!?…\n\"'()-•😊:;,&@/", max_size=200)))

@@ -80,10 +80,10 @@ def test_any_text_can_be_read(text, speaker):
         ("I would move to Lisbon if I could.", set()),
     ],
 )
-def test_a_sentence_tells_what_one_asks_its_attribute_by(text, asked):
+def test_a_sentence_is_expanded_by_the_words_that_ask_for_its_attribute(text, asked):
     """Who moved to Lisbon lives there, though no word says so."""
-    told = expanded_stems(text, "Ana")
+    stems = expanded_stems(text, "Ana")
 
-    assert set(content_stems(text)) <= told
-    assert asked <= told
-    assert asked or told == set(content_stems(text))
+    assert set(content_stems(text)) <= stems
+    assert asked <= stems
+    assert asked or stems == set(content_stems(text))

@@ -8,6 +8,7 @@ from langgraph_engram.text.statements import (
     affirmed,
     is_question,
     location_of,
+    mentions_speaker,
     own_words,
     shows_image,
     signals_change,
@@ -30,7 +31,7 @@ def test_own_words_are_what_the_speaker_says(text, said):
     assert own_words(text, "Ana") == said
 
 
-def test_statements_are_told_from_what_states_nothing():
+def test_statements_are_distinguished_from_what_states_nothing():
     """Questions, images, praise; and what is about both stays a statement of the speaker."""
     assert is_question('Do you ski?"')
     assert not is_question("I ask myself. Why? I know.")
@@ -39,6 +40,8 @@ def test_statements_are_told_from_what_states_nothing():
     assert not speaks_to_listener("I told you that I ski.")
     assert speaks_of_self("We've moved.")
     assert not speaks_of_self("Runa skis in winter.")
+    assert mentions_speaker("Which strap fits my new camera?")
+    assert not mentions_speaker("Which strap fits a camera?")
 
 
 @pytest.mark.parametrize(
@@ -76,7 +79,7 @@ def test_a_change_is_one_that_is_stated(text, changed):
         ("It’s not a poodle - it’s a beagle.", "it’s a beagle."),
     ],
 )
-def test_what_is_denied_is_left_out(text: str, left: str) -> None:
+def test_negated_clauses_are_left_out(text: str, left: str) -> None:
     assert affirmed(text) == left
 
 
@@ -95,12 +98,12 @@ def test_what_is_denied_is_left_out(text: str, left: str) -> None:
         "",
     ],
 )
-def test_thoughts_praise_and_turns_of_speech_deny_nothing(text: str) -> None:
+def test_thoughts_praise_and_idioms_negate_nothing(text: str) -> None:
     assert affirmed(text) == text
 
 
 @given(st.text(alphabet=st.sampled_from("I never eat fish, and we don't but.;–— no longer \n"), max_size=120))
-def test_what_is_affirmed_stands_in_the_sentence_in_order(text: str) -> None:
+def test_the_affirmed_clauses_keep_their_order(text: str) -> None:
     rest = iter(text)
     assert all(letter in rest for letter in affirmed(text))
 

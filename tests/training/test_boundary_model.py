@@ -9,8 +9,8 @@ import pytest
 from langgraph_engram.benchmarks.segmentation import read_dialogues
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.segmentation.features import FEATURES
+from training.augmentation import make_examples
 from training.boundary_model import fit, main, train
-from training.varied_dialogues import lessons_of
 
 SUBJECTS = {
     "bees": [
@@ -33,14 +33,14 @@ def file(tmp_path):
         for second in SUBJECTS:
             if first != second:
                 said = [*SUBJECTS[first], *SUBJECTS[second]]
-                utterances = [{"speaker": "AB"[place % 2], "text": text} for place, text in enumerate(said)]
+                utterances = [{"speaker": "AB"[index % 2], "text": text} for index, text in enumerate(said)]
                 lines.append(json.dumps({"utterances": utterances, "boundaries": [0, 0, 0, 1, 0, 0, 0, 1]}))
     path.write_text("\n".join(lines))
     return path
 
 
 def test_learning_twice_gives_the_same_weights(file, tmp_path):
-    """Chance is seeded: the written files are equal, and hold a weight for every number."""
+    """Chance is seeded: the written files are equal, and hold a weight for every feature."""
     written = [tmp_path / "one.json", tmp_path / "two.json"]
 
     for path in written:
@@ -71,15 +71,19 @@ def test_a_known_regression_is_found():
     assert model.intercept == pytest.approx(-1, abs=0.1)
 
 
-def test_lessons_are_made_of_what_was_said(file):
-    """Joined, strung together, bare or broken off: a lesson has a label for each gap, and words of the dialogues."""
+def test_examples_are_made_of_what_was_said(file):
+    """Joined, chained, bare or truncated: an example has a label for each gap, and words of the dialogues."""
     dialogues = read_dialogues(file)
-    words = {word for one in dialogues for turn in one.turns for word in turn.text.lower().replace("?", "").split()}
+    words = {
+        word for dialogue in dialogues for turn in dialogue.turns for word in turn.text.lower().replace("?", "").split()
+    }
 
-    lessons = lessons_of(dialogues, Random(1))
+    examples = make_examples(dialogues, Random(1))
 
-    assert len(lessons) > 5 * len(dialogues)
-    assert all(len(lesson.cuts) == len(lesson.said) - 1 for lesson in lessons)
-    assert any("?" not in text for lesson in lessons for _, text in lesson.said)
+    assert len(examples) > 5 * len(dialogues)
+    assert all(len(example.cuts) == len(example.turns) - 1 for example in examples)
+    assert any("?" not in text for example in examples for _, text in example.turns)
     bare = {word.strip(".") for word in words}
-    assert {word.strip(".?").lower() for one in lessons for _, text in one.said for word in text.split()} <= bare
+    assert {
+        word.strip(".?").lower() for example in examples for _, text in example.turns for word in text.split()
+    } <= bare

@@ -11,8 +11,8 @@ MAY = datetime(2023, 5, 1, tzinfo=UTC)
 
 
 def decide(*records):
-    """Give (action, members) of each verdict on one cluster."""
-    return [(one.action, one.members) for one in decide_update(DecideUpdate((records,))).verdicts]
+    """Return (action, members) of each verdict on one cluster."""
+    return [(verdict.action, verdict.members) for verdict in decide_update(DecideUpdate((records,))).verdicts]
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_what_another_person_says_of_herself_changes_nothing(record):
 
 def test_a_cluster_may_hold_several_decisions(record):
     """A repeat merges, a change supersedes, and what belongs to neither is not named."""
-    told = ["I live in Lisbon.", "I keep bees.", "I keep bees!", "I moved to Porto.", "I like tea."]
-    records = [record(f"Ana: {text}", day) for day, text in enumerate(told)]
+    contents = ["I live in Lisbon.", "I keep bees.", "I keep bees!", "I moved to Porto.", "I like tea."]
+    records = [record(f"Ana: {text}", day) for day, text in enumerate(contents)]
 
     assert decide(*records) == [("SUPERSEDE", [1, 4]), ("MERGE", [2, 3])]
 
@@ -82,7 +82,7 @@ def test_each_cluster_has_its_verdict(record):
 
     verdicts = decide_update(DecideUpdate((first, second))).verdicts
 
-    assert [(one.cluster, one.action) for one in verdicts] == [(1, "SUPERSEDE"), (2, "KEEP_BOTH")]
+    assert [(verdict.cluster, verdict.action) for verdict in verdicts] == [(1, "SUPERSEDE"), (2, "KEEP_BOTH")]
 
 
 def test_an_exclamation_is_not_worth_merging(record):
@@ -98,7 +98,7 @@ def test_an_exclamation_is_not_worth_merging(record):
         ("Ana: I like tea.", "Ana: I like coffee.", "KEEP_BOTH"),
     ],
 )
-def test_look_alikes_are_decided_on_with_care(record, older, newer, action):
+def test_near_duplicates_are_decided_on_with_care(record, older, newer, action):
     """A stated change supersedes, a repeat merges, anything else stays (DimMem Table 10)."""
     (verdict,) = decide_update(DecideUpdate(((record(older), record(newer, 1)),))).verdicts
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from langgraph_engram.retrieval.relevance import FEATURES
-from training.asked_conversations import (
-    AskedConversation,
-    AskedQuestion,
+from training.relevance import main, roc_area, share_above
+from training.relevance_data import (
+    LabelledConversation,
+    LabelledQuestion,
     read_evidence,
     read_locomo,
     with_foreign_questions,
 )
-from training.relevance import main, roc_area, share_above
 
 SAID = {
     "lake": [("Ana", "I went camping by the lake in June."), ("Ben", "My dog Rex ate a shoe.")],
@@ -53,7 +53,7 @@ def locomo(tmp_path):
 
 
 def test_learning_twice_gives_the_same_weights(locomo, tmp_path, capsys):
-    """What is written once is not written again, and the written files are equal."""
+    """A conversation is not stored twice, and the written files are equal."""
     written = [tmp_path / "one.json", tmp_path / "two.json"]
 
     for path in written:
@@ -66,9 +66,9 @@ def test_learning_twice_gives_the_same_weights(locomo, tmp_path, capsys):
 
 def test_a_trick_question_has_no_evidence(locomo):
     """The turns it was made from do not answer it."""
-    questions = [question for one in read_locomo(locomo) for question in one.questions]
+    questions = [question for conversation in read_locomo(locomo) for question in conversation.questions]
 
-    assert [(one.is_answerable, len(one.evidence), one.is_open) for one in questions] == [
+    assert [(question.is_answerable, len(question.evidence), question.is_open) for question in questions] == [
         (True, 1, False),
         (False, 0, False),
         (True, 1, False),
@@ -76,20 +76,20 @@ def test_a_trick_question_has_no_evidence(locomo):
     ]
 
 
-def test_questions_of_others_are_put_under_ones_own_names(locomo):
+def test_questions_of_others_are_asked_with_the_names_of_this_one(locomo):
     """Only those with an answer elsewhere, and none that asks for an inference."""
     lake, town = with_foreign_questions(read_locomo(locomo), 9)
 
-    assert [(one.text, one.is_answerable) for one in lake.foreign] == [("What does Ana play?", False)]
-    assert [one.text for one in town.foreign] == ["Where did Cleo go camping?"]
+    assert [(question.text, question.is_answerable) for question in lake.foreign] == [("What does Ana play?", False)]
+    assert [question.text for question in town.foreign] == ["Where did Cleo go camping?"]
 
 
-def test_a_question_and_its_unanswerable_form_are_not_put_to_each_other():
+def test_a_question_and_its_unanswerable_form_are_not_asked_of_each_other():
     """A haystack and its abstention variant share the subject."""
-    question = AskedQuestion("Where?", is_answerable=True, evidence=frozenset({"t"}))
-    pair = [AskedConversation("longmemeval", name, [], [question]) for name in ("q1", "q1_abs")]
+    question = LabelledQuestion("Where?", is_answerable=True, evidence=frozenset({"t"}))
+    pair = [LabelledConversation("longmemeval", name, [], [question]) for name in ("q1", "q1_abs")]
 
-    assert [one.foreign for one in with_foreign_questions(pair, 9)] == [[], []]
+    assert [conversation.foreign for conversation in with_foreign_questions(pair, 9)] == [[], []]
 
 
 def test_evidence_alone_makes_conversations(tmp_path):
@@ -108,7 +108,7 @@ def test_evidence_alone_makes_conversations(tmp_path):
     (pool,) = read_evidence(path)
 
     assert [session.session_id for session in pool.sessions] == ["q1-0", "q2_abs-0"]
-    assert [sorted(one.evidence) for one in pool.questions] == [["q1-0:0"], []]
+    assert [sorted(question.evidence) for question in pool.questions] == [["q1-0:0"], []]
 
 
 def test_the_roc_area_is_the_share_of_pairs_in_order():
