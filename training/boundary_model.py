@@ -2,7 +2,7 @@
 
 python training/boundary_model.py DIALOGUES [--out FILE] [--encoder NAME]
 
-DIALOGUES is JSON lines of utterances and boundaries (see `benchmarks/segmentation_data.py`). The same file gives the
+DIALOGUES is JSON lines of utterances and boundaries (see `benchmarks/segmentation.py`). The same file gives the
 same weights.
 """
 
