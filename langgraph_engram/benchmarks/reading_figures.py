@@ -1,13 +1,14 @@
-"""Compute what `engram bench reading` tells from its lines: how well each reader answers, and against plain turns.
+"""Compute the figures of `engram bench reading` from its lines: how well each reader answers, and against plain turns.
 
-A comparison is made on the questions that both readers were asked. This module does not know a memory.
+A comparison is made on the questions that both readers were asked.
 """
 
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from langgraph_engram.benchmarks.questions import Spent
-from langgraph_engram.benchmarks.scores import CATEGORIES, bleu1_amem, f1_amem, f1_locomo
+from langgraph_engram.benchmarks.answer_scores import bleu1_amem, f1_amem, f1_locomo
+from langgraph_engram.benchmarks.harness import TokenUsage
+from langgraph_engram.benchmarks.locomo_data import CATEGORIES
 from langgraph_engram.benchmarks.statistics import MEDIAN, Difference, mean, paired_difference, percentile
 from langgraph_engram.schema import Frozen
 
@@ -16,11 +17,10 @@ TURNS = "turns"
 GOLD = "gold"
 """The reader who is shown the turns that hold the answer."""
 LIGHT_CALLS = 2
-"""Calls within which a question is to be answered that light memory answers (HyMem: light answer and reflection)."""
+"""Calls that a question may take which light memory answers (HyMem: light answer and reflection)."""
 
-
-Place = tuple[str, str, str, int]
-"""What tells one line from another: model, reader, conversation, question."""
+LineKey = tuple[str, str, str, int]
+"""Identifies a line: model, reader, conversation, question."""
 
 
 class ReadingLine(Frozen):
@@ -35,14 +35,14 @@ class ReadingLine(Frozen):
     question: str
     gold: str
     answer: str = ""
-    read: Spent = Spent()
+    read: TokenUsage = TokenUsage()
     went_deep: bool = False
     verdict: str = ""
     """Empty where plain turns are read."""
 
     @property
-    def place(self) -> Place:
-        """Give what tells one line from another."""
+    def key(self) -> LineKey:
+        """The key of the line."""
         return self.model, self.reader, self.sample, self.index
 
 
@@ -95,7 +95,7 @@ def _figures(lines: Sequence[ReadingLine], reader: str, scores: dict[str, dict[i
     light = [line for line in own if not line.went_deep]
     turns, gold = scores.get(TURNS, {}), scores.get(GOLD, {})
     half_way = {index: (turns[index] + gold[index]) / 2 for index in turns.keys() & gold.keys()}
-    over = partial(_over, scores[reader])
+    over = partial(_difference, scores[reader])
     return ReaderFigures(
         questions=len(own),
         f1_locomo=mean(map(_score, own)),
@@ -120,7 +120,9 @@ def _median(lines: Sequence[ReadingLine], value: Callable[[ReadingLine], float])
     return percentile([value(line) for line in lines], MEDIAN)
 
 
-def _over(own: dict[int, float], other: dict[int, float]) -> Difference | None:
+def _difference(own: dict[int, float], baseline: dict[int, float]) -> Difference | None:
     """Compare two readers on the questions that both were asked; None where there are none."""
-    both = sorted(own.keys() & other.keys())
-    return paired_difference([other[one] for one in both], [own[one] for one in both]) if both else None
+    shared = sorted(own.keys() & baseline.keys())
+    if not shared:
+        return None
+    return paired_difference([baseline[index] for index in shared], [own[index] for index in shared])

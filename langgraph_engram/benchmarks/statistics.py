@@ -1,56 +1,31 @@
-"""Average what was measured: means of what applies, percentiles, and a figure at each budget.
+"""Average measurements: means of what applies, percentiles, and the paired difference of two runs."""
 
-This module does not know what is measured.
-"""
-
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from langgraph_engram.benchmarks.scores import BUDGETS, Passage
 from langgraph_engram.schema import Frozen
 
 MEDIAN, NEARLY_ALL = 50, 95
-
-
-class WithPieces(Protocol):
-    """A line of a run: what was shown at each budget."""
-
-    @property
-    def pieces(self) -> Mapping[str, Sequence[Passage]]:
-        """Give the pieces that fit each budget, best first."""
-
-
-Line = TypeVar("Line", bound=WithPieces)
-
-
-def mean(values: Iterable[float | None]) -> float | None:
-    """Average what applies; None is left out, and nothing at all has no mean."""
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
-
-
-def percentile(values: Sequence[float], percent: float) -> float | None:
-    """Give the percentile by linear interpolation; None of no values."""
-    return float(np.percentile(values, percent)) if values else None
-
-
-def at_budgets(
-    lines: Sequence[Line], measure: Callable[[Sequence[Passage], Line], float | None]
-) -> dict[str, float | None]:
-    """Average a measure of the pieces over lines, at each budget."""
-    return {str(budget): mean(measure(line.pieces[str(budget)], line) for line in lines) for budget in BUDGETS}
-
-
 RESAMPLES = 10_000
 CONFIDENCE = 0.95
 BATCH = 100
 """Resamples drawn at once, which bounds memory."""
 
 
+def mean(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the values that are known; None where none is."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def percentile(values: Sequence[float], percent: float) -> float | None:
+    """Return the percentile by linear interpolation; None of no values."""
+    return float(np.percentile(values, percent)) if values else None
+
+
 class Difference(Frozen):
-    """How much higher the second run scores, on average, and the interval that the data leave open."""
+    """How much higher the second run scores, on average, and its confidence interval."""
 
     mean: float
     low: float
@@ -61,7 +36,7 @@ class Difference(Frozen):
 def paired_difference(
     first: Sequence[float], second: Sequence[float], resamples: int = RESAMPLES, seed: int = 0
 ) -> Difference:
-    """Give the mean of `second - first` over the same questions, and its 95 % percentile interval.
+    """Return the mean of `second - first` over the same questions, and its 95 % percentile interval (bootstrap).
 
     Args:
         first: One run's scores, one a question.

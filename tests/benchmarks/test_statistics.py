@@ -1,4 +1,4 @@
-"""The interval of a paired difference covers what the data leave open."""
+"""The confidence interval of a paired difference is as wide as the data make it."""
 
 import numpy as np
 import pytest
