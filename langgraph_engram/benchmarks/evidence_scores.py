@@ -5,11 +5,9 @@ model an answer is quotes, one a line, and counts as right where a quote is from
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
-from typing import Protocol, TypeVar
 
-from langgraph_engram.benchmarks.statistics import mean
 from langgraph_engram.prompts.rendering import cited_numbers
 from langgraph_engram.results import Recollection, count_tokens
 from langgraph_engram.schema import Evidence, Frozen, Turn
@@ -38,26 +36,6 @@ class Passage(Frozen):
     turn_ids: list[str]
     """The data set's own ids; a turn that has none is cited by ours."""
     synthesis: bool = False
-
-
-class PassageLine(Protocol):
-    """A line of a run with the passages that were found."""
-
-    @property
-    def pieces(self) -> Mapping[str, Sequence[Passage]]:
-        """The passages that fit each budget, best first."""
-
-
-class QuoteLine(Protocol):
-    """A line of a run with the quotes that were given."""
-
-    @property
-    def quotes(self) -> Sequence[Sequence[str]] | None:
-        """The turns that each quote is from; None where a language model answered."""
-
-
-PassageLineT = TypeVar("PassageLineT", bound=PassageLine)
-QuoteLineT = TypeVar("QuoteLineT", bound=QuoteLine)
 
 
 def to_passage(evidence: Evidence) -> Passage:
@@ -90,13 +68,6 @@ def fit_budget(passages: Sequence[Passage], budget: int) -> list[Passage]:
 def fit_budgets(passages: Sequence[Passage]) -> dict[str, list[Passage]]:
     """Return the prefix for each budget, under the budget's name."""
     return {str(budget): fit_budget(passages, budget) for budget in BUDGETS}
-
-
-def mean_at_budgets(
-    lines: Sequence[PassageLineT], measure: Callable[[Sequence[Passage], PassageLineT], float | None]
-) -> dict[str, float | None]:
-    """Return the mean of a measure of the passages over lines, at each budget."""
-    return {str(budget): mean(measure(line.pieces[str(budget)], line) for line in lines) for budget in BUDGETS}
 
 
 @lru_cache(maxsize=50_000)
@@ -175,12 +146,6 @@ def quoted_turns(recollection: Recollection) -> list[list[str]]:
     if not recollection.quoted:
         return []
     return [_turns_of(line, recollection) for line in (recollection.answer or "").splitlines()]
-
-
-def split_by_answer(lines: Sequence[QuoteLineT]) -> tuple[Sequence[QuoteLineT], Sequence[QuoteLineT]]:
-    """Return the lines of a run that are quotes, and those of a language model: all are one or the other."""
-    quoted = all(line.quotes is not None for line in lines)
-    return (lines, ()) if quoted else ((), lines)
 
 
 def quote_recall(quotes: Sequence[Sequence[str]] | None, evidence: Collection[str], most: int) -> float | None:

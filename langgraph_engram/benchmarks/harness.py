@@ -1,9 +1,9 @@
-"""What the benchmarks share: the memory that is measured, one question put to it, and the lines of `questions.jsonl`.
+"""What the benchmarks share: the memory that is measured, one question put to it, `questions.jsonl`, and averages.
 
-A line holds everything from which its figures are computed.
+A line of `questions.jsonl` holds everything from which its figures are computed.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from os import PathLike
@@ -11,6 +11,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Protocol, Self, TextIO, TypeVar
 
+import numpy as np
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
@@ -23,6 +24,8 @@ from langgraph_engram.schema import Frozen
 
 QUESTIONS_FILE = "questions.jsonl"
 LOCK_FILE = ".engram-bench.lock"
+MEDIAN, NEARLY_ALL = 50, 95
+"""Percentiles."""
 WRITTEN = ("stored_turns", "records", "quarantined", "pending")
 """Counts of the write that are reported beside its usage; pending turns mean that it was not finished."""
 
@@ -92,6 +95,9 @@ class RecallFigures(Frozen):
     """What the answer cost."""
 
 
+Recalled = TypeVar("Recalled", bound=RecallFigures)
+
+
 def measure_recall(memory: MemoryProtocol, user_id: str, query: str, now: datetime | None = None) -> RecallFigures:
     """Search for evidence within the largest budget, then have the question answered.
 
@@ -129,6 +135,30 @@ def write_usage(receipts: Sequence[Receipt]) -> TokenUsage:
 def write_counts(receipts: Sequence[Receipt]) -> dict[str, int]:
     """Return what was written, under the names of the command line's JSON."""
     return {name: sum(getattr(receipt, name) for receipt in receipts) for name in WRITTEN}
+
+
+def mean(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the values that are known; None where none is."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def percentile(values: Sequence[float], percent: float) -> float | None:
+    """Return the percentile by linear interpolation; None of no values."""
+    return float(np.percentile(values, percent)) if values else None
+
+
+def mean_at_budgets(
+    lines: Sequence[Recalled], measure: Callable[[Sequence[Passage], Recalled], float | None]
+) -> dict[str, float | None]:
+    """Return the mean of a measure of the passages over lines, at each budget."""
+    return {str(budget): mean(measure(line.pieces[str(budget)], line) for line in lines) for budget in BUDGETS}
+
+
+def split_by_answer(lines: Sequence[Recalled]) -> tuple[Sequence[Recalled], Sequence[Recalled]]:
+    """Return the lines of a run that are quotes, and those of a language model: all are one or the other."""
+    quoted = all(line.quotes is not None for line in lines)
+    return (lines, ()) if quoted else ((), lines)
 
 
 def open_lines(out: str | PathLike[str]) -> TextIO:

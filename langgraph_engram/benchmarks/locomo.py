@@ -15,24 +15,27 @@ from langgraph_engram.benchmarks.evidence_scores import (
     all_evidence_recall,
     answer_token_recall,
     evidence_recall,
-    mean_at_budgets,
     quote_recall,
-    split_by_answer,
 )
 from langgraph_engram.benchmarks.harness import (
+    MEDIAN,
+    NEARLY_ALL,
     MemoryOpener,
     MemoryProtocol,
     Progress,
     RecallFigures,
     TokenUsage,
+    mean,
+    mean_at_budgets,
     measure_recall,
     open_lines,
+    percentile,
+    split_by_answer,
     write_counts,
     write_lines,
     write_usage,
 )
 from langgraph_engram.benchmarks.locomo_data import CATEGORIES, TEMPORAL, LocomoQuestion, LocomoSample, read_samples
-from langgraph_engram.benchmarks.statistics import MEDIAN, NEARLY_ALL, mean, percentile
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.results import Receipt
 from langgraph_engram.schema import Frozen

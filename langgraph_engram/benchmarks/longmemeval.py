@@ -16,19 +16,23 @@ from langgraph_engram.benchmarks.evidence_scores import (
     all_evidence_recall,
     answer_token_recall,
     evidence_recall,
-    mean_at_budgets,
     quote_recall,
     session_recall,
-    split_by_answer,
 )
 from langgraph_engram.benchmarks.harness import (
+    MEDIAN,
+    NEARLY_ALL,
     MemoryOpener,
     MemoryProtocol,
     Progress,
     RecallFigures,
     TokenUsage,
+    mean,
+    mean_at_budgets,
     measure_recall,
     open_lines,
+    percentile,
+    split_by_answer,
     write_counts,
     write_lines,
     write_usage,
@@ -39,7 +43,6 @@ from langgraph_engram.benchmarks.longmemeval_data import (
     LongMemEvalQuestion,
     read_questions,
 )
-from langgraph_engram.benchmarks.statistics import MEDIAN, NEARLY_ALL, mean, percentile
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.llm.base import Model
 from langgraph_engram.prompts.parse_intent import ParseIntent

@@ -6,10 +6,11 @@ A comparison is made on the questions that both readers were asked.
 from collections.abc import Callable, Sequence
 from functools import partial
 
+import numpy as np
+
 from langgraph_engram.benchmarks.answer_scores import bleu1_amem, f1_amem, f1_locomo
-from langgraph_engram.benchmarks.harness import TokenUsage
+from langgraph_engram.benchmarks.harness import MEDIAN, TokenUsage, mean, percentile
 from langgraph_engram.benchmarks.locomo_data import CATEGORIES
-from langgraph_engram.benchmarks.statistics import MEDIAN, Difference, mean, paired_difference, percentile
 from langgraph_engram.schema import Frozen
 
 TURNS = "turns"
@@ -18,6 +19,10 @@ GOLD = "gold"
 """The reader who is shown the turns that hold the answer."""
 LIGHT_CALLS = 2
 """Calls that a question may take which light memory answers (HyMem: light answer and reflection)."""
+RESAMPLES = 10_000
+CONFIDENCE = 0.95
+BATCH = 100
+"""Resamples drawn at once, which bounds memory."""
 
 LineKey = tuple[str, str, str, int]
 """Identifies a line: model, reader, conversation, question."""
@@ -44,6 +49,15 @@ class ReadingLine(Frozen):
     def key(self) -> LineKey:
         """The key of the line."""
         return self.model, self.reader, self.sample, self.index
+
+
+class Difference(Frozen):
+    """How much higher the second run scores, on average, and its confidence interval."""
+
+    mean: float
+    low: float
+    high: float
+    pairs: int
 
 
 class ReaderFigures(Frozen):
@@ -80,6 +94,33 @@ def compare(lines: Sequence[ReadingLine]) -> Comparison:
     readers = dict.fromkeys(line.reader for line in lines)
     scores = {reader: _scores(lines, reader) for reader in readers}
     return Comparison(readers={reader: _figures(lines, reader, scores) for reader in readers})
+
+
+def paired_difference(
+    first: Sequence[float], second: Sequence[float], resamples: int = RESAMPLES, seed: int = 0
+) -> Difference:
+    """Return the mean of `second - first` over the same questions, and its 95 % percentile interval (bootstrap).
+
+    Args:
+        first: One run's scores, one a question.
+        second: The other run's, in the same order.
+        resamples: How often the questions are drawn anew, with replacement.
+        seed: The same seed gives the same interval.
+
+    Raises:
+        ValueError: The runs have no questions, or not the same number of them.
+    """
+    if len(first) != len(second) or not first:
+        raise ValueError(f"paired scores must be as many and at least one, not {len(first)} and {len(second)}")
+    differences = np.asarray(second, dtype=np.float64) - np.asarray(first, dtype=np.float64)
+    generator = np.random.default_rng(seed)
+    means: list[float] = []
+    while len(means) < resamples:
+        drawn = generator.integers(0, len(differences), (min(BATCH, resamples - len(means)), len(differences)))
+        means.extend(differences[drawn].mean(axis=1).tolist())
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(means, [tail, 1 - tail])
+    return Difference(mean=float(differences.mean()), low=float(low), high=float(high), pairs=len(first))
 
 
 def _scores(lines: Sequence[ReadingLine], reader: str) -> dict[int, float]:

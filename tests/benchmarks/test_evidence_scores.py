@@ -15,10 +15,10 @@ from langgraph_engram.benchmarks.evidence_scores import (
     holds,
     quote_recall,
     quoted_turns,
-    split_by_answer,
     statements_of,
     to_passage,
 )
+from langgraph_engram.benchmarks.harness import split_by_answer
 from langgraph_engram.results import Recollection, count_tokens
 from langgraph_engram.schema import Evidence, Record, Turn
 
