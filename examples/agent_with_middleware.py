@@ -1,4 +1,4 @@
-"""An agent that recalls before each answer and keeps what was said, without a tool call.
+"""An agent that recalls before each answer and remembers the conversation, without a tool call.
 
 OPENAI_API_KEY=... python examples/agent_with_middleware.py
 """
@@ -18,21 +18,21 @@ class Context(BaseModel):
 
 
 def build(memory, model):
-    """Build the agent. Its checkpointer keeps threads, the memory what outlives them."""
+    """Build the agent. The checkpointer keeps each thread; the memory spans all threads of a user."""
     return create_agent(
         model, middleware=[EngramMiddleware(memory)], context_schema=Context, checkpointer=InMemorySaver()
     )
 
 
 def ask(agent, text, thread, user):
-    """Say something to the agent on a thread, and give what it answers."""
-    said = {"messages": [("user", text)]}
-    state = agent.invoke(said, {"configurable": {"thread_id": thread}}, context=Context(user_id=user))
+    """Send a message to the agent on a thread, and return its reply."""
+    inputs = {"messages": [("user", text)]}
+    state = agent.invoke(inputs, {"configurable": {"thread_id": thread}}, context=Context(user_id=user))
     return state["messages"][-1].text
 
 
 def main(memory=None, model="openai:gpt-4.1-mini"):
-    """Tell the agent something on one thread, and ask for it on another."""
+    """Mention something on one thread, and ask about it on another."""
     with memory or Memory("./engram-data") as opened:
         agent = build(opened, model)
         print(ask(agent, "We camped at Lake Bled last weekend.", "monday", "ana"))

@@ -26,14 +26,14 @@ def build(memory, model):
 
 
 def ask(agent, text, thread, user):
-    """Say something to the agent on a thread, and give what it answers."""
-    said = {"messages": [("user", text)]}
-    state = agent.invoke(said, {"configurable": {"thread_id": thread}}, context=Context(user_id=user))
+    """Send a message to the agent on a thread, and return its reply."""
+    inputs = {"messages": [("user", text)]}
+    state = agent.invoke(inputs, {"configurable": {"thread_id": thread}}, context=Context(user_id=user))
     return state["messages"][-1].text
 
 
 def main(memory=None, model="openai:gpt-4.1-mini"):
-    """Tell the agent something on one thread, and ask for it on another."""
+    """Mention something on one thread, and ask about it on another."""
     with memory or Memory("./engram-data") as opened:
         agent = build(opened, model)
         print(ask(agent, "Please remember that I am allergic to peanuts.", "monday", "ana"))

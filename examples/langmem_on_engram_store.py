@@ -1,9 +1,9 @@
-"""An agent with langmem's tools, whose memories last in a folder: LangGraph's store over Chroma.
+"""An agent with langmem's tools on a persistent store: LangGraph's `BaseStore` over Chroma.
 
     pip install "langgraph-engram[offline]" langchain langmem
     OPENAI_API_KEY=... python examples/langmem_on_engram_store.py
 
-What the agent is told in one conversation it finds in another, tomorrow as well: they share a user, not a thread.
+What the user mentions in one conversation the agent finds in the next: they share a user, not a thread.
 """
 
 from typing import Any
@@ -17,23 +17,23 @@ from langmem import create_manage_memory_tool, create_search_memory_tool
 from langgraph_engram.integrations.store import EngramStore
 
 MEMORIES = ("memories", "{user_id}")
-"""Each user's memories stand in a namespace of their own; langmem fills in who it is from the configuration."""
+"""Each user has a namespace; langmem fills in the user from the configuration."""
 
 
 def build(model: BaseChatModel, store: BaseStore) -> Any:
-    """Build the agent: langmem's two tools, and the store that they write to and search."""
+    """Build the agent with langmem's two tools, and the store that they write to and search."""
     tools = [create_manage_memory_tool(MEMORIES), create_search_memory_tool(MEMORIES)]
-    prompt = "Search your memories before you answer, and keep what the user tells you of themselves."
+    prompt = "Search your memories before you answer, and save what the user tells you about themselves."
     return create_agent(model, tools, system_prompt=prompt, store=store)
 
 
 def main() -> None:
-    """Tell the agent something, and ask for it in another conversation."""
+    """Mention something, and ask about it in another conversation."""
     with EngramStore("./engram-data") as store:
         agent = build(init_chat_model("openai:gpt-4.1-mini"), store)
         for text in ("I take my tea green, without sugar.", "How do I take my tea?"):
-            told = agent.invoke({"messages": text}, {"configurable": {"user_id": "ana"}})
-            print(told["messages"][-1].text)
+            state = agent.invoke({"messages": text}, {"configurable": {"user_id": "ana"}})
+            print(state["messages"][-1].text)
 
 
 if __name__ == "__main__":

@@ -27,30 +27,30 @@ class State(TypedDict, total=False):
     receipt: Receipt
 
 
-def ask_memory(state):
-    """Ask for what belongs to the newest message."""
+def search_memory(state):
+    """Request a search for the newest message."""
     return {"request": RecallRequest(query=state["messages"][-1].text, user_id=state["user_id"], mode="search")}
 
 
-def tell_memory(state):
-    """Have the question and its answer kept."""
+def update_memory(state):
+    """Request that the question and its answer are remembered."""
     return {"request": RememberRequest(messages=to_messages(state["messages"][-2:]), user_id=state["user_id"])}
 
 
 def build(memory, model):
-    """Build the graph: each step of the memory's own graphs can be seen, stopped and resumed in it."""
+    """Build the graph; each step of the subgraphs can be streamed, interrupted and resumed in it."""
 
     def answer(state):
-        evidence = "\n".join(piece.text for piece in state["recollection"].evidence)
+        evidence = "\n".join(passage.text for passage in state["recollection"].evidence)
         return {"messages": model.invoke([("system", f"You remember:\n{evidence}"), *state["messages"]])}
 
     graph = StateGraph(State)
-    steps = ask_memory, ("recall", memory.read_graph), answer, tell_memory, ("remember", memory.write_graph)
-    return graph.add_sequence(steps).add_edge(START, "ask_memory").compile()
+    steps = search_memory, ("recall", memory.read_graph), answer, update_memory, ("remember", memory.write_graph)
+    return graph.add_sequence(steps).add_edge(START, "search_memory").compile()
 
 
 def main(memory=None, model=None):
-    """Say something, then ask for it."""
+    """Mention something, then ask about it."""
     with memory or Memory("./engram-data") as opened:
         graph = build(opened, model or init_chat_model("openai:gpt-4.1-mini"))
         for text in ("We camped at Lake Bled last weekend.", "Where did I camp?"):

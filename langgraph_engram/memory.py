@@ -63,15 +63,15 @@ from langgraph_engram.stores.folders import open_store
 from langgraph_engram.stores.index import KindIndex
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is done now, how many sessions are done, and how many there are."""
+"""Called with the current step, how many sessions are done, and how many there are."""
 ItemKind = Literal["records", "events", "boundaries", "syntheses", "decisions", "turns"]
 
 
 class Memory:
     """Long-term memory of many users.
 
-    Every method takes whose memory it is: `user_id`, without a default; `tenant`, the organisation of the user; and
-    `agent_id`, where agents' memories of a user are kept apart.
+    Every method takes the scope by its names: `user_id`, without a default; `tenant`, the organisation of the user; and
+    `agent_id`, for agents that have memories of a user of their own.
     """
 
     def __init__(
@@ -91,15 +91,15 @@ class Memory:
             store: A folder, the `http(s)://` URL of a Chroma server, or "memory:". Else `ENGRAM_STORE`.
             model: "rules", "openai:NAME", any chat model or `Model`. Else `ENGRAM_MODEL`, else "rules".
             preset: "engram", "dimmem", "esmem", "structmem" or "hymem". Else `ENGRAM_PRESET`.
-            encoder: What makes vectors; MiniLM unless told otherwise.
-            settings: Settings of one's own, in place of a preset's.
-            chat: How a chat model is talked to. Else `ENGRAM_CHAT`.
-            checkpointer: Where steps are saved; a SQLite file beside the store unless told otherwise.
+            encoder: Embeds text; all-MiniLM-L6-v2 by default.
+            settings: Your own settings, in place of a preset's.
+            chat: How a chat model is called. Else `ENGRAM_CHAT`.
+            checkpointer: Where steps are saved; by default a SQLite file beside the store.
 
         Raises:
-            InvalidInput: A name that means nothing.
+            InvalidInput: An unknown name.
             StoreError: The store cannot be opened.
-            ModelUnavailable: The model needs a key that is not there.
+            ModelUnavailable: The model needs a key that is not set.
         """
         choice = resolve(store, model, preset, encoder)
         self.settings = settings or choice.settings
@@ -128,25 +128,25 @@ class Memory:
         agent_id: str | None = None,
         close_session: bool = False,
     ) -> Receipt:
-        """Remember messages. What is known already is not stored again.
+        """Remember messages. Messages that are known are not stored again.
 
-        A whole history of the session may be sent, or only its newest messages: they are laid over the stored end of
-        the session as far as both agree, and what follows is new. So a word that was said before is another turn
-        ("ok" after "ok", "fine"), unless it is the last thing stored: then the call counts as sent again. Messages with
-        an `external_id`, or a moment of their own, are known wherever they stand, and so is what a system asks.
+        A whole history of the session may be sent, or only its newest messages: they are aligned with the stored end of
+        the session as far as both agree, and what follows is new. So a text that was said before is another turn
+        ("ok" after "ok", "fine"), unless it is the last turn stored: then the call counts as sent again. Messages with
+        an `external_id` or a time of their own are recognised at any position, and so are system messages.
 
         Args:
             messages: LangChain messages, role and content mappings, or speaker and text mappings; oldest first.
-            session_id: The conversation they belong to; without one, each call is a conversation of its own.
+            session_id: The conversation they belong to; by default, each call is a new conversation.
             close_session: Whether the conversation ends here.
 
         Returns:
-            What was stored, known, quarantined, left pending, and what it cost.
+            Counts of what was stored, known, quarantined and left pending, and the usage.
 
         Raises:
-            InvalidInput: Nothing is stored.
+            InvalidInput: The input does not fit; nothing is stored.
             StoreError: The store cannot write.
-            CompressorUnavailable: Sentences are to be compressed, and nothing can. The turns are stored; see `retry`.
+            CompressorUnavailable: The compressor of the settings is not available. The turns are stored; see `retry`.
         """
         scope = self._scope(user_id, tenant, agent_id)
         return self._writes.remember(
@@ -166,7 +166,7 @@ class Memory:
 
         Args:
             sessions: The conversations, oldest first.
-            progress: Called with what is done now, how many sessions are done, and how many there are.
+            progress: Called with the current step, how many sessions are done, and how many there are.
 
         Returns:
             The sum of the sessions' receipts.
@@ -186,7 +186,7 @@ class Memory:
         return add_receipts(receipts)
 
     def retry(self, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> Receipt:
-        """Do again what is pending, and only that: a run that was cut off goes on where it was."""
+        """Run the pending tasks of a user, and nothing else; a run that was interrupted continues where it was."""
         return self._writes.retry(self._scope(user_id, tenant, agent_id))
 
     def search(
@@ -205,10 +205,10 @@ class Memory:
         Args:
             query: What is looked for.
             budget: Tokens of evidence in the result.
-            now: The moment from which "last week" counts, a datetime or ISO 8601 text; `as_of`, or the newest turn's
-                time, unless told otherwise. Without an offset it is UTC.
-            as_of: The moment as of which memory is read, in the same forms; of a day alone, its end. What was said
-                later, or superseded only later, does not count.
+            now: The time from which "last week" counts, a datetime or ISO 8601 text; by default `as_of`, else the
+                newest turn's time. Without an offset it is UTC.
+            as_of: The time as of which memory is read, in the same forms; a date stands for the end of its day. What
+                was said or superseded later does not count.
 
         Returns:
             Evidence, best first, within the budget; no answer.
@@ -230,10 +230,10 @@ class Memory:
         """Answer from memory, as deep as it takes. Arguments as for `search`.
 
         Returns:
-            An answer with [n] citing the n-th piece of evidence, a verdict, and what it cost.
+            An answer with [n] citing the n-th passage of evidence, a verdict, and the usage.
 
         Raises:
-            ModelUnavailable: The model gave no answer; nothing was found to be absent.
+            ModelUnavailable: The model gave no answer; this says nothing about what is stored.
         """
         request = recall_request(query, self._scope(user_id, tenant, agent_id), "recall", budget, now, as_of)
         return self._reads.recall(request)
@@ -249,12 +249,12 @@ class Memory:
         tenant: str = "default",
         agent_id: str | None = None,
     ) -> Iterator[RecallUpdate]:
-        """Answer from memory and tell of it as it happens. Arguments and errors as for `recall`.
+        """Answer from memory, and stream the steps and the answer's text. Arguments and errors as for `recall`.
 
         Yields:
-            An update for each step that is done, one for each piece of an answer's text while it is written, and as
-            the last one the whole recollection. Text after another step takes the place of what was written before. An
-            answer that no model streams comes whole, just before the last update.
+            An update for each step that is done, one for each chunk of the answer's text, and last the whole
+            recollection. Text after another step replaces what was streamed before. An answer that no model streams
+            comes whole, just before the last update.
         """
         request = recall_request(query, self._scope(user_id, tenant, agent_id), "recall", budget, now, as_of)
         yield from self._reads.stream(request)
@@ -262,14 +262,14 @@ class Memory:
     def undo(self, run_id: str, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> UndoReceipt:
         """Take back what a run merged and superseded. Nothing is deleted, and undoing twice changes nothing.
 
-        Syntheses of what is taken back are pending until `retry` writes them anew.
+        Syntheses of what is taken back are pending until `retry` rewrites them.
 
         Args:
-            run_id: The run, as its receipt or a decision names it.
+            run_id: The run, by its id in a receipt or a decision.
 
         Raises:
-            InvalidInput: No such run changed anything here, or a later run builds on what this one did, or waits for
-                approval to.
+            InvalidInput: No such run changed anything in this scope, or a later run builds on what it did, or waits
+                for approval to.
         """
         scope = self._scope(user_id, tenant, agent_id)
         with self.store.writing(scope):
@@ -278,15 +278,15 @@ class Memory:
     def history(
         self, record_id: str, *, user_id: str, tenant: str = "default", agent_id: str | None = None
     ) -> RecordHistory:
-        """Give what a record was made of, itself, and what took its place, with the decisions between them.
+        """Return the lineage of a record: its sources, itself and its successors, with the decisions between them.
 
         Raises:
-            InvalidInput: No such record is kept here.
+            InvalidInput: No such record in this scope.
         """
         return history(self.store, self._scope(user_id, tenant, agent_id), record_id)
 
     def approvals(self, user_id: str, *, tenant: str = "default", agent_id: str | None = None) -> list[Approval]:
-        """Give the runs that wait for a person's approval, with what they would do."""
+        """Return the runs that wait for a person's approval, with their decisions."""
         return approvals(self.store, self._writes.graph, self._scope(user_id, tenant, agent_id))
 
     def approve(
@@ -298,10 +298,10 @@ class Memory:
         tenant: str = "default",
         agent_id: str | None = None,
     ) -> Receipt:
-        """Let a run that waits go on: "approve" or "reject" for all of it, or for each decision by its id.
+        """Resume a run that waits: "approve" or "reject" for all of it, or for each decision by its id.
 
         Raises:
-            InvalidInput: No such run waits here, or the answer does not fit what it waits for.
+            InvalidInput: No such run waits in this scope, or the answer does not fit its decisions.
         """
         scope = self._scope(user_id, tenant, agent_id)
         with self.store.writing(scope):
@@ -320,25 +320,25 @@ class Memory:
         """Forget a session, a turn or a record; all of the user's memory where none is named. There is no way back.
 
         With turns go the vectors, events, boundaries, records, decisions and syntheses that rest on them or name them,
-        what is pending of them, and the checkpoints of every run of this memory that holds them. The other turns of a
-        record that goes are drawn from anew by `retry`, and a synthesis that goes is written anew by it. A record that
-        is forgotten by itself leaves the turns that say it, and is not drawn from them again.
+        their pending tasks, and the checkpoints of every run of this memory that holds them. `retry` extracts anew from
+        the other turns of a record that goes, and rewrites a synthesis that goes. A record that is forgotten by itself
+        leaves its source turns, and is not extracted from them again.
 
-        What is forgotten is not barred: said again, it is remembered again. Memories of the user that another
-        `agent_id` or `tenant` keeps are another scope's.
+        What is forgotten is not blocked: said again, it is remembered again. Memories of the user under another
+        `agent_id` or `tenant` are another scope's.
 
         Args:
             session_id: The session to forget; with `turn_id`, the one that holds the turn.
-            turn_id: The turn to forget, by our id or by the one that it has in its source.
-            record_id: The record to forget, with what it was merged of and what was merged of it.
+            turn_id: The turn to forget, by its id here or in its source.
+            record_id: The record to forget, with the records it was merged from and into.
 
         Returns:
-            What is gone, by kind; what is left to do; and where anything is still to be found. A user of whom nothing
-            is kept gives zeros.
+            Counts of what was erased, by kind; what is pending; and the residue, where anything is still found. A user
+            without memories gives zeros.
 
         Raises:
-            InvalidInput: The session, turn or record that is named is not kept here.
-            StoreError: It could not be done, or only in part; asking again does the rest.
+            InvalidInput: No such session, turn or record in this scope.
+            StoreError: It failed, or was done only in part; the same call again does the rest.
         """
         scope = self._scope(user_id, tenant, agent_id)
         target = make_target(session_id, turn_id, record_id)
@@ -394,14 +394,14 @@ class Memory:
     ashow = in_thread(show)
 
     def close(self) -> None:
-        """Let go of the store and the checkpoints. Closing twice is harmless."""
+        """Close the store and the checkpoints. Closing twice is harmless."""
         self._closed = True
         self.store.close()
         if isinstance(self._owned, SqliteSaver):
             self._owned.conn.close()
 
     def __enter__(self) -> Self:
-        """Give the memory itself."""
+        """Return the memory itself."""
         return self
 
     def __exit__(
@@ -411,10 +411,10 @@ class Memory:
         self.close()
 
     def _scope(self, user_id: str, tenant: str, agent_id: str | None) -> Scope:
-        """Return whose memory a call is about.
+        """Return the scope of a call.
 
         Raises:
-            InvalidInput: No user is named, or a name is none.
+            InvalidInput: No user is named, or a name is empty.
             StoreError: The memory is closed.
         """
         scope = make_scope(user_id, tenant, agent_id)

@@ -1,4 +1,4 @@
-"""Run the two graphs: name the thread of a run, wait for the runs before it, stream it, and read its receipt."""
+"""Run the two graphs: each run on a thread of its own, after earlier runs of its scope, whole, streamed or async."""
 
 import asyncio
 import logging
@@ -33,11 +33,11 @@ from langgraph_engram.stores.collections import scope_hash
 
 LOG = logging.getLogger(__name__)
 SCOPE_KEY = "engram_scope"
-"""The key in a checkpoint's metadata under which the hash of its scope stands."""
+"""The key in a checkpoint's metadata that holds the hash of its scope."""
 LIGHT_ANSWER = "judge_sufficiency"
-"""The step whose words are the answer unless they say that light memory does not suffice."""
+"""The step whose text is the answer, unless it says that light memory does not suffice."""
 DEEP_ANSWER = "write_answer"
-"""The step whose words are the answer."""
+"""The step whose text is the answer."""
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -55,10 +55,10 @@ def threads_of(checkpointer: BaseCheckpointSaver[str], scope: Scope) -> list[str
 
 
 def delete_threads(checkpointer: BaseCheckpointSaver[str], threads: Sequence[str]) -> int:
-    """Take threads away; with SQLite also from the log that it writes ahead.
+    """Delete threads; with SQLite also from its write-ahead log.
 
     Returns:
-        How many went: none where the checkpointer has no way to delete, and then they are found as residue.
+        How many were deleted: none where the checkpointer cannot delete, and then they are found as residue.
     """
     try:
         for thread in threads:
@@ -73,7 +73,7 @@ def delete_threads(checkpointer: BaseCheckpointSaver[str], threads: Sequence[str
 
 
 def detached(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Return `method` as it runs outside of the graph run around it; other context variables stay, as of tracing."""
+    """Return `method` detached from the graph run around it; other context variables stay, as those of tracing."""
 
     @wraps(method)
     def run(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> Result:
@@ -95,10 +95,10 @@ class WriteRunner:
         return self._run(request.scope, {"request": request}, request.run_id)
 
     def retry(self, scope: Scope) -> Receipt:
-        """Do the pending tasks of a scope: a run that was interrupted goes on where it was.
+        """Run the pending tasks of a scope; a run that was interrupted continues where it was.
 
         The tasks are read while no run of the scope is under way, so that a live run is not taken for an interrupted
-        one. Runs that wait for a person's approval go on waiting.
+        one. Runs that wait for a person's approval keep waiting.
         """
         with self.store.writing(scope):
             runs = list(dict.fromkeys(task.run_id for task in self.store.pending_tasks(scope)))
@@ -170,7 +170,7 @@ class ReadRunner:
             yield from stream_updates(parts)
 
     def discard_running(self) -> None:
-        """Have the recalls that are under way delete their checkpoints when they end: something is erased now."""
+        """Make the recalls that are under way delete their checkpoints when they end: something is erased now."""
         self._erasures += 1
 
     @contextmanager
@@ -213,8 +213,8 @@ def prefetch_vectors(store: Store, requests: Sequence[RememberRequest]) -> Itera
     """Yield requests in order, each once its turns are encoded, while the turns of the next one are being encoded.
 
     Args:
-        store: Where each request is written before the next one is asked for.
-        requests: What is to be remembered.
+        store: The store; each request is written before the next is yielded.
+        requests: The requests to remember messages.
 
     Raises:
         EncoderUnavailable: A request's turns cannot be encoded; it is not yielded.
@@ -239,7 +239,7 @@ def _encode(store: Store, request: RememberRequest) -> None:
 
 
 def stream_updates(parts: Iterable[Any]) -> Iterator[RecallUpdate]:
-    """Yield an update for each step and each piece of an answer's text that a read graph streams, in order.
+    """Yield an update for each step and each chunk of the answer's text that a read graph streams, in order.
 
     An answer that no model wrote word by word is yielded whole, just before the result.
     """
@@ -259,7 +259,7 @@ def stream_updates(parts: Iterable[Any]) -> Iterator[RecallUpdate]:
 
 
 class AnswerStream:
-    """The text of one answer; text that may yet say "I don't know" of light memory is held back."""
+    """The text of one answer; text that may turn out to be "I don't know" of light memory is held back."""
 
     def __init__(self) -> None:
         """Begin with no text."""
@@ -267,7 +267,7 @@ class AnswerStream:
         self._is_answer = False
 
     def add(self, message: BaseMessage, metadata: Mapping[str, Any]) -> Iterator[RecallUpdate]:
-        """Yield the text that certainly belongs to an answer, with that of `message`."""
+        """Add the text of `message`, and yield all text that certainly belongs to the answer."""
         step = metadata.get("langgraph_node")
         if step not in (LIGHT_ANSWER, DEEP_ANSWER) or not message.text:
             return
@@ -278,9 +278,9 @@ class AnswerStream:
             self._held = ""
 
 
-def _may_be_unknown(begun: str) -> bool:
-    """Return whether a text that is being written says that the answer is unknown, or may go on to say so."""
-    text = begun.strip().casefold()
+def _may_be_unknown(prefix: str) -> bool:
+    """Return whether the beginning of an answer says that it is unknown, or may continue to say so."""
+    text = prefix.strip().casefold()
     return UNKNOWN.casefold().startswith(text) or is_unknown(text)
 
 

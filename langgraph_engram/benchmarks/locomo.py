@@ -1,7 +1,6 @@
 """Run LoCoMo (Maharana et al., ACL 2024) on a memory: write each conversation, ask its questions, compute the figures.
 
-Each sample is a user of its own in one temporary store. Evidence comes from `search`, answers from `recall`. This
-module knows a memory by its door alone.
+Each sample is a user of its own in one temporary store. Evidence comes from `search`, answers from `recall`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,39 +10,50 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
-from langgraph_engram.benchmarks.questions import (
-    LocomoSample,
-    MemoryProtocol,
-    OpenMemory,
-    Progress,
-    QuestionLine,
-    Spent,
-    ask,
-    kept,
-    open_lines,
-    read_samples,
-    spent,
-)
-from langgraph_engram.benchmarks.quotes import quote_recall, split_by_answer
-from langgraph_engram.benchmarks.scores import (
-    CATEGORIES,
-    TEMPORAL,
+from langgraph_engram.benchmarks.answer_scores import bleu1_amem, f1_amem, f1_locomo, scored_gold, temporal_interval
+from langgraph_engram.benchmarks.evidence_scores import (
     all_evidence_recall,
     answer_token_recall,
-    bleu1_amem,
     evidence_recall,
-    f1_amem,
-    f1_locomo,
-    scored_gold,
-    temporal_interval,
+    quote_recall,
 )
-from langgraph_engram.benchmarks.statistics import MEDIAN, NEARLY_ALL, at_budgets, mean, percentile
+from langgraph_engram.benchmarks.harness import (
+    MEDIAN,
+    NEARLY_ALL,
+    MemoryOpener,
+    MemoryProtocol,
+    Progress,
+    RecallFigures,
+    TokenUsage,
+    mean,
+    mean_at_budgets,
+    measure_recall,
+    open_lines,
+    percentile,
+    split_by_answer,
+    write_counts,
+    write_lines,
+    write_usage,
+)
+from langgraph_engram.benchmarks.locomo_data import CATEGORIES, TEMPORAL, LocomoQuestion, LocomoSample, read_samples
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.results import Receipt
 from langgraph_engram.schema import Frozen
 
 
-class Scores(Frozen):
+class LocomoLine(RecallFigures):
+    """One question, what was found for it at each budget, and what was answered."""
+
+    sample: str
+    index: int
+    category: int
+    question: str
+    gold: str
+    evidence: dict[str, list[str]]
+    """The turns that support the answer, by id: what each states."""
+
+
+class LocomoScores(Frozen):
     """How well some questions were served; every rate is in [0, 1]."""
 
     questions: int
@@ -60,69 +70,21 @@ class Scores(Frozen):
     temporal_interval: float | None
 
 
-class Figures(Scores):
-    """All that a run's lines tell."""
+class LocomoFigures(LocomoScores):
+    """All figures of a run's lines."""
 
-    by_category: dict[str, Scores]
+    by_category: dict[str, LocomoScores]
     deep_ratio: float | None
     """Share of answers that went past the light retrieval."""
-    read: Spent
+    read: TokenUsage
     read_p50: float | None
     read_p95: float | None
     """Seconds of a search."""
 
 
-def recompute(path: str | PathLike[str]) -> Figures:
-    """Compute every figure from a `questions.jsonl`."""
-    lines = Path(path).read_text(encoding="utf-8").splitlines()
-    return compute(QuestionLine.model_validate_json(line) for line in lines)
-
-
-def compute(questions: Iterable[QuestionLine]) -> Figures:
-    """Compute every figure from a run's lines."""
-    lines = list(questions)
-    seconds = [line.read_seconds for line in lines]
-    by_category = {
-        str(category): score([line for line in lines if line.category == category]) for category in CATEGORIES
-    }
-    return Figures(
-        **dict(score(lines)),
-        by_category=by_category,
-        deep_ratio=mean(line.went_deep for line in lines),
-        read=sum((line.read for line in lines), Spent()),
-        read_p50=percentile(seconds, MEDIAN),
-        read_p95=percentile(seconds, NEARLY_ALL),
-    )
-
-
-def score(lines: Sequence[QuestionLine]) -> Scores:
-    """Score some questions together: answers of a language model by their words, quotes by the turns they are from."""
-    quoted, answered = split_by_answer(lines)
-    return Scores(
-        questions=len(lines),
-        evidence_recall=at_budgets(lines, lambda pieces, line: evidence_recall(pieces, line.evidence)),
-        all_evidence_recall=at_budgets(lines, lambda pieces, line: all_evidence_recall(pieces, line.evidence)),
-        answer_token_recall=at_budgets(
-            lines, lambda pieces, line: answer_token_recall(pieces, scored_gold(line.gold, line.category))
-        ),
-        quote_1=mean(quote_recall(line.quotes, line.evidence, 1) for line in quoted),
-        quote_3=mean(quote_recall(line.quotes, line.evidence, 3) for line in quoted),
-        f1_locomo=mean(f1_locomo(line.answer, line.gold, line.category) for line in answered),
-        f1_amem=mean(f1_amem(line.answer, line.gold) for line in answered),
-        bleu1_amem=mean(bleu1_amem(line.answer, line.gold) for line in answered),
-        temporal_interval=mean(
-            temporal_interval(line.answer, line.gold) for line in answered if line.category == TEMPORAL
-        ),
-    )
-
-
-COUNTED = ("stored_turns", "records", "quarantined", "pending")
-"""What is told of the write beside its cost; pending turns mean that it was not finished."""
-
-
 def run_locomo(
     path: str | PathLike[str],
-    open_memory: OpenMemory,
+    open_memory: MemoryOpener,
     limit: int | None = None,
     out: str | PathLike[str] | None = None,
     progress: Progress | None = None,
@@ -134,7 +96,7 @@ def run_locomo(
         open_memory: Opens the memory to be measured in the folder it is given.
         limit: The first questions of categories 1 to 4 up to this number; only the samples they need are written.
         out: A folder for `questions.jsonl`, one line a question, from which every figure can be recomputed.
-        progress: Told what is being done.
+        progress: Called before each step.
 
     Returns:
         The figures as plain JSON: rates in [0, 1], times in seconds, None for what does not apply.
@@ -152,30 +114,70 @@ def run_locomo(
         folder = stack.enter_context(TemporaryDirectory(prefix="engram-bench-"))
         memory = stack.enter_context(open_memory(folder))
         file = stack.enter_context(open_lines(out)) if out is not None else None
-        receipts, seconds = write_samples(memory, samples, progress)
-        lines = list(kept(ask_samples(memory, samples, progress), file))
+        started = perf_counter()
+        receipts = write_samples(memory, samples, progress)
+        seconds = perf_counter() - started
+        lines = list(write_lines(_ask_samples(memory, samples, progress), file))
         status = memory.status(samples[0].sample_id)
-    return {"preset": status.preset, "model": status.model, **report(lines, receipts, seconds)}
+    return {"preset": status.preset, "model": status.model, **_report(lines, receipts, seconds)}
 
 
 def write_samples(
     memory: MemoryProtocol, samples: Sequence[LocomoSample], progress: Progress | None = None
-) -> tuple[list[Receipt], float]:
-    """Write each sample as the memory of a user of its name.
-
-    Returns:
-        A receipt for each sample, and the seconds they took together.
-    """
-    started = perf_counter()
-    receipts = [
+) -> list[Receipt]:
+    """Write each sample as the memory of a user of its name, and return their receipts."""
+    return [
         memory.remember_sessions(sample.sessions, user_id=sample.sample_id, progress=progress) for sample in samples
     ]
-    return receipts, perf_counter() - started
 
 
-def ask_samples(
+def recompute(path: str | PathLike[str]) -> LocomoFigures:
+    """Compute every figure from a `questions.jsonl`."""
+    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    return compute(LocomoLine.model_validate_json(line) for line in lines)
+
+
+def compute(questions: Iterable[LocomoLine]) -> LocomoFigures:
+    """Compute every figure from a run's lines."""
+    lines = list(questions)
+    seconds = [line.read_seconds for line in lines]
+    by_category = {
+        str(category): _score([line for line in lines if line.category == category]) for category in CATEGORIES
+    }
+    return LocomoFigures(
+        **dict(_score(lines)),
+        by_category=by_category,
+        deep_ratio=mean(line.went_deep for line in lines),
+        read=sum((line.read for line in lines), TokenUsage()),
+        read_p50=percentile(seconds, MEDIAN),
+        read_p95=percentile(seconds, NEARLY_ALL),
+    )
+
+
+def _score(lines: Sequence[LocomoLine]) -> LocomoScores:
+    """Score some questions together: answers of a language model by their words, quotes by the turns they are from."""
+    quoted, answered = split_by_answer(lines)
+    return LocomoScores(
+        questions=len(lines),
+        evidence_recall=mean_at_budgets(lines, lambda passages, line: evidence_recall(passages, line.evidence)),
+        all_evidence_recall=mean_at_budgets(lines, lambda passages, line: all_evidence_recall(passages, line.evidence)),
+        answer_token_recall=mean_at_budgets(
+            lines, lambda passages, line: answer_token_recall(passages, scored_gold(line.gold, line.category))
+        ),
+        quote_1=mean(quote_recall(line.quotes, line.evidence, 1) for line in quoted),
+        quote_3=mean(quote_recall(line.quotes, line.evidence, 3) for line in quoted),
+        f1_locomo=mean(f1_locomo(line.answer, line.gold, line.category) for line in answered),
+        f1_amem=mean(f1_amem(line.answer, line.gold) for line in answered),
+        bleu1_amem=mean(bleu1_amem(line.answer, line.gold) for line in answered),
+        temporal_interval=mean(
+            temporal_interval(line.answer, line.gold) for line in answered if line.category == TEMPORAL
+        ),
+    )
+
+
+def _ask_samples(
     memory: MemoryProtocol, samples: Sequence[LocomoSample], progress: Progress | None = None
-) -> Iterator[QuestionLine]:
+) -> Iterator[LocomoLine]:
     """Ask all questions, each sample's after one search that is not timed: the first one loads the user's index."""
     total, asked = sum(len(sample.questions) for sample in samples), 0
     for sample in samples:
@@ -184,17 +186,28 @@ def ask_samples(
                 memory.search(question.question, user_id=sample.sample_id)
             if progress:
                 progress("asking", asked, total)
-            yield ask(memory, sample.sample_id, question)
+            yield _ask(memory, sample.sample_id, question)
             asked += 1
 
 
-def report(lines: Sequence[QuestionLine], receipts: Sequence[Receipt], write_seconds: float) -> dict[str, object]:
-    """Lay out a run's figures under the names of the command line's JSON."""
+def _ask(memory: MemoryProtocol, sample_id: str, question: LocomoQuestion) -> LocomoLine:
+    return LocomoLine(
+        sample=sample_id,
+        index=question.index,
+        category=question.category,
+        question=question.question,
+        gold=question.gold,
+        evidence=question.evidence,
+        **dict(measure_recall(memory, sample_id, question.question)),
+    )
+
+
+def _report(lines: Sequence[LocomoLine], receipts: Sequence[Receipt], write_seconds: float) -> dict[str, object]:
+    """Return a run's figures under the names of the command line's JSON."""
     figures = compute(lines)
-    written = sum((spent(receipt.usage) for receipt in receipts), Spent())
     return {
         **figures.model_dump(exclude={"read", "read_p50", "read_p95"}),
-        "usage": {"write": written.model_dump(), "read": figures.read.model_dump()},
+        "usage": {"write": write_usage(receipts).model_dump(), "read": figures.read.model_dump()},
         "seconds": {"write": write_seconds, "read_p50": figures.read_p50, "read_p95": figures.read_p95},
-        "written": {name: sum(getattr(receipt, name) for receipt in receipts) for name in COUNTED},
+        "written": write_counts(receipts),
     }

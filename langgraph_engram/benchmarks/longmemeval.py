@@ -1,35 +1,142 @@
 """Run LongMemEval (Wu et al., ICLR 2025) on a memory: write each haystack, ask its question, compute the figures.
 
 Each question has a haystack and a user of its own in one temporary store, and is asked at its own date. Evidence comes
-from `search`, answers from `recall`. This module knows a memory by its door alone.
+from `search`, answers from `recall`. Questions that have no answer count for abstention alone.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from os import PathLike
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
-from langgraph_engram.benchmarks.locomo import COUNTED
-from langgraph_engram.benchmarks.longmemeval_figures import (
-    LongMemEvalLine,
-    LongMemEvalQuestion,
-    QuestionIntent,
-    ask_question,
-    compute,
-    read_intent,
-    read_questions,
-    trigger,
+from langgraph_engram.benchmarks.answer_scores import bleu1_amem, f1_amem
+from langgraph_engram.benchmarks.evidence_scores import (
+    all_evidence_recall,
+    answer_token_recall,
+    evidence_recall,
+    quote_recall,
+    session_recall,
 )
-from langgraph_engram.benchmarks.questions import MemoryProtocol, OpenMemory, Progress, Spent, kept, open_lines, spent
+from langgraph_engram.benchmarks.harness import (
+    MEDIAN,
+    NEARLY_ALL,
+    MemoryOpener,
+    MemoryProtocol,
+    Progress,
+    RecallFigures,
+    TokenUsage,
+    mean,
+    mean_at_budgets,
+    measure_recall,
+    open_lines,
+    percentile,
+    split_by_answer,
+    write_counts,
+    write_lines,
+    write_usage,
+)
+from langgraph_engram.benchmarks.longmemeval_data import (
+    ASSISTANT_TYPE,
+    PREFERENCE_TYPE,
+    LongMemEvalQuestion,
+    read_questions,
+)
 from langgraph_engram.errors import InvalidInput
+from langgraph_engram.llm.base import Model
+from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.results import Receipt
 from langgraph_engram.rule_model.model import RuleModel
+from langgraph_engram.schema import Frozen
+
+ABSENT = "absent"
+"""The verdict of a memory that abstains."""
+Rates = dict[str, float | None]
+
+
+class QuestionIntent(Frozen):
+    """Whether a question asks for the assistant's words, and whether it was read so."""
+
+    question_id: str
+    asks_for_assistant: bool
+    read_as_such: bool
+
+
+class LongMemEvalLine(RecallFigures):
+    """One question, what was found for it at each budget, and what was answered."""
+
+    question_id: str
+    question_type: str
+    question: str
+    gold: str
+    unanswerable: bool
+    """Whether the right answer is that nothing was said about it."""
+    evidence_sessions: dict[str, dict[str, list[str]]]
+    """What the turns of each evidence session state, by session and turn id."""
+    evidence_turns: list[str]
+    """The turns that hold the answer."""
+    intent: QuestionIntent
+
+
+class LongMemEvalScores(Frozen):
+    """How well some questions were served; every rate is in [0, 1]."""
+
+    questions: int
+    session_recall: Rates
+    """Share of the evidence sessions that some passage holds a turn of."""
+    turn_recall: Rates
+    """Share of the turns marked as holding the answer that some passage holds."""
+    all_evidence_recall: Rates
+    """Share of questions with all of their marked turns."""
+    answer_token_recall: Rates
+    """Preferences are left out: their gold answer is a rubric."""
+    quote_1: float | None
+    """Share of questions whose first quote is from an evidence turn; absent where a language model answered."""
+    quote_3: float | None
+    """The same of the first three."""
+    f1_amem: float | None
+    bleu1_amem: float | None
+
+
+class Abstention(Frozen):
+    """How often a memory answers that it does not know."""
+
+    questions: int
+    """Those that have no answer."""
+    abstained: float | None
+    """Share of them that was not answered."""
+    abstained_wrongly: float | None
+    """Share of the other questions that was not answered."""
+
+
+class AssistantTrigger(Frozen):
+    """How well queries for the assistant's words are recognised (DimMem Table 6)."""
+
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    questions: int
+    positives: int
+
+
+class LongMemEvalFigures(LongMemEvalScores):
+    """All figures of a run's lines."""
+
+    by_category: dict[str, LongMemEvalScores]
+    """By type of question."""
+    abstention: Abstention
+    deep_ratio: float | None
+    """Share of answers that went past the light retrieval."""
+    read: TokenUsage
+    read_p50: float | None
+    read_p95: float | None
+    """Seconds of a search."""
 
 
 def run_longmemeval(
     path: str | PathLike[str],
-    open_memory: OpenMemory,
+    open_memory: MemoryOpener,
     limit: int | None = None,
     out: str | PathLike[str] | None = None,
     progress: Progress | None = None,
@@ -42,7 +149,7 @@ def run_longmemeval(
         open_memory: Opens the memory to be measured in the folder it is given.
         limit: The first questions up to this number; only their haystacks are written.
         out: A folder for `questions.jsonl`, one line a question, from which every figure can be recomputed.
-        progress: Told what is being done.
+        progress: Called before each step.
 
     Returns:
         The figures as plain JSON: rates in [0, 1], times in seconds, None for what does not apply.
@@ -60,11 +167,84 @@ def run_longmemeval(
         folder = stack.enter_context(TemporaryDirectory(prefix="engram-bench-"))
         memory = stack.enter_context(open_memory(folder))
         file = stack.enter_context(open_lines(out)) if out is not None else None
-        intents = [read_intent(RuleModel(), question) for question in questions]
-        lines = list(kept(_ask_all(memory, questions, intents, receipts, seconds, progress), file))
+        intents = [_read_intent(RuleModel(), question) for question in questions]
+        lines = list(write_lines(_ask_all(memory, questions, intents, receipts, seconds, progress), file))
         status = memory.status(questions[0].question_id)
-    told = {"preset": status.preset, "model": status.model}
-    return {**told, **report(lines, receipts, seconds), "assistant_trigger": trigger(intents).model_dump()}
+    return {
+        "preset": status.preset,
+        "model": status.model,
+        **_report(lines, receipts, seconds),
+        "assistant_trigger": score_trigger(intents).model_dump(),
+    }
+
+
+def recompute(path: str | PathLike[str]) -> LongMemEvalFigures:
+    """Compute every figure from a `questions.jsonl`."""
+    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    return compute([LongMemEvalLine.model_validate_json(line) for line in lines])
+
+
+def compute(lines: Sequence[LongMemEvalLine]) -> LongMemEvalFigures:
+    """Compute every figure from a run's lines."""
+    answerable = [line for line in lines if not line.unanswerable]
+    seconds = [line.read_seconds for line in lines]
+    kinds = sorted({line.question_type for line in answerable})
+    return LongMemEvalFigures(
+        **dict(_score(answerable)),
+        by_category={kind: _score([line for line in answerable if line.question_type == kind]) for kind in kinds},
+        abstention=_score_abstention(lines),
+        deep_ratio=mean(line.went_deep for line in lines),
+        read=sum((line.read for line in lines), TokenUsage()),
+        read_p50=percentile(seconds, MEDIAN),
+        read_p95=percentile(seconds, NEARLY_ALL),
+    )
+
+
+def score_trigger(intents: Iterable[QuestionIntent]) -> AssistantTrigger:
+    """Score whether questions are read as asking for the assistant's words; None for a ratio that is undefined."""
+    read = list(intents)
+    right = sum(intent.asks_for_assistant and intent.read_as_such for intent in read)
+    positives = sum(intent.asks_for_assistant for intent in read)
+    named = sum(intent.read_as_such for intent in read)
+    return AssistantTrigger(
+        precision=right / named if named else None,
+        recall=right / positives if positives else None,
+        f1=2 * right / (named + positives) if named + positives else None,
+        questions=len(read),
+        positives=positives,
+    )
+
+
+def _score(lines: Sequence[LongMemEvalLine]) -> LongMemEvalScores:
+    """Score some questions that have an answer together."""
+    textual = [line for line in lines if line.question_type != PREFERENCE_TYPE]
+    quoted, _ = split_by_answer(lines)
+    _, answered = split_by_answer(textual)
+    return LongMemEvalScores(
+        questions=len(lines),
+        session_recall=mean_at_budgets(lines, lambda shown, line: session_recall(shown, line.evidence_sessions)),
+        turn_recall=mean_at_budgets(lines, lambda shown, line: evidence_recall(shown, _marked(line))),
+        all_evidence_recall=mean_at_budgets(lines, lambda shown, line: all_evidence_recall(shown, _marked(line))),
+        answer_token_recall=mean_at_budgets(textual, lambda shown, line: answer_token_recall(shown, line.gold)),
+        quote_1=mean(quote_recall(line.quotes, line.evidence_turns, 1) for line in quoted),
+        quote_3=mean(quote_recall(line.quotes, line.evidence_turns, 3) for line in quoted),
+        f1_amem=mean(f1_amem(line.answer, line.gold) for line in answered),
+        bleu1_amem=mean(bleu1_amem(line.answer, line.gold) for line in answered),
+    )
+
+
+def _marked(line: LongMemEvalLine) -> dict[str, list[str]]:
+    """Return what the marked turns of a question state, by id."""
+    turns = {turn_id: stated for session in line.evidence_sessions.values() for turn_id, stated in session.items()}
+    return {turn_id: turns[turn_id] for turn_id in line.evidence_turns if turn_id in turns}
+
+
+def _score_abstention(lines: Sequence[LongMemEvalLine]) -> Abstention:
+    return Abstention(
+        questions=sum(line.unanswerable for line in lines),
+        abstained=mean(line.verdict == ABSENT for line in lines if line.unanswerable),
+        abstained_wrongly=mean(line.verdict == ABSENT for line in lines if not line.unanswerable),
+    )
 
 
 def _ask_all(
@@ -77,7 +257,7 @@ def _ask_all(
 ) -> Iterator[LongMemEvalLine]:
     """Write each haystack and ask its question, after a search that is not timed: it loads the user's index.
 
-    What each writing did, and how long it took, is added to `receipts` and `seconds`.
+    The receipt of each write, and how long it took, is added to `receipts` and `seconds`.
     """
     for number, (question, intent) in enumerate(zip(questions, intents, strict=True)):
         if not question.sessions:
@@ -88,24 +268,48 @@ def _ask_all(
         receipts.append(memory.remember_sessions(question.sessions, user_id=question.question_id))
         seconds.append(perf_counter() - started)
         memory.search(question.question, user_id=question.question_id)
-        yield ask_question(memory, question, intent)
+        yield _ask(memory, question, intent)
 
 
-def report(
+def _ask(memory: MemoryProtocol, question: LongMemEvalQuestion, intent: QuestionIntent) -> LongMemEvalLine:
+    """Ask a question of the memory that holds its haystack, under the question's id as its user."""
+    return LongMemEvalLine(
+        question_id=question.question_id,
+        question_type=question.question_type,
+        question=question.question,
+        gold=question.gold,
+        unanswerable=question.is_unanswerable,
+        evidence_sessions=question.evidence_sessions,
+        evidence_turns=question.evidence_turns,
+        intent=intent,
+        **dict(measure_recall(memory, question.question_id, question.question, question.asked_at)),
+    )
+
+
+def _read_intent(model: Model, question: LongMemEvalQuestion) -> QuestionIntent:
+    """Read a query as `search` does: by rules."""
+    intent = model.ask(ParseIntent(question.question, question.asked_at)).answer
+    return QuestionIntent(
+        question_id=question.question_id,
+        asks_for_assistant=question.question_type == ASSISTANT_TYPE,
+        read_as_such=intent is not None and intent.needs_assistant,
+    )
+
+
+def _report(
     lines: Sequence[LongMemEvalLine], receipts: Sequence[Receipt], seconds: Sequence[float]
 ) -> dict[str, object]:
-    """Lay out a run's figures under the names of the command line's JSON."""
+    """Return a run's figures under the names of the command line's JSON."""
     figures = compute(lines)
-    written = sum((spent(receipt.usage) for receipt in receipts), Spent())
     return {
         **figures.model_dump(exclude={"read", "read_p50", "read_p95"}),
         "evidence_recall": figures.turn_recall,
-        "usage": {"write": written.model_dump(), "read": figures.read.model_dump()},
+        "usage": {"write": write_usage(receipts).model_dump(), "read": figures.read.model_dump()},
         "seconds": {
             "write": sum(seconds),
             "write_haystack": sum(seconds) / len(seconds) if seconds else None,
             "read_p50": figures.read_p50,
             "read_p95": figures.read_p95,
         },
-        "written": {name: sum(getattr(receipt, name) for receipt in receipts) for name in COUNTED},
+        "written": write_counts(receipts),
     }

@@ -1,14 +1,16 @@
-"""Compute what `engram bench reading` tells from its lines: how well each reader answers, and against plain turns.
+"""Compute the figures of `engram bench reading` from its lines: how well each reader answers, and against plain turns.
 
-A comparison is made on the questions that both readers were asked. This module does not know a memory.
+A comparison is made on the questions that both readers were asked.
 """
 
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from langgraph_engram.benchmarks.questions import Spent
-from langgraph_engram.benchmarks.scores import CATEGORIES, bleu1_amem, f1_amem, f1_locomo
-from langgraph_engram.benchmarks.statistics import MEDIAN, Difference, mean, paired_difference, percentile
+import numpy as np
+
+from langgraph_engram.benchmarks.answer_scores import bleu1_amem, f1_amem, f1_locomo
+from langgraph_engram.benchmarks.harness import MEDIAN, TokenUsage, mean, percentile
+from langgraph_engram.benchmarks.locomo_data import CATEGORIES
 from langgraph_engram.schema import Frozen
 
 TURNS = "turns"
@@ -16,11 +18,14 @@ TURNS = "turns"
 GOLD = "gold"
 """The reader who is shown the turns that hold the answer."""
 LIGHT_CALLS = 2
-"""Calls within which a question is to be answered that light memory answers (HyMem: light answer and reflection)."""
+"""Calls that a question may take which light memory answers (HyMem: light answer and reflection)."""
+RESAMPLES = 10_000
+CONFIDENCE = 0.95
+BATCH = 100
+"""Resamples drawn at once, which bounds memory."""
 
-
-Place = tuple[str, str, str, int]
-"""What tells one line from another: model, reader, conversation, question."""
+LineKey = tuple[str, str, str, int]
+"""Identifies a line: model, reader, conversation, question."""
 
 
 class ReadingLine(Frozen):
@@ -35,15 +40,24 @@ class ReadingLine(Frozen):
     question: str
     gold: str
     answer: str = ""
-    read: Spent = Spent()
+    read: TokenUsage = TokenUsage()
     went_deep: bool = False
     verdict: str = ""
     """Empty where plain turns are read."""
 
     @property
-    def place(self) -> Place:
-        """Give what tells one line from another."""
+    def key(self) -> LineKey:
+        """The key of the line."""
         return self.model, self.reader, self.sample, self.index
+
+
+class Difference(Frozen):
+    """How much higher the second run scores, on average, and its confidence interval."""
+
+    mean: float
+    low: float
+    high: float
+    pairs: int
 
 
 class ReaderFigures(Frozen):
@@ -82,6 +96,33 @@ def compare(lines: Sequence[ReadingLine]) -> Comparison:
     return Comparison(readers={reader: _figures(lines, reader, scores) for reader in readers})
 
 
+def paired_difference(
+    first: Sequence[float], second: Sequence[float], resamples: int = RESAMPLES, seed: int = 0
+) -> Difference:
+    """Return the mean of `second - first` over the same questions, and its 95 % percentile interval (bootstrap).
+
+    Args:
+        first: One run's scores, one a question.
+        second: The other run's, in the same order.
+        resamples: How often the questions are drawn anew, with replacement.
+        seed: The same seed gives the same interval.
+
+    Raises:
+        ValueError: The runs have no questions, or not the same number of them.
+    """
+    if len(first) != len(second) or not first:
+        raise ValueError(f"paired scores must be as many and at least one, not {len(first)} and {len(second)}")
+    differences = np.asarray(second, dtype=np.float64) - np.asarray(first, dtype=np.float64)
+    generator = np.random.default_rng(seed)
+    means: list[float] = []
+    while len(means) < resamples:
+        drawn = generator.integers(0, len(differences), (min(BATCH, resamples - len(means)), len(differences)))
+        means.extend(differences[drawn].mean(axis=1).tolist())
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(means, [tail, 1 - tail])
+    return Difference(mean=float(differences.mean()), low=float(low), high=float(high), pairs=len(first))
+
+
 def _scores(lines: Sequence[ReadingLine], reader: str) -> dict[int, float]:
     return {line.index: _score(line) for line in lines if line.reader == reader}
 
@@ -95,7 +136,7 @@ def _figures(lines: Sequence[ReadingLine], reader: str, scores: dict[str, dict[i
     light = [line for line in own if not line.went_deep]
     turns, gold = scores.get(TURNS, {}), scores.get(GOLD, {})
     half_way = {index: (turns[index] + gold[index]) / 2 for index in turns.keys() & gold.keys()}
-    over = partial(_over, scores[reader])
+    over = partial(_difference, scores[reader])
     return ReaderFigures(
         questions=len(own),
         f1_locomo=mean(map(_score, own)),
@@ -120,7 +161,9 @@ def _median(lines: Sequence[ReadingLine], value: Callable[[ReadingLine], float])
     return percentile([value(line) for line in lines], MEDIAN)
 
 
-def _over(own: dict[int, float], other: dict[int, float]) -> Difference | None:
+def _difference(own: dict[int, float], baseline: dict[int, float]) -> Difference | None:
     """Compare two readers on the questions that both were asked; None where there are none."""
-    both = sorted(own.keys() & other.keys())
-    return paired_difference([other[one] for one in both], [own[one] for one in both]) if both else None
+    shared = sorted(own.keys() & baseline.keys())
+    if not shared:
+        return None
+    return paired_difference([baseline[index] for index in shared], [own[index] for index in shared])

@@ -1,7 +1,7 @@
-"""Measure how well the `segment` step finds where dialogues turn to something else (Jiang et al., EMNLP 2023).
+"""Measure how well the node `segment` finds topic boundaries in dialogues (SuperDialseg; Jiang et al., EMNLP 2023).
 
-Each dialogue is one call of the step that the write graph runs, on a store that holds nothing. The step's events are
-the predicted segments. This module does not know how the step cuts.
+Each dialogue is one call of the node that the write graph runs, on an empty store. Its events are the predicted
+segments.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from os import PathLike, fspath
 from statistics import fmean
 from time import perf_counter
 
-from langgraph_engram.benchmarks.questions import Progress, Spent, spent
+from langgraph_engram.benchmarks.harness import Progress, TokenUsage
 from langgraph_engram.errors import InvalidInput, InvalidMessages
 from langgraph_engram.formats.files import parse_json, read_file
 from langgraph_engram.formats.messages import shown, to_messages
@@ -24,6 +24,11 @@ from langgraph_engram.stores.base import Store
 
 ANSWERING = frozenset({"assistant", "system", "wizard"})
 """Roles of the side that answers, and a name that only data sets give it; everybody else counts as a user."""
+LEAST_TURNS = 2
+"""Turns of a dialogue that can hold a boundary."""
+LEAST_WINDOW = 2
+"""Turns of a window at least."""
+USER = "bench"
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,7 @@ def read_dialogues(path: str | PathLike[str]) -> list[Dialogue]:
 
     Raises:
         UnreadableFile: The file is missing, or is not JSON.
-        InvalidInput: A dialogue in it is not what it should be; the text names its place from 0.
+        InvalidInput: A dialogue in it is not what it should be; the message names its index from 0.
     """
     name = fspath(path)
     data = parse_json(read_file(name), name)
@@ -50,40 +55,35 @@ def read_dialogues(path: str | PathLike[str]) -> list[Dialogue]:
 
 
 def _read_dialogue(item: object, number: int, name: str) -> Dialogue:
-    place = f"{name}: dialogue {number}"
+    where = f"{name}: dialogue {number}"
     if not isinstance(item, Mapping):
-        raise InvalidInput(f"{place}: expected an object with utterances and boundaries, not {shown(item)}")
+        raise InvalidInput(f"{where}: expected an object with utterances and boundaries, not {shown(item)}")
     dialogue_id = str(item.get("dialogue_id", number))
     try:
-        said = to_messages(item.get("utterances"))
+        messages = to_messages(item.get("utterances"))
     except InvalidMessages as error:
-        raise InvalidInput(f"{place}: its utterances cannot be read: {error}") from error
+        raise InvalidInput(f"{where}: its utterances cannot be read: {error}") from error
     boundaries = item.get("boundaries")
-    if not isinstance(boundaries, Sequence) or len(boundaries) != len(said):
-        raise InvalidInput(f"{place}: expected boundaries with {len(said)} labels, not {shown(boundaries)}")
+    if not isinstance(boundaries, Sequence) or len(boundaries) != len(messages):
+        raise InvalidInput(f"{where}: expected boundaries with {len(messages)} labels, not {shown(boundaries)}")
     if any(label not in (0, 1) for label in boundaries):
-        raise InvalidInput(f"{place}: expected boundaries of 0 and 1, not {shown(boundaries)}")
+        raise InvalidInput(f"{where}: expected boundaries of 0 and 1, not {shown(boundaries)}")
     key = f"{number}:{dialogue_id}"
-    return Dialogue(
-        dialogue_id, [_turn(key, seq, one) for seq, one in enumerate(said)], [int(one) for one in boundaries]
-    )
+    turns = [_turn(key, seq, message) for seq, message in enumerate(messages)]
+    return Dialogue(dialogue_id, turns, [int(label) for label in boundaries])
 
 
-def _turn(session_id: str, seq: int, said: Message) -> Turn:
+def _turn(session_id: str, seq: int, message: Message) -> Turn:
     return Turn(
         turn_id=make_id(session_id, seq),
         session_id=session_id,
         seq=seq,
-        role="user" if ANSWERING.isdisjoint((said.role, said.speaker.casefold())) else "assistant",
-        speaker=said.speaker,
-        text=said.text,
-        captions=said.captions,
-        said_at=said.said_at,
+        role="user" if ANSWERING.isdisjoint((message.role, message.speaker.casefold())) else "assistant",
+        speaker=message.speaker,
+        text=message.text,
+        captions=message.captions,
+        said_at=message.said_at,
     )
-
-
-LEAST_WINDOW = 2
-"""Turns that a window holds at least."""
 
 
 class SegmentationScores(Frozen):
@@ -94,7 +94,7 @@ class SegmentationScores(Frozen):
     wd: float
     """Share of windows that disagree on how many boundaries they hold; never below `pk`."""
     f1: float
-    """F1 of the boundaries, each where it stands."""
+    """F1 of the boundaries, at their exact positions."""
     score: float
     """(2 F1 + (1 - Pk) + (1 - WD)) / 4."""
 
@@ -113,42 +113,42 @@ def score_dialogue(gold: Sequence[int], predicted: Sequence[int]) -> Segmentatio
         raise ValueError(f"cannot compare {len(gold)} labels with {len(predicted)}: give two or more of each")
     truth, guess = [*gold[:-1], 0], [*predicted[:-1], 0]
     width = window_width(truth)
-    pk, wd, f1 = penalty(truth, guess, width), window_diff(truth, guess, width), boundary_f1(truth, guess)
+    pk, wd, f1 = pk_penalty(truth, guess, width), window_diff(truth, guess, width), boundary_f1(truth, guess)
     return SegmentationScores(pk=pk, wd=wd, f1=f1, score=(2 * f1 + (1 - pk) + (1 - wd)) / 4)
 
 
 def average(scores: Sequence[SegmentationScores]) -> SegmentationScores:
     """Average over dialogues, each counting once (a macro average); at least one."""
     return SegmentationScores(
-        pk=fmean(one.pk for one in scores),
-        wd=fmean(one.wd for one in scores),
-        f1=fmean(one.f1 for one in scores),
-        score=fmean(one.score for one in scores),
+        pk=fmean(score.pk for score in scores),
+        wd=fmean(score.wd for score in scores),
+        f1=fmean(score.f1 for score in scores),
+        score=fmean(score.score for score in scores),
     )
 
 
 def window_width(gold: Sequence[int]) -> int:
-    """Give k: half the mean length of a gold segment, in turns, at least 2; halves round to the even number."""
+    """Return k: half the mean length of a gold segment, in turns, at least 2; halves round to the even number."""
     return max(LEAST_WINDOW, round(len(gold) / (sum(gold) + 1) / 2))
 
 
-def penalty(gold: Sequence[int], predicted: Sequence[int], width: int) -> float:
+def pk_penalty(gold: Sequence[int], predicted: Sequence[int], width: int) -> float:
     """Compute Pk: the share of windows of `width` labels where just one side has a boundary."""
     pairs = list(_counts(gold, predicted, width))
-    return sum((one > 0) != (other > 0) for one, other in pairs) / len(pairs)
+    return sum((wanted > 0) != (found > 0) for wanted, found in pairs) / len(pairs)
 
 
 def window_diff(gold: Sequence[int], predicted: Sequence[int], width: int) -> float:
     """Compute WindowDiff: the share of windows of `width` labels where the numbers of boundaries differ."""
     pairs = list(_counts(gold, predicted, width))
-    return sum(one != other for one, other in pairs) / len(pairs)
+    return sum(wanted != found for wanted, found in pairs) / len(pairs)
 
 
 def boundary_f1(gold: Sequence[int], predicted: Sequence[int]) -> float:
     """Compute the F1 of labels that are 1; 0 where neither side has any."""
-    shared = sum(one and other for one, other in zip(gold, predicted, strict=True))
-    total = sum(gold) + sum(predicted)
-    return 2 * shared / total if total else 0.0
+    shared = sum(wanted and found for wanted, found in zip(gold, predicted, strict=True))
+    labels = sum(gold) + sum(predicted)
+    return 2 * shared / labels if labels else 0.0
 
 
 def _counts(gold: Sequence[int], predicted: Sequence[int], width: int) -> Iterator[tuple[int, int]]:
@@ -156,21 +156,16 @@ def _counts(gold: Sequence[int], predicted: Sequence[int], width: int) -> Iterat
         yield sum(gold[start : start + width]), sum(predicted[start : start + width])
 
 
-USER = "bench"
-LEAST_TURNS = 2
-"""A dialogue of one turn has no place for a boundary."""
-
-
 @dataclass(frozen=True)
-class Cut:
-    """One dialogue as the step cut it."""
+class SegmentedDialogue:
+    """One dialogue as the node segmented it."""
 
     scores: SegmentationScores
     predicted: int
     gold: int
     """Boundaries, the last turn left out."""
     failures: int
-    spent: Spent
+    usage: TokenUsage
 
 
 def run_segmentation(
@@ -181,15 +176,15 @@ def run_segmentation(
     limit: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, object]:
-    """Measure the step on a file of dialogues.
+    """Measure the node on a file of dialogues.
 
     Args:
         path: The file; it is read, never copied.
         store: An empty store; nothing is written to it.
-        model: Who answers the step's questions, where it has any.
-        settings: How turns become events.
+        model: The model that answers the node's questions, where it has any.
+        settings: How turns are segmented.
         limit: The first dialogues up to this number.
-        progress: Told what is being done.
+        progress: Called before each dialogue.
 
     Returns:
         The figures as plain JSON, averaged over the dialogues of two turns and more: rates in [0, 1].
@@ -198,22 +193,23 @@ def run_segmentation(
         InvalidInput: No dialogue is left to measure, or one is not what it should be.
         UnreadableFile: The file is missing, or is not JSON.
     """
-    dialogues = [one for one in read_dialogues(path)[:limit] if len(one.turns) >= LEAST_TURNS]
+    dialogues = [dialogue for dialogue in read_dialogues(path)[:limit] if len(dialogue.turns) >= LEAST_TURNS]
     if not dialogues:
         raise InvalidInput(f"{path}: no dialogue of {LEAST_TURNS} utterances or more to measure")
-    step = Segment(store, model, settings)
+    node = Segment(store, model, settings)
     started = perf_counter()
-    cuts = []
+    results = []
     for number, dialogue in enumerate(dialogues):
         if progress:
             progress("segmenting", number, len(dialogues))
-        cuts.append(cut_dialogue(step, dialogue))
-    return {"strategy": settings.strategy, "model": model.name, **report(cuts), "seconds": perf_counter() - started}
+        results.append(_segment(node, dialogue))
+    seconds = perf_counter() - started
+    return {"strategy": settings.strategy, "model": model.name, **_report(results), "seconds": seconds}
 
 
-def cut_dialogue(step: Segment, dialogue: Dialogue) -> Cut:
-    """Have the step cut one dialogue, and compare."""
-    update = step(
+def _segment(node: Segment, dialogue: Dialogue) -> SegmentedDialogue:
+    """Segment one dialogue, and compare it with its labels."""
+    update = node(
         {
             "request": RememberRequest(user_id=USER),
             "run_id": f"bench-{dialogue.dialogue_id}",
@@ -223,21 +219,24 @@ def cut_dialogue(step: Segment, dialogue: Dialogue) -> Cut:
     )
     ends = {event.turn_ids[-1] for event in update["events"]}
     predicted = [int(turn.turn_id in ends) for turn in dialogue.turns]
-    return Cut(
+    return SegmentedDialogue(
         scores=score_dialogue(dialogue.boundaries, predicted),
         predicted=sum(predicted[:-1]),
         gold=sum(dialogue.boundaries[:-1]),
         failures=len(update.get("failures", [])),
-        spent=spent(total(update["usage"])),
+        usage=TokenUsage.of(total(update["usage"])),
     )
 
 
-def report(cuts: Sequence[Cut]) -> dict[str, object]:
-    """Lay out the figures under the names of the command line's JSON."""
+def _report(results: Sequence[SegmentedDialogue]) -> dict[str, object]:
+    """Return the figures under the names of the command line's JSON."""
     return {
-        **average([cut.scores for cut in cuts]).model_dump(),
-        "dialogues": len(cuts),
-        "boundaries": {"predicted": sum(cut.predicted for cut in cuts), "gold": sum(cut.gold for cut in cuts)},
-        "failures": sum(cut.failures for cut in cuts),
-        "usage": sum((cut.spent for cut in cuts), Spent()).model_dump(),
+        **average([result.scores for result in results]).model_dump(),
+        "dialogues": len(results),
+        "boundaries": {
+            "predicted": sum(result.predicted for result in results),
+            "gold": sum(result.gold for result in results),
+        },
+        "failures": sum(result.failures for result in results),
+        "usage": sum((result.usage for result in results), TokenUsage()).model_dump(),
     }

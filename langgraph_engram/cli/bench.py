@@ -1,19 +1,18 @@
 """`engram bench`: measure a memory on a data set. The benchmarks are imported when one is run."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from langgraph_engram.cli.opening import (
-    MemoryFactory,
-    ModelMemoryFactory,
-    PresetMemoryFactory,
-    disk_cached_encoder,
-    open_memory,
-)
+from langgraph_engram.cli.factory import open_memory
 from langgraph_engram.cli.options import AsJson, Model, Preset
 from langgraph_engram.cli.output import print_json, print_table, progress_bar
+
+if TYPE_CHECKING:
+    from langgraph_engram.embeddings.base import Encoder
+    from langgraph_engram.settings import Settings
 
 BENCH = typer.Typer(help="Measure a memory on a data set, in a temporary store.", add_completion=False)
 IN_MEMORY = "memory:"
@@ -53,9 +52,14 @@ def locomo(
     from langgraph_engram.benchmarks.locomo import run_locomo
 
     with progress_bar("reading") as bar:
-        opens = MemoryFactory(model, preset, tuple(without or ()))
-        figures = run_locomo(file, opens, limit=limit, out=out, progress=bar)
-    print_figures({**figures, "without": without} if without else figures, as_json)
+        figures = run_locomo(
+            file,
+            lambda folder: open_memory(folder, model, preset, _settings(preset, without)),
+            limit=limit,
+            out=out,
+            progress=bar,
+        )
+    _print_figures({**figures, "without": without} if without else figures, as_json)
 
 
 @BENCH.command()
@@ -69,7 +73,7 @@ def longmemeval(
         Path | None,
         typer.Option(
             "--vectors",
-            help="A folder in which vectors are kept from run to run. [default: the user's cache folder]",
+            help="A folder that caches vectors from run to run. [default: the user's cache folder]",
             show_default=False,
         ),
     ] = None,
@@ -79,10 +83,16 @@ def longmemeval(
     """Measure evidence, answers, abstention, cost and speed on LongMemEval."""
     from langgraph_engram.benchmarks.longmemeval import run_longmemeval
 
+    encoder = _disk_cached_encoder(vectors)
     with progress_bar("reading") as bar:
-        opens = MemoryFactory(model, preset, tuple(without or ()), disk_cached_encoder(vectors))
-        figures = run_longmemeval(file, opens, limit=limit, out=out, progress=bar)
-    print_figures({**figures, "without": without} if without else figures, as_json)
+        figures = run_longmemeval(
+            file,
+            lambda folder: open_memory(folder, model, preset, _settings(preset, without), encoder),
+            limit=limit,
+            out=out,
+            progress=bar,
+        )
+    _print_figures({**figures, "without": without} if without else figures, as_json)
 
 
 @BENCH.command()
@@ -100,7 +110,9 @@ def reading(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", help="A folder for questions.jsonl; what stands there is not asked again.", show_default=False
+            "--out",
+            help="A folder for questions.jsonl; questions that it answers are not asked again.",
+            show_default=False,
         ),
     ] = None,
     as_json: AsJson = False,
@@ -110,19 +122,25 @@ def reading(
 
     with progress_bar("reading") as bar:
         figures = run_reading(
-            file, PresetMemoryFactory(model), presets or ["engram"], sample_id=sample, most=most, out=out, progress=bar
+            file,
+            lambda folder, name, writer: open_memory(folder, writer or model, name),
+            presets or ["engram"],
+            sample_id=sample,
+            most=most,
+            out=out,
+            progress=bar,
         )
-    print_figures(figures, as_json)
+    _print_figures(figures, as_json)
 
 
 @BENCH.command()
 def cost(file: DataSet, preset: Preset = None, as_json: AsJson = False) -> None:
-    """Count the calls and tokens of writing LoCoMo conversations, with the answers that rules give."""
+    """Count the calls and tokens of writing LoCoMo conversations, answered by rules."""
     from langgraph_engram.benchmarks.cost import run_cost
 
     with progress_bar("reading") as bar:
-        figures = run_cost(file, ModelMemoryFactory(preset), progress=bar)
-    print_figures(figures, as_json)
+        figures = run_cost(file, lambda folder, model: open_memory(folder, model, preset), progress=bar)
+    _print_figures(figures, as_json)
 
 
 @BENCH.command()
@@ -137,35 +155,55 @@ def segmentation(
     preset: Preset = None,
     model: Model = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="Cut the first N dialogues only.", show_default=False)
+        int | None, typer.Option("--limit", min=1, help="Segment the first N dialogues only.", show_default=False)
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure where dialogues are cut into events, by Pk, WindowDiff and F1."""
+    """Measure how dialogues are segmented into events, by Pk, WindowDiff and F1."""
     from langgraph_engram.benchmarks.segmentation import run_segmentation
 
-    chosen = {} if strategy is None else {"strategy": strategy}
     with open_memory(IN_MEMORY, model, preset) as memory, progress_bar("reading") as bar:
-        settings = memory.settings.segment.model_copy(update=chosen)
+        settings = memory.settings.segment.model_copy(update={"strategy": strategy} if strategy else {})
         figures = run_segmentation(file, memory.store, memory.model, settings, limit=limit, progress=bar)
         figures = {"preset": memory.settings.preset, **figures}
-    print_figures(figures, as_json)
+    _print_figures(figures, as_json)
 
 
-def print_figures(figures: dict[str, object], as_json: bool) -> None:
+def _settings(preset: str | None, without: Sequence[str] | None) -> "Settings | None":
+    """Return a preset's settings without some parts; None where nothing is left out.
+
+    Raises:
+        InvalidInput: An unknown preset or part.
+    """
+    from langgraph_engram import presets
+    from langgraph_engram.config import resolve
+
+    return presets.without(resolve(None, None, preset, None).settings, without) if without else None
+
+
+def _disk_cached_encoder(folder: Path | None) -> "Encoder":
+    """Open the encoder that `ENGRAM_ENCODER` names with its vectors cached on disk; None is the user's cache folder."""
+    from langgraph_engram.config import resolve
+    from langgraph_engram.embeddings.caching import DiskCachedEncoder
+    from langgraph_engram.embeddings.factory import open_encoder
+
+    return DiskCachedEncoder(open_encoder(resolve(None, None, None, None).encoder).inner, folder)
+
+
+def _print_figures(figures: dict[str, object], as_json: bool) -> None:
     """Print figures: one JSON document for programs, a table for people."""
     if as_json:
         print_json(figures)
     else:
-        print_table(["figure", "value"], rows("", figures))
+        print_table(["figure", "value"], _rows("", figures))
 
 
-def rows(prefix: str, figures: dict[str, object]) -> list[list[str]]:
-    """Lay nested figures out flat: {"usage": {"calls": 0}} gives the row "usage.calls", "0"."""
+def _rows(prefix: str, figures: dict[str, object]) -> list[list[str]]:
+    """Flatten nested figures: {"usage": {"calls": 0}} gives the row "usage.calls", "0"."""
     flat: list[list[str]] = []
     for key, value in figures.items():
         name = f"{prefix}{key}"
-        flat += rows(f"{name}.", value) if isinstance(value, dict) else [[name, _figure(value)]]
+        flat += _rows(f"{name}.", value) if isinstance(value, dict) else [[name, _figure(value)]]
     return flat
 
 

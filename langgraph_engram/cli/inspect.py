@@ -1,4 +1,4 @@
-"""`engram show`: list what is kept for a user, one row each."""
+"""`engram show`, `status` and `history`: list what is stored for a user, count it, and show a record's lineage."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -7,15 +7,15 @@ from typing import Annotated
 import typer
 from pydantic import BaseModel
 
-from langgraph_engram.cli.format import counted, next_steps
-from langgraph_engram.cli.opening import open_existing
+from langgraph_engram.cli.factory import open_existing
+from langgraph_engram.cli.format import format_count, next_steps
 from langgraph_engram.cli.options import Agent, AsJson, Model, Preset, RecordId, Store, Tenant, User
-from langgraph_engram.cli.output import one_line, print_json, print_table, say
+from langgraph_engram.cli.output import one_line, print_json, print_table, print_text
 from langgraph_engram.results import Status
 
 
 class ShownKind(StrEnum):
-    """What can be listed."""
+    """The kinds that can be listed."""
 
     RECORDS = "records"
     EVENTS = "events"
@@ -49,10 +49,10 @@ COLUMNS: dict[ShownKind, dict[str, str]] = {
     },
 }  # fmt: skip
 """The title of each column, and the field that it shows."""
-COUNTED = frozenset({"turn_ids", "covered_record_ids"})
-"""Lists of which only the length is shown; --json has them whole."""
-DAYS = frozenset({"event_start", "event_end", "window_start", "window_end"})
-"""Moments of which only the day is shown."""
+LENGTH_ONLY = frozenset({"turn_ids", "covered_record_ids"})
+"""Lists of which only the length is shown; `--json` has them whole."""
+DATES = frozenset({"event_start", "event_end", "window_start", "window_end"})
+"""Times of which only the date is shown."""
 
 
 def show(
@@ -63,33 +63,32 @@ def show(
     agent: Agent = None,
     as_json: AsJson = False,
 ) -> None:
-    """List what is kept for a user: a table, tab-separated lines in a pipe, or JSON with every field."""
-    with open_existing(store, None, None) as memory:
-        things = memory.show(kind.value, user, tenant=tenant, agent_id=agent)
+    """List what is stored for a user: a table, tab-separated lines in a pipe, or JSON with every field."""
+    with open_existing(store) as memory:
+        items = memory.show(kind.value, user, tenant=tenant, agent_id=agent)
     if as_json:
-        print_json(things)
-    elif things:
-        print_table([*COLUMNS[kind]], [row(kind, thing) for thing in things])
+        print_json(items)
+    elif items:
+        print_table([*COLUMNS[kind]], [_row(kind, item) for item in items])
     else:
-        say(f"no {kind.value} are kept for {user}")
+        print_text(f"no {kind.value} are stored for {user}")
 
 
-def row(kind: ShownKind, thing: BaseModel) -> list[str]:
-    """Give the cells of one row."""
-    return [cell(field, getattr(thing, field)) for field in COLUMNS[kind].values()]
+def _row(kind: ShownKind, item: BaseModel) -> list[str]:
+    return [format_cell(field, getattr(item, field)) for field in COLUMNS[kind].values()]
 
 
-def cell(field: str, value: object) -> str:
-    """Word the value of a field: moments with an offset that is not UTC's, rates to two digits; nothing for unknown."""
+def format_cell(field: str, value: object) -> str:
+    """Format the value of a field: times with their offset unless it is UTC, rates to two digits, None as nothing."""
     if value is None:
         return ""
     if isinstance(value, datetime):
-        moment = value.isoformat(" ", "minutes").removesuffix("+00:00")
-        return f"{value:%Y-%m-%d}" if field in DAYS else moment
+        minutes = value.isoformat(" ", "minutes").removesuffix("+00:00")
+        return f"{value:%Y-%m-%d}" if field in DATES else minutes
     if isinstance(value, float):
         return f"{value:.2f}"
     if isinstance(value, list):
-        return str(len(value)) if field in COUNTED else ", ".join(value)
+        return str(len(value)) if field in LENGTH_ONLY else ", ".join(value)
     return str(value)
 
 
@@ -102,37 +101,37 @@ def status(
     agent: Agent = None,
     as_json: AsJson = False,
 ) -> None:
-    """Count what is kept for a user, and list what is pending."""
+    """Count what is stored for a user, and list what is pending."""
     with open_existing(store, model, preset) as memory:
-        kept = memory.status(user, tenant=tenant, agent_id=agent)
+        counts = memory.status(user, tenant=tenant, agent_id=agent)
     if as_json:
-        print_json(kept)
+        print_json(counts)
     else:
-        _show(kept, user)
+        _print_status(counts, user)
 
 
-def _show(kept: Status, user: str) -> None:
-    by_status = ", ".join(f"{number:,} {name}" for name, number in sorted(kept.records.items()))
+def _print_status(counts: Status, user: str) -> None:
+    by_status = ", ".join(f"{number:,} {name}" for name, number in sorted(counts.records.items()))
     lines = {
-        "turns": f"{kept.turns:,}",
-        "events": f"{kept.events:,}",
+        "turns": f"{counts.turns:,}",
+        "events": f"{counts.events:,}",
         "records": by_status or "0",
-        "boundaries": f"{kept.boundaries:,}",
-        "syntheses": f"{kept.syntheses:,}",
-        "decisions": f"{kept.decisions:,}",
-        "pending": f"{len(kept.pending):,}",
-        "store": kept.store,
-        "encoder": kept.encoder,
-        "preset": kept.preset,
-        "model": kept.model,
+        "boundaries": f"{counts.boundaries:,}",
+        "syntheses": f"{counts.syntheses:,}",
+        "decisions": f"{counts.decisions:,}",
+        "pending": f"{len(counts.pending):,}",
+        "store": counts.store,
+        "encoder": counts.encoder,
+        "preset": counts.preset,
+        "model": counts.model,
     }
     for name, value in lines.items():
-        say(f"{name:<12}{value}")
-    for one in kept.pending:
-        turns = counted(len(one.turn_ids), "turn")
-        say(f"{one.step}: {turns} of session {one.session_id}: {one_line(one.reason)}", "yellow", indent=2)
-    for step in next_steps(kept.pending, user):
-        say(step, "yellow", indent=2)
+        print_text(f"{name:<12}{value}")
+    for task in counts.pending:
+        turns = format_count(len(task.turn_ids), "turn")
+        print_text(f"{task.step}: {turns} of session {task.session_id}: {one_line(task.reason)}", "yellow", indent=2)
+    for step in next_steps(counts.pending, user):
+        print_text(step, "yellow", indent=2)
 
 
 def history(
@@ -143,15 +142,18 @@ def history(
     agent: Agent = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a record's lineage in order of time, and the decisions between its members."""
-    with open_existing(store, None, None) as memory:
-        told = memory.history(record_id, user_id=user, tenant=tenant, agent_id=agent)
+    """Show a record's lineage in order of time, with the decisions that made it."""
+    with open_existing(store) as memory:
+        lineage = memory.history(record_id, user_id=user, tenant=tenant, agent_id=agent)
     if as_json:
-        print_json(told)
+        print_json(lineage)
         return
     print_table(
-        ["id", *COLUMNS[ShownKind.RECORDS]], [[one.record_id, *row(ShownKind.RECORDS, one)] for one in told.records]
+        ["id", *COLUMNS[ShownKind.RECORDS]],
+        [[record.record_id, *_row(ShownKind.RECORDS, record)] for record in lineage.records],
     )
-    if told.decisions:
-        say()
-        print_table([*COLUMNS[ShownKind.DECISIONS]], [row(ShownKind.DECISIONS, one) for one in told.decisions])
+    if lineage.decisions:
+        print_text()
+        print_table(
+            [*COLUMNS[ShownKind.DECISIONS]], [_row(ShownKind.DECISIONS, decision) for decision in lineage.decisions]
+        )

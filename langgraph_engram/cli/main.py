@@ -1,6 +1,6 @@
-"""The command line, `engram`: which commands there are, and what becomes of their errors.
+"""The command line `engram`: its commands, and how their errors become exit codes.
 
-Nothing heavy is imported before a command runs. What a command does stands in `commands/`.
+Nothing heavy is imported before a command runs.
 """
 
 import logging
@@ -31,7 +31,7 @@ USAGE_ERROR: type[typer.BadParameter] = typer.BadParameter.__mro__[2]
 APP = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
-def _tell_version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"engram {version('langgraph-engram')}")
         raise typer.Exit
@@ -40,7 +40,7 @@ def _tell_version(wanted: bool) -> None:
 @APP.callback()
 def engram(
     version: Annotated[
-        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Tell the version.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
     debug: Annotated[
         bool, typer.Option("--debug", help=f"Show tracebacks and logs, as {DEBUG_VARIABLE}=1 does.")

@@ -1,7 +1,4 @@
-"""Say what can be given on the command line, once for all commands. Absent means: from `ENGRAM_*`, else a default.
-
-This module does not know what a command does with it.
-"""
+"""The options and arguments that commands share. One that is not given comes from `ENGRAM_*`, else is a default."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,17 +6,20 @@ from typing import Annotated
 import typer
 
 
-def _named(user: str) -> str:
+def _checked_user(user: str) -> str:
     if not user.strip():
-        raise typer.BadParameter("it is empty, and memory never guesses whose it is")
+        raise typer.BadParameter("it is empty: name the user")
     return user
 
 
-RUN_HELP = "The run, as its receipt or a decision names it."
+RUN_HELP = "The run, by its id in a receipt or a decision."
 RunId = Annotated[str, typer.Argument(metavar="RUN_ID", help=RUN_HELP)]
 RecordId = Annotated[str, typer.Argument(metavar="RECORD_ID", help="The record; `engram show --json` lists the ids.")]
 User = Annotated[
-    str, typer.Option("--user", "-u", metavar="USER", help="Whose memory it is.", callback=_named, show_default=False)
+    str,
+    typer.Option(
+        "--user", "-u", metavar="USER", help="Whose memory it is.", callback=_checked_user, show_default=False
+    ),
 ]
 Tenant = Annotated[str, typer.Option("--tenant", help="The organisation of the user.")]
 Agent = Annotated[

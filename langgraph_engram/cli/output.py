@@ -1,7 +1,7 @@
-"""Write results on stdout: laid out for a terminal, in plain unbroken lines for a pipe, or as one JSON document.
+"""Print results on stdout, and progress and errors on stderr.
 
-What was said is shown as it is, but for characters that would steer a terminal. This module does not know what any
-result means.
+Results are formatted for a terminal, as plain unbroken lines for a pipe, or as one JSON document. Text is printed as it
+is, but for control characters.
 """
 
 import json
@@ -21,29 +21,22 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 from rich.text import Text
 
+FAILED, MISUSED, INTERRUPTED = 1, 2, 130
+"""Exit codes."""
+DEBUG_VARIABLE = "ENGRAM_DEBUG"
 CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-TAB_OR_BREAK = re.compile(r"\s+")
-LEAST_WIDTH = 20
+WHITESPACE = re.compile(r"\s+")
+MIN_WIDTH = 20
 SHORT_CELL = 16
 """Characters of a cell that is never broken; longer columns share the width by their average length."""
 
 
-def print_json(result: BaseModel | Sequence[BaseModel] | dict[str, object]) -> None:
-    """Print one JSON document, in ASCII, so that it survives every terminal and pipe."""
-    typer.echo(json.dumps(_as_json(result), indent=2))
-
-
-def harmless(text: str) -> str:
-    """Replace characters that steer a terminal; line breaks and tabs stay."""
-    return CONTROL_CHARACTER.sub("\ufffd", text)
-
-
 def one_line(text: str) -> str:
-    """Put a text on one line, harmless."""
-    return harmless(TAB_OR_BREAK.sub(" ", text).strip())
+    """Return a text on one line, without control characters."""
+    return _printable(WHITESPACE.sub(" ", text).strip())
 
 
-def say(text: str = "", style: str = "", indent: int = 0, hang: int = 0) -> None:
+def print_text(text: str = "", style: str = "", indent: int = 0, hang: int = 0) -> None:
     """Print text: wrapped under its indent on a terminal, unbroken in a pipe.
 
     Args:
@@ -53,11 +46,11 @@ def say(text: str = "", style: str = "", indent: int = 0, hang: int = 0) -> None
         hang: Further columns to the left of lines that are wrapped.
     """
     console = Console(highlight=False)
-    width = max(console.width - indent - hang, LEAST_WIDTH)
-    for line in harmless(text).split("\n"):
+    width = max(console.width - indent - hang, MIN_WIDTH)
+    for line in _printable(text).split("\n"):
         parts = Text(line, style).wrap(console, width) if console.is_terminal and line else [Text(line, style)]
-        for place, part in enumerate(parts):
-            console.print(Text(" " * (indent + hang * bool(place))).append_text(part), soft_wrap=True)
+        for index, part in enumerate(parts):
+            console.print(Text(" " * (indent + hang * bool(index))).append_text(part), soft_wrap=True)
 
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -68,30 +61,40 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
             typer.echo("\t".join(one_line(cell) for cell in row))
         return
     shown = list(rows)
-    filled = [place for place in range(len(titles)) if any(row[place] for row in shown)]
+    filled = [column for column in range(len(titles)) if any(row[column] for row in shown)]
     table = Table(header_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), expand=True)
-    for place in filled:
-        lengths = [len(row[place]) for row in shown]
+    for column in filled:
+        lengths = [len(row[column]) for row in shown]
         share = None if max(lengths) <= SHORT_CELL else 1 + sum(lengths) // len(lengths) // SHORT_CELL
-        table.add_column(titles[place], overflow="fold", no_wrap=share is None, ratio=share)
+        table.add_column(titles[column], overflow="fold", no_wrap=share is None, ratio=share)
     for row in shown:
-        table.add_row(*(Text(one_line(row[place])) for place in filled))
+        table.add_row(*(Text(one_line(row[column])) for column in filled))
     console.print(table)
 
 
-def _as_json(result: object) -> object:
-    if isinstance(result, BaseModel):
-        return result.model_dump(mode="json")
-    if isinstance(result, dict):
-        return {key: _as_json(value) for key, value in result.items()}
-    if isinstance(result, list | tuple):
-        return [_as_json(one) for one in result]
-    return result
+def print_json(result: BaseModel | Sequence[BaseModel] | dict[str, object]) -> None:
+    """Print one JSON document, in ASCII, so that it survives every terminal and pipe."""
+    typer.echo(json.dumps(_as_json(result), indent=2))
+
+
+@contextmanager
+def spinner(first_step: str) -> Iterator[Callable[[str], None]]:
+    """Show what is being done while the context lasts, where it is unknown how much of it is left.
+
+    Yields:
+        A function that changes the text.
+    """
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    with console.status(escape(first_step)) as status:
+        yield lambda text: status.update(escape(text))
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One line of progress. Called with what is done now, how much is done, and how much there is."""
+    """One line of progress, called with the current step, how much is done, and how much there is."""
 
     progress: Progress
     task: TaskID
@@ -99,21 +102,6 @@ class Bar:
     def __call__(self, step: str, done: int, total: int) -> None:
         """Show the step and how far it has come."""
         self.progress.update(self.task, description=step, completed=done, total=total)
-
-
-@contextmanager
-def spinner(doing: str) -> Iterator[Callable[[str], None]]:
-    """Show what is being done while the context lasts, where there is no telling how much of it is left.
-
-    Yields:
-        What changes the words that are shown.
-    """
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda _: None
-        return
-    with console.status(escape(doing)) as status:
-        yield lambda words: status.update(escape(words))
 
 
 @contextmanager
@@ -133,12 +121,8 @@ def progress_bar(first_step: str) -> Iterator[Bar]:
         yield Bar(progress, progress.add_task(first_step, total=None))
 
 
-FAILED, MISUSED, INTERRUPTED = 1, 2, 130
-DEBUG_VARIABLE = "ENGRAM_DEBUG"
-
-
 def fail(message: str, code: int, as_json: bool) -> int:
-    """Tell what went wrong, on one line, and give the exit code back."""
+    """Print an error on one line, and return the exit code."""
     line = " ".join(message.split())
     if as_json:
         typer.echo(json.dumps({"error": line}))
@@ -147,21 +131,36 @@ def fail(message: str, code: int, as_json: bool) -> int:
 
 
 def wants_json(arguments: Sequence[str]) -> bool:
-    """Tell whether --json is among the options: what follows a bare "--" is no option."""
+    """Return whether --json is among the options: what follows a bare "--" is no option."""
     given = list(arguments)
     return "--json" in (given[: given.index("--")] if "--" in given else given)
 
 
 @dataclass(frozen=True)
 class BugReport:
-    """What stands in for `sys.excepthook`: an error that we did not foresee is a bug, and is said to be one."""
+    """A `sys.excepthook` that reports an unforeseen error as a bug, on one line."""
 
     as_json: bool
 
     def __call__(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        """Say on one line what happened and how to see where; Python then exits with code 1."""
+        """Print what happened and how to see where; Python then exits with code 1."""
         if issubclass(kind, KeyboardInterrupt):
             sys.__excepthook__(kind, error, trace)
             return
-        told = f"{kind.__name__}: {error}"
-        fail(f"this is a bug: {told}; set {DEBUG_VARIABLE}=1 to see where it happened", FAILED, self.as_json)
+        bug = f"this is a bug: {kind.__name__}: {error}"
+        fail(f"{bug}; set {DEBUG_VARIABLE}=1 to see where it happened", FAILED, self.as_json)
+
+
+def _printable(text: str) -> str:
+    """Replace control characters, which could steer a terminal; line breaks and tabs stay."""
+    return CONTROL_CHARACTER.sub("\ufffd", text)
+
+
+def _as_json(result: object) -> object:
+    if isinstance(result, BaseModel):
+        return result.model_dump(mode="json")
+    if isinstance(result, dict):
+        return {key: _as_json(value) for key, value in result.items()}
+    if isinstance(result, list | tuple):
+        return [_as_json(item) for item in result]
+    return result

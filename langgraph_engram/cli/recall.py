@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from langgraph_engram.cli.factory import open_existing
 from langgraph_engram.cli.format import print_recollection
-from langgraph_engram.cli.opening import open_existing
 from langgraph_engram.cli.options import Agent, AsJson, Model, Preset, Store, Tenant, User
 from langgraph_engram.cli.output import print_json, spinner
 
@@ -33,7 +33,7 @@ def recall(
     ] = None,
     as_of: Annotated[
         str | None,
-        typer.Option("--as-of", help="Answer as memory stood then: a day or a moment, ISO 8601.", show_default=False),
+        typer.Option("--as-of", help="Answer as memory stood then: a date or a time, ISO 8601.", show_default=False),
     ] = None,
     store: Store = None,
     model: Model = None,
@@ -46,21 +46,25 @@ def recall(
     from langgraph_engram.formats.messages import read_moment, read_until
 
     moment, until = read_moment(now), read_until(as_of)
-    with spinner("remembering") as say, open_existing(store, model, preset) as memory:
-        ask = memory.search if search else partial(recall_with_progress, memory, say)
-        told = ask(question, user_id=user, budget=budget, now=moment, as_of=until, tenant=tenant, agent_id=agent)
+    with spinner("remembering") as show_step, open_existing(store, model, preset) as memory:
+        ask = memory.search if search else partial(_recall_with_progress, memory, show_step)
+        recollection = ask(
+            question, user_id=user, budget=budget, now=moment, as_of=until, tenant=tenant, agent_id=agent
+        )
     if as_json:
-        print_json(told)
+        print_json(recollection)
     else:
-        print_recollection(told)
+        print_recollection(recollection)
 
 
-def recall_with_progress(memory: "Memory", say: Callable[[str], None], question: str, **asked: Any) -> "Recollection":
-    """Recall as `Memory.recall` does, and say each step, and the answer as it is written."""
-    told, written = None, ""
-    for update in memory.stream(question, **asked):
+def _recall_with_progress(
+    memory: "Memory", show_step: Callable[[str], None], question: str, **arguments: Any
+) -> "Recollection":
+    """Recall as `Memory.recall` does, and show each step, and the answer as it is written."""
+    recollection, written = None, ""
+    for update in memory.stream(question, **arguments):
         written = written + update.text if update.text else ""
-        say(written or update.step.replace("_", " "))
-        told = update.recollection or told
-    assert told is not None  # the last update holds it
-    return told
+        show_step(written or update.step.replace("_", " "))
+        recollection = update.recollection or recollection
+    assert recollection is not None  # the last update holds it
+    return recollection

@@ -1,4 +1,4 @@
-"""`engram serve`: serve both graphs, and the tools of the Model Context Protocol, with LangGraph's own server."""
+"""`engram serve` and `mcp`: serve both graphs with LangGraph's own server, and tools over standard input and output."""
 
 import os
 from importlib.util import find_spec
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from langgraph_engram.cli.opening import open_memory
+from langgraph_engram.cli.factory import open_memory
 from langgraph_engram.cli.options import Agent, Model, Preset, Store, Tenant, User
 from langgraph_engram.errors import InvalidInput, MissingExtra
 
@@ -14,10 +14,36 @@ if TYPE_CHECKING:
     from langgraph_engram.schema import Scope
 
 
+GRAPHS: dict[str, Any] = {
+    "remember": {
+        "path": "langgraph_engram.server:remember",
+        "description": "Remember messages as events, records, boundaries and syntheses, for one user.",
+    },
+    "recall": {
+        "path": "langgraph_engram.server:recall",
+        "description": "Answer a question from one user's memory, with evidence.",
+    },
+    "agent": {
+        "path": "langgraph_engram.server:agent",
+        "description": "Chat with an agent that remembers one user from conversation to conversation.",
+    },
+}
+STORE: dict[str, Any] = {"path": "langgraph_engram.integrations.store.open_store_for_server"}
+AUTH: dict[str, Any] = {"path": "langgraph_engram.server.auth:auth", "disable_studio_auth": True}
+HTTP: dict[str, Any] = {
+    "app": "langgraph_engram.server.app:app",
+    "enable_custom_route_auth": True,
+    "disable_mcp": True,
+    "disable_a2a": True,
+}
+ENVIRONMENT = {"LANGSMITH_TRACING": "false", "LANGGRAPH_NO_VERSION_CHECK": "true"}
+"""Keeps the server from sending anything to the internet; what is set in the environment wins."""
+
+
 def serve(
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=1, max=65535, help="The port to listen on.")] = 2024,
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Runs that are done at once.")] = 10,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Runs at the same time.")] = 10,
     store: Store = None,
     model: Model = None,
     preset: Preset = None,
@@ -32,9 +58,11 @@ def serve(
         )
     if find_spec("langgraph_api") is None:
         raise MissingExtra("the server is not installed: pip install 'langgraph-engram[server]'")
-    named = {"ENGRAM_STORE": store, "ENGRAM_MODEL": model, "ENGRAM_PRESET": preset}
-    quiet = {name: value for name, value in ENVIRONMENT.items() if name not in os.environ}
-    _run(host, port, jobs, {**configuration(), "env": quiet | {name: value for name, value in named.items() if value}})
+    given = {"ENGRAM_STORE": store, "ENGRAM_MODEL": model, "ENGRAM_PRESET": preset}
+    defaults = {name: value for name, value in ENVIRONMENT.items() if name not in os.environ}
+    _run(
+        host, port, jobs, {**configuration(), "env": defaults | {name: value for name, value in given.items() if value}}
+    )
 
 
 def _run(host: str, port: int, jobs: int, served: dict[str, object]) -> None:
@@ -59,39 +87,13 @@ def mcp(
 
     scope = make_scope(user, tenant, agent)
 
-    def whose(context: Any) -> "Scope":  # noqa: ARG001 - one user has the whole server
+    def scope_of(context: Any) -> "Scope":  # noqa: ARG001 - the whole server is one user's
         return scope
 
     with open_memory(store, model, preset) as memory:
-        build_mcp_server(lambda: memory, whose).run("stdio")
-
-
-GRAPHS: dict[str, Any] = {
-    "remember": {
-        "path": "langgraph_engram.server:remember",
-        "description": "Keep what was said: events, records, boundaries and syntheses, for one user.",
-    },
-    "recall": {
-        "path": "langgraph_engram.server:recall",
-        "description": "Answer a question from what one user's memory holds, with evidence.",
-    },
-    "agent": {
-        "path": "langgraph_engram.server:agent",
-        "description": "Chat with an agent that remembers one user from conversation to conversation.",
-    },
-}
-STORE: dict[str, Any] = {"path": "langgraph_engram.integrations.store.open_store_for_server"}
-AUTH: dict[str, Any] = {"path": "langgraph_engram.server.auth:auth", "disable_studio_auth": True}
-HTTP: dict[str, Any] = {
-    "app": "langgraph_engram.server.app:app",
-    "enable_custom_route_auth": True,
-    "disable_mcp": True,
-    "disable_a2a": True,
-}
-ENVIRONMENT = {"LANGSMITH_TRACING": "false", "LANGGRAPH_NO_VERSION_CHECK": "true"}
-"""What keeps the server from telling or asking anybody on the internet anything, unless it is told to."""
+        build_mcp_server(lambda: memory, scope_of).run("stdio")
 
 
 def configuration() -> dict[str, Any]:
-    """Give what a server is configured with, as `langgraph.json` holds it."""
+    """Return the configuration of a server, as `langgraph.json` holds it."""
     return {"graphs": GRAPHS, "store": STORE, "auth": AUTH, "http": HTTP}

@@ -1,10 +1,10 @@
-"""Build the chat agent that is served: it recalls, answers, and keeps what was said.
+"""Build the chat agent that is served: it recalls, answers, and remembers the conversation.
 
 agent = build_agent(memory)
 agent.invoke({"messages": [("user", "Where did I camp?")]}, context={"user_id": "ana"})
 
 Needs the extra `agents`. The chat model is built at the first call, so that a server starts without a key; without a
-model the agent answers from memory by rules. It is compiled without a checkpointer: a server brings its own.
+model the agent answers by quoting from memory. It is compiled without a checkpointer: a server brings its own.
 """
 
 import asyncio
@@ -44,17 +44,17 @@ NOTED = "Noted. Ask me about it at any time."
 
 
 class AnswerFromMemory(BaseChatModel):
-    """Answer the user's newest turn from memory, by rules. Whose memory it is, the run says (see `identity`)."""
+    """Answer the user's newest turn from memory, by rules. The scope comes from the run (see `identity`)."""
 
     memory: Memory
-    """Where things are kept."""
+    """The memory to answer from."""
     _graph: ReadGraph = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
         """Build the graph that reads by rules."""
         super().model_post_init(context)
-        quick = RuleModel()
-        self._graph = build_read_graph(self.memory.store, quick, quick, self.memory.settings)
+        rules = RuleModel()
+        self._graph = build_read_graph(self.memory.store, rules, rules, self.memory.settings)
 
     @property
     def _llm_type(self) -> str:
@@ -77,13 +77,13 @@ class AnswerFromMemory(BaseChatModel):
         if not (cues.asks or cues.asks_inside):
             return AIMessage(NOTED)
         request = recall_request(question, resolve_scope(), "recall", now=datetime.now(UTC))
-        told: Recollection = detached(self._graph.invoke)({"request": request})["recollection"]
-        return AIMessage(told.answer or "", response_metadata={"engram_verdict": told.verdict})
+        recollection: Recollection = detached(self._graph.invoke)({"request": request})["recollection"]
+        return AIMessage(recollection.answer or "", response_metadata={"engram_verdict": recollection.verdict})
 
 
 RULES = "rules"
 MOST_MODELS = 8
-"""Chat models that are kept open at once."""
+"""Chat models that are cached."""
 PROMPT = (
     "You are a helpful assistant who remembers earlier conversations with this user. Use what was recalled where it "
     "helps, say so where you are not sure, and never make up memories."
@@ -91,9 +91,11 @@ PROMPT = (
 
 
 class Context(BaseModel):
-    """What a caller says of a run, and what LangGraph Studio offers to choose."""
+    """The context of a run, which LangGraph Studio shows as a form."""
 
-    user_id: str | None = Field(default=None, description="Whose memory it is, unless the server knows.")
+    user_id: str | None = Field(
+        default=None, description="Whose memory it is, unless the server authenticates the user."
+    )
     tenant: str | None = Field(default=None, description="The organisation of the user.")
     agent_id: str | None = Field(default=None, description="The agent, where memories are kept apart by agent.")
     model: str = Field(
@@ -103,7 +105,7 @@ class Context(BaseModel):
     )
     system_prompt: str = Field(
         default=PROMPT,
-        description="What the chat model is told to be.",
+        description="The system prompt of the chat model.",
         json_schema_extra={"langgraph_nodes": ["model"], "langgraph_type": "prompt"},
     )
 
@@ -112,7 +114,7 @@ Agent = CompiledStateGraph[Any, Context, Any, Any]
 
 
 class ChooseModel(AgentMiddleware[AgentState[Any], Context, Any]):
-    """Put the chat model and the prompt of the run in place of those that the agent was built with."""
+    """Override the chat model and the prompt that the agent was built with by those of the run."""
 
     def __init__(self, model: str | BaseChatModel | None) -> None:
         """Make the middleware.
@@ -127,13 +129,13 @@ class ChooseModel(AgentMiddleware[AgentState[Any], Context, Any]):
         """Call the model of the run.
 
         Raises:
-            UnknownModel: Nothing of that name.
+            UnknownModel: No model of that name.
             ModelUnavailable: A key or a package is missing.
         """
         return handler(self._with_model(request))
 
     async def awrap_model_call(self, request: ModelRequest[Context], handler: AsyncHandler) -> ModelResponse[Any]:
-        """Call the model of the run; it is built in a thread, for that reads files. Errors as for the other."""
+        """Call the model of the run; it is built in a thread, because that reads files. Errors as for the other."""
         return await handler(await asyncio.to_thread(self._with_model, request))
 
     def _with_model(self, request: ModelRequest[Context]) -> ModelRequest[Context]:
@@ -141,7 +143,7 @@ class ChooseModel(AgentMiddleware[AgentState[Any], Context, Any]):
         chosen = context.model or self._model or os.environ.get("ENGRAM_MODEL") or RULES
         if chosen == RULES:
             return request
-        model = chosen if isinstance(chosen, BaseChatModel) else opened(chosen)
+        model = chosen if isinstance(chosen, BaseChatModel) else _open_cached(chosen)
         return request.override(model=model, system_message=SystemMessage(context.system_prompt))
 
 
@@ -149,23 +151,23 @@ def build_agent(memory: Memory, model: str | BaseChatModel | None = None) -> Age
     """Build a chat agent with a memory.
 
     Args:
-        memory: Where things are kept.
+        memory: The memory that the agent reads and writes.
         model: The chat model where the context of a run names none: a name, a chat model, or "rules" for none at all.
             Else `ENGRAM_MODEL`, read at each call.
 
     Returns:
-        A graph over `messages`, called with `Context`, named "agent". Whose memory it is, see `identity`.
+        A graph over `messages`, called with `Context`, named "agent". For the scope, see `identity`.
     """
     middleware: list[AgentMiddleware[Any, Any, Any]] = [ChooseModel(model), EngramMiddleware(memory)]
     return create_agent(AnswerFromMemory(memory=memory), middleware=middleware, context_schema=Context, name="agent")
 
 
 @lru_cache(maxsize=MOST_MODELS)
-def opened(name: str) -> BaseChatModel:
-    """Open a chat model by name, once.
+def _open_cached(name: str) -> BaseChatModel:
+    """Open a chat model by name, and cache it.
 
     Raises:
-        UnknownModel: Nothing of that name.
+        UnknownModel: No model of that name.
         ModelUnavailable: A key or a package is missing.
         InvalidSetting: `ENGRAM_CHAT` does not fit.
     """

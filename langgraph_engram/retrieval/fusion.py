@@ -20,7 +20,7 @@ MAX_RANKED = 400
 """Candidates that a fusion ranks."""
 MIN_SCORE = 1e-6
 """The score of the last of them under the weighted fusion: it was found."""
-REPEATED_QUERY_SCORE = MIN_SCORE / 2
+REPEATED_QUESTION_SCORE = MIN_SCORE / 2
 """The score of what only repeats the query."""
 
 
@@ -77,7 +77,7 @@ def _weighted(
     records = np.where(eligible & (topical > 0), topical + parts["preference"], -np.inf)
     turns = _uncited_turns(index, intent, scores, links, settings)
     records, turns = _on_one_scale(records, turns)
-    _lower_repeated_queries(index, intent, links, records, turns)
+    _demote_repeated_questions(index, intent, links, records, turns)
     groups = group_records(index, _ranked(records), records, links, settings, reach)
     found = [(group.score, group.positions, True) for group in groups]
     found += [(float(turns[position]), [position], False) for position in _ranked(turns)]
@@ -132,18 +132,18 @@ def _on_one_scale(*totals: Scores) -> list[Scores]:
     return [np.where(total >= low, np.maximum((total - low) / span, MIN_SCORE), -np.inf) for total in totals]
 
 
-def _lower_repeated_queries(
+def _demote_repeated_questions(
     index: ScopeIndex, intent: Intent, links: RecordLinks, records: Scores, turns: Scores
 ) -> None:
     """Put questions that hold no more than the query last, in place: asked before, they answer nothing."""
     known = frozenset(content_stems(" ".join([intent.query, *index.speakers])))
     for position in _ranked(records):
         if links.is_question[position] and known.issuperset(content_stems(index.records.items[position].content)):
-            records[position] = REPEATED_QUERY_SCORE
+            records[position] = REPEATED_QUESTION_SCORE
     for position in _ranked(turns):
         text = index.turns.items[position].text
         if ends_asking(text) and known.issuperset(content_stems(text)):
-            turns[position] = REPEATED_QUERY_SCORE
+            turns[position] = REPEATED_QUESTION_SCORE
 
 
 def _record_parts(index: ScopeIndex, links: RecordLinks, scores: RouteScores) -> dict[str, Scores]:

@@ -23,7 +23,7 @@ from langgraph_engram.prompts.reflect import Reflect
 from langgraph_engram.prompts.select_records import SelectRecords
 from langgraph_engram.prompts.track_topics import TrackTopics
 from langgraph_engram.prompts.write_answer import WriteAnswer
-from langgraph_engram.prompts.write_synthesis import WriteSynthesis
+from langgraph_engram.prompts.write_synthesis import WriteSynthesis, extractive_narrative
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.rule_model.extraction import (
     extract_events,
@@ -34,7 +34,7 @@ from langgraph_engram.rule_model.extraction import (
     label_sentences,
 )
 from langgraph_engram.rule_model.intent import parse_intent
-from langgraph_engram.rule_model.quoting import quote, write_synthesis
+from langgraph_engram.rule_model.quoting import quote
 from langgraph_engram.rule_model.selection import reflect, select_records
 from langgraph_engram.rule_model.topics import describe_boundary, judge_boundary, track_topics
 from langgraph_engram.rule_model.updates import decide_update
@@ -55,7 +55,7 @@ RULES: dict[type[Question[Any]], Callable[[Any], Any]] = {
     SelectRecords: select_records,
     TrackTopics: track_topics,
     WriteAnswer: quote,
-    WriteSynthesis: write_synthesis,
+    WriteSynthesis: extractive_narrative,
 }
 """The rule for each question. A question without one is a mistake of ours, and fails at once."""
 

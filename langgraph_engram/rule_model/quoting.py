@@ -14,11 +14,9 @@ from typing import TypeAlias
 from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.prompts.rendering import CITATION, is_short_reply
 from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
-from langgraph_engram.prompts.write_synthesis import WriteSynthesis
 from langgraph_engram.rule_model.selection import needed_stems
 from langgraph_engram.schema import Evidence, Intent, Record, Turn
 from langgraph_engram.temporal.resolve import resolve_times
-from langgraph_engram.text.extractive_summary import extractive_narrative
 from langgraph_engram.text.keywords import is_small_talk
 from langgraph_engram.text.sentences import question_at_end, split_sentences
 from langgraph_engram.text.slots import expanded_stems
@@ -26,20 +24,20 @@ from langgraph_engram.text.statements import is_question, own_words
 from langgraph_engram.text.tokens import words
 
 Turns: TypeAlias = Mapping[tuple[str, int], Turn]
-"""Turns by their session and their place in it."""
-MOST_QUOTES = 3
+"""Turns by session and position in it."""
+MAX_QUOTES = 3
 OPENING_WORDS = 6
 """Words by which a sentence is found in the text of a passage."""
 RELEVANCE, RANK, COVERED, ASKS, BY_ANOTHER = 1.0, 2.0, 0.4, -1.0, -0.7
 """Weights of a passage's relevance and its reciprocal rank, of the query's words in a sentence, of one that asks, and
 of one by somebody else than the query names: a softmax over sentences, fitted on LoCoMo and rounded."""
-REACH = 2
+CONTINUES_WITHIN = 2
 """Turns after a sentence in which another one of the same person goes on with it."""
-GOES_ON = 0.05
+CONTINUATION_RELEVANCE = 0.05
 """Share of the relevance of the first of them that the second has at least."""
-LEAST_RELEVANCE = 0.02
+MIN_RELEVANCE = 0.02
 """Share of the relevance of the best passage from which a further quote is given."""
-MOST_EARLIER = 2
+MAX_SUPERSEDED = 2
 """Superseded sentences behind what took their place."""
 CHANGED = "\nChanged since: "
 """What stands in a passage between a superseded record and the one that took its place."""
@@ -62,7 +60,7 @@ class Sentence:
     image: bool = False
     """Whether it says what an image shows."""
     turn: tuple[str, int] | None = None
-    """Its session, and the place of its turn in that; absent where the turn is gone."""
+    """Session and position of its turn; None where the turn is gone."""
     earlier: tuple["Sentence", ...] = ()
     """What it took the place of."""
 
@@ -83,41 +81,36 @@ def quote(question: AnswerLight | WriteAnswer) -> str:
     scores = _scores(question.query, question.intent, sentences)
     best = max((sentence.relevance for sentence in sentences), default=0.0)
     lines: list[str] = []
-    for quoted in _chosen(sentences, scores):
-        together = [one for sentence in quoted for one in (sentence, *sentence.earlier)]
-        if not lines or max(sentence.relevance for sentence in together) >= LEAST_RELEVANCE * best:
+    for quoted in _choose(sentences, scores):
+        together = [member for sentence in quoted for member in (sentence, *sentence.earlier)]
+        if not lines or max(sentence.relevance for sentence in together) >= MIN_RELEVANCE * best:
             numbers = dict.fromkeys(sentence.number for sentence in together)
             lines.append(f"{_line(quoted)} {''.join(f'[{number}]' for number in numbers)}")
     return "\n".join(lines) or UNKNOWN
 
 
-def write_synthesis(question: WriteSynthesis) -> str:
-    """Return the sentences whose words recur most, those of earlier events first, under their days."""
-    return extractive_narrative(question.buffer, question.history, question.most_words)
-
-
-def _chosen(sentences: Sequence[Sentence], scores: Sequence[float]) -> Iterator[list[Sentence]]:
+def _choose(sentences: Sequence[Sentence], scores: Sequence[float]) -> Iterator[list[Sentence]]:
     """Return the best sentences, each with the best one that goes on with it; no turn twice."""
     order = sorted(range(len(sentences)), key=lambda index: -scores[index])
     left = [index for index in order if not is_question(sentences[index].text)] or order
-    for _ in range(MOST_QUOTES):
+    for _ in range(MAX_QUOTES):
         if not left:
             return
         first, *others = left
-        second = next((other for other in others if _goes_on(sentences[first], sentences[other])), None)
+        second = next((other for other in others if _continues(sentences[first], sentences[other])), None)
         quoted = [sentences[first], *([sentences[second]] if second is not None else [])]
         yield quoted
         turns = {sentence.turn for sentence in quoted if sentence.turn}
         left = [other for other in others if other != second and sentences[other].turn not in turns]
 
 
-def _goes_on(sentence: Sentence, other: Sentence) -> bool:
+def _continues(sentence: Sentence, other: Sentence) -> bool:
     """Return whether the same person says the other one soon after, in another turn, and it is relevant too."""
     if not (sentence.turn and other.turn) or sentence.earlier or other.earlier:
         return False
     (session, seq), (other_session, other_seq) = sentence.turn, other.turn
-    soon = session == other_session and 0 < other_seq - seq <= REACH
-    return soon and sentence.speaker == other.speaker and other.relevance >= GOES_ON * sentence.relevance
+    soon = session == other_session and 0 < other_seq - seq <= CONTINUES_WITHIN
+    return soon and sentence.speaker == other.speaker and other.relevance >= CONTINUATION_RELEVANCE * sentence.relevance
 
 
 def _line(sentences: Sequence[Sentence]) -> str:
@@ -125,7 +118,8 @@ def _line(sentences: Sequence[Sentence]) -> str:
     first = sentences[0]
     who = ", ".join(part for part in (first.speaker, first.day) if part)
     said = " … ".join(_said_words(sentence) for sentence in sentences)
-    before = "; ".join(f"{one.day}: {_said_words(one)}" for sentence in sentences for one in sentence.earlier)
+    superseded = [earlier for sentence in sentences for earlier in sentence.earlier]
+    before = "; ".join(f"{earlier.day}: {_said_words(earlier)}" for earlier in superseded)
     mark = "" if not who else ", " if first.replies_to or first.image else ": "
     return f"{who}{mark}{said}{before and f' Before, {before}'}"
 
@@ -138,9 +132,8 @@ def _said_words(sentence: Sentence) -> str:
 
 def _scores(query: str, intent: Intent, sentences: Sequence[Sentence]) -> list[float]:
     """Return how well each sentence, or what it took the place of, answers."""
-    stems_of = {
-        one: expanded_stems(one.text, one.speaker) for sentence in sentences for one in (sentence, *sentence.earlier)
-    }
+    every = [member for sentence in sentences for member in (sentence, *sentence.earlier)]
+    stems_of = {sentence: expanded_stems(sentence.text, sentence.speaker) for sentence in every}
     weights = _rarity(needed_stems(query, intent), list(stems_of.values()))
 
     def score(sentence: Sentence) -> float:
@@ -152,7 +145,7 @@ def _scores(query: str, intent: Intent, sentences: Sequence[Sentence]) -> list[f
             + BY_ANOTHER * (bool(intent.speakers) and sentence.speaker not in intent.speakers)
         )
 
-    return [max(score(one) for one in (sentence, *sentence.earlier)) for sentence in sentences]
+    return [max(map(score, (sentence, *sentence.earlier))) for sentence in sentences]
 
 
 def _rarity(needed: Set[str], held: Sequence[Set[str]]) -> dict[str, float]:
@@ -164,44 +157,44 @@ def _rarity(needed: Set[str], held: Sequence[Set[str]]) -> dict[str, float]:
 
 def _distinct(evidence: Sequence[Evidence]) -> list[Sentence]:
     """Return each sentence that the passages show once, without small talk; superseded ones under what is so now."""
-    turns = {(turn.session_id, turn.seq): turn for piece in evidence for turn in piece.turns}
+    turns = {(turn.session_id, turn.seq): turn for passage in evidence for turn in passage.turns}
     people = {turn.speaker for turn in turns.values()}
     found: dict[tuple[str, str], Sentence] = {}
     outdated: set[tuple[str, str]] = set()
-    holding: list[Sentence] = []
-    for number, piece in enumerate(evidence, start=1):
-        if not (piece.record and piece.record.status == "superseded"):
-            holding += _shown(number, piece, turns)
+    current: list[Sentence] = []
+    for number, passage in enumerate(evidence, start=1):
+        if not (passage.record and passage.record.status == "superseded"):
+            current += _shown(number, passage, turns)
             continue
-        older, newer = _changed(number, piece, piece.record, turns)
+        older, newer = _changed(number, passage, passage.record, turns)
         outdated |= {sentence.key for sentence in older}
         if newer:
             known = found.get(newer.key, newer)
-            found[newer.key] = replace(known, earlier=(*known.earlier, *older)[:MOST_EARLIER])
-    for sentence in holding:
+            found[newer.key] = replace(known, earlier=(*known.earlier, *older)[:MAX_SUPERSEDED])
+    for sentence in current:
         if sentence.key not in outdated and not is_small_talk(sentence.text, people):
             found.setdefault(sentence.key, sentence)
     return sorted(found.values(), key=lambda sentence: sentence.number)
 
 
-def _changed(number: int, piece: Evidence, record: Record, turns: Turns) -> tuple[list[Sentence], Sentence | None]:
+def _changed(number: int, passage: Evidence, record: Record, turns: Turns) -> tuple[list[Sentence], Sentence | None]:
     """Return what a superseded record says, and what took its place; none where the passage does not show that."""
-    before, _, after = piece.text.partition(CHANGED)
-    of_older = [turn for turn in piece.turns if turn.turn_id in record.source_turn_ids]
-    of_newer = [turn for turn in piece.turns if turn.turn_id not in record.source_turn_ids]
-    older = list(_shown(number, piece.model_copy(update={"text": before, "turns": of_older}), turns))
-    newer = piece.model_copy(update={"text": after, "turns": of_newer, "record": None})
+    before, _, after = passage.text.partition(CHANGED)
+    of_older = [turn for turn in passage.turns if turn.turn_id in record.source_turn_ids]
+    of_newer = [turn for turn in passage.turns if turn.turn_id not in record.source_turn_ids]
+    older = list(_shown(number, passage.model_copy(update={"text": before, "turns": of_older}), turns))
+    newer = passage.model_copy(update={"text": after, "turns": of_newer, "record": None})
     return older, next(_shown(number, newer, turns), None) if after else None
 
 
-def _shown(number: int, piece: Evidence, turns: Turns) -> Iterator[Sentence]:
+def _shown(number: int, passage: Evidence, turns: Turns) -> Iterator[Sentence]:
     """Return the sentences of the turns under a passage that it shows; all of them where it tells them otherwise."""
-    if not piece.turns:
-        yield from _without_turns(number, piece)
+    if not passage.turns:
+        yield from _without_turns(number, passage)
         return
-    shown = " ".join(words(piece.text))
-    said = [sentence for turn in piece.turns for sentence in _said(number, piece.relevance, turn, turns)]
-    yield from [one for one in said if _opening(one) in shown] or said
+    shown = " ".join(words(passage.text))
+    said = [sentence for turn in passage.turns for sentence in _said(number, passage.relevance, turn, turns)]
+    yield from [sentence for sentence in said if _opening(sentence) in shown] or said
 
 
 def _said(number: int, relevance: float, turn: Turn, turns: Turns) -> Iterator[Sentence]:
@@ -216,14 +209,14 @@ def _said(number: int, relevance: float, turn: Turn, turns: Turns) -> Iterator[S
         yield Sentence(number, relevance, turn.speaker, turn.said_at, caption, image=True, turn=where)
 
 
-def _without_turns(number: int, piece: Evidence) -> Iterator[Sentence]:
+def _without_turns(number: int, passage: Evidence) -> Iterator[Sentence]:
     """Return what a record says whose turns are gone; nothing of a synthesis, which nobody said."""
-    if piece.record:
-        record = piece.record
+    if passage.record:
+        record = passage.record
         said = own_words(record.content, record.speaker)
-        yield Sentence(number, piece.relevance, record.speaker, record.mentioned_at, said)
-    elif not piece.synthesis_id and piece.text:
-        yield Sentence(number, piece.relevance, "", None, piece.text)
+        yield Sentence(number, passage.relevance, record.speaker, record.mentioned_at, said)
+    elif not passage.synthesis_id and passage.text:
+        yield Sentence(number, passage.relevance, "", None, passage.text)
 
 
 def _opening(sentence: Sentence) -> str:

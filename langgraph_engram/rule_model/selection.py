@@ -32,7 +32,7 @@ SAY_HOW: Mapping[AnswerType, frozenset[str]] = {
 """Further ones, by the type of the answer."""
 MOST_SELECTED = 8
 SUFFICIENT = 0.5
-"""Share of what a query names from which the cited pieces cover it."""
+"""Share of what a query names from which the cited passages cover it."""
 BY_ANOTHER = 0.5
 """Factor of a candidate that mentions nobody of those the query names."""
 
@@ -40,18 +40,18 @@ BY_ANOTHER = 0.5
 def select_records(question: SelectRecords) -> Selection:
     """Return the numbers of the candidates that mention anything the query names, best first, at most eight."""
     needed = needed_stems(question.query, question.intent)
-    held = [set(content_stems(_text(piece))) & needed for piece in question.candidates]
+    held = [set(content_stems(_text(passage))) & needed for passage in question.candidates]
     scores = _scores(question, needed, held)
     order = sorted((index for index, stems in enumerate(held) if stems), key=lambda index: -scores[index])
     return Selection(numbers=[index + 1 for index in order[:MOST_SELECTED]])
 
 
 def reflect(question: Reflect) -> Reflection:
-    """Return complete where the cited pieces mention most of what the query names, else the words to look for once."""
+    """Return complete where the cited passages mention most of what the query names, else the words to look for once."""
     needed = needed_stems(question.query, question.intent)
     answered = bool(question.answer) and question.answer != UNKNOWN
     numbers = set(cited_numbers(question.answer))
-    cited = [piece for number, piece in enumerate(question.pool, 1) if number in numbers] or list(question.pool)
+    cited = [passage for number, passage in enumerate(question.pool, 1) if number in numbers] or list(question.pool)
     mentioned = _mentioned(cited)
     if answered and len(needed & mentioned) >= SUFFICIENT * len(needed):
         return Reflection(complete=True)
@@ -74,22 +74,22 @@ def _scores(question: SelectRecords, needed: set[str], held: Sequence[set[str]])
     """Return for each candidate its share of what is named, rare stems counting more, and of the best score."""
     weight = {stem: 1 / (1 + sum(stem in stems for stems in held)) for stem in needed}
     whole = sum(weight.values()) or 1.0
-    best = max((piece.score for piece in question.candidates), default=0.0) or 1.0
+    best = max((passage.score for passage in question.candidates), default=0.0) or 1.0
     people = {stem for name in question.intent.speakers for stem in content_stems(name)}
     scores: list[float] = []
-    for piece, stems in zip(question.candidates, held, strict=True):
-        score = sum(weight[stem] for stem in sorted(stems)) / whole + piece.score / best
-        is_about = not people or not people.isdisjoint(content_stems(_text(piece)))
+    for passage, stems in zip(question.candidates, held, strict=True):
+        score = sum(weight[stem] for stem in sorted(stems)) / whole + passage.score / best
+        is_about = not people or not people.isdisjoint(content_stems(_text(passage)))
         scores.append(score if is_about else BY_ANOTHER * score)
     return scores
 
 
-def _mentioned(pieces: Sequence[Evidence]) -> set[str]:
-    """Return the stems of pieces and of the turns under them."""
-    said = [(_text(piece), piece.record.speaker if piece.record else "") for piece in pieces]
-    said += [(" ".join([turn.text, *turn.captions]), turn.speaker) for piece in pieces for turn in piece.turns]
+def _mentioned(passages: Sequence[Evidence]) -> set[str]:
+    """Return the stems of passages and of the turns under them."""
+    said = [(_text(passage), passage.record.speaker if passage.record else "") for passage in passages]
+    said += [(" ".join([turn.text, *turn.captions]), turn.speaker) for passage in passages for turn in passage.turns]
     return {stem for text, speaker in said for stem in expanded_stems(text, speaker)}
 
 
-def _text(piece: Evidence) -> str:
-    return piece.record.content if piece.record else piece.text
+def _text(passage: Evidence) -> str:
+    return passage.record.content if passage.record else passage.text

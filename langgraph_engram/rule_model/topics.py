@@ -28,7 +28,7 @@ SURE, LIKELY, UNSURE = 0.9, 0.8, 0.6
 
 def judge_boundary(question: JudgeBoundary) -> BoundaryVerdict:
     """Return the likeliest label, and as the least likely one the opposite with the probability that is left."""
-    label, confidence = label_turn(question.before, question.after[0])
+    label, confidence = _label_turn(question.before, question.after[0])
     opposite: Label = "direct_resp" if label in SHIFT_LABELS else "topic_shift"
     return BoundaryVerdict(
         likeliest=LabelGuess(label=label, probability=confidence),
@@ -50,7 +50,7 @@ def track_topics(question: TrackTopics) -> TopicTrack:
     for position, turn in enumerate(question.turns):
         keywords = keywords_of(" ".join([turn.text, *turn.captions]))
         now = topic_of(keywords, topic)
-        label, confidence = label_turn(turns[: offset + position], turn)
+        label, confidence = _label_turn(turns[: offset + position], turn)
         notes.append(
             TopicNote(
                 turn=position + 1,
@@ -65,7 +65,7 @@ def track_topics(question: TrackTopics) -> TopicTrack:
     return TopicTrack(notes=notes)
 
 
-def label_turn(before: Sequence[Turn], turn: Turn) -> tuple[Label, float]:
+def _label_turn(before: Sequence[Turn], turn: Turn) -> tuple[Label, float]:
     """Return the likeliest label of a turn and the confidence in it.
 
     Args:

@@ -6,14 +6,13 @@ from dataclasses import dataclass, field
 
 from langgraph_engram.extraction.capability import ExtractionCapability
 from langgraph_engram.llm.base import LLMResult, Model, entry_of
-from langgraph_engram.prompts.write_synthesis import WriteSynthesis
+from langgraph_engram.prompts.write_synthesis import WriteSynthesis, extractive_narrative
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import Record, Synthesis, make_id
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.summarization.checks import narrative_fault, shorten
 from langgraph_engram.summarization.scheduling import SynthesisJob, history_of
-from langgraph_engram.text.extractive_summary import extractive_narrative
 
 LOG = logging.getLogger(__name__)
 EMPTY = "the model wrote an empty text"
@@ -72,7 +71,10 @@ class SynthesisWriter:
         is_able = self.settings.method == "auto" and not self.capability.is_lacking
         if self.settings.method == "written" or is_able:
             return self.model.ask_all(questions)
-        return [LLMResult(answer=_quote(question), usage=UsageEntry(node="", model=QUOTED)) for question in questions]
+        return [
+            LLMResult(answer=extractive_narrative(question), usage=UsageEntry(node="", model=QUOTED))
+            for question in questions
+        ]
 
     def _text(self, question: WriteSynthesis, result: LLMResult[str]) -> str:
         """Return what was written, shortened where it runs on; quotes where it goes beyond its records."""
@@ -83,11 +85,7 @@ class SynthesisWriter:
             return text
         LOG.info("a synthesis went beyond its records or repeated itself: its records are quoted instead")
         LOG.debug("why it is quoted: %s", fault)
-        return _quote(question)
-
-
-def _quote(question: WriteSynthesis) -> str:
-    return extractive_narrative(question.buffer, question.history, question.most_words)
+        return extractive_narrative(question)
 
 
 def _reason(result: LLMResult[str]) -> str:

@@ -113,6 +113,56 @@ PERSON = re.compile(
 """Words for people, or a verb that opens a sentence without its "I"."""
 
 
+def read_month(word: str) -> int:
+    """Return the number of a month, 1 to 12."""
+    return MONTHS.index(word[:3].casefold()) + 1
+
+
+def read_weekday(word: str) -> int:
+    """Return the number of a weekday; Monday is 0."""
+    return WEEKDAYS.index(word[:3].casefold())
+
+
+def read_day(word: str) -> int:
+    """Return the number of a day of the month, in digits or as an ordinal."""
+    plain = "-".join(word.casefold().split())
+    return ORDINALS[plain] if plain in ORDINALS else int(plain.rstrip("stndrh"))
+
+
+def read_full_year(word: str) -> int:
+    """Return the year that two or four digits mean."""
+    digits = int(word.lstrip("'’"))
+    if digits >= CENTURY:
+        return digits
+    return digits + (20 if digits < PIVOT else 19) * CENTURY
+
+
+def read_amount(words: str) -> tuple[int, int]:
+    """Return the least and the greatest number that the words mean."""
+    for word in words.casefold().split():
+        if word in VAGUE_NUMBERS:
+            return VAGUE_NUMBERS[word]
+    number = int(words) if words.isdecimal() else sum(NUMBERS[word] for word in re.split(r"[\s-]", words.casefold()))
+    return number, number
+
+
+def read_unit(word: str) -> tuple[Unit, int]:
+    """Return a calendar unit and how many of it the word means: a fortnight is two weeks."""
+    singular = word.casefold().rstrip("s")
+    return ("week", 2) if singular == "fortnight" else (UNITS[singular], 1)
+
+
+def read_which(words: str) -> Which:
+    """Return which of several occurrences the words choose."""
+    return WHICHES[words.split()[-1].casefold()]
+
+
+def is_part_of_name(text: str, end: int) -> bool:
+    """Return whether the word after `end` makes the words before it part of a name or a quantity."""
+    follower = NEXT_WORD.match(text, end)
+    return follower is not None and CONTRACTED.sub("", follower.group(1)) not in FUNCTION_WORDS
+
+
 @dataclass(frozen=True, slots=True)
 class Utterance:
     """A text, and when it was said by the speaker's clock."""
@@ -223,66 +273,16 @@ def in_year(
         return None
     tense = tense_at(utterance.text, *match.span("span"), certain=True)
     if tense or needs_tense:
-        return _undated(tense, occurrences, utterance.today) if tense else None
-    near = _undated(None, occurrences, utterance.today)
+        return _choose_year(tense, occurrences, utterance.today) if tense else None
+    near = _choose_year(None, occurrences, utterance.today)
     if near or utterance.tense(*match.span("span")) is None:
         return near
-    return _undated("behind", occurrences, utterance.today)
+    return _choose_year("behind", occurrences, utterance.today)
 
 
-def _undated(tense: Tense | None, occurrences: Sequence[Period], today: date) -> Period | None:
+def _choose_year(tense: Tense | None, occurrences: Sequence[Period], today: date) -> Period | None:
     """Choose the occurrence that a date without its year means; None where that is uncertain."""
     which: Which = "nearest" if tense is None else "coming" if tense == "ahead" else "recent"
     period = choose(which, occurrences, today)
     farthest = MOST_DAYS_WITHOUT_TENSE if tense is None else MOST_DAYS_WITHOUT_YEAR
     return period if period and days_between(period, today) <= farthest else None
-
-
-def read_month(word: str) -> int:
-    """Return the number of a month, 1 to 12."""
-    return MONTHS.index(word[:3].casefold()) + 1
-
-
-def read_weekday(word: str) -> int:
-    """Return the number of a weekday; Monday is 0."""
-    return WEEKDAYS.index(word[:3].casefold())
-
-
-def read_day(word: str) -> int:
-    """Return the number of a day of the month, in digits or as an ordinal."""
-    plain = "-".join(word.casefold().split())
-    return ORDINALS[plain] if plain in ORDINALS else int(plain.rstrip("stndrh"))
-
-
-def read_full_year(word: str) -> int:
-    """Return the year that two or four digits mean."""
-    digits = int(word.lstrip("'’"))
-    if digits >= CENTURY:
-        return digits
-    return digits + (20 if digits < PIVOT else 19) * CENTURY
-
-
-def read_amount(words: str) -> tuple[int, int]:
-    """Return the least and the greatest number that the words mean."""
-    for word in words.casefold().split():
-        if word in VAGUE_NUMBERS:
-            return VAGUE_NUMBERS[word]
-    number = int(words) if words.isdecimal() else sum(NUMBERS[word] for word in re.split(r"[\s-]", words.casefold()))
-    return number, number
-
-
-def read_unit(word: str) -> tuple[Unit, int]:
-    """Return a calendar unit and how many of it the word means: a fortnight is two weeks."""
-    singular = word.casefold().rstrip("s")
-    return ("week", 2) if singular == "fortnight" else (UNITS[singular], 1)
-
-
-def read_which(words: str) -> Which:
-    """Return which of several occurrences the words choose."""
-    return WHICHES[words.split()[-1].casefold()]
-
-
-def is_part_of_name(text: str, end: int) -> bool:
-    """Return whether the word after `end` makes the words before it part of a name or a quantity."""
-    follower = NEXT_WORD.match(text, end)
-    return follower is not None and CONTRACTED.sub("", follower.group(1)) not in FUNCTION_WORDS

@@ -16,18 +16,18 @@ TURNS = {
 
 
 class LexicalMemory:
-    """Find turns by shared words, and answer with the best one. It counts what it is asked."""
+    """Find turns by shared words, and answer with the best one. It records its searches."""
 
     def __init__(self):
         self.turns = {}
         self.searches = []
 
     def remember_sessions(self, sessions, *, user_id, progress=None):
-        kept = self.turns.setdefault(user_id, [])
+        stored = self.turns.setdefault(user_id, [])
         for session in sessions:
             if progress:
                 progress(f"remembering {session.session_id}", 0, len(sessions))
-            kept += [
+            stored += [
                 Turn(
                     turn_id=make_id(user_id, message.external_id),
                     session_id=session.session_id,
@@ -36,14 +36,16 @@ class LexicalMemory:
                 )
                 for seq, message in enumerate(session.messages)
             ]
-        return Receipt(run_id="r", stored_turns=len(kept), usage=Usage(calls=2, prompt_tokens=30, completion_tokens=4))
+        return Receipt(
+            run_id="r", stored_turns=len(stored), usage=Usage(calls=2, prompt_tokens=30, completion_tokens=4)
+        )
 
     def search(self, query, *, user_id, budget=None, now=None):
         self.searches.append((user_id, query, budget))
         words = set(query.lower().strip("?").split())
         ranked = sorted(self.turns[user_id], key=lambda turn: -len(words & set(turn.text.lower().split())))
-        pieces = [Evidence(evidence_id=turn.turn_id, text=turn.indexed_text, turns=[turn]) for turn in ranked]
-        return Recollection(query=query, verdict="partial", evidence=pieces)
+        evidence = [Evidence(evidence_id=turn.turn_id, text=turn.indexed_text, turns=[turn]) for turn in ranked]
+        return Recollection(query=query, verdict="partial", evidence=evidence)
 
     def recall(self, query, *, user_id, now=None):
         found = self.search(query, user_id=user_id)
@@ -87,14 +89,14 @@ def locomo_file(tmp_path):
 
 
 def _sample(sample_id):
-    said = [{"speaker": "Ilse", "dia_id": name, "text": text} for name, text in TURNS.items()]
-    said.append({"speaker": "Omar", "dia_id": "D2:2", "text": "", "blip_caption": "a photo of an empty barn"})
+    turns = [{"speaker": "Ilse", "dia_id": name, "text": text} for name, text in TURNS.items()]
+    turns.append({"speaker": "Omar", "dia_id": "D2:2", "text": "", "blip_caption": "a photo of an empty barn"})
     return {
         "sample_id": sample_id,
         "conversation": {
-            "session_1": said[:2],
+            "session_1": turns[:2],
             "session_1_date_time": "9:00 am on 3 April, 2023",
-            "session_2": said[2:],
+            "session_2": turns[2:],
             "session_2_date_time": "9:00 am on 9 May, 2023",
         },
         "qa": [

@@ -1,4 +1,4 @@
-"""The two F1 families and BLEU-1 give the figures that can be worked out by hand."""
+"""The F1 families, BLEU-1 and the temporal score give the figures that can be worked out by hand."""
 
 import math
 
@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.benchmarks.scores import bleu1_amem, f1_amem, f1_locomo, treebank_words
+from langgraph_engram.benchmarks.answer_scores import (
+    bleu1_amem,
+    f1_amem,
+    f1_locomo,
+    temporal_interval,
+    treebank_words,
+)
 
 ANY, MULTI_HOP, OPEN_DOMAIN = 4, 1, 3
 
@@ -75,3 +81,28 @@ def test_scores_are_shares_and_a_right_answer_scores_full(answer, gold, category
     assert f1_amem(f"barn {gold}", f"barn {gold}") == 1.0
     assert bleu1_amem(f"barn {gold}", f"barn {gold}") == pytest.approx(1.0)
     assert f1_locomo("barn " + gold.replace(",", ""), "barn " + gold.replace(",", ""), 2) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "score"),
+    [
+        ("May 7, 2023", "7 May 2023", 1),
+        ("2023-05-07", "7 May 2023", 1),
+        ("She went on 7 May 2023.", "7 May 2023", 1),
+        ("8 May 2023", "7 May 2023", 0),
+        ("May 2023", "7 May 2023", 1),
+        ("2023", "7 May 2023", 0),
+        ("7 May 2023", "2023", 1),
+        ("In 2022", "2022", 1),
+        ("It was 2022", "In 2022.", 1),
+        ("Between April 2023 and December 2023", "7 May 2023", 0),
+        ("6 May 2022 or 7 May 2023 or 8 May 2024", "7 May 2023", 0),
+        ("the Sunday before 10 May 2023", "7 May 2023", 1),
+        ("yesterday", "7 May 2023", 0),
+        ("", "7 May 2023", 0),
+        ("four months", "four months", 0),
+    ],
+)
+def test_an_answer_overlaps_and_is_at_most_a_month_longer(answer, gold, score):
+    """Wording is free; too wide a span, many dates, and words that need a clock are wrong."""
+    assert temporal_interval(answer, gold) == score

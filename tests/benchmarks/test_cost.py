@@ -27,32 +27,32 @@ def test_a_question_costs_what_is_rendered_and_an_answer_what_is_written():
     question = ExtractFacts((turn,))
     model = CountingModel()
 
-    asked = model.ask(question)
+    result = model.ask(question)
 
-    assert asked.answer == SourcedSentences.model_validate({"sentences": [{"sources": [1]}]})
-    assert asked.usage.calls == 1
-    assert asked.usage.prompt_tokens == sum(count_tokens(one.text) for one in question.render())
-    assert asked.usage.completion_tokens == count_tokens('{"sentences":[{"sources":[1]}]}')
+    assert result.answer == SourcedSentences.model_validate({"sentences": [{"sources": [1]}]})
+    assert result.usage.calls == 1
+    assert result.usage.prompt_tokens == sum(count_tokens(message.text) for message in question.render())
+    assert result.usage.completion_tokens == count_tokens('{"sentences":[{"sources":[1]}]}')
     assert model.schema_tokens > 0
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_the_nodes_costs_add_up_to_the_whole(locomo_file, open_memory, preset):
+def test_the_costs_of_nodes_add_up_to_the_whole(locomo_file, open_memory, preset):
     """Calls and tokens by node are all there is, and turns and sessions are those of the file."""
-    told = run_cost(locomo_file, open_memory(preset))
+    report = run_cost(locomo_file, open_memory(preset))
 
-    written = told["usage"]["write"]
+    written = report["usage"]["write"]
     for name in ("calls", "prompt_tokens", "completion_tokens"):
         assert written[name] == sum(node[name] for node in written["by_node"].values())
-    assert (told["preset"], told["pending"]) == (preset, 0)
+    assert (report["preset"], report["pending"]) == (preset, 0)
     assert written["calls"] > 0
-    assert (told["turns"], told["sessions"]) == (8, 4)
+    assert (report["turns"], report["sessions"]) == (8, 4)
 
 
 def test_the_default_reads_a_session_in_one_call(locomo_file, open_memory):
     """Events, boundaries, records and relations are one answer; a synthesis is another."""
-    told = run_cost(locomo_file, open_memory("engram"))
+    report = run_cost(locomo_file, open_memory("engram"))
 
-    by_node = told["usage"]["write"]["by_node"]
-    assert by_node["extract"]["calls"] == told["sessions"]
-    assert by_node["synthesize"]["calls"] == told["syntheses"]
+    by_node = report["usage"]["write"]["by_node"]
+    assert by_node["extract"]["calls"] == report["sessions"]
+    assert by_node["synthesize"]["calls"] == report["syntheses"]

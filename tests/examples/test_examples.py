@@ -13,7 +13,7 @@ FOLDER = Path(__file__).parent.parent.parent / "examples"
 
 
 class ScriptedModel(GenericFakeChatModel):
-    """A chat model that replies as told, and lets tools be bound to it."""
+    """A chat model that replies as scripted, and accepts any tools."""
 
     def bind_tools(self, tools, **options):
         return self
@@ -35,19 +35,19 @@ SCRIPTS = {
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_an_example_of_an_agent_runs(name, capsys):
-    """What it is told is kept, and it prints what the model answers."""
+    """The conversation is remembered, and the model's replies are printed."""
     spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
     example = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)
-    memory, kept = Memory(store="memory:", encoder="hashing"), []
+    memory, turns = Memory(store="memory:", encoder="hashing"), []
     close = memory.close
-    memory.close = lambda: (kept.extend(memory.show("turns", "ana")), close())
+    memory.close = lambda: (turns.extend(memory.show("turns", "ana")), close())
 
     example.main(memory, ScriptedModel(messages=iter(SCRIPTS[name])))
 
     printed = capsys.readouterr().out.splitlines()
     assert printed == [reply.content for reply in SCRIPTS[name] if reply.content]
-    assert any("peanuts" in turn.text or "Lake Bled" in turn.text for turn in kept)
+    assert any("peanuts" in turn.text or "Lake Bled" in turn.text for turn in turns)
 
 
 def test_every_example_is_listed():

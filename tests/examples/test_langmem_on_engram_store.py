@@ -1,4 +1,4 @@
-"""The example runs: langmem's tools write to our store and find what stands there."""
+"""The example runs: langmem's tools write to `EngramStore` and search it."""
 
 import asyncio
 import importlib.util
@@ -19,7 +19,7 @@ pytest.importorskip("langchain")
 
 
 class Scripted(GenericFakeChatModel):
-    """A chat model that says what it is told to, and takes any tools."""
+    """A chat model that replies as scripted, and accepts any tools."""
 
     def bind_tools(self, tools, **named):
         return self
@@ -30,8 +30,8 @@ def script(*steps):
     messages = [
         AIMessage(step)
         if isinstance(step, str)
-        else AIMessage("", tool_calls=[{"name": step[0], "args": step[1], "id": f"call-{place}"}])
-        for place, step in enumerate(steps)
+        else AIMessage("", tool_calls=[{"name": step[0], "args": step[1], "id": f"call-{index}"}])
+        for index, step in enumerate(steps)
     ]
     return Scripted(messages=iter(messages))
 
@@ -50,12 +50,12 @@ def store(tmp_path):
         yield opened
 
 
-def results(told):
-    """What the tools gave back, oldest first."""
-    return [message.content for message in told["messages"] if message.type == "tool"]
+def results(state):
+    """What the tools returned, oldest first."""
+    return [message.content for message in state["messages"] if message.type == "tool"]
 
 
-def test_what_is_kept_is_found_by_the_same_user_alone(example, store):
+def test_a_saved_memory_is_found_by_the_same_user_alone(example, store):
     """In a later conversation; a memory is changed and removed by its id."""
     model = script(
         ("manage_memory", {"content": "Takes tea green, without sugar.", "action": "create"}), "Noted.",

@@ -1,4 +1,4 @@
-"""What is forgotten is gone from everywhere, and nothing else is."""
+"""What is forgotten is erased everywhere, and nothing else is."""
 
 import asyncio
 import sqlite3
@@ -30,7 +30,7 @@ def memory(folder):
         yield opened
 
 
-def tell(memory, text, day, user="ana", **more):
+def remember_day(memory, text, day, user="ana", **more):
     """Remember what Ana says on a day, and what Ben says to it, as a session of its own."""
     said = [
         {"speaker": "Ana", "text": text, "said_at": f"2024-03-{day:02}T09:00:00Z", "external_id": f"D{day}:1"},
@@ -40,13 +40,13 @@ def tell(memory, text, day, user="ana", **more):
 
 
 def moved(memory, user="ana", homes=SECRETS[:3]):
-    """Tell of one home after another, each of a name that nothing else has."""
-    return [tell(memory, f"I live in {home}.", day, user) for day, home in enumerate(homes, start=1)]
+    """Mention one home after another, each under a name that occurs nowhere else."""
+    return [remember_day(memory, f"I live in {home}.", day, user) for day, home in enumerate(homes, start=1)]
 
 
-def kept(memory, user="ana"):
-    """Everything that any door shows of a user, as one text."""
-    shown = [one.model_dump_json() for kind in KINDS for one in memory.show(kind, user)]
+def all_shown(memory, user="ana"):
+    """Return all that any method returns of a user, as one text."""
+    shown = [item.model_dump_json() for kind in KINDS for item in memory.show(kind, user)]
     found = [
         memory.search(query, user_id=user).model_dump_json(exclude={"query", "run_id", "usage"})
         for query in ("home", "live in")
@@ -74,25 +74,29 @@ def test_a_user_is_forgotten_whole(memory, folder):
     assert not [secret for secret in SECRETS if secret.encode() in on_disk(folder)]
 
 
-def test_to_forget_a_user_of_whom_nothing_is_kept_gives_zeros(memory):
+def test_to_forget_a_user_without_memories_gives_zeros(memory):
     """It is true that nothing is left, so that it is no error; a second time the same."""
     moved(memory)
 
     receipts = [memory.forget(user_id="nobody"), memory.forget(user_id="ana"), memory.forget(user_id="ana")]
 
-    assert [(one.turns, one.runs, one.residue) for one in receipts] == [(0, 0, []), (6, 3, []), (0, 0, [])]
+    assert [(receipt.turns, receipt.runs, receipt.residue) for receipt in receipts] == [
+        (0, 0, []),
+        (6, 3, []),
+        (0, 0, []),
+    ]
 
 
 @pytest.mark.parametrize("named", ["session_id", "turn_id", "record_id"])
-def test_what_is_not_kept_is_an_error_that_names_it(memory, named):
+def test_an_unknown_name_is_an_error_that_names_it(memory, named):
     """A mistyped name must not look like a thing that is forgotten."""
     moved(memory)
-    before = kept(memory)
+    before = all_shown(memory)
 
     with pytest.raises(InvalidInput, match=f"unknown {named.removesuffix('_id')} 'nothing'"):
         memory.forget(user_id="ana", **{named: "nothing"})
 
-    assert kept(memory) == before
+    assert all_shown(memory) == before
 
 
 def test_names_are_checked(memory):
@@ -117,55 +121,55 @@ def test_a_session_is_forgotten_and_what_it_replaced_stands_by_what_came_after(m
 
     receipt = memory.forget(user_id="ana", session_id="day-2")
 
-    status = {one.content: one.status for one in memory.show("records", "ana")}
+    status = {record.content: record.status for record in memory.show("records", "ana")}
     assert (receipt.turns, receipt.events, receipt.records, receipt.residue) == (2, 1, 2, [])
     assert status[f"Ana: I live in {SECRETS[0]}."] == "superseded"
     assert status[f"Ana: I live in {SECRETS[2]}."] == "active"
-    assert SECRETS[1] not in kept(memory)
+    assert SECRETS[1] not in all_shown(memory)
     assert SECRETS[1].encode() not in on_disk(folder)
     assert SECRETS[0].encode() in on_disk(folder)
 
 
 def test_what_the_forgotten_had_replaced_is_true_again(memory):
-    """Nothing that is kept says that she moved on."""
+    """Nothing that is stored says that she moved on."""
     moved(memory, homes=SECRETS[:2])
 
     memory.forget(user_id="ana", turn_id="D2:1")
 
-    (first,) = (one for one in memory.show("records", "ana") if SECRETS[0] in one.content)
+    (first,) = (record for record in memory.show("records", "ana") if SECRETS[0] in record.content)
     assert (first.status, first.superseded_by, first.valid_to) == ("active", None, None)
     assert memory.show("decisions", "ana") == []
 
 
 def test_of_what_was_merged_the_other_part_stands_again(memory):
     """The merged text is gone with the turn that it rested on too."""
-    tell(memory, BEES[0], 1)
-    tell(memory, BEES[1], 2)
-    assert "merged" in {one.status for one in memory.show("records", "ana")}
+    remember_day(memory, BEES[0], 1)
+    remember_day(memory, BEES[1], 2)
+    assert "merged" in {record.status for record in memory.show("records", "ana")}
 
     memory.forget(user_id="ana", turn_id="D1:1")
 
-    left = [one for one in memory.show("records", "ana") if "Vesperine" in one.content]
-    assert [(one.content, one.status) for one in left] == [(f"Ana: {BEES[1]}", "active")]
+    left = [record for record in memory.show("records", "ana") if "Vesperine" in record.content]
+    assert [(record.content, record.status) for record in left] == [(f"Ana: {BEES[1]}", "active")]
 
 
-def test_a_record_goes_with_what_it_was_made_of_and_is_not_drawn_again(memory):
+def test_a_record_goes_with_what_it_was_made_of_and_is_not_extracted_again(memory):
     """Its turns stay as they were said; neither a retry nor the same messages bring it back."""
-    tell(memory, BEES[0], 1)
-    tell(memory, BEES[1], 2)
-    (made,) = (one for one in memory.show("records", "ana") if one.derived_from)
+    remember_day(memory, BEES[0], 1)
+    remember_day(memory, BEES[1], 2)
+    (made,) = (record for record in memory.show("records", "ana") if record.derived_from)
 
     receipt = memory.forget(user_id="ana", record_id=made.record_id)
     memory.retry(user_id="ana")
-    tell(memory, BEES[1], 2)
+    remember_day(memory, BEES[1], 2)
 
     assert (receipt.records, receipt.turns, receipt.decisions, receipt.residue) == (3, 0, 1, [])
-    assert not [one for one in memory.show("records", "ana") if "Vesperine" in one.content]
-    assert len([one for one in memory.show("turns", "ana") if "Vesperine" in one.text]) == 2
+    assert not [record for record in memory.show("records", "ana") if "Vesperine" in record.content]
+    assert len([turn for turn in memory.show("turns", "ana") if "Vesperine" in turn.text]) == 2
 
 
 def test_syntheses_of_the_forgotten_are_written_anew_by_a_retry(memory):
-    """Until then they are pending; then they tell what is left."""
+    """Until then they are pending; then they cover what is left."""
     memory.remember(
         [
             {"speaker": "Ana", "text": f"I live in {SECRETS[0]}.", "said_at": "2024-03-01T09:00:00Z", "id": "a"},
@@ -175,31 +179,31 @@ def test_syntheses_of_the_forgotten_are_written_anew_by_a_retry(memory):
         session_id="one",
         close_session=True,
     )
-    assert any(SECRETS[0] in one.text for one in memory.show("syntheses", "ana"))
-    turn = next(one for one in memory.show("turns", "ana") if SECRETS[0] in one.text)
+    assert any(SECRETS[0] in synthesis.text for synthesis in memory.show("syntheses", "ana"))
+    turn = next(turn for turn in memory.show("turns", "ana") if SECRETS[0] in turn.text)
 
     receipt = memory.forget(user_id="ana", turn_id=turn.turn_id)
-    pending = {one.step for one in memory.status("ana").pending}
+    pending = {task.step for task in memory.status("ana").pending}
     memory.retry(user_id="ana")
 
     assert (receipt.syntheses, receipt.residue) == (1, [])
     assert "synthesize" in pending
-    assert [one.text for one in memory.show("syntheses", "ana")] != []
-    assert SECRETS[0] not in kept(memory)
+    assert memory.show("syntheses", "ana") != []
+    assert SECRETS[0] not in all_shown(memory)
     assert memory.status("ana").pending == []
 
 
 def test_two_users_never_touch(memory, folder):
-    """What one forgets the other keeps, though both said the same, and of the other nothing changes."""
+    """What one user forgets another keeps, though both said the same, and nothing of the other changes."""
     for user in ("ana", "ben"):
         moved(memory, user)
-    tell(memory, f"My safe word is {SECRETS[3]}.", 9, "ben")
-    before = kept(memory, "ben")
+    remember_day(memory, f"My safe word is {SECRETS[3]}.", 9, "ben")
+    before = all_shown(memory, "ben")
 
     receipts = [memory.forget(user_id="ana", session_id="day-2"), memory.forget(user_id="ana")]
 
-    assert kept(memory, "ben") == before
-    assert [one.residue for one in receipts] == [[], []]
+    assert all_shown(memory, "ben") == before
+    assert [receipt.residue for receipt in receipts] == [[], []]
     assert memory.recall("What is the safe word?", user_id="ben").evidence
     memory.forget(user_id="ben")
     assert not [secret for secret in SECRETS if secret.encode() in on_disk(folder)]
@@ -238,7 +242,7 @@ def test_a_run_that_was_killed_goes_with_what_it_holds(folder, at):
     with Memory(folder, "rules", encoder="hashing") as memory:
         moved(memory, homes=SECRETS[:1])
     with Memory(folder, dying(at), encoder="hashing") as memory, pytest.raises(Killed):
-        tell(memory, f"I live in {SECRETS[1]}.", 2)
+        remember_day(memory, f"I live in {SECRETS[1]}.", 2)
 
     with Memory(folder, "rules", encoder="hashing") as memory:
         assert memory.status("ana").pending
@@ -246,9 +250,9 @@ def test_a_run_that_was_killed_goes_with_what_it_holds(folder, at):
         memory.retry(user_id="ana")
 
         assert (receipt.turns, receipt.residue) == (1, [])
-        assert SECRETS[1] not in kept(memory)
-        assert [one.text for one in memory.show("turns", "ana")][2:] == ["I drove 2 miles today."]
-        assert any("2 miles" in one.content for one in memory.show("records", "ana"))
+        assert SECRETS[1] not in all_shown(memory)
+        assert [turn.text for turn in memory.show("turns", "ana")][2:] == ["I drove 2 miles today."]
+        assert any("2 miles" in record.content for record in memory.show("records", "ana"))
         assert memory.status("ana").pending == []
     assert SECRETS[1].encode() not in on_disk(folder)
 
@@ -268,9 +272,9 @@ def test_a_run_that_waits_for_a_person_goes_with_what_it_holds(folder, asked):
         assert memory.approvals("ana") == []
         assert memory.status("ana").pending == []
         gone = {"day-1": SECRETS[:1], "day-2": SECRETS[1:2]}.get(asked.get("session_id"), SECRETS[:2])
-        assert not [secret for secret in gone if secret in kept(memory)]
+        assert not [secret for secret in gone if secret in all_shown(memory)]
         left = [secret for secret in SECRETS[:2] if secret not in gone]
-        assert [secret for secret in left if secret in kept(memory)] == left
+        assert [secret for secret in left if secret in all_shown(memory)] == left
 
 
 def test_a_run_that_is_cut_off_elsewhere_writes_nothing_of_the_forgotten(folder):
@@ -291,7 +295,7 @@ def test_a_run_that_is_cut_off_elsewhere_writes_nothing_of_the_forgotten(folder)
         state = graph.invoke(None, thread)
 
         assert (state["records"], state["receipt"].records) == ([], 0)
-        assert SECRETS[0] not in kept(memory)
+        assert SECRETS[0] not in all_shown(memory)
         assert memory.store.pending_tasks(Scope(user_id="ana")) == []
 
 
@@ -314,12 +318,12 @@ def test_a_forgetting_that_is_cut_off_is_done_by_the_next(memory, folder, monkey
     receipt = memory.forget(user_id="ana", session_id="day-2")
 
     assert (receipt.turns, receipt.residue) == (2, [])
-    assert SECRETS[1] not in kept(memory)
+    assert SECRETS[1] not in all_shown(memory)
     assert SECRETS[1].encode() not in on_disk(folder)
 
 
-def test_what_is_left_is_told_by_where_it_is(memory, monkeypatch):
-    """A store that keeps a row after all is found out, and the words are not repeated."""
+def test_residue_is_reported_by_where_it_is(memory, monkeypatch):
+    """A row that a store did not delete is reported, without its text."""
     moved(memory)
     collections = memory.store._collections
     whole = type(collections).remove
@@ -332,12 +336,12 @@ def test_what_is_left_is_told_by_where_it_is(memory, monkeypatch):
     receipt = memory.forget(user_id="ana")
 
     assert receipt.residue[0] == "boundaries: 1 in the store"
-    assert not [one for one in receipt.residue if SECRETS[0] in one]
+    assert not any(SECRETS[0] in residue for residue in receipt.residue)
 
 
-@pytest.mark.parametrize("door", ["recall", "stream"])
-def test_a_recall_under_way_lets_go_of_what_it_read(folder, door):
-    """It answers from what it found, and saves nothing of it."""
+@pytest.mark.parametrize("method", ["recall", "stream"])
+def test_a_recall_under_way_saves_nothing_of_what_it_read(folder, method):
+    """It answers from what it found, and its checkpoints are deleted."""
     asked = []
 
     def answer(question):
@@ -348,8 +352,8 @@ def test_a_recall_under_way_lets_go_of_what_it_read(folder, door):
     with Memory(folder, "rules", encoder="hashing") as memory:
         moved(memory)
     with Memory(folder, FakeModel([answer] * 50), encoder="hashing") as memory:
-        told = getattr(memory, door)(f"Did she like {SECRETS[2]}?", user_id="ana")
-        steps = [told] if door == "recall" else list(told)
+        result = getattr(memory, method)(f"Did she like {SECRETS[2]}?", user_id="ana")
+        steps = [result] if method == "recall" else list(result)
 
         assert asked
         assert steps
@@ -357,8 +361,8 @@ def test_a_recall_under_way_lets_go_of_what_it_read(folder, door):
     assert not [secret for secret in SECRETS if secret.encode() in on_disk(folder)]
 
 
-def test_a_checkpointer_that_cannot_delete_is_found_out(folder):
-    """What can be forgotten is, and where the rest stands is said; a retry writes nothing of it."""
+def test_a_checkpointer_that_cannot_delete_is_reported(folder):
+    """What can be erased is, and the rest is reported as residue; a retry writes nothing of it."""
     from langgraph.checkpoint.memory import InMemorySaver
 
     class Keeping(InMemorySaver):
@@ -374,16 +378,15 @@ def test_a_checkpointer_that_cannot_delete_is_found_out(folder):
         assert memory.show("turns", "ana") == []
 
 
-def test_a_pending_whose_turns_are_gone_is_settled_by_a_retry(memory):
+def test_a_pending_task_whose_turns_are_gone_is_removed_by_a_retry(memory):
     """There is nothing to do, and then nothing is left to do."""
-    from langgraph_engram.pending import UNFINISHED
-    from langgraph_engram.pending import pending_task as pend
+    from langgraph_engram.pending import UNFINISHED, pending_task
     from langgraph_engram.schema import Turn
     from langgraph_engram.stores.base import Changes
 
     turn = Turn(turn_id="gone", session_id="s", seq=0, role="user", speaker="Ana", text="Hello")
     scope = Scope(user_id="ana")
-    memory.store.commit(scope, Changes(pending_tasks=[pend("dead", [turn], "segment", UNFINISHED)]))
+    memory.store.commit(scope, Changes(pending_tasks=[pending_task("dead", [turn], "segment", UNFINISHED)]))
 
     receipt = memory.retry(user_id="ana")
 
@@ -391,7 +394,7 @@ def test_a_pending_whose_turns_are_gone_is_settled_by_a_retry(memory):
 
 
 def test_checkpoints_are_overwritten_on_disk(memory, folder):
-    """SQLite is told to, whatever it was built to do."""
+    """SQLite is configured so, whatever its build options."""
     (value,) = memory._checkpointer.conn.execute("PRAGMA secure_delete").fetchone()
     moved(memory)
     secret = SECRETS[0].encode()
@@ -419,7 +422,7 @@ def test_said_again_it_is_remembered_again(memory):
     moved(memory, homes=SECRETS[:1])
     memory.forget(user_id="ana", session_id="day-1")
 
-    receipt = tell(memory, f"I live in {SECRETS[0]}.", 1)
+    receipt = remember_day(memory, f"I live in {SECRETS[0]}.", 1)
 
     assert (receipt.stored_turns, receipt.known_turns) == (2, 0)
 
@@ -432,34 +435,34 @@ SESSIONS = st.lists(st.lists(SENTENCES, min_size=1, max_size=3), min_size=1, max
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(SESSIONS, st.data())
 def test_whatever_is_forgotten_only_what_others_say_is_left(sessions, data):
-    """Of any turn, session or user: words that only the forgotten said are nowhere; all other turns are kept."""
+    """Of any turn, session or user: words that only the forgotten turns had are nowhere; all other turns stay."""
     with Memory("memory:", "rules", encoder="hashing") as memory:
-        for place, sentences in enumerate(sessions):
+        for index, sentences in enumerate(sessions):
             said = [
-                {"speaker": "Ana", "text": text, "said_at": f"2024-03-0{place + 1}T0{number}:00:00Z"}
+                {"speaker": "Ana", "text": text, "said_at": f"2024-03-0{index + 1}T0{number}:00:00Z"}
                 for number, text in enumerate(sentences)
             ]
-            memory.remember(said, user_id="ana", session_id=f"s{place}", close_session=True)
+            memory.remember(said, user_id="ana", session_id=f"s{index}", close_session=True)
         turns = memory.show("turns", "ana")
         target = data.draw(
-            st.sampled_from([{"turn_id": one.turn_id} for one in turns] + [{"session_id": "s0"}, {}]), label="target"
+            st.sampled_from([{"turn_id": turn.turn_id} for turn in turns] + [{"session_id": "s0"}, {}]), label="target"
         )
-        gone = [one for one in turns if target in ({}, {"turn_id": one.turn_id}, {"session_id": one.session_id})]
-        left = [one for one in turns if one not in gone]
+        gone = [turn for turn in turns if target in ({}, {"turn_id": turn.turn_id}, {"session_id": turn.session_id})]
+        left = [turn for turn in turns if turn not in gone]
 
         receipt = memory.forget(user_id="ana", **target)
 
-        said_by_others = " ".join(one.text for one in left)
-        only = {word for one in gone for word in one.text.rstrip(".").split() if word not in said_by_others}
+        said_by_others = " ".join(turn.text for turn in left)
+        only = {word for turn in gone for word in turn.text.rstrip(".").split() if word not in said_by_others}
         for _ in range(2):
-            shown = kept(memory)
+            shown = all_shown(memory)
             assert receipt.residue == []
             assert not [word for word in only if word in shown and word[0].isupper() and len(word) > 1]
-            assert [one.turn_id for one in memory.show("turns", "ana")] == [one.turn_id for one in left]
+            assert [turn.turn_id for turn in memory.show("turns", "ana")] == [turn.turn_id for turn in left]
             memory.retry(user_id="ana")
         assert memory.status("ana").pending == []
-        standing = {one.record_id for one in memory.show("records", "ana")}
-        assert all(set(one.covered_record_ids) <= standing for one in memory.show("syntheses", "ana"))
-        events = {one.event_id for one in memory.show("events", "ana")}
-        assert {one.event_id for one in memory.show("records", "ana")} <= events
-        assert {one.to_event_id for one in memory.show("boundaries", "ana")} <= events
+        records = {record.record_id for record in memory.show("records", "ana")}
+        assert all(set(synthesis.covered_record_ids) <= records for synthesis in memory.show("syntheses", "ana"))
+        events = {event.event_id for event in memory.show("events", "ana")}
+        assert {record.event_id for record in memory.show("records", "ana")} <= events
+        assert {boundary.to_event_id for boundary in memory.show("boundaries", "ana")} <= events

@@ -1,4 +1,4 @@
-"""Memory can be read as it stood at an earlier moment, and told of while it is being read."""
+"""Memory can be read as of an earlier time, within a budget, and as a stream."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -37,16 +37,16 @@ def test_a_later_word_is_not_there_yet(memory):
     now = memory.search("Where does Ana live?", user_id="ana")
 
     assert "Oslo" in then.evidence[0].text
-    assert not any("Bergen" in piece.text for piece in then.evidence)
+    assert not any("Bergen" in passage.text for passage in then.evidence)
     assert "Bergen" in now.evidence[0].text
 
 
 def test_before_the_first_word_nothing_is_there(memory):
     """What was not said yet is absent, and the result says that nothing is remembered."""
-    told = memory.recall("Where does Ana live?", user_id="ana", as_of=datetime(2022, 1, 1, tzinfo=UTC))
+    recollection = memory.recall("Where does Ana live?", user_id="ana", as_of=datetime(2022, 1, 1, tzinfo=UTC))
 
-    assert (told.verdict, told.evidence) == ("absent", [])
-    assert told.notes == ["nothing is remembered in this scope"]
+    assert (recollection.verdict, recollection.evidence) == ("absent", [])
+    assert recollection.notes == ["nothing is remembered in this scope"]
 
 
 def test_the_moment_itself_counts(memory):
@@ -64,19 +64,19 @@ def test_relative_times_count_from_the_moment(memory):
 @pytest.mark.parametrize("moment", ["2023-06-08T12:00:00Z", "2023-06-08T14:00+02:00", "2023-05-08"])
 def test_a_moment_may_be_text(memory, moment):
     """ISO 8601 does as well as a datetime; a day alone is meant to its end."""
-    told = memory.recall("Where does Ana live?", user_id="ana", as_of=moment)
+    recollection = memory.recall("Where does Ana live?", user_id="ana", as_of=moment)
 
-    assert "Oslo" in told.answer.splitlines()[0]
+    assert "Oslo" in recollection.answer.splitlines()[0]
 
 
 def test_now_may_be_text(memory):
     """What "last month" is, is counted from it."""
-    asked = "What did Ana say last month?"
+    query = "What did Ana say last month?"
 
-    found = memory.search(asked, user_id="ana", now="2023-06-08T12:00:00Z").evidence
+    found = memory.search(query, user_id="ana", now="2023-06-08T12:00:00Z").evidence
 
-    assert found == memory.search(asked, user_id="ana", now=JUNE).evidence
-    assert found != memory.search(asked, user_id="ana", now="2023-08-08").evidence
+    assert found == memory.search(query, user_id="ana", now=JUNE).evidence
+    assert found != memory.search(query, user_id="ana", now="2023-08-08").evidence
 
 
 @pytest.mark.parametrize("moment", ["June", "2023-13-01", "0001-01-01", ""])
@@ -86,51 +86,51 @@ def test_a_moment_must_be_a_moment(memory, moment):
         memory.search("Where?", user_id="ana", as_of=moment)
 
 
-def test_each_step_is_told_of_and_the_result_comes_last(memory):
+def test_each_step_is_streamed_and_the_result_comes_last(memory):
     """The stream of a recall ends with what `recall` would have given."""
     updates = list(memory.stream("Where does Ana live?", user_id="ana"))
 
-    assert [one.step for one in updates[:2]] == ["parse_intent", "light_retrieve"]
+    assert [update.step for update in updates[:2]] == ["parse_intent", "light_retrieve"]
     assert updates[-1].step == "conclude"
     assert updates[-1].recollection.answer == memory.recall("Where does Ana live?", user_id="ana").answer
-    assert [one.recollection for one in updates[:-1]] == [None] * (len(updates) - 1)
+    assert [update.recollection for update in updates[:-1]] == [None] * (len(updates) - 1)
 
 
 @pytest.mark.parametrize("query", ["Where does Ana live?", "Which university did Tomas study at?"])
-def test_an_answer_that_nobody_streams_comes_whole(memory, query):
+def test_an_answer_that_no_model_streams_comes_whole(memory, query):
     """Rules write at once: the whole answer is one text, before the result, be it that nothing is known."""
     updates = list(memory.stream(query, user_id="ana"))
 
-    texts = [one.text for one in updates if one.text]
+    texts = [update.text for update in updates if update.text]
     assert texts == [updates[-1].recollection.answer]
     assert updates[-2].text == texts[0]
 
 
-def test_a_stream_has_a_twin(memory):
-    """It tells the same, and one that nobody listens to any more ends."""
+def test_a_stream_has_an_async_method(memory):
+    """It yields the same, and one that is closed early ends."""
 
     async def listen(most):
-        told = []
+        received = []
         updates = memory.astream("Where does Ana live?", user_id="ana")
         async for update in updates:
-            told.append(update)
-            if len(told) == most:
+            received.append(update)
+            if len(received) == most:
                 break
         await updates.aclose()
-        return told
+        return received
 
     whole, begun = asyncio.run(listen(100)), asyncio.run(listen(2))
 
-    steps = [one.step for one in memory.stream("Where does Ana live?", user_id="ana")]
-    assert [one.step for one in whole] == steps
-    assert [one.step for one in begun] == steps[:2]
+    steps = [update.step for update in memory.stream("Where does Ana live?", user_id="ana")]
+    assert [update.step for update in whole] == steps
+    assert [update.step for update in begun] == steps[:2]
     assert whole[-1].recollection.answer == memory.recall("Where does Ana live?", user_id="ana").answer
     assert asyncio.run(memory.astatus("ana")) == memory.status("ana")
     assert asyncio.run(memory.ashow("turns", "ana")) == memory.show("turns", "ana")
 
 
 def test_the_answer_streams_word_by_word(tmp_path):
-    """A chat model's answer comes in pieces, and no JSON of another question among them."""
+    """A chat model's answer comes in chunks, and no JSON of another question among them."""
     chat = GenericFakeChatModel(messages=iter([AIMessage("She lives in Oslo [1].")]))
     direct = preset("engram").model_copy(update={"deep": DeepSettings(sufficiency="always", reflect=False)})
     where = tmp_path / "store"
@@ -140,21 +140,21 @@ def test_the_answer_streams_word_by_word(tmp_path):
     with Memory(where, chat, encoder="hashing", settings=direct) as opened:
         updates = list(opened.stream("Where does Ana live?", user_id="ana"))
 
-    pieces = [one.text for one in updates if one.text]
-    assert len(pieces) > 1
-    assert "".join(pieces) == updates[-1].recollection.answer == "She lives in Oslo [1]."
+    chunks = [update.text for update in updates if update.text]
+    assert len(chunks) > 1
+    assert "".join(chunks) == updates[-1].recollection.answer == "She lives in Oslo [1]."
 
 
 @pytest.mark.parametrize(
-    ("replies", "told"),
+    ("replies", "streamed"),
     [
         (["In Oslo [1]."], {"judge_sufficiency": "In Oslo [1]."}),
         ([UNKNOWN, '{"numbers": [1]}', "In Oslo [1]."], {"write_answer": "In Oslo [1]."}),
         ([UNKNOWN, '{"numbers": [1]}', UNKNOWN], {"write_answer": UNKNOWN}),
     ],
 )
-def test_a_light_answer_streams_and_its_failing_does_not(tmp_path, replies, told):
-    """What light memory answers is told at once; that it does not suffice is nobody's answer."""
+def test_a_light_answer_streams_and_its_failing_does_not(tmp_path, replies, streamed):
+    """What light memory answers is streamed at once; that it does not suffice is no answer."""
     chat = GenericFakeChatModel(messages=iter([AIMessage(reply) for reply in replies]))
     light = preset("engram").model_copy(update={"deep": DeepSettings(reflect=False)})
     where = tmp_path / "store"
@@ -164,8 +164,11 @@ def test_a_light_answer_streams_and_its_failing_does_not(tmp_path, replies, told
     with Memory(where, chat, encoder="hashing", settings=light) as opened:
         updates = list(opened.stream("Where does Ana live?", user_id="ana"))
 
-    texts = {step: "".join(one.text for one in updates if one.step == step) for step in {one.step for one in updates}}
-    assert {step: text for step, text in texts.items() if text} == told
+    texts = {
+        step: "".join(update.text for update in updates if update.step == step)
+        for step in {update.step for update in updates}
+    }
+    assert {step: text for step, text in texts.items() if text} == streamed
 
 
 @pytest.mark.parametrize("name", list(PRESETS))
@@ -176,18 +179,18 @@ def test_a_recall_keeps_within_its_budget(tmp_path, name, query):
     with Memory(tmp_path / "store", "rules", name, encoder="hashing") as opened:
         opened.remember(said, user_id="ana", session_id="s1", close_session=True)
 
-        told = opened.recall(query, user_id="ana", budget=60)
+        recollection = opened.recall(query, user_id="ana", budget=60)
 
-    assert sum(count_tokens(piece.text) for piece in told.evidence) <= 60
+    assert sum(count_tokens(passage.text) for passage in recollection.evidence) <= 60
 
 
 @pytest.mark.parametrize("ask", ["search", "recall"])
-def test_a_budget_below_every_piece_is_told(memory, ask):
-    """What was found and does not fit is not absent: a note says what the smallest piece takes."""
-    told = getattr(memory, ask)("Where does Ana live?", user_id="ana", budget=1)
+def test_a_budget_below_every_passage_is_noted(memory, ask):
+    """What was found and does not fit is not absent: a note says what the smallest passage takes."""
+    recollection = getattr(memory, ask)("Where does Ana live?", user_id="ana", budget=1)
 
-    assert (told.verdict, told.evidence) == ("absent", [])
-    (note,) = [one for one in told.notes if "budget" in one]
+    assert (recollection.verdict, recollection.evidence) == ("absent", [])
+    (note,) = [note for note in recollection.notes if "budget" in note]
     least = int(note.split()[-1])
     assert note == f"no passage fits the budget of 1 tokens: the smallest takes {least}"
     assert getattr(memory, ask)("Where does Ana live?", user_id="ana", budget=least).evidence
@@ -195,10 +198,10 @@ def test_a_budget_below_every_piece_is_told(memory, ask):
 
 
 @pytest.mark.parametrize("ask", ["search", "recall"])
-def test_a_question_too_long_to_be_read_is_told(memory, ask):
+def test_a_question_too_long_to_be_read_is_noted(memory, ask):
     """Of 900 times the same question the beginning is read, to the end of a word, and a note says how much that is."""
-    told = getattr(memory, ask)("Where does Jonas live? " * 900, user_id="ana")
+    recollection = getattr(memory, ask)("Where does Jonas live? " * 900, user_id="ana")
 
-    assert told.query.endswith("Where does")
-    assert told.notes[0] == "only the first 19,997 of the question's 20,699 characters were read"
-    assert told.missing in ([], ["jonas"])
+    assert recollection.query.endswith("Where does")
+    assert recollection.notes[0] == "only the first 19,997 of the question's 20,699 characters were read"
+    assert recollection.missing in ([], ["jonas"])

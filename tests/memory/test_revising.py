@@ -30,19 +30,19 @@ def user(request):
     return request.node.name
 
 
-def tell(memory, user, text, day):
+def remember_day(memory, user, text, day):
     """Remember one sentence of Ana's, in a session of its own."""
     said = [{"speaker": "Ana", "text": text, "said_at": f"2024-03-{day:02}T09:00:00Z"}]
     return memory.remember(said, user_id=user, session_id=f"day-{day}", close_session=True)
 
 
 def moved(memory, user, *homes):
-    """Tell of one home after another; gives the receipts."""
-    return [tell(memory, user, f"I live in {home}.", day) for day, home in enumerate(homes, start=1)]
+    """Mention one home after another, and return the receipts."""
+    return [remember_day(memory, user, f"I live in {home}.", day) for day, home in enumerate(homes, start=1)]
 
 
 def standing(memory, user):
-    """Give the status of each record by its text."""
+    """Return the status of each record by its text."""
     return {record.content: record.status for record in memory.show("records", user)}
 
 
@@ -68,33 +68,35 @@ def test_undo_restores_what_was_superseded(memory, user):
 
 
 def test_undo_archives_what_a_merge_made(memory, user):
-    """Both wordings stand again, what was made of them is kept and not found, and syntheses over it turn stale."""
-    tell(memory, user, BEES[0], 1)
-    second = tell(memory, user, BEES[1], 2)
+    """Both texts are active again, what was made of them is stored and not found, and syntheses over it turn stale."""
+    remember_day(memory, user, BEES[0], 1)
+    second = remember_day(memory, user, BEES[1], 2)
     assert sorted(record.status for record in memory.show("records", user)) == ["active", "merged", "merged"]
 
     receipt = memory.undo(second.run_id, user_id=user)
 
     assert sorted(record.status for record in memory.show("records", user)) == ["active", "active", "archived"]
     assert (receipt.restored, receipt.archived) == (2, 1)
-    assert receipt.stale_syntheses == sum(one.status == "stale" for one in memory.show("syntheses", user)) > 0
-    assert {piece.record.status for piece in memory.search("hives", user_id=user).evidence if piece.record} == {
+    assert (
+        receipt.stale_syntheses == sum(synthesis.status == "stale" for synthesis in memory.show("syntheses", user)) > 0
+    )
+    assert {passage.record.status for passage in memory.search("hives", user_id=user).evidence if passage.record} == {
         "active"
     }
 
 
-def test_a_synthesis_of_what_was_undone_is_pending_and_told_anew_by_a_retry(memory, user):
+def test_a_synthesis_of_what_was_undone_is_pending_and_rewritten_by_a_retry(memory, user):
     """The status says that it is left to do; a retry writes it, and then nothing is left."""
-    tell(memory, user, BEES[0], 1)
-    second = tell(memory, user, BEES[1], 2)
+    remember_day(memory, user, BEES[0], 1)
+    second = remember_day(memory, user, BEES[1], 2)
     memory.undo(second.run_id, user_id=user)
     pending = memory.status(user).pending
 
     receipt = memory.retry(user_id=user)
 
-    assert {one.step for one in pending} == {"synthesize"}
+    assert {task.step for task in pending} == {"synthesize"}
     assert receipt.syntheses == len(pending) > 0
-    assert {one.status for one in memory.show("syntheses", user)} == {"active"}
+    assert {synthesis.status for synthesis in memory.show("syntheses", user)} == {"active"}
     assert memory.status(user).pending == []
 
 
@@ -112,15 +114,15 @@ def test_undoing_twice_changes_nothing_and_says_so(memory, user):
 
 
 def test_what_was_undone_is_not_decided_again(memory, user):
-    """A person's word holds: telling the same again merges nothing that was taken apart."""
-    tell(memory, user, BEES[0], 1)
-    second = tell(memory, user, BEES[1], 2)
+    """A person's word holds: mentioning the same again merges nothing that was taken apart."""
+    remember_day(memory, user, BEES[0], 1)
+    second = remember_day(memory, user, BEES[1], 2)
     memory.undo(second.run_id, user_id=user)
 
-    again = tell(memory, user, BEES[1], 2)
+    again = remember_day(memory, user, BEES[1], 2)
 
     assert again.decisions == 0
-    assert [one.undone_at is not None for one in memory.show("decisions", user)] == [True]
+    assert [decision.undone_at is not None for decision in memory.show("decisions", user)] == [True]
 
 
 def test_a_run_that_another_builds_on_is_undone_after_it(memory, user):
@@ -148,41 +150,41 @@ def test_an_unknown_run_is_an_error(memory, user, whose):
 def test_history_goes_back_and_forth(memory, user):
     """From any member of a chain: all of it, in order of time, with the decisions between them."""
     moved(memory, user, *HOMES)
-    tell(memory, user, BEES[0], 9)
+    remember_day(memory, user, BEES[0], 9)
     records = {record.content: record for record in memory.show("records", user)}
 
-    told = memory.history(records["Ana: I live in Porto."].record_id, user_id=user)
+    lineage = memory.history(records["Ana: I live in Porto."].record_id, user_id=user)
 
-    assert [record.content for record in told.records] == [f"Ana: I live in {home}." for home in HOMES]
-    assert [one.action for one in told.decisions] == ["SUPERSEDE", "SUPERSEDE"]
+    assert [record.content for record in lineage.records] == [f"Ana: I live in {home}." for home in HOMES]
+    assert [decision.action for decision in lineage.decisions] == ["SUPERSEDE", "SUPERSEDE"]
     with pytest.raises(InvalidInput, match="unknown record"):
         memory.history("nothing", user_id=user)
 
 
 def test_history_of_what_was_undone_names_the_decision(memory, user):
-    """What was taken back is still told: the merge's result, and the decision with its mark."""
-    tell(memory, user, BEES[0], 1)
-    second = tell(memory, user, BEES[1], 2)
+    """What was taken back is still shown: the merge's result, and the decision with its mark."""
+    remember_day(memory, user, BEES[0], 1)
+    second = remember_day(memory, user, BEES[1], 2)
     memory.undo(second.run_id, user_id=user)
     first = memory.show("records", user)[0]
 
-    told = memory.history(first.record_id, user_id=user)
+    lineage = memory.history(first.record_id, user_id=user)
 
-    assert {record.status for record in told.records} == {"active", "archived"}
-    assert told.decisions[0].undone_at is not None
+    assert {record.status for record in lineage.records} == {"active", "archived"}
+    assert lineage.decisions[0].undone_at is not None
 
 
-def test_the_async_twins_do_the_same(memory, user):
-    """Each has its twin."""
+def test_the_async_methods_do_the_same(memory, user):
+    """Each method has one."""
     _, second = moved(memory, user, *HOMES[:2])
 
     async def both():
-        told = await memory.ahistory(memory.show("records", user)[0].record_id, user_id=user)
-        return told, await memory.aundo(second.run_id, user_id=user)
+        lineage = await memory.ahistory(memory.show("records", user)[0].record_id, user_id=user)
+        return lineage, await memory.aundo(second.run_id, user_id=user)
 
-    told, receipt = asyncio.run(both())
+    lineage, receipt = asyncio.run(both())
 
-    assert len(told.records) == 2
+    assert len(lineage.records) == 2
     assert receipt.restored == 1
 
 
@@ -211,13 +213,13 @@ def waiting(tmp_path, user):
 
 
 def test_a_decision_waits_for_a_person(waiting, user):
-    """Nothing is carried out; what was said is kept and found, and the status says what is awaited."""
+    """Nothing is carried out; the turns are stored and found, and the status says what is awaited."""
     memory, second = waiting.memory, waiting.receipts[1]
 
     (approval,) = memory.approvals(user)
 
     assert second.pending == second.stored_turns == 1
-    assert AWAITED in {one.reason for one in memory.status(user).pending}
+    assert AWAITED in {task.reason for task in memory.status(user).pending}
     assert approval.run_id == second.run_id
     (decision,) = approval.decisions
     assert (decision.action, decision.old, decision.new) == (
@@ -244,8 +246,8 @@ def test_approval_is_not_asked_away_by_a_retry(waiting, user, settings):
 def test_of_two_decisions_about_one_record_the_second_is_made_anew(waiting, user, said):
     """What waited while the record was superseded keeps everything, and is pending: nobody is asked twice at once."""
     memory = waiting.memory
-    waiting.receipts.append(tell(memory, user, f"I live in {HOMES[2]}.", 3))
-    second, third = (one.run_id for one in waiting.receipts[1:])
+    waiting.receipts.append(remember_day(memory, user, f"I live in {HOMES[2]}.", 3))
+    second, third = (receipt.run_id for receipt in waiting.receipts[1:])
 
     memory.approve(third, "approve", user_id=user)
     memory.approve(second, said, user_id=user)
@@ -254,7 +256,7 @@ def test_of_two_decisions_about_one_record_the_second_is_made_anew(waiting, user
     now = standing(memory, user)
     assert now[f"Ana: I live in {HOMES[0]}."] == "superseded"
     assert now[f"Ana: I live in {HOMES[2]}."] == "active"
-    assert [one.step for one in memory.status(user).pending] == ["consolidate"]
+    assert [task.step for task in memory.status(user).pending] == ["consolidate"]
     memory.retry(user_id=user)
     (again,) = memory.approvals(user)
     memory.approve(again.run_id, "approve", user_id=user)
@@ -277,10 +279,10 @@ def test_a_retry_asks_once_for_what_waits(waiting, user):
 @pytest.mark.parametrize("one_by_one", [False, True])
 @pytest.mark.parametrize("said", ["approve", "reject"])
 def test_a_person_s_word_is_carried_out_after_a_restart(waiting, user, said, one_by_one, settings):
-    """Killed and opened again: the decision is carried out or kept from it, and no model decides anew."""
+    """Killed and opened again: the decision is carried out or rejected, and no model decides anew."""
     waiting.reopen(settings)
     (approval,) = waiting.memory.approvals(user)
-    answer = {one.decision_id: said for one in approval.decisions} if one_by_one else said
+    answer = {decision.decision_id: said for decision in approval.decisions} if one_by_one else said
 
     receipt = waiting.memory.approve(approval.run_id, answer, user_id=user)
 
@@ -298,7 +300,7 @@ def test_a_person_s_word_is_carried_out_after_a_restart(waiting, user, said, one
 
 
 @pytest.mark.parametrize(
-    ("run_id", "answer", "told"),
+    ("run_id", "answer", "message"),
     [
         ("nothing", "approve", "waits for no approval"),
         (None, "perhaps", "approve"),
@@ -306,19 +308,19 @@ def test_a_person_s_word_is_carried_out_after_a_restart(waiting, user, said, one
         (None, {"d": "approve"}, "neither"),
     ],
 )
-def test_an_answer_that_does_not_fit_changes_nothing(waiting, user, run_id, answer, told):
+def test_an_answer_that_does_not_fit_changes_nothing(waiting, user, run_id, answer, message):
     """An unknown run, another word, a decision left open: an error, and the run waits on."""
-    with pytest.raises(InvalidInput, match=told):
+    with pytest.raises(InvalidInput, match=message):
         waiting.memory.approve(run_id or waiting.receipts[1].run_id, answer, user_id=user)
 
     assert len(waiting.memory.approvals(user)) == 1
 
 
 def test_a_run_is_not_undone_while_a_person_is_asked_to_build_on_it(waiting, user):
-    """Whoever would undo it is told which run waits, and what to do; after that it can be undone."""
+    """The error says which run waits, and what to do; after that it can be undone."""
     memory, second = waiting.memory, waiting.receipts[1]
     memory.approve(second.run_id, "approve", user_id=user)
-    third = tell(memory, user, f"I live in {HOMES[2]}.", 3)
+    third = remember_day(memory, user, f"I live in {HOMES[2]}.", 3)
 
     with pytest.raises(InvalidInput, match=f"engram approve {third.run_id}"):
         memory.undo(second.run_id, user_id=user)

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
-from langgraph_engram.prompts.write_synthesis import MOST_WORDS, WriteSynthesis
-from langgraph_engram.rule_model.quoting import quote, write_synthesis
+from langgraph_engram.prompts.write_synthesis import MOST_WORDS, WriteSynthesis, extractive_narrative
+from langgraph_engram.rule_model.quoting import quote
 from langgraph_engram.schema import Evidence
 
 MAY = datetime(2023, 5, 7, tzinfo=UTC)
@@ -121,7 +121,7 @@ def test_a_synthesis_is_told_in_order_of_time(record):
     history = (record("Ana: I planted apple trees.", 0),)
     buffer = (record("Ana: The apple trees bloom.", 5), record("Ana: Do you like apples?", 6))
 
-    told = write_synthesis(WriteSynthesis(buffer, history))
+    told = extractive_narrative(WriteSynthesis(buffer, history))
 
     assert told.index("planted") < told.index("bloom")
     assert told.startswith("Mon 8 May 2023: ")
@@ -132,7 +132,7 @@ def test_a_synthesis_of_questions_is_not_empty(record):
     """Agents are asked more than they are told; a conversation of questions alone is no failure."""
     buffer = (record("Ana: Where did I camp?", 0), record("Ana: " + "Where else and when " * 200 + "?", 1))
 
-    told = [write_synthesis(WriteSynthesis(one)) for one in (buffer, buffer[1:])]
+    told = [extractive_narrative(WriteSynthesis(one)) for one in (buffer, buffer[1:])]
 
     assert "Where did I camp?" in told[0]
     assert 0 < len(told[1].split()) <= MOST_WORDS
@@ -147,8 +147,8 @@ def test_a_synthesis_has_a_length(record):
         one.model_copy(update={"mentioned_at": MAY + timedelta(days=place)}) for place, one in enumerate(buffer)
     )
 
-    told = [write_synthesis(WriteSynthesis(one, other)) for one in (buffer, days) for other in ((), buffer, days)]
-    short = write_synthesis(WriteSynthesis(buffer, days, most_words=60))
+    told = [extractive_narrative(WriteSynthesis(one, other)) for one in (buffer, days) for other in ((), buffer, days)]
+    short = extractive_narrative(WriteSynthesis(buffer, days, most_words=60))
 
     assert all(100 < len(text.split()) <= MOST_WORDS for text in told)
     assert 20 < len(short.split()) <= 60

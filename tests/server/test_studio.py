@@ -191,7 +191,7 @@ def test_the_example_of_the_sdk_runs(guarded, capsys):
     example.main(guarded.url, "token-of-user8")
 
     kept, steps, output, *chatted = capsys.readouterr().out.splitlines()
-    assert kept == "3 turns kept"
+    assert kept == "3 turns stored"
     assert steps.startswith("identify -> parse_intent -> light_retrieve")
     assert "Lake Bled" in output
     assert "sister" in " ".join(chatted)

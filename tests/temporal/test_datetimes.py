@@ -62,7 +62,7 @@ def test_yesterday_is_the_day_before_the_speakers(tmp_path, store, said_at, head
             results.append(memory.recall("When did Ana camp at Bled?", user_id="ana"))
 
     for result in results:
-        assert result.answer.startswith(f"Ana, {heading}: ")
+        assert result.answer == f'Ana, {heading}: "I camped at Bled yesterday." [1]'
         assert result.evidence[0].text == f"{heading}, Ana: I camped at Bled yesterday ({day})."
 
 

@@ -1,5 +1,6 @@
-"""The sample conversation is what the demo promises, and its questions can be answered from it."""
+"""The sample conversation is what `engram demo` promises, and the demo answers its questions by quotes."""
 
+import json
 import re
 from datetime import timedelta
 from itertools import pairwise
@@ -7,6 +8,7 @@ from itertools import pairwise
 import pytest
 
 from langgraph_engram.cli.demo import load_questions, load_sessions
+from langgraph_engram.cli.main import run
 
 DATES = re.compile(r"^\d{1,2} \w+ \d{4}$")
 
@@ -29,10 +31,10 @@ def test_time_only_goes_forward():
     """Turns are dated, each after the one before, and sessions lie days apart."""
     sessions = load_sessions()
 
-    moments = [message.said_at for session in sessions for message in session.messages]
+    times = [message.said_at for session in sessions for message in session.messages]
 
-    assert None not in moments
-    assert all(one < other for one, other in pairwise(moments))
+    assert None not in times
+    assert all(earlier < later for earlier, later in pairwise(times))
     assert len({session.session_id for session in sessions}) == len(sessions)
 
 
@@ -48,12 +50,38 @@ def test_exactly_one_question_has_no_answer():
 
 @pytest.mark.parametrize("question", load_questions(), ids=lambda question: question.asks_for)
 def test_the_evidence_holds_the_answer(question):
-    """Each word of an expected answer is said in the turns named, but for dates to be reckoned and a yes."""
-    said = {session.session_id: session.messages for session in load_sessions()}
-    turns = [said[place.session_id][place.turn].text for place in question.evidence]
+    """Each word of an expected answer occurs in its evidence turns, but for dates to be computed and a yes."""
+    messages = {session.session_id: session.messages for session in load_sessions()}
+    turns = [messages[turn.session_id][turn.turn].text for turn in question.evidence]
 
     words = set(re.findall(r"\w+", question.expected.casefold())) - {"a", "and", "yes"}
 
     assert bool(turns) == (question.verdict == "partial")
     if not DATES.match(question.expected):
         assert words <= set(re.findall(r"\w+", " ".join(turns).casefold()))
+
+
+def words_of(text):
+    return set(re.findall(r"\w+", text.casefold())) - {"a", "and"}
+
+
+def test_the_demo_answers_from_its_conversation(capsys, monkeypatch, tmp_path):
+    """Quotes hold the expected words, and the unanswerable question is absent; hashed words may miss one."""
+    monkeypatch.setenv("ENGRAM_ENCODER", "hashing")
+    monkeypatch.delenv("ENGRAM_MODEL", raising=False)
+    monkeypatch.delenv("ENGRAM_PRESET", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+    code = run(["demo", "--json"])
+
+    report = json.loads(capsys.readouterr().out)
+    assert code == 0
+    assert (report["receipt"]["stored_turns"], report["receipt"]["pending"]) == (160, 0)
+    assert report["receipt"]["usage"]["calls"] == 0
+    as_expected = [
+        answer["verdict"] == question.verdict and words_of(question.expected) <= words_of(answer["answer"])
+        for question, answer in zip(load_questions(), report["answers"], strict=True)
+    ]
+    assert sum(as_expected) >= 9
+    assert as_expected[-1]
+    assert list(tmp_path.iterdir()) == []

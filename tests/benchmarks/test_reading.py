@@ -2,11 +2,13 @@
 
 import json
 
+import numpy as np
 import pytest
 
-from langgraph_engram.benchmarks.questions import continued, read_samples
-from langgraph_engram.benchmarks.reading import ShownTurns, drawn, run_reading
-from langgraph_engram.benchmarks.reading_figures import ReadingLine, compare
+from langgraph_engram.benchmarks.harness import resume_lines
+from langgraph_engram.benchmarks.locomo_data import read_samples
+from langgraph_engram.benchmarks.reading import TurnReader, draw_questions, run_reading
+from langgraph_engram.benchmarks.reading_figures import ReadingLine, compare, paired_difference
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import InvalidInput, UnreadableFile
 from langgraph_engram.memory import Memory
@@ -34,38 +36,38 @@ def line():
 
 def test_every_reader_answers_the_same_questions(locomo_file, open_preset, tmp_path):
     """Each preset, plain turns and gold turns: a line a question and reader, and figures for each."""
-    told = run_reading(locomo_file, open_preset, ["engram", "hymem"], most=3, out=tmp_path / "out")
+    report = run_reading(locomo_file, open_preset, ["engram", "hymem"], most=3, out=tmp_path / "out")
 
-    lines = [json.loads(one) for one in (tmp_path / "out" / "questions.jsonl").read_text().splitlines()]
-    assert list(told["readers"]) == ["engram", "hymem", "turns", "gold"]
-    assert {one["questions"] for one in told["readers"].values()} == {3}
-    assert (told["sample"], len(lines)) == ("talk-1", 12)
-    assert [one["category"] for one in lines] == [1] * 4 + [2] * 4 + [4] * 4
+    lines = [json.loads(line) for line in (tmp_path / "out" / "questions.jsonl").read_text().splitlines()]
+    assert list(report["readers"]) == ["engram", "hymem", "turns", "gold"]
+    assert {reader["questions"] for reader in report["readers"].values()} == {3}
+    assert (report["sample"], len(lines)) == ("talk-1", 12)
+    assert [line["category"] for line in lines] == [1] * 4 + [2] * 4 + [4] * 4
 
 
 def test_what_was_asked_is_not_asked_again(locomo_file, open_preset, tmp_path):
-    """A run goes on where the one before ended, and tells of all questions."""
+    """A run goes on where the one before ended, and reports all questions."""
     run_reading(locomo_file, open_preset, ["engram"], most=1, out=tmp_path / "out")
     file = tmp_path / "out" / "questions.jsonl"
     first = file.read_text()
 
-    told = run_reading(locomo_file, open_preset, ["engram"], most=2, sample_id="talk-1", out=tmp_path / "out")
+    report = run_reading(locomo_file, open_preset, ["engram"], most=2, sample_id="talk-1", out=tmp_path / "out")
 
     assert file.read_text().startswith(first)
     assert len(file.read_text().splitlines()) == 6
-    assert told["readers"]["gold"]["questions"] == 2
+    assert report["readers"]["gold"]["questions"] == 2
 
 
 def test_another_model_is_asked_anew(locomo_file, open_preset, tmp_path):
-    """Lines of one model say nothing of another; those of readers that are not asked for are not told of."""
+    """Lines of another model do not count; those of readers that are not asked for are not reported."""
     run_reading(locomo_file, open_preset, ["engram", "hymem"], most=1, out=tmp_path)
     file = tmp_path / "questions.jsonl"
     file.write_text(file.read_text().replace('"model":"rules"', '"model":"another"'))
 
-    told = run_reading(locomo_file, open_preset, ["engram"], most=1, out=tmp_path)
+    report = run_reading(locomo_file, open_preset, ["engram"], most=1, out=tmp_path)
 
-    assert list(told["readers"]) == ["engram", "turns", "gold"]
-    assert {one["questions"] for one in told["readers"].values()} == {1}
+    assert list(report["readers"]) == ["engram", "turns", "gold"]
+    assert {reader["questions"] for reader in report["readers"].values()} == {1}
     assert len(file.read_text().splitlines()) == 4 + 3
 
 
@@ -95,7 +97,7 @@ def test_lines_of_another_benchmark_are_refused(locomo_file, open_preset, tmp_pa
 
 def test_a_folder_that_another_run_writes_to_is_refused(locomo_file, open_preset, tmp_path):
     """Both would ask the same questions; when the first is done the second may go on."""
-    with continued(tmp_path, ReadingLine), pytest.raises(InvalidInput, match="another run"):
+    with resume_lines(tmp_path, ReadingLine), pytest.raises(InvalidInput, match="another run"):
         run_reading(locomo_file, open_preset, ["engram"], most=1, out=tmp_path)
 
     run_reading(locomo_file, open_preset, ["engram"], most=1, out=tmp_path)
@@ -113,19 +115,23 @@ def test_questions_are_drawn_evenly_and_always_the_same(locomo_file):
     """Any first part has as many of each category, give or take one."""
     questions = read_samples(locomo_file)[0].questions
 
-    assert [one.category for one in drawn(questions, 4)] == [1, 2, 4]  # the third names no turn as evidence
-    assert drawn(questions, 2) == drawn(questions, 4)[:2]
+    assert [question.category for question in draw_questions(questions, 4)] == [
+        1,
+        2,
+        4,
+    ]  # the third names no turn as evidence
+    assert draw_questions(questions, 2) == draw_questions(questions, 4)[:2]
 
 
-def test_plain_turns_are_found_by_words_and_gold_ones_by_name(locomo_file, open_preset, tmp_path):
+def test_plain_turns_are_found_by_words_and_gold_ones_by_id(locomo_file, open_preset, tmp_path):
     """Within the budget, the best first."""
     sample = read_samples(locomo_file)[0]
     with open_preset(str(tmp_path), "engram", None) as memory:
         memory.remember_sessions(sample.sessions, user_id="u")
-        turns = ShownTurns(memory.store, memory.model, Scope(user_id="u"))
+        turns = TurnReader(memory.store, memory.model, Scope(user_id="u"))
 
-        found = turns.found("Who sells cider?", budget=20)
-        (named,) = turns.named(["D2:1"])
+        found = turns.search("Who sells cider?", budget=20)
+        (named,) = turns.select(["D2:1"])
 
     assert found[0].turns[0].external_id == "D1:2"
     assert len(found) == 1
@@ -135,14 +141,50 @@ def test_plain_turns_are_found_by_words_and_gold_ones_by_name(locomo_file, open_
 def test_readers_are_compared_on_the_questions_they_share(line):
     """One better answer of two is half a point; a question that only one was asked says nothing of both."""
     lines = [
-        *(line("engram", place, right=True, calls=place, deep=place == 3) for place in (1, 2, 3)),
-        *(line("turns", place, right=place == 1) for place in (1, 2)),
-        *(line("gold", place, right=True) for place in (1, 2)),
+        *(line("engram", index, right=True, calls=index, deep=index == 3) for index in (1, 2, 3)),
+        *(line("turns", index, right=index == 1) for index in (1, 2)),
+        *(line("gold", index, right=True) for index in (1, 2)),
     ]
 
-    told = compare(lines).readers["engram"]
+    figures = compare(lines).readers["engram"]
 
-    assert (told.over_turns.mean, told.over_turns.pairs) == (0.5, 2)
-    assert (told.over_gold.mean, told.over_half_way.mean) == (0.0, 0.25)
-    assert (told.questions, told.f1_locomo, told.calls_p50) == (3, 1.0, 2)
-    assert (told.deep_ratio, told.light_within_two_calls) == (pytest.approx(1 / 3), 1.0)
+    assert (figures.over_turns.mean, figures.over_turns.pairs) == (0.5, 2)
+    assert (figures.over_gold.mean, figures.over_half_way.mean) == (0.0, 0.25)
+    assert (figures.questions, figures.f1_locomo, figures.calls_p50) == (3, 1.0, 2)
+    assert (figures.deep_ratio, figures.light_within_two_calls) == (pytest.approx(1 / 3), 1.0)
+
+
+def test_a_steady_gain_has_a_narrow_interval_above_zero():
+    """Pairing takes out what the questions differ by: every one gains a tenth."""
+    first = [0.0, 0.2, 0.5, 0.8, 0.9]
+
+    difference = paired_difference(first, [score + 0.1 for score in first])
+
+    assert (difference.mean, difference.low, difference.high) == pytest.approx((0.1, 0.1, 0.1))
+
+
+def test_noise_has_an_interval_around_zero_of_the_expected_width():
+    """For many independent differences it is the mean, two standard errors each way."""
+    noise = np.random.default_rng(1).normal(0, 1, 400).tolist()
+
+    difference = paired_difference([0.0] * 400, noise, resamples=4000)
+
+    error = np.std(noise) / 20
+    assert difference.pairs == 400
+    assert difference.low == pytest.approx(difference.mean - 1.96 * error, abs=0.01)
+    assert difference.high == pytest.approx(difference.mean + 1.96 * error, abs=0.01)
+
+
+def test_the_same_seed_gives_the_same_interval():
+    """A report can be repeated."""
+    first, second = [0.0, 1.0, 0.0, 1.0], [1.0, 1.0, 0.0, 0.0]
+
+    assert paired_difference(first, second, seed=3) == paired_difference(first, second, seed=3)
+    assert paired_difference(first, second, seed=3).mean == 0.0
+
+
+@pytest.mark.parametrize(("first", "second"), [([], []), ([1.0], [1.0, 0.0])])
+def test_runs_of_different_questions_cannot_be_compared(first, second):
+    """Nothing to pair is an error, not a difference of zero."""
+    with pytest.raises(ValueError, match="paired scores must be as many"):
+        paired_difference(first, second)

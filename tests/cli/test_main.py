@@ -1,4 +1,4 @@
-"""The command line refuses in one line, keeps its exit codes, and costs nothing before a command runs."""
+"""The command line fails in one line, keeps its exit codes, and imports nothing heavy before a command runs."""
 
 import json
 import os
@@ -53,11 +53,11 @@ def test_a_misuse_is_one_line_and_code_two(arguments, capsys):
     """Bad usage and bad input say on one line of stderr what is wrong, and print nothing."""
     code = run(arguments)
 
-    told = capsys.readouterr()
+    printed = capsys.readouterr()
     assert code == 2
-    assert told.out == ""
-    assert told.err.startswith("engram: ")
-    assert told.err.count("\n") == 1
+    assert printed.out == ""
+    assert printed.err.startswith("engram: ")
+    assert printed.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("arguments", MISUSES, ids=" ".join)
@@ -65,14 +65,14 @@ def test_with_json_an_error_is_a_document(arguments, capsys):
     """The same misuse with --json is one document on stdout beside the line on stderr."""
     code = run([*arguments, "--json"])
 
-    told = capsys.readouterr()
+    printed = capsys.readouterr()
     assert code == 2
-    assert list(json.loads(told.out)) == ["error"]
-    assert told.err.count("\n") == 1
+    assert list(json.loads(printed.out)) == ["error"]
+    assert printed.err.count("\n") == 1
 
 
 def test_a_missing_user_is_named():
-    """Who leaves --user out is told so, before anything is opened."""
+    """A missing --user is an error before anything is opened."""
     command = [sys.executable, "-c", CALL_MAIN, "status"]
 
     done = subprocess.run(command, capture_output=True, text=True)
@@ -89,8 +89,8 @@ def test_json_after_a_bare_dash_dash_is_no_option(capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_the_version_is_told(capsys):
-    """--version tells the distribution's version."""
+def test_the_version_is_printed(capsys):
+    """--version prints the distribution's version."""
     code = run(["--version"])
 
     assert code == 0
@@ -99,16 +99,16 @@ def test_the_version_is_told(capsys):
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_an_error_nobody_foresaw_is_called_a_bug(as_json, capsys):
-    """It is told on one line, with its kind and with how to see more."""
+    """It is reported on one line, with its kind and with how to see more."""
     report = BugReport(as_json)
 
     report(ZeroDivisionError, ZeroDivisionError("division by\nzero"), None)
 
-    told = capsys.readouterr()
-    assert "this is a bug: ZeroDivisionError: division by zero" in told.err
-    assert "ENGRAM_DEBUG=1" in told.err
-    assert told.err.count("\n") == 1
-    assert bool(told.out) == as_json
+    printed = capsys.readouterr()
+    assert "this is a bug: ZeroDivisionError: division by zero" in printed.err
+    assert "ENGRAM_DEBUG=1" in printed.err
+    assert printed.err.count("\n") == 1
+    assert bool(printed.out) == as_json
 
 
 @pytest.mark.parametrize(("debug", "traced"), [("", False), ("1", True)])
@@ -150,7 +150,7 @@ def test_an_interrupt_is_one_line_and_code_130(tmp_path):
     command = [sys.executable, "-c", CALL_MAIN, "remember", str(pipe), "--user", "ana"]
 
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=heed) as process, pipe.open("w"):
-        told = interrupt(process)
+        err = interrupt(process)
 
     assert process.returncode == 130
-    assert told == "engram: interrupted\n"
+    assert err == "engram: interrupted\n"

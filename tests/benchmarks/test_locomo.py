@@ -1,11 +1,11 @@
-"""A run asks every question of categories 1 to 4, and its lines tell every figure."""
+"""A run asks every question of categories 1 to 4, and every figure can be computed from its lines."""
 
 import json
 
 import pytest
 
 from langgraph_engram.benchmarks.locomo import recompute, run_locomo
-from langgraph_engram.benchmarks.questions import normalise_ids, read_samples
+from langgraph_engram.benchmarks.locomo_data import normalise_ids, read_samples
 from langgraph_engram.errors import InvalidInput, UnreadableFile
 
 FIGURES = ("evidence_recall", "all_evidence_recall", "answer_token_recall", "f1_locomo", "f1_amem", "bleu1_amem")
@@ -26,22 +26,22 @@ def test_evidence_ids_are_normalised(evidence, ids):
     assert normalise_ids(evidence) == ids
 
 
-def test_questions_keep_their_place_and_the_evidence_that_exists(locomo_file):
+def test_questions_keep_their_index_and_the_evidence_that_exists(locomo_file):
     """Adversarial questions are not read; ids without a turn are dropped; answers are text."""
     first, _ = read_samples(locomo_file)
 
-    assert [(one.index, one.category, one.gold) for one in first.questions][2:] == [
+    assert [(question.index, question.category, question.gold) for question in first.questions][2:] == [
         (2, 3, "Yes; she planted"),
         (3, 4, "7"),
     ]
-    assert [list(one.evidence) for one in first.questions] == [["D1:2"], ["D1:1"], [], ["D2:1", "D2:2"]]
+    assert [list(question.evidence) for question in first.questions] == [["D1:2"], ["D1:1"], [], ["D2:1", "D2:2"]]
     assert first.questions[3].evidence["D2:2"] == ["a photo of an empty barn"]
 
 
 def test_a_run_has_the_figures_that_can_be_worked_out_by_hand(locomo_file, open_memory):
     """All turns fit every budget, so that all evidence is shown; answers are the best turn, without citations.
 
-    Of the gold answers only "Runa, her sister" is told: the others name a date, a yes, and a number nobody said.
+    Of the gold answers only "Runa, her sister" occurs: the others name a date, a yes, and a number nobody said.
     """
     figures = run_locomo(locomo_file, open_memory)
 

@@ -1,4 +1,4 @@
-"""A run of LongMemEval writes each haystack for its own user, asks at the question's date, and tells every figure."""
+"""A run of LongMemEval writes each haystack for its own user, and asks at the question's date."""
 
 import gzip
 import json
@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from langgraph_engram.benchmarks.longmemeval import run_longmemeval
-from langgraph_engram.benchmarks.longmemeval_figures import QuestionIntent, read_questions, recompute, trigger
+from langgraph_engram.benchmarks.longmemeval import QuestionIntent, recompute, run_longmemeval, score_trigger
+from langgraph_engram.benchmarks.longmemeval_data import read_questions
 from langgraph_engram.errors import InvalidInput, UnreadableFile
 
 BUDGETS = ("500", "1000", "2000", "4000")
@@ -15,9 +15,12 @@ BUDGETS = ("500", "1000", "2000", "4000")
 
 def item(question_id, kind, question, answer, marked=True):
     """Make a haystack of two sessions, of which the first one is evidence."""
-    told = [{"role": "user", "content": "I bought a red canoe. It leaks."}, {"role": "assistant", "content": "Tar it."}]
+    turns = [
+        {"role": "user", "content": "I bought a red canoe. It leaks."},
+        {"role": "assistant", "content": "Tar it."},
+    ]
     if marked:
-        told = [{**turn, "has_answer": turn["role"] == "user"} for turn in told]
+        turns = [{**turn, "has_answer": turn["role"] == "user"} for turn in turns]
     return {
         "question_id": question_id,
         "question_type": kind,
@@ -27,7 +30,7 @@ def item(question_id, kind, question, answer, marked=True):
         "haystack_session_ids": ["answer_1", "other"],
         "haystack_dates": ["2024/03/01 (Fri) 08:00", "2024/03/02"],
         "haystack_sessions": [
-            told,
+            turns,
             [{"role": "user", "content": "Bees sleep at night."}, {"role": "assistant", "content": ""}],
         ],
         "answer_session_ids": ["answer_1"],
@@ -41,7 +44,7 @@ def questions_file(tmp_path):
     items = [
         item("q1", "single-session-user", "What colour is my canoe?", "red"),
         item("q2", "single-session-preference", "Any tip for my canoe?", "prefers tar", marked=False),
-        item("q3_abs", "multi-session", "What did my kayak cost?", "not told"),
+        item("q3_abs", "multi-session", "What did my kayak cost?", "not mentioned"),
         {"question_id": "q4", "question_type": "single-session-assistant", "question": "What did you suggest?"},
     ]
     path.write_bytes(gzip.compress(json.dumps(items).encode()))
@@ -49,7 +52,7 @@ def questions_file(tmp_path):
 
 
 def test_questions_are_read_beside_their_evidence(questions_file):
-    """Marked turns are evidence; what the turns of evidence sessions state is kept; empty turns are none."""
+    """Marked turns are evidence; what the turns of evidence sessions state is read; empty turns are none."""
     first, second, third, fourth = read_questions(questions_file)
 
     assert first.evidence_turns == ["answer_1:1"]
@@ -80,7 +83,7 @@ def test_a_run_has_the_figures_that_can_be_worked_out_by_hand(questions_file, op
     assert figures["seconds"]["write_haystack"] == pytest.approx(figures["seconds"]["write"] / 3)
 
 
-def test_the_lines_tell_every_figure(questions_file, open_memory, tmp_path):
+def test_every_figure_can_be_recomputed_from_the_lines(questions_file, open_memory, tmp_path):
     """A run and its file cannot disagree."""
     figures = run_longmemeval(questions_file, open_memory, out=tmp_path / "out")
 
@@ -109,10 +112,10 @@ def test_bad_files_and_limits_are_refused(questions_file, open_memory, tmp_path)
 
 def test_the_trigger_has_precision_and_recall():
     """One of two that are read so is right, and one of three that are so is read."""
-    told = [(True, True), (False, True), (True, False), (True, False)]
-    intents = [QuestionIntent(question_id="q", asks_for_assistant=so, read_as_such=read) for so, read in told]
+    readings = [(True, True), (False, True), (True, False), (True, False)]
+    intents = [QuestionIntent(question_id="q", asks_for_assistant=asks, read_as_such=read) for asks, read in readings]
 
-    found = trigger(intents)
+    found = score_trigger(intents)
 
     assert (found.precision, found.recall, found.f1) == (1 / 2, 1 / 3, pytest.approx(2 / 5))
-    assert trigger([]).f1 is None
+    assert score_trigger([]).f1 is None

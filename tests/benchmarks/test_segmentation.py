@@ -1,0 +1,187 @@
+"""The node `segment` is measured on a file of dialogues, by the Pk, WindowDiff and F1 of the literature."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from langgraph_engram.benchmarks.segmentation import (
+    average,
+    read_dialogues,
+    run_segmentation,
+    score_dialogue,
+    window_width,
+)
+from langgraph_engram.embeddings.base import HashingEncoder
+from langgraph_engram.errors import InvalidInput, UnreadableFile
+from langgraph_engram.rule_model.model import RuleModel
+from langgraph_engram.settings import SegmentSettings
+from langgraph_engram.stores.folders import open_store
+
+KEYS = {
+    "strategy", "model", "pk", "wd", "f1", "score", "dialogues", "boundaries", "failures", "usage", "seconds",
+}  # fmt: skip
+LABELS = st.integers(2, 30).flatmap(
+    lambda size: st.tuples(*[st.lists(st.integers(0, 1), min_size=size, max_size=size)] * 2)
+)
+
+
+def dialogue(*texts, boundaries=None):
+    utterances = [{"speaker": "agent" if seq % 2 else "user", "text": text} for seq, text in enumerate(texts)]
+    return {"utterances": utterances, "boundaries": boundaries or [*[0] * (len(texts) - 1), 1]}
+
+
+@pytest.fixture
+def store():
+    opened = open_store("memory:", HashingEncoder())
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(*dialogues):
+        path = tmp_path / "dialogues.jsonl"
+        path.write_text("\n".join(item if isinstance(item, str) else json.dumps(item) for item in dialogues))
+        return path
+
+    return write
+
+
+def test_windows_are_measured(store, file):
+    """Windows of two turns cut where the gold does in one dialogue and not in the other; one turn is skipped."""
+    path = file(
+        dialogue("Hi", "Hello", "Bees", "Honey", boundaries=[0, 1, 0, 1]), dialogue("a", "b", "c"), dialogue("Alone")
+    )
+
+    figures = run_segmentation(path, store, RuleModel(), SegmentSettings(strategy="window", window=2, overlap=0))
+
+    assert set(figures) == KEYS
+    assert (figures["dialogues"], figures["boundaries"]) == (2, {"predicted": 2, "gold": 1})
+    assert figures["f1"] == 0.5
+    assert figures["usage"] == {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0}
+
+
+def test_only_the_first_dialogues_are_segmented(store, file):
+    """A limit counts dialogues of the file; progress is reported for each."""
+    steps = []
+    path = file(dialogue("a", "b"), dialogue("c", "d"), dialogue("e", "f"))
+
+    figures = run_segmentation(
+        path,
+        store,
+        RuleModel(),
+        SegmentSettings(strategy="session"),
+        limit=2,
+        progress=lambda *args: steps.append(args),
+    )
+
+    assert figures["dialogues"] == 2
+    assert steps == [("segmenting", 0, 2), ("segmenting", 1, 2)]
+
+
+def test_the_side_that_answers_is_an_assistant(file):
+    """Data sets name it differently; everybody else is a user."""
+    (read,) = read_dialogues(file(dialogue("Hi", "Hello")))
+
+    assert [turn.role for turn in read.turns] == ["user", "assistant"]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("[1]", "dialogue 0: expected an object"),
+        (json.dumps({"utterances": "hello", "boundaries": []}), "its utterances cannot be read"),
+        (json.dumps(dialogue("a", "b") | {"boundaries": [1]}), "expected boundaries with 2 labels"),
+        (json.dumps(dialogue("a", "b") | {"boundaries": [2, 1]}), "boundaries of 0 and 1"),
+        (json.dumps(dialogue("a")), "no dialogue of 2 utterances"),
+    ],
+)
+def test_what_is_no_dialogue_is_refused(store, file, line, message):
+    """The error says which dialogue, and what was expected."""
+    with pytest.raises(InvalidInput, match=message):
+        run_segmentation(file(line), store, RuleModel(), SegmentSettings())
+
+
+def test_a_file_that_is_not_there_is_refused(store, tmp_path):
+    """The error names the file."""
+    with pytest.raises(UnreadableFile, match="missing"):
+        run_segmentation(tmp_path / "missing.jsonl", store, RuleModel(), SegmentSettings())
+
+
+@pytest.mark.parametrize(
+    ("speaker", "role"),
+    [("Wizard", "assistant"), ("system", "assistant"), ("bot", "assistant"), ("apprentice", "user"), ("human", "user")],
+)
+def test_the_side_that_answers_is_known_by_its_name(tmp_path, speaker, role):
+    """Data sets call it by many names; everybody else asks."""
+    path = tmp_path / "dialogues.json"
+    path.write_text(json.dumps([{"utterances": [{"speaker": speaker, "text": "Hello."}], "boundaries": [1]}]))
+
+    ((turn,),) = (dialogue.turns for dialogue in read_dialogues(path))
+
+    assert turn.role == role
+
+
+def test_a_dialogue_worked_by_hand():
+    """Six turns in two segments give windows of two; one boundary is missed by one turn."""
+    scores = score_dialogue([0, 0, 1, 0, 0, 1], [0, 1, 0, 0, 0, 1])
+
+    assert scores.pk == pytest.approx(2 / 5)
+    assert scores.wd == pytest.approx(2 / 5)
+    assert scores.f1 == 0
+    assert scores.score == pytest.approx((0 + 0.6 + 0.6) / 4)
+
+
+def test_counts_matter_to_window_diff_alone():
+    """Two boundaries where there is one escape Pk in a window that holds both."""
+    gold, predicted = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1], [0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1]
+
+    scores = score_dialogue(gold, predicted)
+
+    assert scores.wd > scores.pk > 0
+
+
+@pytest.mark.parametrize(
+    ("gold", "width"),
+    [([0, 0], 2), ([0] * 10, 5), ([0, 1, 0, 0, 0, 0], 2), ([0] * 5 + [1] + [0] * 4, 2), ([0] * 13, 6), ([0] * 15, 8)],
+)
+def test_windows_are_half_a_mean_segment(gold, width):
+    """At least two turns; halves round to the even number."""
+    assert window_width(gold) == width
+
+
+@given(LABELS)
+def test_window_diff_is_never_below_pk(labels):
+    """Windows that differ on whether there is a boundary differ on how many; every figure is a rate."""
+    scores = score_dialogue(*labels)
+
+    assert 0 <= scores.pk <= scores.wd <= 1
+    assert 0 <= scores.f1 <= 1
+    assert 0 <= scores.score <= 1
+
+
+@given(LABELS)
+def test_the_truth_is_perfect_and_the_last_turn_does_not_count(labels):
+    """Nothing is wrong with the gold labels themselves, whatever stands at the last turn."""
+    gold = labels[0]
+
+    scores = score_dialogue(gold, [*gold[:-1], 1 - gold[-1]])
+
+    assert (scores.pk, scores.wd) == (0, 0)
+    assert scores.f1 == (1 if any(gold[:-1]) else 0)
+
+
+def test_dialogues_count_alike():
+    """A long dialogue weighs no more than a short one."""
+    long, short = score_dialogue([0] * 20, [0] * 20), score_dialogue([1, 0], [0, 0])
+
+    assert average([long, short]).pk == pytest.approx((long.pk + short.pk) / 2)
+
+
+@pytest.mark.parametrize("labels", [([1], [1]), ([0, 1], [0, 1, 0])])
+def test_what_cannot_be_compared_is_refused(labels):
+    """One turn has no boundary, and two dialogues of different lengths are not the same."""
+    with pytest.raises(ValueError, match="cannot compare"):
+        score_dialogue(*labels)

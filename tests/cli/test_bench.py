@@ -1,0 +1,97 @@
+"""`engram bench` measures a memory on a file, and prints the figures as one document."""
+
+import json
+
+LOCOMO = [
+    {
+        "sample_id": "pair-1",
+        "conversation": {
+            "speaker_a": "Ana",
+            "speaker_b": "Ben",
+            "session_1_date_time": "9:00 am on 2 April, 2024",
+            "session_1": [
+                {"speaker": "Ana", "dia_id": "D1:1", "text": "I planted three apple trees yesterday."},
+                {"speaker": "Ben", "dia_id": "D1:2", "text": "How lovely! I keep bees."},
+            ],
+        },
+        "qa": [{"question": "What did Ana plant?", "answer": "apple trees", "evidence": ["D1:1"], "category": 4}],
+    }
+]
+LONGMEMEVAL = {
+    "question_id": "q1",
+    "question_type": "single-session-user",
+    "question": "What did I plant?",
+    "answer": "apple trees",
+    "question_date": "2024/04/09 (Tue) 08:00",
+    "haystack_session_ids": ["answer_1", "other"],
+    "haystack_dates": ["2024/04/02 (Tue) 09:00", "2024/04/03 (Wed) 09:00"],
+    "haystack_sessions": [
+        [{"role": "user", "content": "I planted three apple trees.", "has_answer": True}],
+        [{"role": "user", "content": "How do bees sleep?"}, {"role": "assistant", "content": "At night, in the hive."}],
+    ],
+    "answer_session_ids": ["answer_1"],
+}
+
+
+def test_locomo_is_measured(engram, tmp_path):
+    """The figures are one document, and each question leaves a line."""
+    path, out = tmp_path / "locomo.json", tmp_path / "out"
+    path.write_text(json.dumps(LOCOMO))
+
+    code, document, _ = engram("bench", "locomo", str(path), "--out", str(out), "--json")
+
+    figures = json.loads(document)
+    assert code == 0
+    assert (figures["questions"], figures["preset"], figures["model"]) == (1, "engram", "rules")
+    assert figures["evidence_recall"]["500"] == 1.0
+    assert len((out / "questions.jsonl").read_text().splitlines()) == 1
+
+
+def test_longmemeval_is_measured(engram, tmp_path):
+    """The figures are one document, each question leaves a line, and vectors are cached for the next run."""
+    path, out, vectors = tmp_path / "haystacks.json", tmp_path / "out", tmp_path / "vectors"
+    path.write_text(json.dumps([LONGMEMEVAL]))
+
+    code, document, _ = engram(
+        "bench", "longmemeval", str(path), "--out", str(out), "--vectors", str(vectors), "--json"
+    )
+
+    figures = json.loads(document)
+    assert code == 0
+    assert (figures["questions"], figures["preset"], figures["model"]) == (1, "engram", "rules")
+    assert figures["session_recall"]["500"] == figures["turn_recall"]["500"] == 1.0
+    assert len((out / "questions.jsonl").read_text().splitlines()) == 1
+    assert [file.suffix for file in vectors.glob("*.sqlite")] == [".sqlite"]
+
+
+def test_reading_is_measured(engram, tmp_path):
+    """Every reader has its figures, and each leaves a line."""
+    path, out = tmp_path / "locomo.json", tmp_path / "out"
+    path.write_text(json.dumps(LOCOMO))
+
+    code, document, _ = engram(
+        "bench", "reading", str(path), "--preset", "engram", "--preset", "esmem", "--out", str(out), "--json"
+    )
+
+    figures = json.loads(document)
+    assert code == 0
+    assert (figures["model"], list(figures["readers"])) == ("rules", ["engram", "esmem", "turns", "gold"])
+    assert figures["readers"]["engram"]["questions"] == 1
+    assert len((out / "questions.jsonl").read_text().splitlines()) == 4
+
+
+def test_segmentation_is_measured(engram, tmp_path):
+    """The figures are one document; no model is asked."""
+    texts = ["I keep bees.", "Bees give honey.", "Do you ski?", "I ski in winter."]
+    utterances = [{"speaker": "AB"[seq % 2], "text": text} for seq, text in enumerate(texts)]
+    path = tmp_path / "dialogues.jsonl"
+    path.write_text(json.dumps({"dialogue_id": "d", "utterances": utterances, "boundaries": [0, 1, 0, 1]}))
+
+    code, document, _ = engram("bench", "segmentation", str(path), "--strategy", "session", "--limit", "1", "--json")
+
+    figures = json.loads(document)
+    assert code == 0
+    assert {"pk", "wd", "f1", "score", "dialogues"} <= set(figures)
+    assert (figures["preset"], figures["strategy"], figures["dialogues"]) == ("engram", "session", 1)
+    assert figures["boundaries"] == {"predicted": 0, "gold": 1}
+    assert figures["usage"]["calls"] == 0

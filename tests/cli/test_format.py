@@ -1,0 +1,73 @@
+"""Receipts and answers are formatted truthfully, and steer no terminal."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from langgraph_engram.cli.format import format_count, format_receipt, print_recollection
+from langgraph_engram.cli.output import one_line
+from langgraph_engram.results import Receipt, Recollection
+from langgraph_engram.schema import Evidence
+
+
+def test_known_and_new_turns_are_both_counted():
+    """A longer version of a known file says how much of it was known."""
+    line = format_receipt(Receipt(run_id="r", stored_turns=1, known_turns=7, events=1, records=1))
+
+    assert line == "1 turn stored, 7 known before, 1 event, 1 record, 0 decisions, 0 syntheses"
+
+
+@pytest.mark.parametrize(("number", "formatted"), [(0, "0 turns"), (1, "1 turn"), (1234, "1,234 turns")])
+def test_one_is_singular(number, formatted):
+    """A count agrees with its noun."""
+    assert format_count(number, "turn") == formatted
+
+
+def test_a_line_of_what_is_missing_fits_on_a_screen(capsys):
+    """Nobody reads a word of twenty thousand letters."""
+    print_recollection(Recollection(query="q", answer="?", verdict="absent", missing=["x" * 20_000, "boats"]))
+
+    first, second = (line for line in capsys.readouterr().out.splitlines() if line.startswith("missing: "))
+    assert first == f"missing: {'x' * 200}..."
+    assert second == "missing: boats"
+
+
+def test_only_cited_evidence_is_shown_with_an_answer(capsys):
+    """What an answer rests on is shown under its own number."""
+    evidence = [Evidence(evidence_id=str(number), text=f"passage {number}") for number in range(1, 4)]
+
+    print_recollection(Recollection(query="?", answer="At sea [2].", verdict="sufficient", evidence=evidence))
+
+    shown = capsys.readouterr().out
+    assert "[2] passage 2" in shown
+    assert "passage 1" not in shown
+
+
+def test_what_is_absent_shows_no_evidence(capsys):
+    """Passages that do not answer are not shown as if they did."""
+    evidence = [Evidence(evidence_id="1", text="passage 1")]
+
+    print_recollection(Recollection(query="?", answer="I don't know.", verdict="absent", evidence=evidence))
+
+    assert "passage" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("answer", "number", "cited"),
+    [("At sea [2].", 2, True), ("[1, 12]", 12, True), ("[12]", 1, False), ("1", 1, True)],
+)
+def test_a_passage_is_cited_by_its_number_in_brackets(answer, number, cited, capsys):
+    """Alone or among others; an answer that cites nothing is shown with the first passages."""
+    evidence = [Evidence(evidence_id=str(index), text=f"passage {index}.") for index in range(1, 13)]
+
+    print_recollection(Recollection(query="?", answer=answer, verdict="sufficient", evidence=evidence))
+
+    assert (f"passage {number}." in capsys.readouterr().out) == cited
+
+
+@given(st.text())
+def test_no_text_steers_a_terminal(text):
+    """Whatever was said, it is shown on one line without a control character."""
+    shown = one_line(text)
+
+    assert all(character >= " " and not "\x7f" <= character <= "\x9f" for character in shown)

@@ -1,0 +1,102 @@
+"""`engram show` and `engram status` list and count what is stored for one user, `engram history` shows a lineage."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from langgraph_engram.cli.inspect import COLUMNS, ShownKind, format_cell
+from langgraph_engram.memory import ItemKind
+
+
+def test_nothing_is_shown_of_another_user(remembered):
+    """Ben's memory is empty although Ana's is not."""
+    code, out, _ = remembered("show", "--user", "ben", "--kind", "turns", "--json")
+
+    assert (code, json.loads(out)) == (0, [])
+
+
+def test_another_tenant_and_another_agent_have_memories_of_their_own(remembered):
+    """The same user name elsewhere is another memory."""
+    _, tenant, _ = remembered("status", "--user", "ana", "--tenant", "elsewhere", "--json")
+    _, agent, _ = remembered("status", "--user", "ana", "--agent", "gardener", "--json")
+
+    assert [json.loads(out)["turns"] for out in (tenant, agent)] == [0, 0]
+
+
+@pytest.mark.parametrize("kind", list(ShownKind))
+def test_every_kind_is_listed(remembered, kind):
+    """A list has a line for each item under its titles, with as many cells; JSON has as many items."""
+    _, listed, _ = remembered("show", "--user", "ana", "--kind", kind.value)
+    _, document, _ = remembered("show", "--user", "ana", "--kind", kind.value, "--json")
+
+    items, lines = json.loads(document), listed.splitlines()
+    assert len(lines) == len(items) + 1 if items else lines == [f"no {kind.value} are stored for ana"]
+    if items:
+        assert lines[0].split("\t") == list(COLUMNS[kind])
+        assert {line.count("\t") for line in lines} == {len(COLUMNS[kind]) - 1}
+
+
+def test_the_kinds_are_those_of_memory():
+    """The command line lists what `Memory` can show, no more and no less."""
+    assert set(ShownKind) == set(ItemKind.__args__)
+
+
+def test_what_is_stored_is_counted(remembered):
+    """Turns, records by status, nothing pending, and where it is stored."""
+    code, out, _ = remembered("status", "--user", "ana", "--json")
+
+    status = json.loads(out)
+    assert code == 0
+    assert status["turns"] == 3
+    assert status["records"]["active"] >= 2
+    assert status["pending"] == []
+    assert {"store", "encoder", "preset", "model", "boundaries", "syntheses", "decisions"} <= status.keys()
+
+
+def test_a_status_is_formatted_for_people(remembered):
+    """A line each, the name before the count."""
+    _, out, _ = remembered("status", "--user", "ana")
+
+    lines = dict(line.split(maxsplit=1) for line in out.splitlines())
+    assert (lines["turns"], lines["pending"]) == ("3", "0")
+
+
+@pytest.mark.parametrize(
+    ("said_at", "shown"),
+    [("2024-06-12T08:00:00+00:00", "2024-06-12 08:00"), ("2024-06-12T08:00:00+10:00", "2024-06-12 08:00+10:00")],
+)
+def test_a_time_is_shown_with_an_offset_that_is_not_utc(said_at, shown):
+    """Times on several clocks can be distinguished in one table."""
+    assert format_cell("said_at", datetime.fromisoformat(said_at)) == shown
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "formatted"),
+    [
+        ("p_eb", 0.756, "0.76"),
+        ("location", "", ""),
+        ("event_start", None, ""),
+        ("event_end", datetime(2024, 5, 1, 23, 59, tzinfo=UTC), "2024-05-01"),
+        ("said_at", datetime(2024, 5, 1, 9, 30, tzinfo=UTC), "2024-05-01 09:30"),
+        ("keywords", ["apple", "tree"], "apple, tree"),
+        ("turn_ids", ["a"], "1"),
+        ("covered_record_ids", ["a", "b"], "2"),
+    ],
+)
+def test_cells_are_short(field, value, formatted):
+    """Times to the minute, events to the day, rates to two digits, lists of ids as their length."""
+    assert format_cell(field, value) == formatted
+
+
+def test_the_history_of_a_record_is_shown(moved):
+    """For people a table of records and decisions, for programs both lists."""
+    first = json.loads(moved("show", "--user", "ana", "--json")[1])[0]["record_id"]
+
+    code, table, _ = moved("history", first, "--user", "ana")
+    lineage = json.loads(moved("history", first, "--user", "ana", "--json")[1])
+
+    assert code == 0
+    assert all(word in table for word in ("Lisbon", "Porto", "superseded", "SUPERSEDE"))
+    assert [record["content"] for record in lineage["records"]] == ["Ana: I live in Lisbon.", "Ana: I live in Porto."]
+    assert len(lineage["decisions"]) == 1

@@ -1,0 +1,59 @@
+"""`engram recall` answers a question or shows the evidence for one."""
+
+import json
+
+
+def test_a_question_is_answered(remembered):
+    """Quotes come with a verdict and the evidence that they are from."""
+    code, out, err = remembered("recall", "What did Ana plant?", "--user", "ana", "--json")
+
+    answer = json.loads(out)
+    assert (code, err) == (0, "")
+    assert "apple trees" in answer["answer"]
+    assert (answer["verdict"], answer["quoted"]) == ("partial", True)
+    assert any("apple trees" in evidence["text"] for evidence in answer["evidence"])
+
+
+def test_an_answer_is_formatted_for_people(remembered):
+    """Without --json: the quotes, the verdict, the cost, a line each."""
+    code, out, _ = remembered("recall", "What did Ana plant?", "--user", "ana")
+
+    lines = out.splitlines()
+    assert code == 0
+    assert "apple trees" in lines[0]
+    assert lines[0].startswith("Ana")
+    assert lines[0].endswith("]")
+    assert "partial" in lines
+    assert lines[-1] == "cost: no model was called"
+
+
+def test_a_search_has_no_answer(remembered):
+    """--search finds evidence within its budget and answers nothing."""
+    _, out, _ = remembered("recall", "apple trees", "--user", "ana", "--search", "--budget", "60", "--json")
+
+    found = json.loads(out)
+    assert found["answer"] is None
+    assert found["evidence"]
+    assert sum(-(-len(evidence["text"]) // 4) for evidence in found["evidence"]) <= 60
+
+
+def test_recall_as_of_a_day(remembered, conversation):
+    """A date stands for the end of its day: what was said in its morning counts, what was said later does not."""
+
+    def turns_as_of(day):
+        question = "Who planted trees, keeps bees or lives in Oslo?"
+        code, out, _ = remembered("recall", question, "--search", "--user", "ana", "--as-of", day, "--json")
+        assert code == 0
+        return {turn["text"] for evidence in json.loads(out)["evidence"] for turn in evidence["turns"]}
+
+    assert turns_as_of("2024-04-01") == set()
+    assert turns_as_of("2024-04-02") == {message["text"] for message in conversation["sessions"][0]["messages"]}
+    assert "My sister Runa lives in Oslo." in turns_as_of("2024-06-02T10:00:00Z")
+
+
+def test_recall_as_of_no_day_is_bad_input(remembered):
+    """A date that cannot be read is named, with the form that can."""
+    code, _, err = remembered("recall", "Who?", "--user", "ana", "--as-of", "someday")
+
+    assert code == 2
+    assert "someday" in err

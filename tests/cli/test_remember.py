@@ -1,0 +1,131 @@
+"""`engram remember` writes a file's conversations, and `engram retry` finishes what is pending."""
+
+import gzip
+import json
+from datetime import UTC, datetime
+
+import pytest
+import typer
+
+from langgraph_engram.cli.remember import print_receipt
+from langgraph_engram.results import Receipt
+from langgraph_engram.schema import PendingTask
+
+PENDING = PendingTask(
+    pending_id="p",
+    run_id="r",
+    session_id="one",
+    turn_ids=["a", "b"],
+    step="extract",
+    reason="nothing answers at localhost",
+    since=datetime(2024, 5, 1, tzinfo=UTC),
+)
+
+
+def test_a_file_is_remembered(engram, file):
+    """A receipt is one document of counts."""
+    code, out, err = engram("remember", file, "--user", "ana", "--json")
+
+    receipt = json.loads(out)
+    assert (code, err) == (0, "")
+    assert (receipt["stored_turns"], receipt["known_turns"], receipt["pending"]) == (3, 0, 0)
+    assert receipt["usage"]["calls"] == 0
+
+
+def test_what_is_known_is_nothing_new(remembered, file):
+    """The same file a second time stores nothing, and says so."""
+    code, out, _ = remembered("remember", file, "--user", "ana")
+
+    assert code == 0
+    assert out.splitlines()[0] == "nothing new: all 3 turns were known"
+
+
+def test_a_session_can_be_named(engram, tmp_path, conversation):
+    """A file of bare messages is stored under the session that was asked for."""
+    path = tmp_path / "messages.json.gz"
+    path.write_bytes(gzip.compress(json.dumps(conversation["sessions"][0]["messages"]).encode()))
+
+    engram("remember", str(path), "--user", "ana", "--session", "garden")
+
+    _, out, _ = engram("show", "--user", "ana", "--kind", "turns", "--json")
+    assert {turn["session_id"] for turn in json.loads(out)} == {"garden"}
+
+
+def test_several_sessions_cannot_share_a_name(engram, file):
+    """--session with a file of two sessions is a misuse, and stores nothing."""
+    code, _, err = engram("remember", file, "--user", "ana", "--session", "garden")
+
+    assert code == 2
+    assert "2: leave --session out" in err
+
+
+def test_an_unknown_preset_is_bad_input(engram, file):
+    """An unknown name is code 2."""
+    code, _, err = engram("remember", file, "--user", "ana", "--preset", "gold")
+
+    assert code == 2
+    assert "'gold'" in err
+
+
+def test_nothing_pending_needs_no_retry(remembered):
+    """A retry without anything to do says so."""
+    code, out, _ = remembered("retry", "--user", "ana")
+
+    assert (code, out) == (0, "nothing is pending\n")
+
+
+@pytest.fixture
+def cut_off(engram, file, monkeypatch):
+    """A command line whose user Ana was remembered while her model could not be reached."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    return engram, engram("remember", file, "--user", "ana", "--model", "openai:none", "--json")
+
+
+def test_a_model_out_of_reach_fails_the_command(cut_off):
+    """Nothing was extracted: code 1, one document, how to go on."""
+    _, (code, out, err) = cut_off
+
+    assert code == 1
+    assert "engram retry --user ana" in json.loads(out)["error"]
+    assert err.startswith("engram: nothing was extracted")
+
+
+def test_turns_are_found_meanwhile_and_finished_later(cut_off, file):
+    """Turns are stored and searched; remembering again reports what is pending, and a retry does it."""
+    engram, _ = cut_off
+
+    _, found, _ = engram("recall", "apple trees", "--user", "ana", "--search")
+    _, again, _ = engram("remember", file, "--user", "ana")
+    code, _, _ = engram("retry", "--user", "ana")
+    _, after, _ = engram("status", "--user", "ana", "--json")
+
+    assert "apple trees" in found
+    assert "3 turns can be found, but later steps are pending" in again
+    assert code == 0
+    assert json.loads(after)["pending"] == []
+    assert json.loads(after)["records"]["active"] >= 2
+
+
+def test_a_write_that_only_stored_turns_has_failed(capsys):
+    """No record came of it: code 1, with the reason and what to do."""
+    receipt = Receipt(run_id="r", stored_turns=2, pending=2)
+
+    with pytest.raises(typer.Exit) as failure:
+        print_receipt(receipt, [PENDING], "ana b", as_json=True)
+
+    printed = capsys.readouterr()
+    assert failure.value.exit_code == 1
+    assert "nothing answers at localhost" in json.loads(printed.out)["error"]
+    assert "engram retry --user 'ana b'" in printed.err
+
+
+def test_a_write_that_is_done_in_part_says_what_is_left(capsys):
+    """Records came of it: it is done, and what is left is printed."""
+    receipt = Receipt(run_id="r", stored_turns=9, records=4, pending=2)
+
+    print_receipt(receipt, [PENDING], "ana", as_json=False)
+
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[0].startswith("9 turns stored")
+    assert "2 turns can be found, but later steps are pending (nothing answers at localhost)" in printed.out

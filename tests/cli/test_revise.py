@@ -1,0 +1,160 @@
+"""`engram approve`, `undo` and `forget` revise what is stored; there is no way back from `forget`, so it asks first."""
+
+import json
+
+import pytest
+
+from langgraph_engram.memory import Memory
+from langgraph_engram.settings import Settings, UpdateSettings
+
+MESSAGES = [
+    {"speaker": "Ana", "text": "I live in Quillhaven.", "said_at": "2024-03-01T09:00:00Z", "id": "D1:1"},
+    {"speaker": "Ana", "text": "My brother plays the cello.", "said_at": "2024-03-01T09:01:00Z", "id": "D1:2"},
+]
+
+
+@pytest.fixture
+def waiting(moved, tmp_path):
+    """Ana has moved once more, and a person is to approve it; gives the run that waits."""
+    settings = Settings(update=UpdateSettings(approve=["SUPERSEDE"]))
+    messages = [{"speaker": "Ana", "text": "I live in Faro.", "said_at": "2025-01-01"}]
+    with Memory(tmp_path / "store", "rules", encoder="hashing", settings=settings) as memory:
+        return memory.remember(messages, user_id="ana", session_id="Faro").run_id
+
+
+@pytest.fixture
+def two_turns(engram, tmp_path):
+    """A command line whose user Ana has two turns in memory."""
+    path = tmp_path / "messages.json"
+    path.write_text(json.dumps(MESSAGES))
+    assert engram("remember", str(path), "--user", "ana", "--session", "one")[0] == 0
+    return engram
+
+
+def listed(engram, kind):
+    return json.loads(engram("show", "--user", "ana", "--kind", kind, "--json")[1])
+
+
+def test_a_run_is_undone_by_its_id(moved):
+    """`show` names the run; `undo` takes it back, once; --json gives the receipt."""
+    (decision,) = listed(moved, "decisions")
+
+    first = moved("undo", decision["run_id"], "--user", "ana")
+    again = json.loads(moved("undo", decision["run_id"], "--user", "ana", "--json")[1])
+
+    assert first[0] == 0
+    assert "1 decision undone, 1 record active again" in first[1]
+    assert again["already_undone"] is True
+    assert {record["status"] for record in listed(moved, "records")} == {"active"}
+
+
+def test_what_waits_for_a_person_is_listed(moved, waiting):
+    """`status` names the command, and nothing is to be retried; it shows what would be replaced, and by what."""
+    status = moved("status", "--user", "ana")[1]
+    table = moved("approve", "--user", "ana")
+    (approval,) = json.loads(moved("approve", "--user", "ana", "--json")[1])
+
+    assert "1 run waits for approval: engram approve --user ana" in status
+    assert "engram retry" not in status
+    assert all(part in table[1] for part in (waiting, "SUPERSEDE", "- Ana: I live in Porto.", "+ Ana: I live in Faro."))
+    assert approval["run_id"] == waiting
+    assert approval["decisions"][0]["new"] == "Ana: I live in Faro."
+
+
+@pytest.mark.parametrize(("options", "homes"), [([], ["Faro"]), (["--reject"], ["Porto", "Faro"])])
+def test_a_person_approves_or_rejects_on_the_command_line(moved, waiting, options, homes):
+    """The run goes on as decided, though the command does not know the settings it began with."""
+    code, out, _ = moved("approve", waiting, "--user", "ana", *options)
+
+    active = [record["content"] for record in listed(moved, "records") if record["status"] == "active"]
+    assert code == 0
+    assert out.startswith("rejected" if options else "approved")
+    assert active == [f"Ana: I live in {home}." for home in homes]
+    assert moved("approve", "--user", "ana")[1] == "no run waits for approval\n"
+    assert json.loads(moved("status", "--user", "ana", "--json")[1])["pending"] == []
+
+
+def test_an_approval_is_a_receipt_for_programs(moved, waiting):
+    """--json gives the receipt of the run that went on."""
+    receipt = json.loads(moved("approve", waiting, "--user", "ana", "--json")[1])
+
+    assert (receipt["run_id"], receipt["decisions"]) == (waiting, 1)
+
+
+def test_a_run_that_waits_holds_up_an_undo(moved, waiting):
+    """Bad input, with the command that lets it go on."""
+    (decision,) = listed(moved, "decisions")
+
+    code, _, err = moved("undo", decision["run_id"], "--user", "ana")
+
+    assert code == 2
+    assert f"engram approve {waiting}" in err
+
+
+@pytest.mark.parametrize("command", ["undo", "history"])
+def test_an_unknown_id_is_bad_input(moved, command):
+    """One line that says what to do, and exit code 2."""
+    code, _, err = moved(command, "nothing", "--user", "ana")
+
+    assert code == 2
+    assert "engram show" in err
+
+
+def test_a_user_is_forgotten(two_turns, tmp_path):
+    """One line says what is gone, and nothing is left on disk."""
+    code, out, _ = two_turns("forget", "--user", "ana", "--yes")
+
+    assert code == 0
+    assert out.startswith("forgotten: 2 turns, ")
+    files = [path for path in (tmp_path / "store").rglob("*") if path.is_file()]
+    assert not [path.name for path in files if b"Quillhaven" in path.read_bytes()]
+    assert listed(two_turns, "turns") == []
+
+
+def test_a_turn_is_forgotten_by_its_own_name(two_turns):
+    """As JSON, the receipt is the whole answer."""
+    (turn,) = (item for item in listed(two_turns, "turns") if "Quillhaven" in item["text"])
+
+    code, out, err = two_turns("forget", "--user", "ana", "--turn", turn["turn_id"], "--yes", "--json")
+
+    receipt = json.loads(out)
+    assert (code, err) == (0, "")
+    assert (receipt["turns"], receipt["records"], receipt["residue"]) == (1, 1, [])
+    assert receipt["scope"]["user_id"] == "ana"
+    assert [turn["text"] for turn in listed(two_turns, "turns")] == [MESSAGES[1]["text"]]
+
+
+@pytest.mark.parametrize("option", ["--session", "--turn", "--record"])
+def test_an_unknown_name_is_an_error(two_turns, option):
+    """It names what is not kept, and nothing changes."""
+    code, out, err = two_turns("forget", "--user", "ana", option, "nothing", "--yes")
+
+    assert (code, out) == (2, "")
+    assert "unknown" in err
+    assert len(listed(two_turns, "turns")) == 2
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_nobody_is_forgotten_unasked(two_turns, options):
+    """Where nobody can be asked it takes a word: --yes."""
+    code, _, err = two_turns("forget", "--user", "ana", *options)
+
+    assert code == 2
+    assert "--yes" in err
+    assert len(listed(two_turns, "turns")) == 2
+
+
+def test_what_is_left_to_do_is_said(two_turns):
+    """Of a synthesis that went the rest is pending."""
+    (record,) = (item for item in listed(two_turns, "records") if "cello" in item["content"])
+
+    _, out, _ = two_turns("forget", "--user", "ana", "--record", record["record_id"], "--yes")
+
+    assert "engram retry --user ana" in out
+
+
+def test_of_nobody_there_is_nothing_to_forget(two_turns):
+    """It is no error, and not said to be done."""
+    code, out, _ = two_turns("forget", "--user", "nobody", "--yes")
+
+    assert (code, out.strip()) == (0, "nothing to forget: nothing of it is stored")
