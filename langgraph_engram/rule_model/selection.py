@@ -47,7 +47,7 @@ def select_records(question: SelectRecords) -> Selection:
 
 
 def reflect(question: Reflect) -> Reflection:
-    """Return complete where the cited passages mention most of what the query names, else the words to look for once."""
+    """Return complete where the cited passages cover most of the query, else the words to look for once."""
     needed = needed_stems(question.query, question.intent)
     answered = bool(question.answer) and question.answer != UNKNOWN
     numbers = set(cited_numbers(question.answer))
