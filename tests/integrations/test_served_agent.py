@@ -24,9 +24,9 @@ def environment(monkeypatch):
     """No model and no key, whatever the shell has."""
     for name in ("ENGRAM_MODEL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE"):
         monkeypatch.delenv(name, raising=False)
-    served.opened.cache_clear()
+    served._open_cached.cache_clear()
     yield
-    served.opened.cache_clear()
+    served._open_cached.cache_clear()
 
 
 def say(agent, text, context=ANA, **config):
