@@ -1,6 +1,6 @@
 """Wire the read graph: intent -> light retrieval -> sufficient? -> deep selection -> backtrack -> answer -> reflect.
 
-A search ends after light retrieval: nobody reads what it found.
+A search ends after light retrieval, without an answer.
 """
 
 from dataclasses import dataclass
@@ -36,25 +36,25 @@ def build_read_graph(
     settings: Settings,
     checkpointer: BaseCheckpointSaver[str] | None = None,
     reranker: Reranker | None = None,
-    door: EntryNode | None = None,
+    entry: EntryNode | None = None,
 ) -> ReadGraph:
     """Build the graph that recalls.
 
     Args:
         store: Where memories are kept.
-        model: Who answers the graph's questions.
-        rule_model: Who answers where no call may be made: in `search`, and for intents that rules read.
-        settings: A preset, or one changed in places.
-        checkpointer: Where each step is saved; none for `search`, and for a graph that another one embeds.
-        reranker: What puts the evidence in a new order; none to leave it as the routes did.
-        door: What stands before the first step, where the graph is served.
+        model: What answers the graph's questions.
+        rule_model: What answers where no call may be made: in `search`, and for intents that rules parse.
+        settings: A preset, or one with changes.
+        checkpointer: Where each step is saved; None for `search`, and for a graph that another one embeds.
+        reranker: What reorders the evidence; None to leave the order of the fusion.
+        entry: The node before the first step, where the graph is served.
     """
     routing = Routing(settings.deep)
     graph = InstrumentedGraph(
         "recall",
         ReadState,
-        door.context_schema if door else None,
-        input_schema=door.input_schema if door else ReadInput,
+        entry.context_schema if entry else None,
+        input_schema=entry.input_schema if entry else ReadInput,
     )
     graph.add_node("parse_intent", ParseIntentStep(store, model, rule_model, settings.retrieve))
     graph.add_node("light_retrieve", LightRetrieve(store, settings.retrieve, reranker))
@@ -64,7 +64,7 @@ def build_read_graph(
     graph.add_node("write_answer", WriteAnswerStep(model, settings.deep))
     graph.add_node("reflect", ReflectStep(model, rule_model, settings.deep))
     graph.add_node("conclude", Conclude(settings.retrieve))
-    add_entry(graph, door, "parse_intent")
+    add_entry(graph, entry, "parse_intent")
     graph.add_edge("parse_intent", "light_retrieve")
     graph.add_conditional_edges("light_retrieve", routing.after_light, ways_after_light(settings.deep))
     graph.add_conditional_edges("judge_sufficiency", routing.after_judge, ["deep_select", "reflect", "conclude"])
@@ -110,7 +110,7 @@ class Routing:
 
 
 def ways_after_light(settings: DeepSettings) -> list[str]:
-    """Give the steps that may follow light retrieval under a preset, so that its drawing is true."""
+    """Return the steps that may follow light retrieval under a preset, so that its drawing is true."""
     match settings.sufficiency:
         case "judged":
             return ["judge_sufficiency", "conclude"]
@@ -120,5 +120,5 @@ def ways_after_light(settings: DeepSettings) -> list[str]:
 
 
 def after_reflect(state: ReadState) -> Literal["parse_intent", "conclude"]:
-    """Look further, or end."""
+    """Search further, or end."""
     return "conclude" if state["done"] else "parse_intent"

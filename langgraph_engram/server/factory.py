@@ -103,7 +103,7 @@ def _read_graph() -> "ReadGraph":
         RuleModel(),
         served.settings,
         reranker=resolve_reranker(served.settings.retrieve),
-        door=EntryNode(Identify(RecallRequest), ServedReadInput, ServedContext),
+        entry=EntryNode(Identify(RecallRequest), ServedReadInput, ServedContext),
     )
     return with_typed_state(graph)
 
