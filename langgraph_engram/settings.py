@@ -1,4 +1,4 @@
-"""Hold every number: `writing` those of the write graph, `reading` those of the read graph, `chat` those of models.
+"""Every number of both graphs and of chat models: one group for each step, `Settings` for all of them.
 
 Papers: DimMem (arXiv 2605.15759), ES-Mem (2601.07582), StructMem (2604.21748), HyMem (2602.13933).
 """
@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from langgraph_engram.schema import DateOrder
+from langgraph_engram.schema import Action, DateOrder
 
 
 class Group(BaseModel):
@@ -17,7 +17,7 @@ class Group(BaseModel):
 
 
 class ChatSettings(Group):
-    """How a chat model is talked to."""
+    """How a chat model is called."""
 
     structured_methods: list[Literal["json_schema", "function_calling", "json_object_schema", "json_prompt"]] = [
         "json_schema", "function_calling", "json_object_schema", "json_prompt",
@@ -39,20 +39,20 @@ class RetrieveSettings(Group):
         "lexical", "dense", "dimension", "boundary", "synthesis", "turn",
     ]  # fmt: skip
     intent: Literal["rules", "model"] = "rules"
-    """Who reads the query. Rules cost nothing; `search` always reads by them."""
+    """What parses the query. Rules cost nothing; `search` always uses them."""
     fusion: Literal["weighted", "reciprocal_rank", "ordered_dedup", "event_score", "concatenate"] = "weighted"
     top_k: int = Field(20, ge=1)
     """Records that each route gives under the papers' fusions (DimMem: 20; StructMem: 60)."""
     synthesis_k: int = Field(5, ge=0)
     """Syntheses beside the records (StructMem section 3.4)."""
     neighbours: list[float] = [0.6, 0.4, 0.2]
-    """Weights of the records one, two, ... places before and after in a record's score; none under the papers'."""
+    """Weights of the records one, two, ... positions before and after in a record's score; none under the papers'."""
     turn_neighbours: list[float] = [1.0, 1.0, 0.5]
     """The same for turns."""
     lexical_weight: float = Field(0.4, ge=0)
     dense_weight: float = Field(0.3, ge=0)
     first_person_dense_weight: float = Field(0.5, ge=0)
-    """The dense route without what neighbours lend."""
+    """The dense route without the neighbours' scores."""
     turn_weight: float = Field(0.75, ge=0)
     dimension_weight: float = Field(0.25, ge=0)
     event_weight: float = Field(0.1, ge=0)
@@ -65,7 +65,7 @@ class RetrieveSettings(Group):
     speaker_weight: float = Field(0.5, ge=0)
     """What records of a person whom the query names gain in the weighted fusion."""
     mention_time_weight: float = Field(0.65, ge=0)
-    """What records gain that were told within the time the query is about."""
+    """What records gain that were mentioned within the time the query is about."""
     answer_weight: float = Field(0.45, ge=0)
     """What records gain that hold what the expected answer is made of: a time, a place, a name, a number."""
     content_weight: float = Field(0.25, ge=0)
@@ -73,23 +73,23 @@ class RetrieveSettings(Group):
     length_weight: float = Field(0.25, ge=0)
     """What records gain by each factor of e that they say more, from 100 characters on."""
     question_weight: float = Field(0.5, ge=0)
-    """What records lose that ask instead of tell."""
+    """What records lose that only ask."""
     assistant_penalty: float = Field(0.8, ge=0)
     """What an assistant's words lose, unless the query asks for them."""
     superseded_margin: float = Field(0.25, ge=0)
-    """How much better than what took its place a superseded record must be found, if the query is not for the past."""
+    """How much higher than its successor a superseded record must score, if the query is not for the past."""
     image_weight: float = Field(0.15, ge=0)
     """What records lose that only say what an image shows."""
     repeat_factor: float = Field(0.06, ge=0, le=1)
-    """Fall of each further record from a turn that is in the list already: distinct evidence first."""
+    """Share of its score that each further record of one turn loses: distinct evidence first."""
     join_factor: float = Field(0.85, ge=0, le=1)
-    """Share of a piece's score from which a further record of the same turn joins the piece."""
+    """Share of a passage's score from which a further record of the same turn joins the passage."""
     exchange_factor: float = Field(0.65, ge=0, le=1)
     """Share from which a record of another turn of the same exchange joins it; a turn more is worth more."""
     exchange_reach: int = Field(2, ge=0)
-    """Turns apart that sentences are one exchange, in what a search shows; 0 for pieces of one turn."""
+    """Turns between the sentences of one passage at most, in a search; 0 for passages of one turn."""
     session_factor: float = Field(0.1, ge=0, le=1)
-    """Fall of each further piece of a session, where what is asked for adds up over sessions; 0 under the papers'."""
+    """Share of its score that each further passage of a session loses, where a query adds up over sessions."""
     boundary_k: int = Field(10, ge=1)
     """k, boundary anchors (ES-Mem section 3.3)."""
     boundary_window: int = Field(3, ge=0)
@@ -108,9 +108,9 @@ class RetrieveSettings(Group):
     unknown_credit: float = Field(0.5, ge=0, le=1)
     """Credit of a record that leaves a constrained dimension open. The papers give none."""
     rerank_model: str | None = None
-    """A cross-encoder, on the hub or in a folder, that puts the best pieces in a new order; none for no such step."""
+    """A cross-encoder, on the hub or in a folder, that reorders the best passages; None for none."""
     rerank_n: int = Field(50, ge=1)
-    """Pieces that it reads."""
+    """Passages that it reads."""
     relevance_threshold: float = Field(0.232, ge=0, le=1)
     """Relevance from which a passage is taken to hold what is asked for; the best one decides (fitted, decision 30)."""
     budget: int = Field(2000, ge=50)
@@ -123,11 +123,11 @@ class DeepSettings(Group):
     sufficiency: Literal["judged", "always", "never"] = "judged"
     """Whether the light answer is judged, taken as it is, or not asked for."""
     light_k: int = Field(12, ge=1)
-    """k, pieces shown to the light answer at most."""
+    """k, passages shown to the light answer at most."""
     least_share: float = Field(0.5, ge=0, le=1)
-    """Share of the best piece's score under which a piece is not shown to it; the best three are."""
+    """Share of the best passage's score below which a passage is not shown to it; the best three always are."""
     whole_turns: bool = True
-    """Whether an answer is written from whole turns in the order of time, or from the pieces as they were found."""
+    """Whether an answer is written from whole turns in the order of time, or from the passages as they were found."""
     rough_n: int = Field(30, ge=1)
     """N, candidates of the deep selection."""
     batch: int = Field(15, ge=1)
@@ -148,8 +148,6 @@ class DeepSettings(Group):
     max_seconds: float = Field(120.0, gt=0)
 
 
-Action = Literal["MERGE", "SUPERSEDE", "KEEP_BOTH"]
-"""What may be decided about records that resemble one another (DimMem section 3.4)."""
 LLMLINGUA_2 = "microsoft/llmlingua-2-bert-base-multilingual-cased-meetingbank"
 """The compressor that DimMem and StructMem use, by its name on the hub."""
 
@@ -167,7 +165,7 @@ class SegmentSettings(Group):
     topic_chunk: int = Field(20, ge=1)
     """Turns whose topics are asked for in one call. ES-Mem asks for one at a time."""
     judge: Literal["learned", "labels", "question"] = "learned"
-    """Who finds boundaries: a small model over embeddings and cues that asks nobody; intent labels beside the topics
+    """What finds boundaries: a small statistical model over embeddings and cues; intent labels beside the topics
     of a chunk in one answer; or one question a candidate (ES-Mem)."""
     look_back: int = Field(30, ge=0)
     """Stored turns that the learned judge reads before a run's."""
@@ -208,7 +206,7 @@ class SegmentSettings(Group):
 
 
 class ExtractSettings(Group):
-    """What is drawn from an event."""
+    """What is extracted from an event."""
 
     strategy: Literal["dimensional_relational", "dimensional", "dual", "key_sentence", "none"] = (
         "dimensional_relational"
@@ -232,7 +230,7 @@ class ExtractSettings(Group):
     compress_rate: float | None = Field(None, gt=0, le=1)
     """Share of words that a model reads; None for all. What is stored stays whole (DimMem: .8; StructMem: .6 to .8)."""
     compress_model: str = LLMLINGUA_2
-    """What chooses the words: an LLMLingua-2 model on the hub, or its folder."""
+    """What selects the words: an LLMLingua-2 model on the hub, or its folder."""
 
 
 class VerifySettings(Group):
@@ -241,8 +239,8 @@ class VerifySettings(Group):
     enabled: bool = True
     least_said: float = Field(0.5, ge=0, le=1)
     """Least share of a record's content stems that were said in its event."""
-    echo: float = Field(0.9, ge=0, le=1)
-    """Share of an assistant's words that a stored record holds, from which they are its echo."""
+    recycled_share: float = Field(0.9, ge=0, le=1)
+    """Share of an assistant's words that a stored record holds, from which they are recycled memory."""
 
 
 class UpdateSettings(Group):
@@ -256,7 +254,7 @@ class UpdateSettings(Group):
     selective: bool = True
     """Compare only what may change, by the words that say something in its scope; the paper compares all by all."""
     common_share: float = Field(0.01, ge=0, le=1)
-    """Share of a scope's records from which on a word is common and says nothing about any one of them."""
+    """Share of a scope's records from which on a word is common and says nothing about any single one of them."""
     common_floor: int = Field(10, ge=1)
     """Records that may hold a word in any scope before it is common."""
     least_shared: int = Field(2, ge=0)
@@ -281,7 +279,7 @@ class SynthesisSettings(Group):
     window_seconds: int = Field(3600, ge=1)
     """The buffered span that triggers a synthesis."""
     by_window: bool = False
-    """Whether each full window of time is a synthesis of its own, as in the paper; else a buffer is told together."""
+    """Whether each full window of time is a synthesis of its own, as in the paper; else a buffer is one."""
     at_session_close: bool = True
     least_buffer: int = Field(500, ge=0)
     """Tokens that a buffer holds before its span alone makes it due; none `by_window`, nor where a session closes."""
@@ -290,14 +288,13 @@ class SynthesisSettings(Group):
     expand_tokens: int = Field(1500, ge=0)
     """Tokens of history shown beside the buffer; the paper sets no limit."""
     buffer_tokens: int = Field(4000, ge=50)
-    """Tokens of buffer told in one synthesis; what holds more is told in several. The paper sets no limit."""
+    """Tokens of buffer that one synthesis covers; a larger one is split. The paper sets no limit."""
     most_words: int = Field(350, ge=20)
     """Words that a synthesis is asked to keep to; one that runs on is cut at twice as many."""
 
 
 __all__ = [
     "LLMLINGUA_2",
-    "Action",
     "ChatSettings",
     "DeepSettings",
     "ExtractSettings",

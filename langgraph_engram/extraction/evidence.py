@@ -246,7 +246,7 @@ def _recycled_reason(record: Record, sources: Sequence[Turn], index: ScopeIndex,
     stems = set(content_stems(record.content)) - speakers
     if not stems:
         return ""
-    least = settings.echo * len(stems)
+    least = settings.recycled_share * len(stems)
     held_by = index.records.lexical.count_matches(stems)
     for position in np.flatnonzero(held_by >= least):  # by content or by keywords
         stored = index.records.items[position]

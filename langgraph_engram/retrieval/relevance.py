@@ -2,8 +2,8 @@
 
 A few numbers that mean the same in every scope go through a logistic regression, whose weights come from
 `training/relevance.py`. Most of them compare words and meaning. Where a query names people, what is said about them is
-told from what is said about others: "What challenges have you met?", said by Tim, says nothing of Tim, and an answer
-that better fits another person is a reason for doubt (docs/decisions/0030). Only passages that are shown are looked at.
+distinguished from what is said about others: "What challenges have you met?", said by Tim, says nothing of Tim, and an
+answer that better fits another person is a reason for doubt (docs/decisions/0030). Only passages that are shown count.
 """
 
 import json
@@ -37,7 +37,7 @@ PRIOR_TURNS = 20
 USUAL_COSINE = 0.1
 """Cosine of a query with a turn about something else."""
 MOST_SAMPLED = 1000
-"""Turns by which the usual cosine of a query is told."""
+"""Turns from which the usual cosine of a query is estimated."""
 
 
 @dataclass(frozen=True)
