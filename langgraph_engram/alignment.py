@@ -1,16 +1,13 @@
 """Align the messages of a call with the stored turns of its session, so that only what is new is stored."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from langgraph_engram.schema import Scope, Turn, make_id
+from langgraph_engram.schema import Scope, Turn, make_id, unnamed_session_id
 from langgraph_engram.state import Message, RememberRequest
 from langgraph_engram.stores.index import ScopeIndex
-
-UNNAMED_SESSION = re.compile(r"call-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 Stored = TypeVar("Stored")
 Sent = TypeVar("Sent")
@@ -19,12 +16,7 @@ Sent = TypeVar("Sent")
 def name_session(request: RememberRequest) -> str:
     """Return a session id for a call that names none, made of its content: the same call has the same id again."""
     contents = [(message.role, message.speaker, message.text, message.external_id) for message in request.messages]
-    return f"call-{make_id(request.scope.key, *contents)}"
-
-
-def is_unnamed_session(session_id: str) -> bool:
-    """Return whether a session id was made by `name_session`."""
-    return bool(UNNAMED_SESSION.fullmatch(session_id))
+    return unnamed_session_id(request.scope.key, *contents)
 
 
 def new_turns(request: RememberRequest, session_id: str, index: ScopeIndex, begun: Sequence[Turn] = ()) -> list[Turn]:

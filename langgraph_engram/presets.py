@@ -104,7 +104,7 @@ PRESETS: dict[str, Settings] = {
         ),
     ),
 }
-"""The presets by name. Constants: DimMem sections 3.2-3.4, ES-Mem section 3, StructMem section 3, HyMem section 3."""
+"""The presets by name."""
 
 Ablation = Callable[[Settings], Settings]
 NO_PREFERENCES = {
@@ -120,7 +120,7 @@ NO_PREFERENCES = {
 
 
 def without(settings: Settings, parts: Iterable[str]) -> Settings:
-    """Take parts out of settings.
+    """Return settings without some parts of them.
 
     Args:
         settings: A preset's, or others.
@@ -137,7 +137,7 @@ def without(settings: Settings, parts: Iterable[str]) -> Settings:
 
 
 def _dimension(settings: Settings) -> Settings:
-    """Neither the dimension route nor what is preferred by time, place, name or number."""
+    """Neither the dimension route nor preferences for times, places, names and numbers."""
     dimensional = {"mention_time_weight": 0.0, "answer_weight": 0.0, "content_weight": 0.0}
     return _changed(_unrouted(settings, "dimension"), "retrieve", **dimensional)
 
@@ -195,7 +195,7 @@ def _synthesis(settings: Settings) -> Settings:
 
 
 def _assistant(settings: Settings) -> Settings:
-    """No telling apart of the assistant's words and the user's by what a query asks for (DimMem)."""
+    """The assistant's words count as much as the user's, whatever a query asks for (DimMem)."""
     return _changed(settings, "retrieve", assistant_penalty=0.0)
 
 

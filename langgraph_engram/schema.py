@@ -5,6 +5,7 @@ Everything is a frozen pydantic model, so that it fits into a checkpointed state
 """
 
 import json
+import re
 from datetime import datetime
 from typing import Literal
 from uuid import UUID, uuid5
@@ -27,11 +28,22 @@ Dimension = Literal["content", "time", "location", "reason", "purpose", "keyword
 
 APPROVAL = "approve_updates"
 """The step at which a run waits for a person's approval."""
+UNNAMED_SESSION = re.compile(r"call-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def make_id(*parts: object) -> str:
     """Derive an id from what identifies a thing; equal parts give equal ids."""
     return str(uuid5(NAMESPACE, json.dumps([str(part) for part in parts], ensure_ascii=False)))
+
+
+def unnamed_session_id(*parts: object) -> str:
+    """Derive the session id of a call that names none from what identifies the call."""
+    return f"call-{make_id(*parts)}"
+
+
+def is_unnamed_session(session_id: str) -> bool:
+    """Return whether `unnamed_session_id` made a session id."""
+    return bool(UNNAMED_SESSION.fullmatch(session_id))
 
 
 class Frozen(BaseModel):

@@ -30,7 +30,7 @@ PREFIX = "engram-"
 REVISIONS = "revisions"
 KINDS: tuple[Kind[Any], ...] = (*SEARCHABLE, DECISIONS, PENDING_TASKS)
 NAMES = (*(kind.name for kind in KINDS), REVISIONS)
-SCHEMA = 1
+SCHEMA = 2
 """The version of what is written. A store of another version is refused."""
 PAGE_SIZE = 2_000
 """Rows of one request at most: a server refuses bodies that are too large."""

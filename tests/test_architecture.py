@@ -39,7 +39,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 )
 """The parts of the package from the lowest to the highest; a part imports only parts of lower rows, or itself."""
 FORBIDDEN = {
-    **{(part, "state"): "algorithms know no state" for part in
+    **{(part, other): "algorithms know no state" for other in ("state", "alignment") for part in
        ("segmentation", "extraction", "consolidation", "retrieval", "summarization")},
     ("nodes", "rule_model"): "a node asks a `Model`",
     ("graphs", "rule_model"): "a graph is given its models",

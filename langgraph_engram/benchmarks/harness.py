@@ -83,7 +83,7 @@ class RecallFigures(Frozen):
     """What a memory found and answered for one question."""
 
     answer: str
-    pieces: dict[str, list[Passage]]
+    passages: dict[str, list[Passage]]
     """The passages that fit each budget, best first."""
     quotes: list[list[str]] | None = None
     """The turns that each quote is from; absent where a language model answered."""
@@ -113,7 +113,7 @@ def measure_recall(memory: MemoryProtocol, user_id: str, query: str, now: dateti
     recollection = memory.recall(query, user_id=user_id, now=now)
     return RecallFigures(
         answer=plain_answer(recollection.answer),
-        pieces=fit_budgets([to_passage(evidence) for evidence in found.evidence]),
+        passages=fit_budgets([to_passage(evidence) for evidence in found.evidence]),
         quotes=None if recollection.usage.calls else quoted_turns(recollection),
         verdict=recollection.verdict,
         went_deep=recollection.went_deep,
@@ -152,7 +152,7 @@ def mean_at_budgets(
     lines: Sequence[Recalled], measure: Callable[[Sequence[Passage], Recalled], float | None]
 ) -> dict[str, float | None]:
     """Return the mean of a measure of the passages over lines, at each budget."""
-    return {str(budget): mean(measure(line.pieces[str(budget)], line) for line in lines) for budget in BUDGETS}
+    return {str(budget): mean(measure(line.passages[str(budget)], line) for line in lines) for budget in BUDGETS}
 
 
 def split_by_answer(lines: Sequence[Recalled]) -> tuple[Sequence[Recalled], Sequence[Recalled]]:

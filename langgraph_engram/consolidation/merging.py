@@ -1,6 +1,6 @@
 """Carry out what was decided on records: merge them into one, or let the newest supersede the others.
 
-Nothing is deleted.
+Nothing is deleted. A decision may wait for a person, who is shown it as text and approves or rejects it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,6 +18,8 @@ LOSES_SOURCE = "a merge would lose a cited source"
 WITHOUT_WORDS = "a merge without words"
 LEAVES_OUT = "the merged text leaves out a name or a number that one of them says"
 TWO_EVENTS = "two events at two times do not merge"
+AWAITED = "a person's approval is awaited"
+REJECTED = "rejected by a person"
 
 
 def carry_out(proposal: Proposal, known: Mapping[str, Record]) -> tuple[list[Record], list[Record]]:
@@ -112,10 +114,6 @@ def _valid_to(end: datetime | None, record: Record) -> datetime | None:
 
 def _last(group: Sequence[Record], name: str) -> str:
     return next((value for record in reversed(group) if (value := str(getattr(record, name)))), "")
-
-
-AWAITED = "a person's approval is awaited"
-REJECTED = "rejected by a person"
 
 
 def describe_proposal(proposal: Proposal, known: Mapping[str, Record]) -> ProposedDecision:

@@ -20,6 +20,12 @@ from langgraph_engram.schema import Action, Decision, Event, Pair, Proposal, Rec
 from langgraph_engram.settings import UpdateSettings, VerifySettings
 from langgraph_engram.stores.index import ScopeIndex
 
+NO_VERDICT = "the answer says nothing of them, so nothing changes"
+NO_SUCH_MEMBER = "the answer names a memory that is not among them, so nothing changes"
+ONE_MEMBER = "the answer names one memory alone, so nothing changes"
+NAMED_TWICE = "an earlier verdict is about some of them, so nothing changes"
+OTHERS_STAY = "the others stand beside what was decided"
+WITH_SUPERSEDED = "one of them is superseded, so they do not merge"
 LINE_TOKENS = 12
 """Tokens of what stands around a record in a question."""
 
@@ -27,6 +33,8 @@ Cluster: TypeAlias = tuple[Record, ...]
 """Records that resemble one another, oldest first."""
 ClusterBatch: TypeAlias = tuple[Cluster, ...]
 """Clusters that share a question."""
+_PairVerdict: TypeAlias = tuple[Record, Record, UpdateVerdict]
+"""An older record, a newer one, and what was answered of them."""
 
 
 def clusters_of(
@@ -93,17 +101,6 @@ def by_age(record: Record) -> tuple[datetime, str, int, int, str]:
     """Return the key that sorts records by when they were mentioned, oldest first."""
     mentioned_at = record.mentioned_at or datetime.min.replace(tzinfo=UTC)
     return mentioned_at, record.session_id, record.seq, record.part, record.record_id
-
-
-NO_VERDICT = "the answer says nothing of them, so nothing changes"
-NO_SUCH_MEMBER = "the answer names a memory that is not among them, so nothing changes"
-ONE_MEMBER = "the answer names one memory alone, so nothing changes"
-NAMED_TWICE = "an earlier verdict is about some of them, so nothing changes"
-OTHERS_STAY = "the others stand beside what was decided"
-WITH_SUPERSEDED = "one of them is superseded, so they do not merge"
-
-_PairVerdict: TypeAlias = tuple[Record, Record, UpdateVerdict]
-"""An older record, a newer one, and what was answered of them."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Read the conversations of LoCoMo (Maharana et al., ACL 2024) and LongMemEval (Wu et al., ICLR 2025).
 
 Only the dialogue is read. Search strings, image addresses, and the summaries and observations derived from the
-dialogue are left out, as no memory may be told them.
+dialogue are left out: they would give answers away.
 """
 
 import re

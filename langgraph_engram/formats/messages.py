@@ -15,7 +15,7 @@ from langchain_core.messages import BaseMessage, ChatMessage
 
 from langgraph_engram.errors import InvalidMessages
 from langgraph_engram.schema import Role
-from langgraph_engram.state import Message
+from langgraph_engram.state import Message, plain_name
 
 TEXT_TYPES = frozenset({"text", "text-plain", "input_text", "output_text"})
 IMAGE_TYPES = frozenset({"image", "image_url", "input_image"})
@@ -248,7 +248,7 @@ def _read_role(item: Mapping[str, object]) -> tuple[Role, str]:
     name, role = _first(item, ("speaker", "name")), item.get("role")
     if role is None and item.get("speaker") is None:
         raise InvalidMessages(f'there is no "role" or "speaker" among its keys {shown(list(item))}')
-    speaker = "" if name is None else read_text(name, "the speaker").strip()
+    speaker = "" if name is None else plain_name(read_text(name, "the speaker"))
     if role is None:
         our_role = ROLES.get(speaker.casefold(), "user")
     elif isinstance(role, str) and role.casefold() in ROLES:

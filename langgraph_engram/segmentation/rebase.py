@@ -8,9 +8,8 @@ Where nobody else wrote, nothing changes.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from langgraph_engram.alignment import is_unnamed_session
 from langgraph_engram.pending import stored_turns
-from langgraph_engram.schema import Boundary, Event, Record
+from langgraph_engram.schema import Boundary, Event, Record, is_unnamed_session
 from langgraph_engram.segmentation.boundaries import previous_event, relink_boundary
 from langgraph_engram.segmentation.events import EventBuilder, TurnTopic
 from langgraph_engram.segmentation.titles import is_named_by_keywords

@@ -76,9 +76,9 @@ def test_every_figure_can_be_recomputed_from_the_lines(locomo_file, open_memory,
     } == {name: figures[name] for name in (*FIGURES, "questions", "temporal_interval", "deep_ratio", "by_category")}
     assert again["read_p95"] == figures["seconds"]["read_p95"]
     assert again["read"] == figures["usage"]["read"]
-    assert {"sample", "index", "category", "question", "gold", "answer", "pieces"} <= lines[0].keys()
+    assert {"sample", "index", "category", "question", "gold", "answer", "passages"} <= lines[0].keys()
     assert (lines[0]["sample"], lines[0]["answer"]) == ("talk-1", "Lovely. My sister Runa sells cider.")
-    assert lines[0]["pieces"]["500"][0] == {
+    assert lines[0]["passages"]["500"][0] == {
         "text": "Ilse: Lovely. My sister Runa sells cider.", "turn_ids": ["D1:2"], "synthesis": False
     }  # fmt: skip
 
@@ -89,7 +89,7 @@ def test_a_changed_line_changes_the_figures(locomo_file, open_memory, tmp_path):
     path = tmp_path / "questions.jsonl"
     lines = [json.loads(line) for line in path.read_text().splitlines()]
 
-    lines[0]["pieces"]["500"] = []
+    lines[0]["passages"]["500"] = []
     path.write_text("\n".join(json.dumps(line) for line in lines))
 
     figures = recompute(path)
