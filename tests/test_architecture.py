@@ -129,7 +129,7 @@ def test_no_circle(modules):
 
 
 def test_a_planted_offence_and_a_planted_circle_are_found(modules):
-    """The two tests above can fail: an arrow up, an arrow between nodes and a circle are told."""
+    """The two tests above can fail: an arrow up, an arrow between nodes and a circle are found."""
     segment, verify = "langgraph_engram.nodes.segment", "langgraph_engram.nodes.verify"
     between = {**modules, segment: {*modules[segment], verify}, verify: {*modules[verify], segment}}
     up = {**modules, "langgraph_engram.text.tokens": {"langgraph_engram.memory"}}

@@ -221,8 +221,9 @@ def test_a_name_is_one_short_line(name, expected):
     assert read.speaker == given.speaker == expected
 
 
-def test_a_role_is_known_by_its_name_on_one_line():
-    """White space around a speaker changes nobody's role."""
-    (message,) = to_messages([{"speaker": "\tAssistant\n", "text": "Hello"}])
+@pytest.mark.parametrize("speaker", ["\tAssistant\n", "\ufeffAssistant", "Assist\u200bant"])
+def test_a_role_is_known_by_its_name_on_one_line(speaker):
+    """Neither white space nor invisible marks in a speaker's name change anybody's role."""
+    (message,) = to_messages([{"speaker": speaker, "text": "Hello"}])
 
     assert (message.role, message.speaker) == ("assistant", "Assistant")
