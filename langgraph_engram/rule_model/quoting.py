@@ -105,11 +105,11 @@ def _choose(sentences: Sequence[Sentence], scores: Sequence[float]) -> Iterator[
 
 
 def _continues(sentence: Sentence, other: Sentence) -> bool:
-    """Return whether the same person says the other one soon after, in another turn, and it is relevant too."""
+    """Return whether the same person says the other one soon after, in another turn of that day, and it is relevant."""
     if not (sentence.turn and other.turn) or sentence.earlier or other.earlier:
         return False
     (session, seq), (other_session, other_seq) = sentence.turn, other.turn
-    soon = session == other_session and 0 < other_seq - seq <= CONTINUES_WITHIN
+    soon = session == other_session and 0 < other_seq - seq <= CONTINUES_WITHIN and sentence.day == other.day
     return soon and sentence.speaker == other.speaker and other.relevance >= CONTINUATION_RELEVANCE * sentence.relevance
 
 

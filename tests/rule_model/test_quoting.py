@@ -88,6 +88,22 @@ def test_a_quote_goes_on_in_what_its_speaker_says_next(ask, turns):
     assert len(ask("What did Ana get promoted to?", found[::-1], "Ana")) == 2
 
 
+def test_what_was_said_on_another_day_has_a_line_of_its_own(ask, turns):
+    """One line has one day: what the same person said weeks later in the same session does not join it."""
+    first, _, second = turns("Ana: I got promoted at work!", "Ben: To what?", "Ana: I was promoted to manager.")
+    later = second.model_copy(update={"said_at": first.said_at + timedelta(days=21)})
+    found = [
+        Evidence(evidence_id=turn.turn_id, text=f"Ana: {turn.text}", turns=[turn], score=1.0) for turn in (first, later)
+    ]
+
+    lines = ask("What was Ana promoted to?", found, "Ana")
+
+    assert sorted(lines) == [
+        'Ana, 29 May 2023: "I was promoted to manager." [2]',
+        'Ana, 8 May 2023: "I got promoted at work!" [1]',
+    ]
+
+
 def test_an_image_is_quoted_by_what_it_shows(ask, turns):
     """A caption is what somebody shared."""
     (said,) = turns("Ana: Look!")
