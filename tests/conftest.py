@@ -29,6 +29,7 @@ def store() -> Iterator[Store]:
 
 @pytest.fixture
 def scope() -> Scope:
+    """A scope that no other test has."""
     return Scope(user_id=uuid4().hex)
 
 

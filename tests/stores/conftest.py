@@ -7,13 +7,12 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from uuid import uuid4
 
 import httpx
 import pytest
 
 from langgraph_engram.embeddings.base import HashingEncoder
-from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Scope, Synthesis, Turn
+from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Synthesis, Turn
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.folders import open_store
 
@@ -24,12 +23,6 @@ NOON = datetime(2024, 5, 7, 12, tzinfo=UTC)
 @pytest.fixture
 def encoder() -> HashingEncoder:
     return HashingEncoder(64)
-
-
-@pytest.fixture
-def scope() -> Scope:
-    """A scope that no other test has."""
-    return Scope(user_id=uuid4().hex)
 
 
 @pytest.fixture(scope="session")
