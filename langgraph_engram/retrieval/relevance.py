@@ -77,8 +77,8 @@ class _Query:
     vector: Vectors
     usual: float
     """The mean cosine of the query with the turns of the scope, which depends on the encoder and on the query."""
-    rarity: Mapping[str, float]
-    """The inverse document frequency of each content stem."""
+    weights: Mapping[str, float]
+    """The weight of each content stem: its share of their inverse document frequencies."""
     people: Collection[str]
     names: frozenset[str]
     """The words of the people's names."""
@@ -148,7 +148,7 @@ def relevance_features(index: ScopeIndex, intent: Intent, query: Vectors, passag
         (
             match.cosine,
             match.own_cosine,
-            match.coverage * log1p(len(compared.rarity)),
+            match.coverage * log1p(len(compared.weights)),
             match.own_coverage,
             max(0.0, rival - match.own_coverage),
             max(0.0, passage.score / best) if best > 0 else 0.0,
@@ -158,10 +158,15 @@ def relevance_features(index: ScopeIndex, intent: Intent, query: Vectors, passag
     return np.array(rows, dtype=np.float64).reshape(-1, len(FEATURES))
 
 
-def covered_share(rarity: Mapping[str, float], stems: Collection[str]) -> float:
-    """Return the share of a query's stems, weighted by rarity, that a text holds; 0 for a query without any."""
+def stem_weights(rarity: Mapping[str, float]) -> dict[str, float]:
+    """Return the share of each stem in the rarity of all; none for a query without any."""
     whole = sum(rarity.values())
-    return sum(weight for stem, weight in rarity.items() if stem in stems) / whole if whole else 0.0
+    return {stem: value / whole for stem, value in rarity.items()}
+
+
+def covered_share(weights: Mapping[str, float], stems: Collection[str]) -> float:
+    """Return the share of a query that a text holds: the sum of the weights of the query's stems among its own."""
+    return sum(weight for stem, weight in weights.items() if stem in stems)
 
 
 def _query(index: ScopeIndex, intent: Intent, vector: Vectors) -> _Query:
@@ -174,7 +179,7 @@ def _query(index: ScopeIndex, intent: Intent, vector: Vectors) -> _Query:
         if stem not in people
     }
     names = frozenset(word for name in intent.speakers for word in words(name))
-    return _Query(vector, _usual_cosine(index, vector), rarity, frozenset(intent.speakers), names)
+    return _Query(vector, _usual_cosine(index, vector), stem_weights(rarity), frozenset(intent.speakers), names)
 
 
 def _usual_cosine(index: ScopeIndex, vector: Vectors) -> float:
@@ -191,7 +196,7 @@ def _match(index: ScopeIndex, query: _Query, passage: Evidence) -> _Match:
     if passage.record:
         position = index.records.position(passage.record.record_id)
         _add_record(match, query, passage.record, query.nearness(index.records.vectors[position]))
-    match.coverage = covered_share(query.rarity, stems)
+    match.coverage = covered_share(query.weights, stems)
     if passage.synthesis_id:
         position = index.syntheses.position(passage.synthesis_id)
         match.cosine = match.own_cosine = query.nearness(index.syntheses.vectors[position])
@@ -205,7 +210,7 @@ def _add_turn(match: _Match, query: _Query, turn: Turn, cosine: float) -> None:
     others: set[str] = set()
     for sentence in _sentences(turn):
         (own if query.is_about(sentence, turn.speaker) else others).update(sentence.stems)
-    covered, rival = covered_share(query.rarity, own), covered_share(query.rarity, others)
+    covered, rival = covered_share(query.weights, own), covered_share(query.weights, others)
     match.cosine = max(match.cosine, cosine)
     match.own_coverage = max(match.own_coverage, covered)
     if turn.role == "user":
@@ -216,7 +221,7 @@ def _add_turn(match: _Match, query: _Query, turn: Turn, cosine: float) -> None:
 
 def _add_record(match: _Match, query: _Query, record: Record, cosine: float) -> None:
     sentence = _sentence(own_words(record.content, record.speaker))
-    covered = covered_share(query.rarity, sentence.stems)
+    covered = covered_share(query.weights, sentence.stems)
     match.cosine = max(match.cosine, cosine)
     if query.is_about(sentence, record.speaker):
         match.own_cosine = max(match.own_cosine, cosine)

@@ -13,6 +13,7 @@ from langgraph_engram.retrieval.relevance import (
     covered_share,
     load_model,
     relevance_features,
+    stem_weights,
     with_relevance,
 )
 from langgraph_engram.schema import Evidence
@@ -115,7 +116,7 @@ def test_a_rare_word_weighs_more_and_an_unknown_one_most(keep, turn, features_of
     first, second = features_of("dog piano", both, dog)
     (third,) = features_of("dog trumpet", dog)
 
-    assert first["own_coverage"] == 1
+    assert first["own_coverage"] == pytest.approx(1)
     assert third["own_coverage"] < second["own_coverage"] < 0.5
     assert (first["share"], second["share"]) == (1, 0.5)
 
@@ -155,10 +156,11 @@ def test_relevance_is_a_probability(rows):
 @given(st.dictionaries(STEMS, st.floats(0.01, 10)), st.sets(STEMS), st.sets(STEMS))
 def test_coverage_grows_with_what_is_held(rarity, some, more):
     """It is a share; holding more never lowers it, holding all makes it 1."""
-    share = covered_share(rarity, some)
+    weights = stem_weights(rarity)
+    share = covered_share(weights, some)
 
-    assert 0 <= share <= covered_share(rarity, some | more) <= 1 + 1e-9
-    assert covered_share(rarity, set(rarity)) == pytest.approx(1.0 if rarity else 0.0)
+    assert 0 <= share <= covered_share(weights, some | more) <= 1 + 1e-9
+    assert covered_share(weights, set(rarity)) == pytest.approx(1.0 if rarity else 0.0)
 
 
 def test_the_shipped_weights_point_the_right_way():
