@@ -5,6 +5,7 @@ A passage is dated and names its speakers; a narrative is shown as it was writte
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from itertools import pairwise
 
 from langgraph_engram.results import count_tokens
 from langgraph_engram.retrieval.grouping import Candidate
@@ -16,6 +17,8 @@ from langgraph_engram.text.statements import own_words, shows_image
 
 CHANGED_SINCE = "\nChanged since: "
 """Separates a superseded record from its successor."""
+ELLIPSIS = " … "
+"""Separates the records of a passage between which others were extracted."""
 MAX_SKIPPED = 20
 """Passages too large for the rest of a budget after which no smaller one is looked for."""
 MIN_LIGHT_PASSAGES = 3
@@ -56,24 +59,27 @@ def turn_passage(turns: Sequence[Turn], score: float, routes: dict[str, float], 
 
 
 def join_contents(records: Sequence[Record]) -> str:
-    """Join the contents of the records of one exchange, without repeats.
+    """Join the contents of the records of one exchange, without repeats; an ellipsis shows where something is left out.
 
     A speaker is named where another one spoke before. A reply that comes with its question leaves it out where the
     question stands already.
+
+    Args:
+        records: The records, in the order in which they were said.
     """
-    shown: list[str] = []
+    shown: dict[str, str] = {}
     said: list[str] = []
     speaker = ""
-    for record in records:
+    for record, gap in zip(records, _gaps(records), strict=True):
         question = next((earlier for earlier in said if record.content.startswith(f"{earlier} ")), "")
         text = record.content.removeprefix(question).lstrip()
         image = text.removeprefix(f"{record.speaker} ")
         if record.speaker == speaker:
             text = f"({image})" if shows_image(text) and image != text else text.removeprefix(f"{speaker}: ")
-        shown.append(text)
+        shown.setdefault(text, gap)
         said.append(f"{record.speaker}: {own_words(record.content, record.speaker)}")
         speaker = record.speaker
-    return " ".join(dict.fromkeys(shown))
+    return "".join(f"{gap}{text}" for text, gap in shown.items())
 
 
 def fit_budget(passages: Iterable[Evidence], budget: int, limit: int | None = None) -> list[Evidence]:
@@ -180,6 +186,15 @@ def _record_passage(index: ScopeIndex, candidate: Candidate) -> Evidence:
         routes=candidate.routes,
         score=candidate.score,
     )
+
+
+def _gaps(records: Sequence[Record]) -> list[str]:
+    """Return what stands before each record: a space after the one extracted just before it, else an ellipsis."""
+    follows = [
+        later.part - earlier.part == 1 or (later.seq - earlier.seq == 1 and later.part == 0)
+        for earlier, later in pairwise(records)
+    ]
+    return ["", *(" " if next_to else ELLIPSIS for next_to in follows)][: len(records)]
 
 
 def _captions(turn: Turn) -> str:
