@@ -5,7 +5,7 @@ and every system message says that what stands between them is data.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import inf
@@ -172,11 +172,15 @@ class Sentence:
         return resolve_times(self.text, self.turn.said_at, self.turn.date_order)
 
     @property
+    def question(self) -> str:
+        """The question that this short reply answers; empty for none."""
+        return question_at_end(self.answers.text) if self.answers else ""
+
+    @property
     def as_said(self) -> str:
         """The words so that they stand alone: after the speaker's name, and after the question they answer."""
         said = f"{self.turn.speaker} {self.resolved}" if self.image else f"{self.turn.speaker}: {self.resolved}"
-        asked = question_at_end(self.answers.text) if self.answers else ""
-        return f"{self.answers.speaker}: {asked} {said}" if self.answers and asked else said
+        return f"{self.answers.speaker}: {self.question} {said}" if self.answers else said
 
 
 def number_sentences(turns: Sequence[Turn], context: Sequence[Turn] = ()) -> list[Sentence]:
@@ -196,10 +200,11 @@ def number_sentences(turns: Sequence[Turn], context: Sequence[Turn] = ()) -> lis
     return [replace(sentence, number=next(numbers)) if sentence.number else sentence for sentence in found]
 
 
-def _sentences_of(turn: Turn, earlier: Turn | None, people: Collection[str]) -> Iterator[Sentence]:
+def _sentences_of(turn: Turn, earlier: Turn | None, people: Set[str]) -> Iterator[Sentence]:
     asked = earlier if earlier and earlier.speaker != turn.speaker and question_at_end(earlier.text) else None
+    others = people - {turn.speaker}
     for text in split_sentences(turn.text):
-        if is_small_talk(text, people):
+        if is_small_talk(text, others):
             yield Sentence(turn, text)
             continue
         yield Sentence(turn, text, number=1, answers=asked if is_short_reply(text) else None)

@@ -12,13 +12,10 @@ from datetime import datetime
 from typing import TypeAlias
 
 from langgraph_engram.prompts.answer_light import AnswerLight
-from langgraph_engram.prompts.rendering import CITATION, is_short_reply
+from langgraph_engram.prompts.rendering import CITATION, Sentence, number_sentences
 from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
 from langgraph_engram.rule_model.selection import needed_stems
 from langgraph_engram.schema import Evidence, Intent, Record, Turn
-from langgraph_engram.temporal.resolve import resolve_times
-from langgraph_engram.text.keywords import is_small_talk
-from langgraph_engram.text.sentences import question_at_end, split_sentences
 from langgraph_engram.text.slots import expanded_stems
 from langgraph_engram.text.statements import is_question, own_words
 from langgraph_engram.text.tokens import words
@@ -44,7 +41,7 @@ CHANGED = "\nChanged since: "
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class Quotable:
     """One sentence that may be quoted."""
 
     number: int
@@ -61,7 +58,7 @@ class Sentence:
     """Whether it says what an image shows."""
     turn: tuple[str, int] | None = None
     """Session and position of its turn; None where the turn is gone."""
-    earlier: tuple["Sentence", ...] = ()
+    earlier: tuple["Quotable", ...] = ()
     """What it took the place of."""
 
     @property
@@ -89,7 +86,7 @@ def quote(question: AnswerLight | WriteAnswer) -> str:
     return "\n".join(lines) or UNKNOWN
 
 
-def _choose(sentences: Sequence[Sentence], scores: Sequence[float]) -> Iterator[list[Sentence]]:
+def _choose(sentences: Sequence[Quotable], scores: Sequence[float]) -> Iterator[list[Quotable]]:
     """Return the best sentences, each with the best one that goes on with it; no turn twice."""
     order = sorted(range(len(sentences)), key=lambda index: -scores[index])
     left = [index for index in order if not is_question(sentences[index].text)] or order
@@ -104,7 +101,7 @@ def _choose(sentences: Sequence[Sentence], scores: Sequence[float]) -> Iterator[
         left = [other for other in others if other != second and sentences[other].turn not in turns]
 
 
-def _continues(sentence: Sentence, other: Sentence) -> bool:
+def _continues(sentence: Quotable, other: Quotable) -> bool:
     """Return whether the same person says the other one soon after, in another turn of that day, and it is relevant."""
     if not (sentence.turn and other.turn) or sentence.earlier or other.earlier:
         return False
@@ -113,7 +110,7 @@ def _continues(sentence: Sentence, other: Sentence) -> bool:
     return soon and sentence.speaker == other.speaker and other.relevance >= CONTINUATION_RELEVANCE * sentence.relevance
 
 
-def _line(sentences: Sequence[Sentence]) -> str:
+def _line(sentences: Sequence[Quotable]) -> str:
     """Return sentences of one exchange with who said them and when, and behind them what is no longer so."""
     first = sentences[0]
     who = ", ".join(part for part in (first.speaker, first.day) if part)
@@ -124,19 +121,19 @@ def _line(sentences: Sequence[Sentence]) -> str:
     return f"{who}{mark}{said}{before and f' Before, {before}'}"
 
 
-def _said_words(sentence: Sentence) -> str:
+def _said_words(sentence: Quotable) -> str:
     """Return the words between quotation marks, after what they reply to; no number in them looks like a citation."""
     how = f'asked "{sentence.replies_to}": ' if sentence.replies_to else "shares an image: " if sentence.image else ""
     return f'{how}"{CITATION.sub(lambda match: match.group().replace("[", "(").replace("]", ")"), sentence.text)}"'
 
 
-def _scores(query: str, intent: Intent, sentences: Sequence[Sentence]) -> list[float]:
+def _scores(query: str, intent: Intent, sentences: Sequence[Quotable]) -> list[float]:
     """Return how well each sentence, or what it took the place of, answers."""
     every = [member for sentence in sentences for member in (sentence, *sentence.earlier)]
     stems_of = {sentence: expanded_stems(sentence.text, sentence.speaker) for sentence in every}
     weights = _rarity(needed_stems(query, intent), list(stems_of.values()))
 
-    def score(sentence: Sentence) -> float:
+    def score(sentence: Quotable) -> float:
         return (
             RELEVANCE * sentence.relevance
             + RANK / sentence.number
@@ -155,13 +152,12 @@ def _rarity(needed: Set[str], held: Sequence[Set[str]]) -> dict[str, float]:
     return {stem: value / whole for stem, value in raw.items()}
 
 
-def _distinct(evidence: Sequence[Evidence]) -> list[Sentence]:
+def _distinct(evidence: Sequence[Evidence]) -> list[Quotable]:
     """Return each sentence that the passages show once, without small talk; superseded ones under what is so now."""
     turns = {(turn.session_id, turn.seq): turn for passage in evidence for turn in passage.turns}
-    people = {turn.speaker for turn in turns.values()}
-    found: dict[tuple[str, str], Sentence] = {}
+    found: dict[tuple[str, str], Quotable] = {}
     outdated: set[tuple[str, str]] = set()
-    current: list[Sentence] = []
+    current: list[Quotable] = []
     for number, passage in enumerate(evidence, start=1):
         if not (passage.record and passage.record.status == "superseded"):
             current += _shown(number, passage, turns)
@@ -172,12 +168,12 @@ def _distinct(evidence: Sequence[Evidence]) -> list[Sentence]:
             known = found.get(newer.key, newer)
             found[newer.key] = replace(known, earlier=(*known.earlier, *older)[:MAX_SUPERSEDED])
     for sentence in current:
-        if sentence.key not in outdated and not is_small_talk(sentence.text, people):
+        if sentence.key not in outdated:
             found.setdefault(sentence.key, sentence)
     return sorted(found.values(), key=lambda sentence: sentence.number)
 
 
-def _changed(number: int, passage: Evidence, record: Record, turns: Turns) -> tuple[list[Sentence], Sentence | None]:
+def _changed(number: int, passage: Evidence, record: Record, turns: Turns) -> tuple[list[Quotable], Quotable | None]:
     """Return what a superseded record says, and what took its place; none where the passage does not show that."""
     before, _, after = passage.text.partition(CHANGED)
     of_older = [turn for turn in passage.turns if turn.turn_id in record.source_turn_ids]
@@ -187,38 +183,40 @@ def _changed(number: int, passage: Evidence, record: Record, turns: Turns) -> tu
     return older, next(_shown(number, newer, turns), None) if after else None
 
 
-def _shown(number: int, passage: Evidence, turns: Turns) -> Iterator[Sentence]:
+def _shown(number: int, passage: Evidence, turns: Turns) -> Iterator[Quotable]:
     """Return the sentences of the turns under a passage that it shows; all of them where it tells them otherwise."""
     if not passage.turns:
         yield from _without_turns(number, passage)
         return
     shown = " ".join(words(passage.text))
-    said = [sentence for turn in passage.turns for sentence in _said(number, passage.relevance, turn, turns)]
-    yield from [sentence for sentence in said if _opening(sentence) in shown] or said
+    said = [sentence for turn in passage.turns for sentence in _said(turn, turns)]
+    chosen = [sentence for sentence in said if _opening(sentence) in shown] or said
+    yield from (_quotable(number, passage.relevance, sentence) for sentence in chosen)
 
 
-def _said(number: int, relevance: float, turn: Turn, turns: Turns) -> Iterator[Sentence]:
-    """Return the sentences and captions of a turn."""
+def _said(turn: Turn, turns: Turns) -> Iterator[Sentence]:
+    """Return the sentences and captions of a turn, without small talk."""
     before = turns.get((turn.session_id, turn.seq - 1))
-    asked = question_at_end(before.text) if before and before.speaker != turn.speaker else ""
-    where = (turn.session_id, turn.seq)
-    for position, text in enumerate(split_sentences(turn.text)):
-        replies_to = asked if position == 0 and is_short_reply(text) else ""
-        yield Sentence(number, relevance, turn.speaker, turn.said_at, text, replies_to, turn=where)
-    for caption in turn.captions:
-        yield Sentence(number, relevance, turn.speaker, turn.said_at, caption, image=True, turn=where)
+    return (sentence for sentence in number_sentences([turn], [before] if before else []) if sentence.number)
 
 
-def _without_turns(number: int, passage: Evidence) -> Iterator[Sentence]:
+def _quotable(number: int, relevance: float, said: Sentence) -> Quotable:
+    turn = said.turn
+    return Quotable(
+        number, relevance, turn.speaker, turn.said_at, said.text, said.question, said.image, (turn.session_id, turn.seq)
+    )
+
+
+def _without_turns(number: int, passage: Evidence) -> Iterator[Quotable]:
     """Return what a record says whose turns are gone; nothing of a synthesis, which nobody said."""
     if passage.record:
         record = passage.record
         said = own_words(record.content, record.speaker)
-        yield Sentence(number, passage.relevance, record.speaker, record.mentioned_at, said)
+        yield Quotable(number, passage.relevance, record.speaker, record.mentioned_at, said)
     elif not passage.synthesis_id and passage.text:
-        yield Sentence(number, passage.relevance, "", None, passage.text)
+        yield Quotable(number, passage.relevance, "", None, passage.text)
 
 
 def _opening(sentence: Sentence) -> str:
     """Return the words with which a sentence begins in the text of a passage, where its times are resolved."""
-    return " ".join(words(resolve_times(sentence.text, sentence.said_at))[:OPENING_WORDS])
+    return " ".join(words(sentence.resolved)[:OPENING_WORDS])

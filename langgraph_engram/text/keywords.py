@@ -77,14 +77,14 @@ VAGUE_WORDS = (
 """Words that name no subject by themselves."""
 
 
-def is_small_talk(sentence: str, people: Collection[str] = ()) -> bool:
+def is_small_talk(sentence: str, others: Collection[str] = ()) -> bool:
     """Return whether a sentence holds nothing but greetings, thanks and cheers.
 
     Args:
         sentence: What was said.
-        people: Who takes part; their names, or how these begin, add nothing to a greeting.
+        others: Who else takes part; their names, or how these begin, add nothing to a greeting. The speaker's own does.
     """
-    names = [word for name in people for word in words(name)]
+    names = [word for name in others for word in words(name)]
 
     def is_empty(word: str) -> bool:
         is_nickname = len(word) >= MIN_NICKNAME and any(name.startswith(word) for name in names)

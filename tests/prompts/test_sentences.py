@@ -31,6 +31,13 @@ def test_small_talk_has_no_number():
     ]  # fmt: skip
 
 
+def test_who_says_their_own_name_says_something():
+    """Others' names add nothing to a greeting."""
+    sentences = number_sentences(said("Ana: Hi, I'm Ana.", "Ben: Nice to see you, Ana!"))
+
+    assert [sentence.number for sentence in sentences] == [1, 0]
+
+
 def test_a_short_reply_is_told_with_its_question():
     """Also where the question came in an earlier call."""
     asked, reply = said("Ben: How many cats do you have?", "Ana: Two cats!")

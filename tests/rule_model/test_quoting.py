@@ -6,6 +6,7 @@ import pytest
 
 from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
 from langgraph_engram.prompts.write_synthesis import MOST_WORDS, WriteSynthesis, extractive_narrative
+from langgraph_engram.retrieval.passages import turn_passage
 from langgraph_engram.rule_model.quoting import quote
 from langgraph_engram.schema import Evidence
 
@@ -59,6 +60,14 @@ def test_a_short_reply_is_quoted_with_its_question(ask, turns):
     assert ask("How many cats does Ana have?", [found], "Ana") == [
         'Ana, 8 May 2023, asked "How many cats do you have?": "Two, both black." [1]'
     ]
+
+
+def test_a_sentence_with_a_date_is_found_in_its_passage(ask, turns):
+    """By the order of day and month that its speaker writes, as the passage was formatted."""
+    (said,) = turns("Ana: I ski in winter. On 3/4/2023 we sailed to Bled.")
+    found = turn_passage([said.model_copy(update={"date_order": "day_first"})], 1.0, {})
+
+    assert ask("Where did Ana sail?", [found], "Ana")[0] == 'Ana, 8 May 2023: "On 3/4/2023 we sailed to Bled." [1]'
 
 
 def test_what_was_superseded_is_quoted_behind_what_took_its_place(ask, turns, record):
