@@ -10,7 +10,13 @@ from langgraph.types import Overwrite
 from langgraph_engram.llm.base import Model, entry_of
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.results import UsageEntry
-from langgraph_engram.retrieval.queries import UNPARSED_NOTE, make_intent, truncate_query, truncation_notes
+from langgraph_engram.retrieval.queries import (
+    UNPARSED_NOTE,
+    asking_speaker,
+    make_intent,
+    truncate_query,
+    truncation_notes,
+)
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.state import ReadState, RecallRequest
 from langgraph_engram.stores.as_of import index_as_of
@@ -38,21 +44,14 @@ class ParseIntentStep:
         quick = request.mode == "search" or self.settings.intent == "rules"
         model = self.rule_model if quick else self.model
         asked = model.ask(ParseIntent(query, now, tuple(index.speakers)))
+        usage = entry_of("parse_intent", [asked])
         before = state.get("notes", []) if goes_on else truncation_notes(whole.query)
-        notes = [*before, *([] if asked.answer else [UNPARSED_NOTE])]
-        if not goes_on:
-            return {
-                **initial_state(request, entry_of("parse_intent", [asked])),
-                "query": query,
-                "intent": make_intent(query, asked.answer, now),
-                "notes": notes,
-            }
+        initial: ReadState = {"request": request, "usage": [usage]} if goes_on else initial_state(request, usage)
         return {
-            "request": request,
+            **initial,
             "query": query,
-            "intent": make_intent(query, asked.answer, now),
-            "notes": notes,
-            "usage": [entry_of("parse_intent", [asked])],
+            "intent": make_intent(query, asked.answer, now, asking_speaker(index.turns.people, request.user_id)),
+            "notes": [*before, *([] if asked.answer else [UNPARSED_NOTE])],
         }
 
 

@@ -233,6 +233,12 @@ class TurnIndex(KindIndex[Turn]):
         return list(dict.fromkeys(self.items[position].speaker for position in self.order()))
 
     @cached_property
+    def people(self) -> list[str]:
+        """Return the distinct speakers in the role of the user, in the order of their first turn in time."""
+        turns = (self.items[position] for position in self.order())
+        return list(dict.fromkeys(turn.speaker for turn in turns if turn.role == "user"))
+
+    @cached_property
     def newest(self) -> datetime | None:
         """Return the latest time at which something was said."""
         return self.items[self.order()[-1]].said_at if self.items else None

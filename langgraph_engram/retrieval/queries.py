@@ -1,12 +1,14 @@
 """Turn a query into what is searched for: its constraints, and each of two things whose times it compares."""
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 
 from langgraph_engram.prompts.parse_intent import ParsedIntent
 from langgraph_engram.schema import Intent, TimeConstraint
 from langgraph_engram.temporal.parse import parse_constraint
 from langgraph_engram.text.questions import time_question
+from langgraph_engram.text.statements import speaks_of_self
 from langgraph_engram.text.tokens import content_stems
 
 UNPARSED_NOTE = "the query could not be analysed, so its words alone are searched for"
@@ -35,17 +37,32 @@ def truncation_notes(query: str) -> list[str]:
     return [f"only the first {read:,} of the question's {len(query):,} characters were read"]
 
 
-def make_intent(query: str, parsed: ParsedIntent | None, now: datetime | None) -> Intent:
+def asking_speaker(people: Sequence[str], user_id: str) -> str:
+    """Return who of several people says "I" in a query: whoever is called as the user's id or role, else nobody.
+
+    Where one person alone speaks, there is nobody to prefer them to.
+
+    Args:
+        people: The speakers of a scope in the role of the user.
+        user_id: The scope's user.
+    """
+    own = (person for person in people if person.casefold() in (user_id.casefold(), "user"))
+    return next(own, "") if len(people) > 1 else ""
+
+
+def make_intent(query: str, parsed: ParsedIntent | None, now: datetime | None, asker: str = "") -> Intent:
     """Return the constraints of a query; the dimension that it asks for constrains nothing.
 
     Args:
         query: The query.
         parsed: What a model or the rules parsed; None where that failed, and the words alone are searched for.
         now: The time from which relative times count.
+        asker: The speaker whom a query in the first person is about; empty where that is not known.
     """
     if parsed is None:
         return Intent(query=query, anchor=query, asked_at=now)
     asked_for = parsed.answer_dimension
+    of_asker = [asker] if asker and speaks_of_self(query) and not parsed.needs_assistant else []
     return Intent(
         query=query,
         anchor=parsed.anchor or query,
@@ -53,7 +70,7 @@ def make_intent(query: str, parsed: ParsedIntent | None, now: datetime | None) -
         keywords=list(dict.fromkeys(parsed.keywords)),
         time=_time_constraint(query, parsed.time, now) if asked_for != "time" else None,
         location="" if asked_for == "location" else parsed.location,
-        speakers=list(dict.fromkeys(parsed.speakers)),
+        speakers=list(dict.fromkeys(parsed.speakers)) or of_asker,
         answer_dimension=asked_for,
         needs_assistant=parsed.needs_assistant,
         asked_at=now,

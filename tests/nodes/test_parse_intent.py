@@ -44,3 +44,14 @@ def test_the_first_round_begins_and_later_ones_go_on(store, to_recall):
     assert later["intent"].query == "What did she eat?"
     assert "round" not in later
     assert "started_at" not in later
+
+
+def test_who_asks_in_the_first_person_asks_of_themselves(store, keep, turn, to_recall):
+    """Of several people the one whose memory it is; who is named comes first, and so does what an assistant said."""
+    step = ParseIntentStep(store, RuleModel(), RuleModel(), RetrieveSettings())
+    queries = ("What am I allergic to?", "What did Ben lend me?", "What did you tell me?", "Who is allergic?")
+    keep(turns=[turn(0, speaker="user"), turn(1, "I am allergic to cats.", speaker="Ben")])
+
+    asked = [step({"request": to_recall(query)})["intent"].speakers for query in queries]
+
+    assert asked == [["user"], ["Ben"], [], []]

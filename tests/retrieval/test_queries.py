@@ -10,6 +10,7 @@ from langgraph_engram.prompts.parse_intent import ParsedIntent
 from langgraph_engram.retrieval.queries import (
     MAX_CHARACTERS,
     MAX_WORD,
+    asking_speaker,
     make_intent,
     part_intents,
     truncate_query,
@@ -44,6 +45,15 @@ def test_a_query_that_cannot_be_read_is_searched_by_its_words():
     intent = make_intent("Where?", None, NOW)
 
     assert (intent.anchor, intent.keywords, intent.time) == ("Where?", [], None)
+
+
+@pytest.mark.parametrize(
+    ("people", "asker"),
+    [(["Ben", "Ana"], "Ana"), (["Ben", "user"], "user"), (["Ben", "Cem"], ""), (["Ana"], ""), ([], "")],
+)
+def test_who_asks_is_known_by_the_user_s_id_or_role(people, asker):
+    """Nobody is, where it could be either; nobody is preferred to nobody."""
+    assert asking_speaker(people, "ana") == asker
 
 
 @pytest.mark.parametrize(

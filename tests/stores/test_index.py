@@ -142,11 +142,17 @@ def test_columns_of_records(record):
 
 def test_a_scope_index_knows_speakers_newest_and_sessions(turn):
     """Speakers by their first turn in time; a session's turns in its order."""
-    turns = [turn(3, speaker="Ben"), turn(1), turn(2, speaker="Cem", session_id="s2"), turn(0, said_at=None)]
+    turns = [
+        turn(3, speaker="Ben"),
+        turn(1),
+        turn(2, speaker="Cem", role="assistant", session_id="s2"),
+        turn(0, said_at=None),
+    ]
 
     index = ScopeIndex().with_items(TURNS, turns, ENCODER.encode([turn.text for turn in turns]))
 
     assert index.speakers == ["Ana", "Cem", "Ben"]
+    assert index.turns.people == ["Ana", "Ben"]
     assert index.newest == turns[0].said_at
     assert [turn.seq for turn in index.session_turns("s1")] == [0, 1, 3]
     assert (index.session_turns("none"), index.session_events("s1")) == ([], [])
