@@ -1,6 +1,6 @@
 """Answer without a language model by quoting what was said, with speaker, day and the number of the passage.
 
-A quote is one sentence, or two where its speaker goes on with it in a next turn. Nothing is read off a sentence and no
+A quote is one sentence, or two where its speaker says more in a turn close by, in the order in which they were said. Nothing is read off a sentence and no
 clause is cut from it, so that no quote says what was not said. What has been superseded is quoted only behind what took
 its place. Sentences are chosen by how relevant their passage is and by how many of the query's content words they hold.
 """
@@ -28,10 +28,10 @@ OPENING_WORDS = 6
 RELEVANCE, RANK, COVERED, ASKS, BY_ANOTHER = 1.0, 2.0, 0.4, -1.0, -0.7
 """Weights of a passage's relevance and its reciprocal rank, of the query's words in a sentence, of one that asks, and
 of one by somebody else than the query names: a softmax over sentences, fitted on LoCoMo and rounded."""
-CONTINUES_WITHIN = 2
-"""Turns after a sentence in which another one of the same person goes on with it."""
-CONTINUATION_RELEVANCE = 0.05
-"""Share of the relevance of the first of them that the second has at least."""
+REACH = 2
+"""Turns between two sentences of the same person that are quoted together, at most."""
+JOIN_RELEVANCE = 0.05
+"""Share of the relevance of the better one that the other has at least."""
 MIN_RELEVANCE = 0.02
 """Share of the relevance of the best passage from which a further quote is given."""
 MAX_SUPERSEDED = 2
@@ -87,27 +87,28 @@ def quote(question: AnswerLight | WriteAnswer) -> str:
 
 
 def _choose(sentences: Sequence[Quotable], scores: Sequence[float]) -> Iterator[list[Quotable]]:
-    """Return the best sentences, each with the best one that goes on with it; no turn twice."""
+    """Return the best sentences, each with the best one that is said close by; no turn twice."""
     order = sorted(range(len(sentences)), key=lambda index: -scores[index])
-    left = [index for index in order if not is_question(sentences[index].text)] or order
+    left = [sentences[index] for index in order if not is_question(sentences[index].text)]
+    left = left or [sentences[index] for index in order]
     for _ in range(MAX_QUOTES):
         if not left:
             return
-        first, *others = left
-        second = next((other for other in others if _continues(sentences[first], sentences[other])), None)
-        quoted = [sentences[first], *([sentences[second]] if second is not None else [])]
+        best, *others = left
+        close_by = next((other for other in others if _is_close_by(best, other)), None)
+        quoted = sorted((best, close_by), key=lambda sentence: sentence.turn or ()) if close_by else [best]
         yield quoted
         turns = {sentence.turn for sentence in quoted if sentence.turn}
-        left = [other for other in others if other != second and sentences[other].turn not in turns]
+        left = [other for other in others if other is not close_by and other.turn not in turns]
 
 
-def _continues(sentence: Quotable, other: Quotable) -> bool:
-    """Return whether the same person says the other one soon after, in another turn of that day, and it is relevant."""
+def _is_close_by(sentence: Quotable, other: Quotable) -> bool:
+    """Return whether the same person says the other one in another turn close by, that day, and it is relevant."""
     if not (sentence.turn and other.turn) or sentence.earlier or other.earlier:
         return False
     (session, seq), (other_session, other_seq) = sentence.turn, other.turn
-    soon = session == other_session and 0 < other_seq - seq <= CONTINUES_WITHIN and sentence.day == other.day
-    return soon and sentence.speaker == other.speaker and other.relevance >= CONTINUATION_RELEVANCE * sentence.relevance
+    near = session == other_session and 0 < abs(other_seq - seq) <= REACH and sentence.day == other.day
+    return near and sentence.speaker == other.speaker and other.relevance >= JOIN_RELEVANCE * sentence.relevance
 
 
 def _line(sentences: Sequence[Quotable]) -> str:
