@@ -16,7 +16,7 @@ FOLDERS = ("graphs", "nodes", "prompts", "stores")
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("schema", "errors"),
     ("settings", "temporal"),
-    ("text", "results"),
+    ("text", "results", "logistic"),
     ("state", "embeddings", "llm"),
     ("compression", "rerank", "prompts"),
     ("stores", "rule_model"),

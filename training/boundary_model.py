@@ -16,7 +16,8 @@ import numpy as np
 from langgraph_engram.benchmarks.segmentation import read_dialogues
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
-from langgraph_engram.segmentation.boundary_model import WEIGHTS_FILE, BoundaryModel
+from langgraph_engram.logistic import LogisticModel
+from langgraph_engram.segmentation.boundary_model import WEIGHTS_FILE
 from langgraph_engram.segmentation.features import FEATURES, Numbers, boundary_features
 from langgraph_engram.text.dialogue_acts import read_cues
 from training.augmentation import Example, make_examples
@@ -27,7 +28,7 @@ SEEDS = (3, 4, 5)
 DIGITS = 5
 
 
-def train(path: str | Path, encoder: Encoder) -> BoundaryModel:
+def train(path: str | Path, encoder: Encoder) -> LogisticModel:
     """Learn from a file of dialogues.
 
     Raises:
@@ -53,7 +54,7 @@ def encode_texts(examples: Sequence[Example], encoder: Encoder) -> dict[str, Num
     return dict(zip(texts, encoder.encode(texts).astype(np.float64), strict=True))
 
 
-def fit(features: Numbers, labels: Numbers, weights: Numbers) -> BoundaryModel:
+def fit(features: Numbers, labels: Numbers, weights: Numbers) -> LogisticModel:
     """Fit a ridge logistic regression.
 
     Args:
@@ -66,7 +67,7 @@ def fit(features: Numbers, labels: Numbers, weights: Numbers) -> BoundaryModel:
     """
     intercept, solution = fit_logistic(features, labels, weights)
     named = {name: round(float(value), DIGITS) for name, value in zip(FEATURES, solution, strict=True)}
-    return BoundaryModel(round(intercept, DIGITS), named)
+    return LogisticModel(FEATURES, round(intercept, DIGITS), named)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

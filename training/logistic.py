@@ -5,15 +5,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-Numbers = NDArray[np.float64]
+from langgraph_engram.logistic import Numbers, sigmoid
 
 RIDGE = 10.0
 """The weight of the squared norm of the standardised weights."""
 STEPS = 50
 TOLERANCE = 1e-9
-MAX_LOG_ODDS = 30.0
 
 
 def fit_logistic(features: Numbers, labels: Numbers, weights: Numbers) -> tuple[float, Numbers]:
@@ -33,8 +31,7 @@ def fit_logistic(features: Numbers, labels: Numbers, weights: Numbers) -> tuple[
     ridge = np.diag([TOLERANCE, *[RIDGE] * features.shape[1]])
     solution = np.zeros(rows.shape[1])
     for _ in range(STEPS):
-        log_odds = np.clip(rows @ solution, -MAX_LOG_ODDS, MAX_LOG_ODDS)
-        predicted = 1 / (1 + np.exp(-log_odds))
+        predicted = sigmoid(rows @ solution)
         gradient = rows.T @ (weights * (labels - predicted)) - ridge @ solution
         hessian = (rows.T * (weights * predicted * (1 - predicted))) @ rows + ridge
         step = np.linalg.solve(hessian, gradient)

@@ -20,16 +20,17 @@ from typing import Literal
 
 import numpy as np
 
+from langgraph_engram.logistic import LogisticModel, Numbers
 from langgraph_engram.memory import Memory
 from langgraph_engram.nodes.light_retrieve import LightRetrieve
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.retrieval.queries import make_intent
-from langgraph_engram.retrieval.relevance import FEATURES, WEIGHTS_FILE, RelevanceModel, relevance_features
+from langgraph_engram.retrieval.relevance import FEATURES, WEIGHTS_FILE, relevance_features
 from langgraph_engram.retrieval.routes import first_person_query
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Scope
 from langgraph_engram.state import RecallRequest
-from training.logistic import Numbers, fit_logistic, write_weights
+from training.logistic import fit_logistic, write_weights
 from training.relevance_data import READERS, LabelledConversation, LabelledQuestion, with_foreign_questions
 
 BUDGET = 4000
@@ -85,7 +86,7 @@ def collect(conversations: Sequence[LabelledConversation], stores: Path, encoder
                     yield _example(memory, conversation, question, foreign=True)
 
 
-def train(examples: Sequence[Example]) -> RelevanceModel:
+def train(examples: Sequence[Example]) -> LogisticModel:
     """Learn from passages, and from the best passage of each question: it decides whether anything was found.
 
     Which passage is the best depends on the weights, so it is chosen again a few times.
@@ -103,7 +104,7 @@ def train(examples: Sequence[Example]) -> RelevanceModel:
         intercept, solution = fit_logistic(rows, np.concatenate([labels, answerable]), row_weights)
         weights = solution[:-1]
     named = {name: round(float(value), DIGITS) for name, value in zip(FEATURES, weights, strict=True)}
-    return RelevanceModel(round(intercept, DIGITS), named)
+    return LogisticModel(FEATURES, round(intercept, DIGITS), named)
 
 
 def cross_validated(examples: Sequence[Example]) -> list[Numbers]:

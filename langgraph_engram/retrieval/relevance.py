@@ -6,17 +6,15 @@ said about others: "What challenges have you met?", said by Tim, says nothing of
 another person is a reason for doubt (docs/decisions/0030).
 """
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
 from math import log1p
 
 import numpy as np
-from numpy.typing import NDArray
 
 from langgraph_engram.embeddings.base import LONG_TEXT, Vectors
+from langgraph_engram.logistic import LogisticModel, Numbers
 from langgraph_engram.schema import Evidence, Intent, Record, Turn
 from langgraph_engram.stores.bm25 import inverse_document_frequency
 from langgraph_engram.stores.index import ScopeIndex
@@ -24,40 +22,17 @@ from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.statements import own_words, speaks_to_listener
 from langgraph_engram.text.tokens import content_stems, words
 
-Numbers = NDArray[np.float64]
-
 WEIGHTS_FILE = "relevance_weights.json"
 FEATURES = ("cosine", "own_cosine", "breadth", "own_coverage", "rival_lead", "share")
 """The features of a passage, in the order of the columns; see `relevance_features`."""
 MAX_CACHED_TEXTS = 65_536
 """Texts whose sentences are cached in the process."""
-MAX_LOG_ODDS = 30.0
-"""Log-odds beyond which a relevance is 0 or 1, so that nothing overflows."""
 PRIOR_TURNS = 20
 """Turns that the prior counts for in statistics of a scope, so that a scope of a few turns gives sound ones."""
 PRIOR_COSINE = 0.1
 """The prior of the cosine of a query with a turn about something else."""
 MAX_SAMPLED = 1000
 """Turns over which the usual cosine of a query is estimated."""
-
-
-@dataclass(frozen=True)
-class RelevanceModel:
-    """A logistic regression over the features of a passage."""
-
-    intercept: float
-    weights: Mapping[str, float]
-    """The weight of each feature by name; 0 for a feature without one."""
-
-    def probability(self, features: Numbers) -> Numbers:
-        """Return the relevance of each passage, in [0, 1].
-
-        Args:
-            features: Of shape (passages, len(FEATURES)).
-        """
-        weights = np.array([self.weights.get(name, 0.0) for name in FEATURES])
-        log_odds = np.clip(self.intercept + features @ weights, -MAX_LOG_ODDS, MAX_LOG_ODDS)
-        return np.asarray(1 / (1 + np.exp(-log_odds)))
 
 
 @dataclass(frozen=True)
@@ -106,11 +81,9 @@ class _Match:
 
 
 @cache
-def load_model() -> RelevanceModel:
+def load_model() -> LogisticModel:
     """Return the shipped model."""
-    text = files("langgraph_engram.retrieval").joinpath(WEIGHTS_FILE).read_text(encoding="utf-8")
-    stored = json.loads(text)
-    return RelevanceModel(stored["intercept"], stored["weights"])
+    return LogisticModel.load(FEATURES, "langgraph_engram.retrieval", WEIGHTS_FILE)
 
 
 def with_relevance(index: ScopeIndex, intent: Intent, query: Vectors, passages: Sequence[Evidence]) -> list[Evidence]:

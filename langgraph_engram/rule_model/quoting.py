@@ -1,8 +1,9 @@
 """Answer without a language model by quoting what was said, with speaker, day and the number of the passage.
 
-A quote is one sentence, or two where its speaker says more in a turn close by, in the order in which they were said. Nothing is read off a sentence and no
-clause is cut from it, so that no quote says what was not said. What has been superseded is quoted only behind what took
-its place. Sentences are chosen by how relevant their passage is and by how many of the query's content words they hold.
+A quote is one sentence, or two where its speaker says more in a turn close by, in the order in which they were said.
+Nothing is read off a sentence and no clause is cut from it, so that no quote says what was not said. What has been
+superseded is quoted only behind what took its place. Sentences are chosen by how relevant their passage is and by how
+many of the query's content words they hold.
 """
 
 import math

@@ -5,17 +5,16 @@ dialogue at hand: kinds of turns that seldom open a subject in it count less, an
 see is cut only where they are plain. See docs/decisions/0007.
 """
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_engram.embeddings.base import Encoder, encode_turns
+from langgraph_engram.logistic import LogisticModel, sigmoid
 from langgraph_engram.schema import Event, Turn
 from langgraph_engram.segmentation.events import TurnTopic, last_topic, provisional_topics
 from langgraph_engram.segmentation.features import FEATURES, Numbers, boundary_features
@@ -30,38 +29,10 @@ DIGITS = 6
 numbers lie in memory: a run that is done again must give the same boundary."""
 
 
-@dataclass(frozen=True)
-class BoundaryModel:
-    """A logistic regression over the numbers of a gap."""
-
-    intercept: float
-    weights: Mapping[str, float]
-    """One weight a feature, by name."""
-
-    def probability(self, features: Numbers) -> Numbers:
-        """Compute the probability of a boundary in each gap.
-
-        Args:
-            features: Of shape (gaps, len(FEATURES)).
-
-        Returns:
-            One probability a gap, in [0, 1].
-        """
-        weights = np.array([self.weights[name] for name in FEATURES])
-        return sigmoid(self.intercept + features @ weights)
-
-
 @cache
-def load_model() -> BoundaryModel:
-    """Load the weights beside this module."""
-    text = files("langgraph_engram.segmentation").joinpath(WEIGHTS_FILE).read_text(encoding="utf-8")
-    stored = json.loads(text)
-    return BoundaryModel(stored["intercept"], stored["weights"])
-
-
-def sigmoid(log_odds: Numbers) -> Numbers:
-    """Turn log-odds into probabilities."""
-    return np.asarray(1 / (1 + np.exp(-log_odds)))
+def load_model() -> LogisticModel:
+    """Return the shipped model."""
+    return LogisticModel.load(FEATURES, "langgraph_engram.segmentation", WEIGHTS_FILE)
 
 
 def sharpen(probabilities: Numbers, kinds: Sequence[object], strength: float) -> Numbers:

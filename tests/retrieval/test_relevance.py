@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from langgraph_engram.logistic import LogisticModel
 from langgraph_engram.nodes.light_retrieve import LightRetrieve
 from langgraph_engram.retrieval.passages import turn_passage
 from langgraph_engram.retrieval.relevance import (
     FEATURES,
-    RelevanceModel,
     covered_share,
     load_model,
     relevance_features,
@@ -175,6 +175,6 @@ def test_a_feature_without_a_weight_counts_nothing():
     """So that weights can be learned for features that the shipped ones do not know."""
     rows = np.eye(len(FEATURES))
 
-    found = RelevanceModel(0.0, {"cosine": 1.0}).probability(rows)
+    found = LogisticModel(FEATURES, 0.0, {"cosine": 1.0}).probability(rows)
 
     assert found.tolist() == pytest.approx([0.7311, *[0.5] * (len(FEATURES) - 1)], abs=1e-4)
