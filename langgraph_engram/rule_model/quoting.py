@@ -3,7 +3,7 @@
 A quote is one sentence, or two where its speaker says more in a turn close by, in the order in which they were said.
 Nothing is read off a sentence and no clause is cut from it, so that no quote says what was not said. What has been
 superseded is quoted only behind what took its place. Sentences are chosen by how relevant their passage is and by how
-many of the query's content words they hold.
+many of the query's content words they hold; of what people say of themselves the newest comes first.
 """
 
 import math
@@ -17,8 +17,9 @@ from langgraph_engram.prompts.rendering import CITATION, Sentence, number_senten
 from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
 from langgraph_engram.rule_model.selection import needed_stems
 from langgraph_engram.schema import Evidence, Intent, Record, Turn
+from langgraph_engram.text.questions import ORDER, asks_for_earlier_state, time_question
 from langgraph_engram.text.slots import expanded_stems
-from langgraph_engram.text.statements import is_question, own_words
+from langgraph_engram.text.statements import is_question, own_words, speaks_of_self
 from langgraph_engram.text.tokens import words
 
 Turns: TypeAlias = Mapping[tuple[str, int], Turn]
@@ -33,6 +34,8 @@ REACH = 2
 """Turns between two sentences of the same person that are quoted together, at most."""
 JOIN_RELEVANCE = 0.05
 """Share of the relevance of the better one that the other has at least."""
+NEAR = 0.5
+"""Share of the relevance of the best quote from which a newer one comes before it."""
 MIN_RELEVANCE = 0.02
 """Share of the relevance of the best passage from which a further quote is given."""
 MAX_SUPERSEDED = 2
@@ -79,7 +82,8 @@ def quote(question: AnswerLight | WriteAnswer) -> str:
     scores = _scores(question.query, question.intent, sentences)
     best = max((sentence.relevance for sentence in sentences), default=0.0)
     lines: list[str] = []
-    for quoted in _choose(sentences, scores):
+    quotes = list(_choose(sentences, scores))
+    for quoted in _newest_first(quotes) if _asks_for_own_state(question.query, question.intent) else quotes:
         together = [member for sentence in quoted for member in (sentence, *sentence.earlier)]
         if not lines or max(sentence.relevance for sentence in together) >= MIN_RELEVANCE * best:
             numbers = dict.fromkeys(sentence.number for sentence in together)
@@ -101,6 +105,24 @@ def _choose(sentences: Sequence[Quotable], scores: Sequence[float]) -> Iterator[
         yield quoted
         turns = {sentence.turn for sentence in quoted if sentence.turn}
         left = [other for other in others if other is not close_by and other.turn not in turns]
+
+
+def _asks_for_own_state(query: str, intent: Intent) -> bool:
+    """Return whether people ask of themselves what holds now: of nothing earlier, no time and no order."""
+    of_past = intent.time or asks_for_earlier_state(query) or time_question(query) or ORDER.search(query)
+    return speaks_of_self(query) and not of_past
+
+
+def _newest_first(quotes: Sequence[list[Quotable]]) -> list[list[Quotable]]:
+    """Sort by day what the speaker of the best quote says that is nearly as relevant; all else follows as it was."""
+    least = NEAR * max((sentence.relevance for quoted in quotes[:1] for sentence in quoted), default=0.0)
+
+    def key(quoted: list[Quotable]) -> tuple[bool, int]:
+        first = quoted[0]
+        near = first.speaker == quotes[0][0].speaker and max(sentence.relevance for sentence in quoted) >= least
+        return not near, -first.said_at.toordinal() if near and first.said_at else 0
+
+    return sorted(quotes, key=key)
 
 
 def _is_close_by(sentence: Quotable, other: Quotable) -> bool:

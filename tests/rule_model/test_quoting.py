@@ -115,6 +115,31 @@ def test_what_was_said_on_another_day_has_a_line_of_its_own(ask, turns):
     ]
 
 
+@pytest.mark.parametrize(
+    ("query", "newest_first"),
+    [
+        ("What is my phone number?", True),
+        ("What was my phone number originally?", False),
+        ("In which order did I have these phone numbers?", False),
+        ("What is Ana's phone number?", False),
+    ],
+)
+def test_of_what_people_say_of_themselves_the_newest_comes_first(ask, turns, query, newest_first):
+    """Where it is nearly as relevant, unless something earlier or an order is asked for."""
+    days = {"My phone number is 11.": 0, "My phone number is 33, at last.": 60, "My number plate is 22.": 90}
+    found = [
+        turn_passage([turn.model_copy(update={"said_at": turn.said_at + timedelta(days=day)})], 1.0, {}, relevance)
+        for turn, day, relevance in zip(
+            turns(*(f"Ana: {text}" for text in days)), days.values(), (0.6, 0.4, 0.2), strict=True
+        )
+    ]
+
+    quoted = [line.split('"')[1] for line in ask(query, found)]
+
+    first, second, third = days
+    assert quoted == ([second, first, third] if newest_first else [first, second, third])
+
+
 def test_an_image_is_quoted_by_what_it_shows(ask, turns):
     """A caption is what somebody shared."""
     (said,) = turns("Ana: Look!")
