@@ -75,6 +75,11 @@ class Quotable:
         """Return the day on which it was said; empty where that is not known."""
         return f"{self.said_at.day} {self.said_at:%b %Y}" if self.said_at else ""
 
+    @property
+    def ordinal(self) -> int:
+        """Return the number of that day; 0 where it is not known."""
+        return self.said_at.toordinal() if self.said_at else 0
+
 
 def quote(question: AnswerLight | WriteAnswer) -> str:
     """Return up to three quotes, one a line, best first; the word for unknown where there is nothing to quote."""
@@ -114,15 +119,17 @@ def _asks_for_own_state(query: str, intent: Intent) -> bool:
 
 
 def _newest_first(quotes: Sequence[list[Quotable]]) -> list[list[Quotable]]:
-    """Sort by day what the speaker of the best quote says that is nearly as relevant; all else follows as it was."""
-    least = NEAR * max((sentence.relevance for quoted in quotes[:1] for sentence in quoted), default=0.0)
+    """Put before the best quote what its speaker says of themselves later, nearly as relevant, the newest first."""
+    newer = [quoted for quoted in quotes[1:] if _is_newer(quotes[0], quoted)]
+    newer.sort(key=lambda quoted: quoted[0].ordinal, reverse=True)
+    return [*newer, *(quoted for quoted in quotes if quoted not in newer)]
 
-    def key(quoted: list[Quotable]) -> tuple[bool, int]:
-        first = quoted[0]
-        near = first.speaker == quotes[0][0].speaker and max(sentence.relevance for sentence in quoted) >= least
-        return not near, -first.said_at.toordinal() if near and first.said_at else 0
 
-    return sorted(quotes, key=key)
+def _is_newer(best: Sequence[Quotable], quoted: Sequence[Quotable]) -> bool:
+    """Return whether the speaker of the best quote says another of themselves on a later day, nearly as relevant."""
+    relevance, of_best = (max(sentence.relevance for sentence in sentences) for sentences in (quoted, best))
+    own = quoted[0].speaker == best[0].speaker and any(speaks_of_self(sentence.text) for sentence in quoted)
+    return own and quoted[0].ordinal > best[0].ordinal and relevance >= NEAR * of_best
 
 
 def _is_close_by(sentence: Quotable, other: Quotable) -> bool:

@@ -124,20 +124,26 @@ def test_what_was_said_on_another_day_has_a_line_of_its_own(ask, turns):
         ("What is Ana's phone number?", False),
     ],
 )
-def test_of_what_people_say_of_themselves_the_newest_comes_first(ask, turns, query, newest_first):
+@pytest.mark.parametrize(
+    ("later", "relevance", "is_own"),
+    [
+        ("My phone number is 33, at last.", 0.4, True),
+        ("My phone number is 33, at last.", 0.2, False),
+        ("Tom's phone number is 44.", 0.4, False),
+    ],
+)
+def test_of_what_people_say_of_themselves_the_newest_comes_first(
+    ask, turns, query, newest_first, later, relevance, is_own
+):
     """Where it is nearly as relevant, unless something earlier or an order is asked for."""
-    days = {"My phone number is 11.": 0, "My phone number is 33, at last.": 60, "My number plate is 22.": 90}
-    found = [
-        turn_passage([turn.model_copy(update={"said_at": turn.said_at + timedelta(days=day)})], 1.0, {}, relevance)
-        for turn, day, relevance in zip(
-            turns(*(f"Ana: {text}" for text in days)), days.values(), (0.6, 0.4, 0.2), strict=True
-        )
-    ]
+    earlier = "My phone number is 11."
+    first, second = turns(f"Ana: {earlier}", f"Ana: {later}")
+    second = second.model_copy(update={"said_at": first.said_at + timedelta(days=60)})
+    found = [turn_passage([first], 1.0, {}, 0.6), turn_passage([second], 0.9, {}, relevance)]
 
     quoted = [line.split('"')[1] for line in ask(query, found)]
 
-    first, second, third = days
-    assert quoted == ([second, first, third] if newest_first else [first, second, third])
+    assert quoted == ([later, earlier] if newest_first and is_own else [earlier, later])
 
 
 def test_an_image_is_quoted_by_what_it_shows(ask, turns):
