@@ -5,9 +5,11 @@ HyMem section 3. What each preset leaves out, its paper leaves out.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from langgraph_engram.errors import InvalidInput, UnknownPreset
 from langgraph_engram.settings import (
+    AnswerSettings,
     DeepSettings,
     ExtractSettings,
     RetrieveSettings,
@@ -32,12 +34,21 @@ def preset(name: str) -> Settings:
 
 
 PAPER_ONLY = VerifySettings(enabled=False)
-AT_ONCE = DeepSettings(sufficiency="always", light_k=10, min_share=0, whole_turns=False, reflect=False, max_rounds=1)
+UNLIMITED = 1_000_000
+"""Where a paper counts what it takes, and sets no budget of tokens."""
+AT_ONCE = DeepSettings(sufficiency="always", light_k=UNLIMITED, min_share=0, reflect=False, max_rounds=1)
 """One retrieval and one answer from all that it found."""
 PLAIN_SEARCH = RetrieveSettings(
-    neighbours=[], first_person_query=False, split_comparisons=False, session_factor=0, exchange_reach=0
+    budget=UNLIMITED,
+    neighbours=[],
+    first_person_query=False,
+    split_comparisons=False,
+    session_factor=0,
+    exchange_reach=0,
 )
 """One search for the query as it was put."""
+AS_FOUND = AnswerSettings(layout="passages")
+"""Passages in the order in which they were found."""
 
 PRESETS: dict[str, Settings] = {
     "engram": Settings(),
@@ -57,9 +68,11 @@ PRESETS: dict[str, Settings] = {
                 "unknown_credit": 0,
                 "phrase_weight": 0.15,
                 "token_weight": 0.15,
+                "assistant_replies": True,
             }
         ),
-        deep=AT_ONCE.model_copy(update={"light_k": 45}),
+        deep=AT_ONCE,
+        answer=AnswerSettings(layout="passages", dimensions=True, style="reasoned"),
     ),
     "esmem": Settings(
         preset="esmem",
@@ -71,7 +84,8 @@ PRESETS: dict[str, Settings] = {
         update=UpdateSettings(enabled=False),
         synthesis=SynthesisSettings(enabled=False),
         retrieve=PLAIN_SEARCH.model_copy(update={"routes": ["boundary"], "fusion": "event_score", "top_k": 10}),
-        deep=AT_ONCE.model_copy(update={"whole_events": True}),
+        deep=AT_ONCE,
+        answer=AS_FOUND,
     ),
     "structmem": Settings(
         preset="structmem",
@@ -83,7 +97,8 @@ PRESETS: dict[str, Settings] = {
         retrieve=PLAIN_SEARCH.model_copy(
             update={"routes": ["dense", "synthesis"], "fusion": "concatenate", "top_k": 60}
         ),
-        deep=AT_ONCE.model_copy(update={"light_k": 65}),
+        deep=AT_ONCE,
+        answer=AnswerSettings(layout="speakers"),
     ),
     "hymem": Settings(
         preset="hymem",
@@ -97,16 +112,16 @@ PRESETS: dict[str, Settings] = {
             light_k=10,
             min_share=0,
             select_batch=50,
-            whole_turns=False,
             whole_events=True,
-            level2_tokens=100_000,
+            level2_tokens=UNLIMITED,
             reflect_on="every",
+            max_tokens=UNLIMITED,
         ),
+        answer=AnswerSettings(layout="passages", style="full", earlier=True),
     ),
 }
 """The presets by name."""
 
-Ablation = Callable[[Settings], Settings]
 NO_PREFERENCES = {
     "speaker_weight": 0.0,
     "mention_time_weight": 0.0,
@@ -119,6 +134,18 @@ NO_PREFERENCES = {
 }
 
 
+@dataclass(frozen=True)
+class Ablation:
+    """A part that can be taken out of a preset."""
+
+    change: Callable[[Settings], Settings]
+    """Returns the settings without it."""
+    present: Callable[[Settings], bool]
+    """Whether the settings have it."""
+    part: str
+    """What it is, for whoever takes it out of a preset that has none."""
+
+
 def without(settings: Settings, parts: Iterable[str]) -> Settings:
     """Return settings without some parts of them.
 
@@ -127,12 +154,15 @@ def without(settings: Settings, parts: Iterable[str]) -> Settings:
         parts: Names of `ABLATIONS`.
 
     Raises:
-        InvalidInput: A part that has no such name.
+        InvalidInput: A part that has no such name, or that the settings do not have.
     """
     for part in parts:
         if part not in ABLATIONS:
             raise InvalidInput(f"unknown part {part!r}: choose among {', '.join(ABLATIONS)}")
-        settings = ABLATIONS[part](settings)
+        ablation = ABLATIONS[part]
+        if not ablation.present(settings):
+            raise InvalidInput(f"{part!r} cannot be taken out of {settings.preset!r}: it has no {ablation.part}")
+        settings = ablation.change(settings)
     return settings
 
 
@@ -143,83 +173,120 @@ def _dimension(settings: Settings) -> Settings:
 
 
 def _content_only(settings: Settings) -> Settings:
-    """The records' own words alone: no dimensions, no neighbours, no other layer, no preference (DimMem)."""
+    """The records' own words alone: no dimensions, no neighbours, no other layer, no preference."""
     kept = [name for name in settings.retrieve.routes if name in ("lexical", "dense")]
-    routes = kept or settings.retrieve.routes
-    return _changed(settings, "retrieve", routes=routes, neighbours=[], **NO_PREFERENCES)
+    settings = _changed(settings, "retrieve", routes=kept, neighbours=[], **NO_PREFERENCES)
+    return _changed(settings, "answer", dimensions=False)
 
 
 def _causal(settings: Settings) -> Settings:
-    """Records without reason and purpose (DimMem)."""
     return _changed(settings, "extract", causal=False)
 
 
-def _boundary(settings: Settings) -> Settings:
-    """No text of boundaries and no route by them (ES-Mem)."""
-    return _changed(_unrouted(settings, "boundary"), "segment", describe="none")
+def _assistant(settings: Settings) -> Settings:
+    """The assistant's words count as much as the user's, whatever a query asks for, and no reply is fetched."""
+    return _changed(settings, "retrieve", assistant_penalty=0.0, assistant_replies=False)
 
 
 def _segmentation(settings: Settings) -> Settings:
-    """Windows of so many turns in place of events (ES-Mem)."""
     return _changed(settings, "segment", strategy="window")
 
 
+def _boundary(settings: Settings) -> Settings:
+    """No text of boundaries and no route by them; where events are all that is found, by their summaries alone."""
+    settings = _changed(settings, "segment", describe="none")
+    if settings.retrieve.fusion == "event_score":
+        return _changed(settings, "retrieve", boundary_k=0)
+    return _unrouted(settings, "boundary")
+
+
 def _summary(settings: Settings) -> Settings:
-    """Events scored by their boundaries alone (ES-Mem)."""
+    """Events scored by their boundaries alone."""
     return _changed(settings, "retrieve", boundary_alpha=0.0)
 
 
 def _raw(settings: Settings) -> Settings:
-    """No raw turns: neither a route to them nor a way back (ES-Mem, HyMem)."""
-    return _changed(_unrouted(settings, "turn"), "deep", level2_tokens=0)
+    """No raw turns: neither a route to them nor a way back, and summaries of events in their place."""
+    settings = _changed(_unrouted(settings, "turn"), "deep", level2_tokens=0)
+    return _changed(settings, "retrieve", event_passages="summary")
+
+
+def _synthesis(settings: Settings) -> Settings:
+    return _changed(_unrouted(settings, "synthesis"), "synthesis", enabled=False)
+
+
+def _level1(settings: Settings) -> Settings:
+    """Raw events found by their own text, and nothing extracted."""
+    light_k = settings.deep.light_k
+    settings = _changed(settings, "retrieve", routes=["turn"], fusion="event_text", top_k=light_k)
+    settings = _changed(settings, "extract", strategy="none")
+    return _changed(settings, "deep", sufficiency="always")
 
 
 def _light(settings: Settings) -> Settings:
-    """Every question goes deep (HyMem)."""
+    """Every question goes deep."""
     return _changed(settings, "deep", sufficiency="never")
 
 
 def _deep(settings: Settings) -> Settings:
-    """No question goes deep (HyMem)."""
-    return _changed(settings, "deep", sufficiency="always", whole_events=False)
+    """No question goes deep."""
+    return _changed(settings, "deep", sufficiency="always")
 
 
 def _reflect(settings: Settings) -> Settings:
-    """One round, taken as it is (HyMem)."""
+    """One round, taken as it is."""
     return _changed(settings, "deep", reflect=False)
 
 
-def _synthesis(settings: Settings) -> Settings:
-    """No narratives across events (StructMem)."""
-    return _changed(_unrouted(settings, "synthesis"), "synthesis", enabled=False)
-
-
-def _assistant(settings: Settings) -> Settings:
-    """The assistant's words count as much as the user's, whatever a query asks for (DimMem)."""
-    return _changed(settings, "retrieve", assistant_penalty=0.0)
-
-
+DIMENSIONAL = ("dimensional", "dimensional_relational")
+"""Strategies whose records have dimensions."""
 ABLATIONS: Mapping[str, Ablation] = {
-    "dimension": _dimension,
-    "content-only": _content_only,
-    "causal": _causal,
-    "boundary": _boundary,
-    "segmentation": _segmentation,
-    "summary": _summary,
-    "raw": _raw,
-    "light": _light,
-    "deep": _deep,
-    "reflect": _reflect,
-    "synthesis": _synthesis,
-    "assistant": _assistant,
+    # DimMem Tables 3 and 4, Figure 3
+    "dimension": Ablation(_dimension, lambda s: "dimension" in s.retrieve.routes, "dimension route"),
+    "content-only": Ablation(_content_only, lambda s: s.extract.strategy in DIMENSIONAL, "records with dimensions"),
+    "causal": Ablation(
+        _causal, lambda s: s.extract.causal and s.extract.strategy in DIMENSIONAL, "records with reason and purpose"
+    ),
+    "assistant": Ablation(
+        _assistant,
+        lambda s: (
+            s.retrieve.assistant_replies or (s.retrieve.fusion == "weighted" and s.retrieve.assistant_penalty > 0)
+        ),
+        "way of its own to an assistant's words",
+    ),
+    # ES-Mem Figure 3
+    "segmentation": Ablation(_segmentation, lambda s: s.segment.strategy == "event", "events by topic"),
+    "boundary": Ablation(
+        _boundary, lambda s: "boundary" in s.retrieve.routes and s.retrieve.boundary_k > 0, "boundary route"
+    ),
+    "summary": Ablation(
+        _summary,
+        lambda s: "boundary" in s.retrieve.routes and s.retrieve.boundary_alpha > 0,
+        "route by the summaries of events",
+    ),
+    "raw": Ablation(
+        _raw,
+        lambda s: (
+            "turn" in s.retrieve.routes
+            or (s.retrieve.fusion == "event_score" and s.retrieve.event_passages == "turns")
+            or (s.deep.sufficiency != "always" and s.deep.level2_tokens > 0)
+        ),
+        "way to raw turns",
+    ),
+    # StructMem Table 2 and Figure 3
+    "synthesis": Ablation(_synthesis, lambda s: s.synthesis.enabled, "narratives across events"),
+    # HyMem Table 2
+    "level1": Ablation(_level1, lambda s: s.extract.strategy != "none", "memory above the raw turns"),
+    "light": Ablation(_light, lambda s: s.deep.sufficiency == "judged", "light answer that is judged"),
+    "deep": Ablation(_deep, lambda s: s.deep.sufficiency != "always", "deep retrieval"),
+    "reflect": Ablation(_reflect, lambda s: s.deep.reflect, "reflection"),
 }
-"""What can be taken out, by the name that `engram bench --without` takes."""
+"""What can be taken out, by the name that `engram bench --without` takes; docs/ablations.md names the tables."""
 
 
 def _unrouted(settings: Settings, route: str) -> Settings:
-    """Leave a route out; a preset whose only route it is keeps it, since something must be searched."""
     routes = [name for name in settings.retrieve.routes if name != route]
-    return _changed(settings, "retrieve", routes=routes) if routes else settings
+    return _changed(settings, "retrieve", routes=routes)
 
 
 def _changed(settings: Settings, group: str, **changed: object) -> Settings:

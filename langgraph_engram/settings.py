@@ -205,9 +205,12 @@ class RetrieveSettings(SettingsGroup):
         "lexical", "dense", "dimension", "boundary", "synthesis", "turn",
     ]  # fmt: skip
     """The routes that are searched, in order."""
-    fusion: Literal["weighted", "reciprocal_rank", "ordered_dedup", "event_score", "concatenate"] = "weighted"
+    fusion: Literal["weighted", "reciprocal_rank", "ordered_dedup", "event_score", "event_text", "concatenate"] = (
+        "weighted"
+    )
     """How the routes become one ranking: a weighted sum, reciprocal ranks (Cormack et al. 2009), route after route
-    without repeats (DimMem), turns of the best events (ES-Mem), or records then narratives (StructMem)."""
+    without repeats (DimMem), events by boundary and summary (ES-Mem), events by their raw text (HyMem Table 2, Level 2
+    alone), or records then narratives (StructMem)."""
     budget: int = Field(2000, ge=50)
     """Tokens of evidence in a result."""
     relevance_threshold: float = Field(0.232, ge=0, le=1)
@@ -236,12 +239,16 @@ class RetrieveSettings(SettingsGroup):
     """Weight of the keywords found as phrases (DimMem: .15); in the lexical route under `engram`."""
     token_weight: float = Field(0.0, ge=0)
     """Weight of the words of the keywords (DimMem: .15); in the lexical route under `engram`."""
+    reason_weight: float = Field(0.15, ge=0)
+    """Weight of the reason (DimMem Eq. 7 names it and gives no weight)."""
+    purpose_weight: float = Field(0.15, ge=0)
+    """Weight of the purpose (as the reason's)."""
     unknown_credit: float = Field(0.5, ge=0, le=1)
     """Score of a constrained dimension that a record leaves open; 0 in the papers."""
 
     # Boundary route
-    boundary_k: int = Field(10, ge=1)
-    """k, boundaries that are anchors (ES-Mem section 3.3)."""
+    boundary_k: int = Field(10, ge=0)
+    """k, boundaries that are anchors (ES-Mem section 3.3); 0 to rank all events by their summaries alone."""
     boundary_window: int = Field(3, ge=0)
     """w, events on each side of an anchor (ES-Mem section 3.3)."""
     boundary_alpha: float = Field(0.7, ge=0, le=1)
@@ -299,6 +306,11 @@ class RetrieveSettings(SettingsGroup):
     # Fusions of the papers
     top_k: int = Field(20, ge=1)
     """Records of each route (DimMem: 20; StructMem: 60), or events (ES-Mem: K)."""
+    event_passages: Literal["turns", "summary"] = "turns"
+    """What of an event is found: its turns, or its summary in their place."""
+    assistant_replies: bool = False
+    """Whether the assistant's reply to what a record cites is found with it, where the query asks for it (DimMem
+    Eq. 8)."""
     synthesis_k: int = Field(5, ge=0)
     """Syntheses beside the records (StructMem section 3.4)."""
     rrf_k: int = Field(60, ge=1)
@@ -321,8 +333,6 @@ class DeepSettings(SettingsGroup):
     """k, passages that the light answer is written from at most (HyMem section 3.3)."""
     min_share: float = Field(0.5, ge=0, le=1)
     """Share of the best passage's score from which a passage is shown to it; the best three always are."""
-    whole_turns: bool = True
-    """Whether answers are written from whole turns in the order of time, or from the passages as they were found."""
 
     # Selection and backtracking
     select_n: int = Field(30, ge=1)
@@ -353,6 +363,21 @@ class DeepSettings(SettingsGroup):
     """Seconds since the start."""
 
 
+class AnswerSettings(SettingsGroup):
+    """What the reader of an answer is shown, and how it words the answer."""
+
+    layout: Literal["turns", "passages", "speakers"] = "turns"
+    """Whole turns in the order of time, passages as they were found, or records by speaker and the syntheses after
+    them (StructMem appendix A.5)."""
+    dimensions: bool = False
+    """Whether a record is shown with its type, time, place, reason and purpose (DimMem appendix A.1)."""
+    style: Literal["short", "reasoned", "full"] = "short"
+    """The fewest words; the fewest words after a short reasoning (DimMem appendix E); or all that is possible, in full
+    sentences, without refusing once retrieval went deep (HyMem appendix B)."""
+    earlier: bool = False
+    """Whether the answers of earlier rounds are shown beside the memories (HyMem Algorithm 1)."""
+
+
 class Settings(SettingsGroup):
     """The settings of both graphs."""
 
@@ -364,6 +389,7 @@ class Settings(SettingsGroup):
     synthesis: SynthesisSettings = SynthesisSettings()
     retrieve: RetrieveSettings = RetrieveSettings()
     deep: DeepSettings = DeepSettings()
+    answer: AnswerSettings = AnswerSettings()
 
 
 # --- Chat models -----------------------------------------------------------------------------------------------------
