@@ -188,6 +188,10 @@ def _assistant(settings: Settings) -> Settings:
     return _changed(settings, "retrieve", assistant_penalty=0.0, assistant_replies=False)
 
 
+def _filter(settings: Settings) -> Settings:
+    return _changed(settings, "update", filter="embedding", cosine=LIGHTMEM_COSINE)
+
+
 def _segmentation(settings: Settings) -> Settings:
     return _changed(settings, "segment", strategy="window")
 
@@ -238,6 +242,7 @@ def _reflect(settings: Settings) -> Settings:
     return _changed(settings, "deep", reflect=False)
 
 
+LIGHTMEM_COSINE = 0.85
 DIMENSIONAL = ("dimensional", "dimensional_relational")
 """Strategies whose records have dimensions."""
 ABLATIONS: Mapping[str, Ablation] = {
@@ -253,6 +258,12 @@ ABLATIONS: Mapping[str, Ablation] = {
             s.retrieve.assistant_replies or (s.retrieve.fusion == "weighted" and s.retrieve.assistant_penalty > 0)
         ),
         "way of its own to an assistant's words",
+    ),
+    # DimMem Table 5: LightMem's filter, all pairs from a cosine of .85 on
+    "filter": Ablation(
+        _filter,
+        lambda s: s.update.enabled and s.update.filter == "dimensions",
+        "filter of near-duplicates by dimension",
     ),
     # ES-Mem Figure 3
     "segmentation": Ablation(_segmentation, lambda s: s.segment.strategy == "event", "events by topic"),

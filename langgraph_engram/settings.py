@@ -142,6 +142,8 @@ class UpdateSettings(SettingsGroup):
     """Actions that wait for a person's approval."""
 
     # Pairs
+    filter: Literal["dimensions", "embedding"] = "dimensions"
+    """What is compared by meaning: records of one type that share keywords, or all (DimMem Table 5, the baseline)."""
     jaccard: float = Field(0.3, ge=0, le=1)
     """theta_k, the minimum keyword Jaccard of a pair (DimMem section 3.4)."""
     cosine: float = Field(0.7, ge=0, le=1)
