@@ -44,7 +44,7 @@ PRESETS: dict[str, Settings] = {
     "dimmem": Settings(
         preset="dimmem",
         segment=SegmentSettings(strategy="window", describe="none", context_turns=0),
-        extract=ExtractSettings(strategy="dimensional", shared_calls=False),
+        extract=ExtractSettings(strategy="dimensional", assistant=False, shared_calls=False),
         verify=PAPER_ONLY,
         update=UpdateSettings(selective=False, ask="pairs"),
         synthesis=SynthesisSettings(enabled=False),

@@ -36,9 +36,9 @@ class SegmentSettings(SettingsGroup):
 
     # Windows and buffers
     window: int = Field(25, ge=1)
-    """W, turns of a window (DimMem section 3.2; 25 for dialogues of two people)."""
+    """W, turns of a window (DimMem section 3.2). A turn is an utterance and the assistant's reply to it."""
     overlap: int = Field(5, ge=0)
-    """O, turns shared with the window before, read but never a source (DimMem section 3.2)."""
+    """O, such turns shared with the window before, read but never a source (DimMem section 3.2)."""
     buffer_tokens: int = Field(512, ge=16)
     """Tokens from which a buffer is written (StructMem section 3.1)."""
 
@@ -97,6 +97,9 @@ class ExtractSettings(SettingsGroup):
     )
     """What is extracted: dimensional records (DimMem) with or without relations, facts and relations (StructMem),
     key sentences (HyMem), or nothing (ES-Mem)."""
+    assistant: bool = True
+    """Whether records are extracted from an assistant's turns. Without, they are neither a source nor read beside one;
+    they stay stored as turns (DimMem section 3.2)."""
     causal: bool = True
     """Whether records have a reason and a purpose."""
     date_order: DateOrder | None = None

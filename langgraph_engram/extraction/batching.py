@@ -1,6 +1,7 @@
 """Batch the new turns of events for extraction: several short events share a call, up to a size.
 
-Only what somebody said is extracted from: the output of a tool and a system's instructions are left out.
+Only what somebody said is extracted from: the output of a tool and a system's instructions are left out, and under
+DimMem an assistant's turns as well.
 """
 
 from collections import Counter
@@ -78,10 +79,10 @@ def batch_events(
         index: What is stored of the scope.
         events: The run's events, in order.
         turns: The turns to extract from; those that nobody spoke are left out.
-        settings: How much shares a call.
+        settings: How much shares a call, and whether an assistant's turns are read.
         context_turns: Turns of the session just before a batch that are read beside it.
     """
-    new = {turn.turn_id: turn for turn in turns if turn.is_spoken}
+    new = {turn.turn_id: turn for turn in turns if _is_read(turn, settings)}
     groups: list[list[tuple[Event, list[Turn]]]] = []
     held = 0
     for event in events:
@@ -94,7 +95,7 @@ def batch_events(
             held = 0
         groups[-1].append((event, core))
         held += size
-    return [_batch(group, _before(index, turns, group[0][1][0], context_turns)) for group in groups]
+    return [_batch(group, _before(index, turns, group[0][1][0], context_turns, settings)) for group in groups]
 
 
 def compressed(batch: Batch, compressor: Compressor) -> Batch:
@@ -119,10 +120,14 @@ def _batch(group: Sequence[tuple[Event, list[Turn]]], context: Sequence[Turn]) -
     )
 
 
-def _before(index: ScopeIndex, turns: Sequence[Turn], first: Turn, size: int) -> list[Turn]:
-    """Return what was said in a session just before one of its turns, those of this run included."""
+def _before(index: ScopeIndex, turns: Sequence[Turn], first: Turn, size: int, settings: ExtractSettings) -> list[Turn]:
+    """Return the turns read in a session just before one of its turns, those of this run included."""
     if not size:
         return []
-    said = (turn for turn in (*index.session_turns(first.session_id), *turns) if turn.is_spoken)
-    known = {turn.seq: turn for turn in said if turn.seq < first.seq}
+    read = (turn for turn in (*index.session_turns(first.session_id), *turns) if _is_read(turn, settings))
+    known = {turn.seq: turn for turn in read if turn.seq < first.seq}
     return [known[seq] for seq in sorted(known)[-size:]]
+
+
+def _is_read(turn: Turn, settings: ExtractSettings) -> bool:
+    return turn.is_spoken and (settings.assistant or turn.role != "assistant")
