@@ -20,15 +20,21 @@ from langgraph_engram.settings import (
 )
 
 
-def preset(name: str) -> Settings:
+def preset(name: str, dataset: str | None = None) -> Settings:
     """Return the settings of a preset.
+
+    Args:
+        name: One of `PRESETS`.
+        dataset: A data set that its paper may have settings of its own for (`VARIANTS`): "longmemeval". None, and any
+            that no paper treats apart, for the preset as it is.
 
     Raises:
         UnknownPreset: No preset of that name.
     """
     if name not in PRESETS:
         raise UnknownPreset(f"unknown preset {name!r}: choose one of {', '.join(PRESETS)}")
-    return PRESETS[name]
+    variant = VARIANTS.get((name, dataset or ""))
+    return variant(PRESETS[name]) if variant else PRESETS[name]
 
 
 PAPER_ONLY = VerifySettings(enabled=False)
@@ -105,6 +111,18 @@ PRESETS: dict[str, Settings] = {
     ),
 }
 """The presets by name."""
+
+Variant = Callable[[Settings], Settings]
+
+
+def _dimmem_longmemeval(settings: Settings) -> Settings:
+    """W, O and k for chats with an assistant, whose messages are longer (DimMem Table 11); three routes of k records."""
+    narrower = _changed(settings, "segment", window=15, overlap=3)
+    return _changed(_changed(narrower, "retrieve", top_k=20), "deep", light_k=60)
+
+
+VARIANTS: Mapping[tuple[str, str], Variant] = {("dimmem", "longmemeval"): _dimmem_longmemeval}
+"""What a paper sets otherwise for one data set, by preset and data set; `engram bench` asks for its own."""
 
 Ablation = Callable[[Settings], Settings]
 NO_PREFERENCES = {

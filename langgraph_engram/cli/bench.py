@@ -54,7 +54,7 @@ def locomo(
     with progress_bar("reading") as bar:
         figures = run_locomo(
             file,
-            lambda folder: open_memory(folder, model, preset, _settings(preset, without)),
+            lambda folder: open_memory(folder, model, preset, _settings(preset, without, "locomo")),
             limit=limit,
             out=out,
             progress=bar,
@@ -87,7 +87,7 @@ def longmemeval(
     with progress_bar("reading") as bar:
         figures = run_longmemeval(
             file,
-            lambda folder: open_memory(folder, model, preset, _settings(preset, without), encoder),
+            lambda folder: open_memory(folder, model, preset, _settings(preset, without, "longmemeval"), encoder),
             limit=limit,
             out=out,
             progress=bar,
@@ -169,8 +169,8 @@ def segmentation(
     _print_figures(figures, as_json)
 
 
-def _settings(preset: str | None, without: Sequence[str] | None) -> "Settings | None":
-    """Return a preset's settings without some parts; None where nothing is left out.
+def _settings(preset: str | None, without: Sequence[str] | None, dataset: str) -> "Settings":
+    """Return a preset's settings for a data set, without some parts.
 
     Raises:
         InvalidInput: An unknown preset or part.
@@ -178,7 +178,7 @@ def _settings(preset: str | None, without: Sequence[str] | None) -> "Settings | 
     from langgraph_engram import presets
     from langgraph_engram.config import resolve
 
-    return presets.without(resolve(None, None, preset, None).settings, without) if without else None
+    return presets.without(resolve(None, None, preset, None, dataset).settings, without or ())
 
 
 def _disk_cached_encoder(folder: Path | None) -> "Encoder":
