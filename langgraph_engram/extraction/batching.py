@@ -60,6 +60,12 @@ class Batch:
         spans = [(start, end) for start, end in pairwise([*starts, len(self.turns)])]
         return [part for start, end in spans if (part := self._part(start, end)).says_something]
 
+    @property
+    def halves(self) -> "list[Batch]":
+        """Return the batch in about two halves, turns kept whole; one turn alone has none."""
+        parts = self.parts(-(-len([sentence for sentence in self.sentences if sentence.number]) // 2))
+        return parts if len(parts) > 1 else []
+
     def _part(self, start: int, end: int) -> "Batch":
         turns = self.turns[start:end]
         ids = {turn.turn_id for turn in turns}

@@ -84,8 +84,7 @@ class Extractor:
         little.
         """
         if kind == "relational" or self.settings.method == "written":
-            written = self._write(kind, batches)
-            return list(zip(batches, written, strict=True)), written
+            return self._write(kind, batches)
         answers: list[_Asked] = []
         results: list[LLMResult[Answer]] = []
         waiting = list(batches)
@@ -111,10 +110,9 @@ class Extractor:
         self, kind: RecordKind, batches: Sequence[Batch]
     ) -> tuple[list[_Asked], list[LLMResult[Answer]]]:
         """Let the model write, and label where that was too hard; labels that fail leave what was written."""
-        written = self._write(kind, batches)
+        written, results = self._write(kind, batches)
         answers: list[_Asked] = []
-        results = [*written]
-        for batch, result in zip(batches, written, strict=True):
+        for batch, result in written:
             labelled = self._label(batch) if is_too_hard(batch, result) else []
             results += [label for _, label in labelled]
             is_better = bool(labelled) and all(label.answer for _, label in labelled)
@@ -123,7 +121,19 @@ class Extractor:
                 self.capability.note(batch, result)
         return answers, results
 
-    def _write(self, kind: RecordKind, batches: Sequence[Batch]) -> list[LLMResult[Answer]]:
+    def _write(self, kind: RecordKind, batches: Sequence[Batch]) -> tuple[list[_Asked], list[LLMResult[Answer]]]:
+        """Let the model write; what does not fit into one answer is asked for in two, once (docs/decisions/0034)."""
+        written = self._put(kind, batches)
+        answers: list[_Asked] = []
+        results = [*written]
+        for batch, result in zip(batches, written, strict=True):
+            halves = batch.halves if result.failure and result.failure.kind == "too_long" else []
+            halved = self._put(kind, halves)
+            answers += zip(halves, halved, strict=True) if halves else [(batch, result)]
+            results += halved
+        return answers, results
+
+    def _put(self, kind: RecordKind, batches: Sequence[Batch]) -> list[LLMResult[Answer]]:
         return list(self.model.ask_all([self._question(kind, batch) for batch in batches]))
 
     def _label(self, batch: Batch) -> list[_Asked]:
