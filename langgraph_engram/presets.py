@@ -116,7 +116,7 @@ Variant = Callable[[Settings], Settings]
 
 
 def _dimmem_longmemeval(settings: Settings) -> Settings:
-    """W, O and k for chats with an assistant, whose messages are longer (DimMem Table 11); three routes of k records."""
+    """W, O and k for chats with an assistant, whose messages are longer (DimMem Table 11), and k of three routes."""
     narrower = _changed(settings, "segment", window=15, overlap=3)
     return _changed(_changed(narrower, "retrieve", top_k=20), "deep", light_k=60)
 
@@ -161,10 +161,11 @@ def _dimension(settings: Settings) -> Settings:
 
 
 def _content_only(settings: Settings) -> Settings:
-    """The records' own words alone: no dimensions, no neighbours, no other layer, no preference (DimMem)."""
+    """The records' own words alone, without dimensions: no neighbours, no other layer, no preference (DimMem)."""
     kept = [name for name in settings.retrieve.routes if name in ("lexical", "dense")]
     routes = kept or settings.retrieve.routes
-    return _changed(settings, "retrieve", routes=routes, neighbours=[], **NO_PREFERENCES)
+    flat = _changed(settings, "extract", dimensions=False)
+    return _changed(flat, "retrieve", routes=routes, neighbours=[], **NO_PREFERENCES)
 
 
 def _causal(settings: Settings) -> Settings:

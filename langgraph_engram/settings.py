@@ -100,6 +100,9 @@ class ExtractSettings(SettingsGroup):
     assistant: bool = True
     """Whether records are extracted from an assistant's turns. Without, they are neither a source nor read beside one;
     they stay stored as turns (DimMem section 3.2)."""
+    dimensions: bool = True
+    """Whether records have dimensions: type, time, place, reason, purpose and keywords. Without, they are their content
+    and when it was mentioned (DimMem section 4.3, content-only)."""
     causal: bool = True
     """Whether records have a reason and a purpose."""
     date_order: DateOrder | None = None

@@ -8,7 +8,7 @@ import pytest
 
 from langgraph_engram.llm.base import Question
 from langgraph_engram.memory import Memory
-from langgraph_engram.presets import preset
+from langgraph_engram.presets import preset, without
 from langgraph_engram.rule_model.model import RULES
 from langgraph_engram.testing import FakeModel
 
@@ -79,3 +79,37 @@ def test_a_dialogue_of_two_people_is_read_on_both_sides(write):
     memory, _ = write(preset("dimmem"), said)
 
     assert {record.speaker for record in memory.show("records", "ana")} == {"Ana", "Ben"}
+
+
+NEAR_DUPLICATES = [
+    {
+        "speaker": "Ana",
+        "text": "I train for the Bergen marathon in Oslo because I want to be fit.",
+        "said_at": "2023-05-08",
+    },
+    {
+        "speaker": "Ana",
+        "text": "I train for the Bergen marathon in Asker because I want to be fit.",
+        "said_at": "2023-06-08",
+    },
+]
+
+
+@pytest.mark.parametrize("name", ["dimmem", "engram"])
+def test_decisions_see_the_dimensions_of_the_records(write, name):
+    """The decision prompt exposes content and dimensions (DimMem section 3.4)."""
+    _, asked = write(preset(name), NEAR_DUPLICATES)
+
+    text = str(asked_about(asked, "DecideUpdate")[0].render()[-1].text)
+    assert "(place: Oslo; reason: I want to be fit; keywords: " in text
+
+
+def test_content_only_records_have_no_dimension(write):
+    """Each record is flat text with the moment of its mention (DimMem section 4.3)."""
+    memory, _ = write(without(preset("dimmem"), ["content-only"]), NEAR_DUPLICATES)
+
+    first, second = memory.show("records", "ana")
+    for record in (first, second):
+        said = (record.time_text, record.location, record.reason, record.purpose)
+        assert (record.memory_type, record.event_start, record.keywords, said) == (None, None, [], ("", "", "", ""))
+    assert first.mentioned_at < second.mentioned_at
