@@ -37,6 +37,8 @@ def preset(name: str, dataset: str | None = None) -> Settings:
     return variant(PRESETS[name]) if variant else PRESETS[name]
 
 
+UNLIMITED = 1_000_000
+"""More than any conversation has of anything, where a paper sets no limit."""
 PAPER_ONLY = VerifySettings(enabled=False)
 AT_ONCE = DeepSettings(sufficiency="always", light_k=10, min_share=0, whole_turns=False, reflect=False, max_rounds=1)
 """One retrieval and one answer from all that it found."""
@@ -70,7 +72,14 @@ PRESETS: dict[str, Settings] = {
     "esmem": Settings(
         preset="esmem",
         segment=SegmentSettings(
-            topic_chunk=1, judge="question", guarded=False, describe="question", context_turns=0, max_topics=100_000
+            topic_chunk=1,
+            judge="question",
+            guarded=False,
+            describe="question",
+            context_turns=0,
+            max_turns=UNLIMITED,
+            max_topics=UNLIMITED,
+            max_keywords=UNLIMITED,
         ),
         extract=ExtractSettings(strategy="none"),
         verify=PAPER_ONLY,
@@ -85,7 +94,7 @@ PRESETS: dict[str, Settings] = {
         extract=ExtractSettings(strategy="dual", shared_calls=False),
         verify=PAPER_ONLY,
         update=UpdateSettings(enabled=False),
-        synthesis=SynthesisSettings(by_window=True, expand_tokens=100_000, buffer_tokens=100_000),
+        synthesis=SynthesisSettings(by_window=True, expand_tokens=UNLIMITED, buffer_tokens=UNLIMITED),
         retrieve=PLAIN_SEARCH.model_copy(
             update={"routes": ["dense", "synthesis"], "fusion": "concatenate", "top_k": 60}
         ),
