@@ -30,7 +30,7 @@ class SegmentSettings(SettingsGroup):
     strategy: Literal["event", "window", "session", "buffer"] = "event"
     """What an event is: a topic (ES-Mem), W turns (DimMem), a session (HyMem) or a full buffer (StructMem)."""
     max_turns: int = Field(40, ge=2)
-    """Turns from which an event is closed whatever its topic."""
+    """Turns from which an event is closed whatever its topic. ES-Mem sets no limit."""
     context_turns: int = Field(2, ge=0)
     """Turns before an event that are read with it, but are never a source."""
 
@@ -82,6 +82,11 @@ class SegmentSettings(SettingsGroup):
     """How boundaries are described: from the topics, by a question of their own (ES-Mem), or not at all."""
     boundary_side: int = Field(4, ge=1)
     """Turns shown on each side of a boundary that is described (ES-Mem section 3.2)."""
+
+    @property
+    def tracks_topics(self) -> bool:
+        """Return whether the model is asked for the topic of each turn: to find events by, or to name windows by."""
+        return self.judge != "learned" and (self.strategy == "event" or self.describe != "none")
 
     @property
     def preceding_turns(self) -> int:

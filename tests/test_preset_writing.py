@@ -9,6 +9,8 @@ import pytest
 from langgraph_engram.llm.base import Question
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import preset, without
+from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, LabelGuess
+from langgraph_engram.prompts.track_topics import TopicNote, TopicTrack
 from langgraph_engram.rule_model.model import RULES
 from langgraph_engram.testing import FakeModel
 
@@ -22,13 +24,13 @@ def by_rule(question: Question[Any]) -> object:
 
 @pytest.fixture
 def write() -> Iterator[Callable[..., Written]]:
-    """Write messages under settings; return the memory, and what a model that answers by rules was asked."""
+    """Write messages under settings; return the memory, and what a model was asked, that answers by rules or as given."""
     with ExitStack() as stack:
 
-        def run(settings, messages, **call):
-            model = FakeModel([by_rule] * 500)
+        def run(settings, messages, answer=by_rule):
+            model = FakeModel([answer] * 500)
             memory = stack.enter_context(Memory("memory:", model, encoder="hashing", settings=settings))
-            memory.remember(messages, user_id="ana", session_id="s1", close_session=True, **call)
+            memory.remember(messages, user_id="ana", session_id="s1", close_session=True)
             return memory, model.asked
 
         yield run
@@ -113,3 +115,80 @@ def test_content_only_records_have_no_dimension(write):
         said = (record.time_text, record.location, record.reason, record.purpose)
         assert (record.memory_type, record.event_start, record.keywords, said) == (None, None, [], ("", "", "", ""))
     assert first.mentioned_at < second.mentioned_at
+
+
+def talk(subjects, turns):
+    """Make a dialogue of two people that goes on about each subject for so many turns."""
+    return [
+        {"speaker": ("Ana", "Ben")[number % 2], "text": f"About {subject} I note {subject}{number}."}
+        for subject in subjects
+        for number in range(turns)
+    ]
+
+
+def noted(question):
+    """Note of a turn its third word as topic and the last as keyword."""
+    words = question.turns[0].text.strip(".").split()
+    note = TopicNote(turn=1, topic=words[1], keywords=[words[1], words[-1]], label="detail_elaborate")
+    return TopicTrack(notes=[note])
+
+
+def judged(question):
+    """Say that a new subject begins where the following turn is about another one."""
+    before, after = (turns[0].text.split()[1] for turns in (question.before[-1:], question.after))
+    labels = ("topic_shift", "direct_resp") if before != after else ("direct_resp", "topic_shift")
+    best, worst = (LabelGuess(label=label, probability=p) for label, p in zip(labels, (0.9, 0.1), strict=True))
+    return BoundaryVerdict(likeliest=best, least_likely=worst)
+
+
+def by_script(question):
+    scripted = {"TrackTopics": noted, "JudgeBoundary": judged}
+    return scripted.get(question.name, by_rule)(question)
+
+
+def test_esmem_summaries_hold_all_topics_and_keywords(write):
+    """No topic or keyword of an event is left out, and it ends at a boundary alone (ES-Mem sections 3.1 and 3.2)."""
+    memory, _ = write(preset("esmem"), talk(("bees", "skis"), 45), answer=by_script)
+
+    bees, skis = memory.show("events", "ana")
+    assert (len(bees.turn_ids), len(skis.turn_ids)) == (45, 45)
+    assert bees.keywords == ["bees", *(f"bees{number}" for number in range(45))]
+    assert all(f"skis{number}" in skis.summary for number in range(45))
+
+
+def test_esmem_asks_for_each_topic_with_what_the_turn_before_was_about(write):
+    """The turn before, its topic and keywords, and the turn itself (ES-Mem Figure 6)."""
+    _, asked = write(preset("esmem"), talk(("bees",), 3), answer=by_script)
+
+    first, second, third = asked_about(asked, "TrackTopics")
+    assert (first.before, first.topic_before, first.keywords_before) == ((), "", ())
+    assert [turn.text for turn in third.before] == [second.turns[0].text]
+    assert (third.topic_before, third.keywords_before) == ("bees", ("bees", "bees1"))
+    assert "Its keywords: bees, bees1" in third.render()[-1].text
+
+
+def test_esmem_without_segmentation_finds_its_windows(write):
+    """Windows have topics, keywords and a boundary before each, by the same questions; none is judged."""
+    settings = without(preset("esmem"), ["segmentation"])
+
+    memory, asked = write(settings, talk(("bees", "skis"), 25), answer=by_script)
+
+    events = memory.show("events", "ana")
+    found = memory.search("Which skis?", user_id="ana")
+    assert [len(event.turn_ids) for event in events] == [25, 20, 5]
+    assert [event.topics for event in events] == [["bees"], ["skis"], ["skis"]]
+    assert len(memory.show("boundaries", "ana")) == 3
+    assert asked_about(asked, "JudgeBoundary") == []
+    assert "skis" in found.evidence[0].text
+
+
+def test_esmem_without_segmentation_answers_by_rules():
+    """Without a language model windows are found as well."""
+    settings = without(preset("esmem"), ["segmentation"])
+    said = [*talk(("bees",), 25), {"speaker": "Ana", "text": "My sister Runa moved to Oslo."}]
+    with Memory("memory:", "rules", encoder="hashing", settings=settings) as memory:
+        memory.remember(said, user_id="ana", session_id="s1", close_session=True)
+
+        recollection = memory.recall("Where did Runa move?", user_id="ana")
+
+    assert "Oslo" in recollection.answer

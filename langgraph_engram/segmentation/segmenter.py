@@ -83,11 +83,11 @@ class Segmenter:
     def _track(self, turns: Sequence[Turn], stored: Sequence[Turn], open_event: Event | None) -> TrackedTopics:
         if not turns or (self.settings.strategy != "event" and self.settings.describe == "none"):
             return TrackedTopics([TurnTopic() for _ in turns])
+        if self.settings.tracks_topics:
+            return TopicTracker(self.model, self.encoder, self.settings).track(turns, stored, open_event)
         if self.settings.strategy != "event":
             return TrackedTopics(provisional_topics(turns, last_topic(open_event)))
-        if self.settings.judge == "learned":
-            return TrackedTopics(BoundaryDetector(self.encoder, self.settings).track(turns, stored, open_event))
-        return TopicTracker(self.model, self.encoder, self.settings).track(turns, stored, open_event)
+        return TrackedTopics(BoundaryDetector(self.encoder, self.settings).track(turns, stored, open_event))
 
     def _events(
         self,
