@@ -94,7 +94,9 @@ PRESETS: dict[str, Settings] = {
         extract=ExtractSettings(strategy="dual", shared_calls=False),
         verify=PAPER_ONLY,
         update=UpdateSettings(enabled=False),
-        synthesis=SynthesisSettings(by_window=True, expand_tokens=UNLIMITED, buffer_tokens=UNLIMITED),
+        synthesis=SynthesisSettings(
+            by_window=True, expand="utterance", expand_tokens=UNLIMITED, buffer_tokens=UNLIMITED
+        ),
         retrieve=PLAIN_SEARCH.model_copy(
             update={"routes": ["dense", "synthesis"], "fusion": "concatenate", "top_k": 60}
         ),
@@ -222,6 +224,18 @@ def _synthesis(settings: Settings) -> Settings:
     return _changed(_unrouted(settings, "synthesis"), "synthesis", enabled=False)
 
 
+def _relations(settings: Settings) -> Settings:
+    """Facts alone; with "synthesis" taken out as well, the flat memory of StructMem's Table 2."""
+    plain = {"dual": "factual", "dimensional_relational": "dimensional"}
+    strategy = plain.get(settings.extract.strategy, settings.extract.strategy)
+    return _changed(settings, "extract", strategy=strategy)
+
+
+def _seeds(settings: Settings) -> Settings:
+    """Narratives of their buffer alone, K = 0 (StructMem Figure 3d)."""
+    return _changed(settings, "synthesis", seeds=0)
+
+
 def _assistant(settings: Settings) -> Settings:
     """The assistant's words count as much as the user's, whatever a query asks for (DimMem)."""
     return _changed(settings, "retrieve", assistant_penalty=0.0)
@@ -239,6 +253,8 @@ ABLATIONS: Mapping[str, Ablation] = {
     "deep": _deep,
     "reflect": _reflect,
     "synthesis": _synthesis,
+    "relations": _relations,
+    "seeds": _seeds,
     "assistant": _assistant,
 }
 """What can be taken out, by the name that `engram bench --without` takes."""

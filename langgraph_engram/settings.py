@@ -97,11 +97,11 @@ class SegmentSettings(SettingsGroup):
 class ExtractSettings(SettingsGroup):
     """How records are extracted from an event."""
 
-    strategy: Literal["dimensional_relational", "dimensional", "dual", "key_sentence", "none"] = (
+    strategy: Literal["dimensional_relational", "dimensional", "dual", "factual", "key_sentence", "none"] = (
         "dimensional_relational"
     )
-    """What is extracted: dimensional records (DimMem) with or without relations, facts and relations (StructMem),
-    key sentences (HyMem), or nothing (ES-Mem)."""
+    """What is extracted: dimensional records (DimMem) with or without relations, facts with or without relations
+    (StructMem: "dual", "factual"), key sentences (HyMem), or nothing (ES-Mem)."""
     assistant: bool = True
     """Whether records are extracted from an assistant's turns. Without, they are neither a source nor read beside one;
     they stay stored as turns (DimMem section 3.2)."""
@@ -194,8 +194,11 @@ class SynthesisSettings(SettingsGroup):
     """Tokens of a buffer from which its span makes it due; not `by_window`, nor where a session closes."""
 
     # What it is written from
-    seeds: int = Field(15, ge=1)
-    """K, seed records from history (StructMem section 3.3)."""
+    seeds: int = Field(15, ge=0)
+    """K, seed records from history; 0 for the buffer alone (StructMem section 2.2)."""
+    expand: Literal["event", "utterance"] = "event"
+    """What a seed brings with it: the records of its event, or those of the utterance that it is from, which is what
+    has the same timestamp in StructMem (Eq. 4)."""
     expand_tokens: int = Field(1500, ge=0)
     """Tokens of history shown beside the buffer. StructMem sets no limit."""
     buffer_tokens: int = Field(4000, ge=50)

@@ -9,6 +9,7 @@ import pytest
 from langgraph_engram.llm.base import Question
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import preset, without
+from langgraph_engram.prompts.extract_facts import SourcedSentence, SourcedSentences
 from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, LabelGuess
 from langgraph_engram.prompts.track_topics import TopicNote, TopicTrack
 from langgraph_engram.rule_model.model import RULES
@@ -24,7 +25,7 @@ def by_rule(question: Question[Any]) -> object:
 
 @pytest.fixture
 def write() -> Iterator[Callable[..., Written]]:
-    """Write messages under settings; return the memory, and what a model was asked, that answers by rules or as given."""
+    """Write messages under settings; return the memory, and the questions to a model that answers as it is told."""
     with ExitStack() as stack:
 
         def run(settings, messages, answer=by_rule):
@@ -192,3 +193,48 @@ def test_esmem_without_segmentation_answers_by_rules():
         recollection = memory.recall("Where did Runa move?", user_id="ana")
 
     assert "Oslo" in recollection.answer
+
+
+HELP = [
+    {"speaker": "Ana", "text": "I planted a pear tree. Thank you for your help with it, Ben."},
+    {"speaker": "Ben", "text": "I love pears. I help you because we are friends."},
+]
+
+
+@pytest.mark.parametrize(("parts", "kinds", "syntheses"), [((), {"factual", "relational"}, 1),
+    (("relations",), {"factual"}, 1), (("relations", "synthesis"), {"factual"}, 0)])  # fmt: skip
+def test_structmem_can_be_flat(write, parts, kinds, syntheses):
+    """Facts and relations; facts alone; and facts without narratives, the flat memory (StructMem Table 2)."""
+    memory, asked = write(without(preset("structmem"), parts), HELP)
+
+    assert {record.kind for record in memory.show("records", "ana")} == kinds
+    assert bool(asked_about(asked, "ExtractRelations")) is ("relational" in kinds)
+    assert len(memory.show("syntheses", "ana")) == syntheses
+
+
+def test_structmem_keeps_what_is_inferred(write):
+    """An entry that says what words do, in words that nobody said, is a record beside the facts (StructMem 2.1)."""
+    inferred = "Ana is grateful to Ben and lets him know."
+
+    def answer(question):
+        if question.name == "ExtractRelations":
+            assert "[2] Thank you for your help with it, Ben." in question.render()[-1].text
+            return SourcedSentences(sentences=[SourcedSentence(sources=[2], content=inferred)])
+        return by_rule(question)
+
+    memory, _ = write(preset("structmem"), HELP, answer=answer)
+
+    relations = [record for record in memory.show("records", "ana") if record.kind == "relational"]
+    assert [(record.content, record.speaker, record.status) for record in relations] == [(inferred, "Ana", "active")]
+
+
+def test_a_narrative_is_asked_for_with_its_time_and_people(write):
+    """The range of time, the participants, and each entry after its speaker (StructMem A.5, Figure 8)."""
+    said = [{**HELP[0], "said_at": "2023-05-08T23:50Z"}, {**HELP[1], "said_at": "2023-05-09T00:10Z"}]
+
+    _, asked = write(preset("structmem"), said)
+
+    text = asked_about(asked, "WriteSynthesis")[0].render()[-1].text
+    assert text.startswith("Time: Mon 8 May 2023 to Tue 9 May 2023\nPeople: Ana, Ben\n")
+    assert "-- Mon 8 May 2023\nAna: I planted a pear tree.\n" in text
+    assert "-- Tue 9 May 2023\nBen: Ben to Ana: I help you because we are friends.\nBen: I love pears.\n" in text

@@ -26,7 +26,7 @@ Without = Annotated[
     typer.Option(
         "--without",
         help="Take a part out of the preset: dimension, content-only, causal, boundary, segmentation, summary, raw, "
-        "light, deep, reflect, synthesis or assistant. May be given several times.",
+        "light, deep, reflect, synthesis, relations, seeds or assistant. May be given several times.",
         show_default=False,
     ),
 ]

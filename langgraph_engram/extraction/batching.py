@@ -29,11 +29,13 @@ class Batch:
     """The event of each turn, by turn id."""
     shown: tuple[str, ...] = ()
     """What a model reads in place of each of `sentences`; empty where it reads what was said."""
+    small_talk: bool = False
+    """Whether small talk has numbers as well."""
 
     @cached_property
     def sentences(self) -> list[Sentence]:
         """Return the sentences of the turns, numbered as a model sees them."""
-        return number_sentences(self.turns, self.context)
+        return number_sentences(self.turns, self.context, small_talk=self.small_talk)
 
     @property
     def says_something(self) -> bool:
@@ -73,7 +75,7 @@ class Batch:
             text for text, sentence in zip(self.shown, self.sentences, strict=False) if sentence.turn.turn_id in ids
         )
         context = (*self.context, *self.turns[:start])[-max(1, len(self.context)) :]
-        return Batch(turns, context, self.event_of, tuple(shown))
+        return replace(self, turns=turns, context=context, shown=tuple(shown))
 
 
 def batch_events(

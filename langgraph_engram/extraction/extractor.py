@@ -5,7 +5,7 @@ same turns are put to the model as sentences to label, and after a few such answ
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from langgraph_engram.compression import Compressor
@@ -29,6 +29,7 @@ KINDS: dict[str, tuple[RecordKind, ...]] = {
     "dimensional_relational": ("dimensional",),
     "dimensional": ("dimensional",),
     "dual": ("factual", "relational"),
+    "factual": ("factual",),
     "key_sentence": ("key_sentence",),
     "none": (),
 }
@@ -83,7 +84,9 @@ class Extractor:
         Until the model has shown that it can write, it is asked about one batch at a time: one that cannot costs
         little.
         """
-        if kind == "relational" or self.settings.method == "written":
+        if kind == "relational":
+            return self._write(kind, [replace(batch, small_talk=True) for batch in batches])
+        if self.settings.method == "written":
             return self._write(kind, batches)
         answers: list[_Asked] = []
         results: list[LLMResult[Answer]] = []
