@@ -104,7 +104,7 @@ PRESETS: dict[str, Settings] = {
     ),
     "hymem": Settings(
         preset="hymem",
-        segment=SegmentSettings(strategy="session", describe="none", context_turns=0),
+        segment=SegmentSettings(describe="none", context_turns=2, max_turns=UNLIMITED),
         extract=ExtractSettings(strategy="key_sentence", shared_calls=False),
         verify=PAPER_ONLY,
         update=UpdateSettings(enabled=False),

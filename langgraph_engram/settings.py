@@ -28,7 +28,8 @@ class SegmentSettings(SettingsGroup):
     """How turns become events."""
 
     strategy: Literal["event", "window", "session", "buffer"] = "event"
-    """What an event is: a topic (ES-Mem), W turns (DimMem), a session (HyMem) or a full buffer (StructMem)."""
+    """What an event is: a topic (ES-Mem, HyMem), W turns (DimMem), a full buffer (StructMem), or a session (the code of
+    HyMem)."""
     max_turns: int = Field(40, ge=2)
     """Turns from which an event is closed whatever its topic. ES-Mem sets no limit."""
     context_turns: int = Field(2, ge=0)

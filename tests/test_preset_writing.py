@@ -238,3 +238,18 @@ def test_a_narrative_is_asked_for_with_its_time_and_people(write):
     assert text.startswith("Time: Mon 8 May 2023 to Tue 9 May 2023\nPeople: Ana, Ben\n")
     assert "-- Mon 8 May 2023\nAna: I planted a pear tree.\n" in text
     assert "-- Tue 9 May 2023\nBen: Ben to Ana: I help you because we are friends.\nBen: I love pears.\n" in text
+
+
+def test_hymem_units_are_topics_that_overlap(write):
+    """Units are about one subject, with the end of the one before to be read; each is asked about (HyMem 3.1)."""
+    bees = ["I keep bees in the garden.", "My bees gave honey in June.", "The hive of the bees is full of honey."]
+    said = [*bees, "By the way, my sister Runa moved to Oslo.", "Runa found a flat in Oslo near the harbour."]
+
+    memory, asked = write(preset("hymem"), [{"speaker": "Ana", "text": text} for text in said])
+
+    first, second = memory.show("events", "ana")
+    units = [[turn.text for turn in question.turns] for question in asked_about(asked, "ExtractKeySentences")]
+    shown = [[turn.text for turn in question.context] for question in asked_about(asked, "ExtractKeySentences")]
+    assert (units, shown) == ([bees, said[3:]], [[], bees[1:]])
+    assert second.context_turn_ids == first.turn_ids[-2:]
+    assert {question.name for question in asked} == {"ExtractKeySentences"}
