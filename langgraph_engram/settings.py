@@ -28,17 +28,18 @@ class SegmentSettings(SettingsGroup):
     """How turns become events."""
 
     strategy: Literal["event", "window", "session", "buffer"] = "event"
-    """What an event is: a topic (ES-Mem), W turns (DimMem), a session (HyMem) or a full buffer (StructMem)."""
+    """What an event is: a topic (ES-Mem, HyMem), W turns (DimMem), a full buffer (StructMem), or a session (the code of
+    HyMem)."""
     max_turns: int = Field(40, ge=2)
-    """Turns from which an event is closed whatever its topic."""
+    """Turns from which an event is closed whatever its topic. ES-Mem sets no limit."""
     context_turns: int = Field(2, ge=0)
     """Turns before an event that are read with it, but are never a source."""
 
     # Windows and buffers
     window: int = Field(25, ge=1)
-    """W, turns of a window (DimMem section 3.2; 25 for dialogues of two people)."""
+    """W, turns of a window (DimMem section 3.2). A turn is an utterance and the assistant's reply to it."""
     overlap: int = Field(5, ge=0)
-    """O, turns shared with the window before, read but never a source (DimMem section 3.2)."""
+    """O, such turns shared with the window before, read but never a source (DimMem section 3.2)."""
     buffer_tokens: int = Field(512, ge=16)
     """Tokens from which a buffer is written (StructMem section 3.1)."""
 
@@ -84,6 +85,11 @@ class SegmentSettings(SettingsGroup):
     """Turns shown on each side of a boundary that is described (ES-Mem section 3.2)."""
 
     @property
+    def tracks_topics(self) -> bool:
+        """Return whether the model is asked for the topic of each turn: to find events by, or to name windows by."""
+        return self.judge != "learned" and (self.strategy == "event" or self.describe != "none")
+
+    @property
     def preceding_turns(self) -> int:
         """Return how many turns before an event are read with it: under windows, those of the overlap."""
         return self.overlap if self.strategy == "window" else self.context_turns
@@ -92,11 +98,17 @@ class SegmentSettings(SettingsGroup):
 class ExtractSettings(SettingsGroup):
     """How records are extracted from an event."""
 
-    strategy: Literal["dimensional_relational", "dimensional", "dual", "key_sentence", "none"] = (
+    strategy: Literal["dimensional_relational", "dimensional", "dual", "factual", "key_sentence", "none"] = (
         "dimensional_relational"
     )
-    """What is extracted: dimensional records (DimMem) with or without relations, facts and relations (StructMem),
-    key sentences (HyMem), or nothing (ES-Mem)."""
+    """What is extracted: dimensional records (DimMem) with or without relations, facts with or without relations
+    (StructMem: "dual", "factual"), key sentences (HyMem), or nothing (ES-Mem)."""
+    assistant: bool = True
+    """Whether records are extracted from an assistant's turns. Without, they are neither a source nor read beside one;
+    they stay stored as turns (DimMem section 3.2)."""
+    dimensions: bool = True
+    """Whether records have dimensions: type, time, place, reason, purpose and keywords. Without, they are their content
+    and when it was mentioned (DimMem section 4.3, content-only)."""
     causal: bool = True
     """Whether records have a reason and a purpose."""
     date_order: DateOrder | None = None
@@ -185,8 +197,11 @@ class SynthesisSettings(SettingsGroup):
     """Tokens of a buffer from which its span makes it due; not `by_window`, nor where a session closes."""
 
     # What it is written from
-    seeds: int = Field(15, ge=1)
-    """K, seed records from history (StructMem section 3.3)."""
+    seeds: int = Field(15, ge=0)
+    """K, seed records from history; 0 for the buffer alone (StructMem section 2.2)."""
+    expand: Literal["event", "utterance"] = "event"
+    """What a seed brings with it: the records of its event, or those of the utterance that it is from, which is what
+    has the same timestamp in StructMem (Eq. 4)."""
     expand_tokens: int = Field(1500, ge=0)
     """Tokens of history shown beside the buffer. StructMem sets no limit."""
     buffer_tokens: int = Field(4000, ge=50)

@@ -237,28 +237,31 @@ class Sentence:
         return f"{self.answers.speaker}: {asked} {said}" if self.answers and asked else said
 
 
-def number_sentences(turns: Sequence[Turn], context: Sequence[Turn] = ()) -> list[Sentence]:
+def number_sentences(
+    turns: Sequence[Turn], context: Sequence[Turn] = (), *, small_talk: bool = False
+) -> list[Sentence]:
     """Split turns into sentences, in order, and number from 1 those that say anything.
 
     Args:
         turns: The core turns.
         context: The turns before them, whose last question the first turn may answer.
+        small_talk: Whether small talk is numbered as well: thanks state nothing, and show how people relate.
     """
     people = {turn.speaker for turn in (*context, *turns)}
     earlier = context[-1] if context else None
     found: list[Sentence] = []
     for turn in turns:
-        found.extend(_sentences_of(turn, earlier, people))
+        found.extend(_sentences_of(turn, earlier, people, small_talk=small_talk))
         earlier = turn
     numbers = iter(range(1, len(found) + 1))
     return [replace(sentence, number=next(numbers)) if sentence.number else sentence for sentence in found]
 
 
-def _sentences_of(turn: Turn, earlier: Turn | None, people: Collection[str]) -> Iterator[Sentence]:
+def _sentences_of(turn: Turn, earlier: Turn | None, people: Collection[str], *, small_talk: bool) -> Iterator[Sentence]:
     asked = earlier if earlier and earlier.speaker != turn.speaker and question_at_end(earlier.text) else None
     for text in split_sentences(turn.text):
         if is_small_talk(text, people):
-            yield Sentence(turn, text)
+            yield Sentence(turn, text, number=int(small_talk))
             continue
         yield Sentence(turn, text, number=1, answers=asked if is_short_reply(text) else None)
         asked = None
@@ -276,6 +279,8 @@ def render_sentences(
     context: Sequence[Turn],
     event_starts: Collection[int] = (),
     shown: Sequence[str] = (),
+    *,
+    small_talk: bool = False,
 ) -> list[BaseMessage]:
     """Render an extraction: the rules, the context turns, and the core turns with their sentences numbered.
 
@@ -286,17 +291,18 @@ def render_sentences(
         event_starts: Positions of turns at which an event begins; none where events make no difference.
         shown: What is read in place of each sentence, small talk and images included, in the order of
             `number_sentences`; none for what was said, its times resolved.
+        small_talk: Whether small talk is numbered as well.
     """
     earlier = "\n".join(quote_turn(turn) for turn in context)
     parts = [inside("context", earlier)] if earlier else []
-    lines = "\n".join(_lines(turns, context, event_starts, shown))
+    sentences = number_sentences(turns, context, small_talk=small_talk)
+    lines = "\n".join(_lines(turns, sentences, event_starts, shown))
     return [SystemMessage(system), HumanMessage("\n\n".join([*parts, inside("conversation", lines)]))]
 
 
 def _lines(
-    turns: Sequence[Turn], context: Sequence[Turn], event_starts: Collection[int], shown: Sequence[str]
+    turns: Sequence[Turn], sentences: Sequence[Sentence], event_starts: Collection[int], shown: Sequence[str]
 ) -> Iterator[str]:
-    sentences = number_sentences(turns, context)
     texts = list(zip(sentences, shown or [sentence.resolved for sentence in sentences], strict=True))
     event = 0
     headings = day_headings(turn.said_at for turn in turns)

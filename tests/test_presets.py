@@ -2,9 +2,10 @@
 
 import pytest
 
+from langgraph_engram.ablations import ABLATIONS, without
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.memory import Memory
-from langgraph_engram.presets import ABLATIONS, PRESETS, preset, without
+from langgraph_engram.presets import PRESETS, preset
 
 TURNS = [
     {

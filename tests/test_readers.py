@@ -5,9 +5,10 @@ from datetime import datetime, timedelta
 import pytest
 from langchain_core.messages import BaseMessage
 
+from langgraph_engram.ablations import without
 from langgraph_engram.llm.base import Question
 from langgraph_engram.memory import Memory
-from langgraph_engram.presets import preset, without
+from langgraph_engram.presets import preset
 from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.prompts.write_answer import WriteAnswer
 from langgraph_engram.results import count_tokens
