@@ -26,7 +26,7 @@ class TopicNote(BaseModel):
 
     turn: int = Field(description="number of the turn")
     topic: str = Field(description="what the turn is about, in two to five words")
-    keywords: list[str] = Field(default=[], description="up to five words of the turn that carry its meaning")
+    keywords: list[str] = Field(default=[], description="its nouns and key phrases, the most important first")
     label: Label = Field(description="how the turn follows the one before it")
     confidence: float = Field(default=0.5, ge=0, le=1, description="how sure you are of the label")
     transition: str = Field(default="", description="for a new topic only: one sentence on what ended and what began")
