@@ -180,10 +180,10 @@ def consecutive_runs(turns: Sequence[Turn]) -> list[list[Turn]]:
 
 
 def event_turns(index: ScopeIndex, source: Turn, session: Sequence[Turn]) -> list[Turn]:
-    """Return the turns of the event that a turn belongs to; the turn alone without one."""
+    """Return the turns of the event that a turn belongs to, its overlap included; the turn alone without one."""
     for event in index.session_events(source.session_id):
         if source.turn_id in event.turn_ids:
-            members = set(event.turn_ids)
+            members = {*event.context_turn_ids, *event.turn_ids}
             return [turn for turn in session if turn.turn_id in members]
     return [source]
 
