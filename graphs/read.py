@@ -59,41 +59,55 @@ def build_read_graph(
     )
     graph.add_node("parse_intent", ParseIntentStep(store, model, rule_model, settings.retrieve))
     graph.add_node("light_retrieve", LightRetrieve(store, settings.retrieve, reranker))
-    graph.add_node("judge_sufficiency", JudgeSufficiency(model, settings.deep))
-    graph.add_node("deep_select", DeepSelect(model), input_schema=SelectInput)
-    graph.add_node("backtrack", Backtrack(store, settings.deep))
-    graph.add_node("write_answer", WriteAnswerStep(model, settings.deep))
-    graph.add_node("reflect", ReflectStep(model, rule_model, settings.deep))
+    if settings.deep.sufficiency == "judged":
+        graph.add_node("judge_sufficiency", JudgeSufficiency(model, settings.deep, settings.answer))
+    if settings.deep.sufficiency != "always":
+        graph.add_node("deep_select", DeepSelect(model), input_schema=SelectInput)
+        graph.add_node("backtrack", Backtrack(store, settings.deep))
+    graph.add_node("write_answer", WriteAnswerStep(model, settings.deep, settings.answer))
+    if settings.deep.reflect:
+        graph.add_node("reflect", ReflectStep(model, rule_model, settings.deep))
     graph.add_node("conclude", Conclude(settings.retrieve))
     add_entry(graph, entry, "parse_intent")
     graph.add_edge("parse_intent", "light_retrieve")
-    graph.add_conditional_edges("light_retrieve", routing.after_light, after_light_targets(settings.deep))
-    graph.add_conditional_edges("judge_sufficiency", routing.after_judge, ["deep_select", "reflect", "conclude"])
-    graph.add_edge("deep_select", "backtrack")
-    graph.add_edge("backtrack", "write_answer")
-    graph.add_conditional_edges("write_answer", routing.after_answer)
-    graph.add_conditional_edges("reflect", after_reflect)
+    graph.add_conditional_edges("light_retrieve", routing.after_light, routing.light_targets)
+    if settings.deep.sufficiency == "judged":
+        graph.add_conditional_edges("judge_sufficiency", routing.after_judge, ["deep_select", *routing.answer_targets])
+    if settings.deep.sufficiency != "always":
+        graph.add_edge("deep_select", "backtrack")
+        graph.add_edge("backtrack", "write_answer")
+    graph.add_conditional_edges("write_answer", routing.after_answer, routing.answer_targets)
+    if settings.deep.reflect:
+        further = ["parse_intent"] if settings.deep.max_rounds > 1 else []
+        graph.add_conditional_edges("reflect", after_reflect, [*further, "conclude"])
     graph.add_edge("conclude", END)
     return cast(ReadGraph, graph.compile(checkpointer=checkpointer, name="recall"))
 
 
 @dataclass(frozen=True)
 class Routing:
-    """The routers that depend on the preset."""
+    """The routers that depend on the preset, and where they may lead, so that its drawing is true."""
 
     settings: DeepSettings
 
-    def after_light(
-        self, state: ReadState
-    ) -> Literal["judge_sufficiency", "backtrack", "write_answer", "conclude"] | list[Send]:
-        """End a search; judge, unless the preset answers from the passages, or from the turns under them (ES-Mem)."""
+    @property
+    def light_targets(self) -> list[str]:
+        """Return the nodes that may follow light retrieval."""
+        first = {"judged": "judge_sufficiency", "never": "deep_select", "always": "write_answer"}
+        return [first[self.settings.sufficiency], "conclude"]
+
+    @property
+    def answer_targets(self) -> list[str]:
+        """Return the nodes that may follow an answer."""
+        return ["reflect", "conclude"] if self.settings.reflect else ["conclude"]
+
+    def after_light(self, state: ReadState) -> Literal["judge_sufficiency", "write_answer", "conclude"] | list[Send]:
+        """End a search; judge the light answer, unless the preset takes it as it is or asks for none."""
         if state["request"].mode == "search":
             return "conclude"
         if self.settings.sufficiency == "judged":
             return "judge_sufficiency"
-        if self.settings.sufficiency == "never":
-            return self._select_deep(state)
-        return "backtrack" if self.settings.whole_events else "write_answer"
+        return self._select_deep(state) if self.settings.sufficiency == "never" else "write_answer"
 
     def after_judge(self, state: ReadState) -> Literal["reflect", "conclude"] | list[Send]:
         """Go deep when light memory does not suffice."""
@@ -108,16 +122,6 @@ class Routing:
     def _select_deep(self, state: ReadState) -> Literal["conclude"] | list[Send]:
         """Select from the evidence in parallel batches; end without any."""
         return [Send("deep_select", batch) for batch in batches(state, self.settings)] or "conclude"
-
-
-def after_light_targets(settings: DeepSettings) -> list[str]:
-    """Return the nodes that may follow light retrieval under a preset, so that its drawing is true."""
-    match settings.sufficiency:
-        case "judged":
-            return ["judge_sufficiency", "conclude"]
-        case "never":
-            return ["deep_select", "conclude"]
-    return ["backtrack" if settings.whole_events else "write_answer", "conclude"]
 
 
 def after_reflect(state: ReadState) -> Literal["parse_intent", "conclude"]:

@@ -2,7 +2,8 @@
 
 What `consolidate` decides, `apply_updates` carries out; between them a person may be asked. Where another run stored
 near-duplicates or changed records meanwhile, `persist` writes nothing, and the run looks again. A retry goes the same
-way, and each step does what is pending of it; `describe_events` and `reload_records` are there for a retry alone.
+way, and each step does what is pending of it; `describe_events` and `reload_records` are there for a retry alone. A
+preset that decides nothing, or describes nothing, has no such boxes.
 """
 
 from typing import Literal, cast
@@ -61,16 +62,20 @@ def build_write_graph(
         entry.context_schema if entry else None,
         input_schema=entry.input_schema if entry else WriteInput,
     )
+    decides, describes = settings.update.enabled, settings.segment.describe != "none"
     graph.add_node("receive", Receive(store, settings.extract.date_order, compressor))
     graph.add_node("segment", Segment(store, model, settings.segment))
-    graph.add_node("describe_events", DescribeEvents(store, model, settings.segment))
+    if describes:
+        graph.add_node("describe_events", DescribeEvents(store, model, settings.segment))
     graph.add_node("extract", Extract(store, extractor, settings.extract, settings.segment))
     graph.add_node("verify", Verify(store, settings.verify))
-    graph.add_node("reload_records", ReloadRecords(store))
+    if decides:
+        graph.add_node("reload_records", ReloadRecords(store))
     graph.add_node("filter_candidates", FilterCandidates(store, settings.update))
-    graph.add_node("consolidate", Consolidate(store, model, settings.update, settings.verify))
-    graph.add_node("approve_updates", ApproveUpdates(store))
-    graph.add_node("apply_updates", ApplyUpdates(store))
+    if decides:
+        graph.add_node("consolidate", Consolidate(store, model, settings.update, settings.verify))
+        graph.add_node("approve_updates", ApproveUpdates(store))
+        graph.add_node("apply_updates", ApplyUpdates(store))
     graph.add_node("persist", Persist(store, settings.segment, settings.synthesis, settings.update))
     graph.add_node(
         "synthesize",
@@ -79,16 +84,24 @@ def build_write_graph(
     graph.add_node("report_run", report_run)
     add_entry(graph, entry, "receive")
     graph.add_conditional_edges("receive", after_receive)
-    graph.add_conditional_edges("segment", after_segment)
-    graph.add_edge("describe_events", "extract")
+    if describes:
+        graph.add_conditional_edges("segment", after_segment)
+        graph.add_edge("describe_events", "extract")
+    else:
+        graph.add_edge("segment", "extract")
     graph.add_edge("extract", "verify")
-    graph.add_conditional_edges("verify", after_verify)
-    graph.add_edge("reload_records", "filter_candidates")
-    graph.add_conditional_edges("filter_candidates", after_filter)
-    graph.add_conditional_edges("consolidate", after_consolidate)
-    graph.add_edge("approve_updates", "apply_updates")
-    graph.add_edge("apply_updates", "persist")
-    graph.add_conditional_edges("persist", after_persist)
+    if decides:
+        graph.add_conditional_edges("verify", after_verify)
+        graph.add_edge("reload_records", "filter_candidates")
+        graph.add_conditional_edges("filter_candidates", after_filter)
+        graph.add_conditional_edges("consolidate", after_consolidate)
+        graph.add_edge("approve_updates", "apply_updates")
+        graph.add_edge("apply_updates", "persist")
+        graph.add_conditional_edges("persist", after_persist)
+    else:
+        graph.add_edge("verify", "filter_candidates")
+        graph.add_edge("filter_candidates", "persist")
+        graph.add_edge("persist", "synthesize")
     graph.add_edge("synthesize", "report_run")
     graph.add_edge("report_run", END)
     return cast(WriteGraph, graph.compile(checkpointer=checkpointer, name="remember"))

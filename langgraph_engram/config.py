@@ -109,14 +109,22 @@ def resolve(
     model: str | BaseChatModel | Model | None,
     preset_name: str | None,
     encoder: str | Path | Encoder | Embeddings | None,
+    dataset: str | None = None,
 ) -> Configuration:
     """Fill in what was not given from the environment, then from defaults. `ENGRAM_SETTINGS` changes the preset.
+
+    Args:
+        store: A folder, a URL, or "memory:".
+        model: A model or its name.
+        preset_name: The preset.
+        encoder: An encoder or its name.
+        dataset: The data set that is measured, for which a preset may have a variant.
 
     Raises:
         UnknownPreset: No preset of that name.
         InvalidSetting: `ENGRAM_SETTINGS` does not fit.
     """
-    named = preset(preset_name or os.environ.get("ENGRAM_PRESET") or "engram")
+    named = preset(preset_name or os.environ.get("ENGRAM_PRESET") or "engram", dataset)
     return Configuration(
         store=str(store or os.environ.get("ENGRAM_STORE") or DEFAULT_STORE),
         model=model or os.environ.get("ENGRAM_MODEL") or "rules",

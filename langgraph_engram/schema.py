@@ -255,6 +255,8 @@ class Intent(Frozen):
     location: str = ""
     speakers: list[str] = []
     """Whose words or deeds are asked for."""
+    reason: str = ""
+    purpose: str = ""
     answer_dimension: Dimension = "content"
     """The dimension asked for; never used as a filter."""
     needs_assistant: bool = False

@@ -28,17 +28,18 @@ class SegmentSettings(SettingsGroup):
     """How turns become events."""
 
     strategy: Literal["event", "window", "session", "buffer"] = "event"
-    """What an event is: a topic (ES-Mem), W turns (DimMem), a session (HyMem) or a full buffer (StructMem)."""
+    """What an event is: a topic (ES-Mem, HyMem), W turns (DimMem), a full buffer (StructMem), or a session (the code of
+    HyMem)."""
     max_turns: int = Field(40, ge=2)
-    """Turns from which an event is closed whatever its topic."""
+    """Turns from which an event is closed whatever its topic. ES-Mem sets no limit."""
     context_turns: int = Field(2, ge=0)
     """Turns before an event that are read with it, but are never a source."""
 
     # Windows and buffers
     window: int = Field(25, ge=1)
-    """W, turns of a window (DimMem section 3.2; 25 for dialogues of two people)."""
+    """W, turns of a window (DimMem section 3.2). A turn is an utterance and the assistant's reply to it."""
     overlap: int = Field(5, ge=0)
-    """O, turns shared with the window before, read but never a source (DimMem section 3.2)."""
+    """O, such turns shared with the window before, read but never a source (DimMem section 3.2)."""
     buffer_tokens: int = Field(512, ge=16)
     """Tokens from which a buffer is written (StructMem section 3.1)."""
 
@@ -84,6 +85,11 @@ class SegmentSettings(SettingsGroup):
     """Turns shown on each side of a boundary that is described (ES-Mem section 3.2)."""
 
     @property
+    def tracks_topics(self) -> bool:
+        """Return whether the model is asked for the topic of each turn: to find events by, or to name windows by."""
+        return self.judge != "learned" and (self.strategy == "event" or self.describe != "none")
+
+    @property
     def preceding_turns(self) -> int:
         """Return how many turns before an event are read with it: under windows, those of the overlap."""
         return self.overlap if self.strategy == "window" else self.context_turns
@@ -92,11 +98,17 @@ class SegmentSettings(SettingsGroup):
 class ExtractSettings(SettingsGroup):
     """How records are extracted from an event."""
 
-    strategy: Literal["dimensional_relational", "dimensional", "dual", "key_sentence", "none"] = (
+    strategy: Literal["dimensional_relational", "dimensional", "dual", "factual", "key_sentence", "none"] = (
         "dimensional_relational"
     )
-    """What is extracted: dimensional records (DimMem) with or without relations, facts and relations (StructMem),
-    key sentences (HyMem), or nothing (ES-Mem)."""
+    """What is extracted: dimensional records (DimMem) with or without relations, facts with or without relations
+    (StructMem: "dual", "factual"), key sentences (HyMem), or nothing (ES-Mem)."""
+    assistant: bool = True
+    """Whether records are extracted from an assistant's turns. Without, they are neither a source nor read beside one;
+    they stay stored as turns (DimMem section 3.2)."""
+    dimensions: bool = True
+    """Whether records have dimensions: type, time, place, reason, purpose and keywords. Without, they are their content
+    and when it was mentioned (DimMem section 4.3, content-only)."""
     causal: bool = True
     """Whether records have a reason and a purpose."""
     date_order: DateOrder | None = None
@@ -142,6 +154,8 @@ class UpdateSettings(SettingsGroup):
     """Actions that wait for a person's approval."""
 
     # Pairs
+    filter: Literal["dimensions", "embedding"] = "dimensions"
+    """What is compared by meaning: records of one type that share keywords, or all (DimMem Table 5, the baseline)."""
     jaccard: float = Field(0.3, ge=0, le=1)
     """theta_k, the minimum keyword Jaccard of a pair (DimMem section 3.4)."""
     cosine: float = Field(0.7, ge=0, le=1)
@@ -183,8 +197,11 @@ class SynthesisSettings(SettingsGroup):
     """Tokens of a buffer from which its span makes it due; not `by_window`, nor where a session closes."""
 
     # What it is written from
-    seeds: int = Field(15, ge=1)
-    """K, seed records from history (StructMem section 3.3)."""
+    seeds: int = Field(15, ge=0)
+    """K, seed records from history; 0 for the buffer alone (StructMem section 2.2)."""
+    expand: Literal["event", "utterance"] = "event"
+    """What a seed brings with it: the records of its event, or those of the utterance that it is from, which is what
+    has the same timestamp in StructMem (Eq. 4)."""
     expand_tokens: int = Field(1500, ge=0)
     """Tokens of history shown beside the buffer. StructMem sets no limit."""
     buffer_tokens: int = Field(4000, ge=50)
@@ -205,9 +222,12 @@ class RetrieveSettings(SettingsGroup):
         "lexical", "dense", "dimension", "boundary", "synthesis", "turn",
     ]  # fmt: skip
     """The routes that are searched, in order."""
-    fusion: Literal["weighted", "reciprocal_rank", "ordered_dedup", "event_score", "concatenate"] = "weighted"
+    fusion: Literal["weighted", "reciprocal_rank", "ordered_dedup", "event_score", "event_text", "concatenate"] = (
+        "weighted"
+    )
     """How the routes become one ranking: a weighted sum, reciprocal ranks (Cormack et al. 2009), route after route
-    without repeats (DimMem), turns of the best events (ES-Mem), or records then narratives (StructMem)."""
+    without repeats (DimMem), events by boundary and summary (ES-Mem), events by their raw text (HyMem Table 2, Level 2
+    alone), or records then narratives (StructMem)."""
     budget: int = Field(2000, ge=50)
     """Tokens of evidence in a result."""
     relevance_threshold: float = Field(0.232, ge=0, le=1)
@@ -236,12 +256,16 @@ class RetrieveSettings(SettingsGroup):
     """Weight of the keywords found as phrases (DimMem: .15); in the lexical route under `engram`."""
     token_weight: float = Field(0.0, ge=0)
     """Weight of the words of the keywords (DimMem: .15); in the lexical route under `engram`."""
+    reason_weight: float = Field(0.15, ge=0)
+    """Weight of the reason (DimMem Eq. 7 names it and gives no weight)."""
+    purpose_weight: float = Field(0.15, ge=0)
+    """Weight of the purpose (as the reason's)."""
     unknown_credit: float = Field(0.5, ge=0, le=1)
     """Score of a constrained dimension that a record leaves open; 0 in the papers."""
 
     # Boundary route
-    boundary_k: int = Field(10, ge=1)
-    """k, boundaries that are anchors (ES-Mem section 3.3)."""
+    boundary_k: int = Field(10, ge=0)
+    """k, boundaries that are anchors (ES-Mem section 3.3); 0 to rank all events by their summaries alone."""
     boundary_window: int = Field(3, ge=0)
     """w, events on each side of an anchor (ES-Mem section 3.3)."""
     boundary_alpha: float = Field(0.7, ge=0, le=1)
@@ -299,6 +323,11 @@ class RetrieveSettings(SettingsGroup):
     # Fusions of the papers
     top_k: int = Field(20, ge=1)
     """Records of each route (DimMem: 20; StructMem: 60), or events (ES-Mem: K)."""
+    event_passages: Literal["turns", "summary"] = "turns"
+    """What of an event is found: its turns, or its summary in their place."""
+    assistant_replies: bool = False
+    """Whether the assistant's reply to what a record cites is found with it, where the query asks for it (DimMem
+    Eq. 8)."""
     synthesis_k: int = Field(5, ge=0)
     """Syntheses beside the records (StructMem section 3.4)."""
     rrf_k: int = Field(60, ge=1)
@@ -321,8 +350,6 @@ class DeepSettings(SettingsGroup):
     """k, passages that the light answer is written from at most (HyMem section 3.3)."""
     min_share: float = Field(0.5, ge=0, le=1)
     """Share of the best passage's score from which a passage is shown to it; the best three always are."""
-    whole_turns: bool = True
-    """Whether answers are written from whole turns in the order of time, or from the passages as they were found."""
 
     # Selection and backtracking
     select_n: int = Field(30, ge=1)
@@ -353,6 +380,21 @@ class DeepSettings(SettingsGroup):
     """Seconds since the start."""
 
 
+class AnswerSettings(SettingsGroup):
+    """What the reader of an answer is shown, and how it words the answer."""
+
+    layout: Literal["turns", "passages", "speakers"] = "turns"
+    """Whole turns in the order of time, passages as they were found, or records by speaker and the syntheses after
+    them (StructMem appendix A.5)."""
+    dimensions: bool = False
+    """Whether a record is shown with its type, time, place, reason and purpose (DimMem appendix A.1)."""
+    style: Literal["short", "reasoned", "full"] = "short"
+    """The fewest words; the fewest words after a short reasoning (DimMem appendix E); or all that is possible, in full
+    sentences, without refusing once retrieval went deep (HyMem appendix B)."""
+    earlier: bool = False
+    """Whether the answers of earlier rounds are shown beside the memories (HyMem Algorithm 1)."""
+
+
 class Settings(SettingsGroup):
     """The settings of both graphs."""
 
@@ -364,6 +406,7 @@ class Settings(SettingsGroup):
     synthesis: SynthesisSettings = SynthesisSettings()
     retrieve: RetrieveSettings = RetrieveSettings()
     deep: DeepSettings = DeepSettings()
+    answer: AnswerSettings = AnswerSettings()
 
 
 # --- Chat models -----------------------------------------------------------------------------------------------------

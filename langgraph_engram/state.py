@@ -181,6 +181,8 @@ class ReadState(TypedDict, total=False):
     """Set by `reflect`: passages in the pool when it last searched further."""
     doubted_answer: str
     """Set by `reflect`: the answer when it last searched further."""
+    earlier_answers: list[str]
+    """Set by `parse_intent`, grown by `reflect`: the answers of the rounds before (HyMem Algorithm 1)."""
     done: bool
     """Set by `reflect`."""
     usage: Annotated[list[UsageEntry], operator.add]

@@ -30,7 +30,8 @@ class Extract:
         turns = turns_to_extract(state["turns"], state.get("retried", []), is_retry=is_retry)
         batches = batch_events(index, state["events"], turns, self.settings, self.segment.preceding_turns)
         extracted, usage = self.extractor.extract([batch for batch in batches if batch.says_something])
-        builder = RecordBuilder(request.scope.key, self.settings.max_records_per_call, self.settings.causal)
+        settings = self.settings
+        builder = RecordBuilder(request.scope.key, settings.max_records_per_call, settings.dimensions, settings.causal)
         records = join_repeats(
             [
                 record

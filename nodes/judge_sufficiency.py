@@ -3,13 +3,13 @@
 Anything but an answer that cites a passage goes deep, an unreadable reply included.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from langgraph_engram.llm.base import Model, entry_of
 from langgraph_engram.prompts.answer_light import AnswerLight
-from langgraph_engram.retrieval.citations import rests_on_evidence, with_citations
+from langgraph_engram.retrieval.citations import rests_on_evidence, with_citations, without_reasoning
 from langgraph_engram.retrieval.passages import light_passages, merge_pools
-from langgraph_engram.settings import DeepSettings
+from langgraph_engram.settings import AnswerSettings, DeepSettings
 from langgraph_engram.state import ReadState
 
 
@@ -19,6 +19,7 @@ class JudgeSufficiency:
 
     model: Model
     settings: DeepSettings
+    answer: AnswerSettings = field(default_factory=AnswerSettings)
 
     def __call__(self, state: ReadState) -> ReadState:
         """Return whether the pool and the best passages of this round suffice, and the answer; else the earlier one."""
@@ -26,10 +27,11 @@ class JudgeSufficiency:
         pool = merge_pools(state["pool"], light_passages(state["evidence"], self.settings), request.budget)
         if not pool:
             return {"sufficient": False, "answer": "", "pool": pool}
+        earlier = tuple(state.get("earlier_answers", ())) if self.answer.earlier else ()
         asked = self.model.ask(
-            AnswerLight(request.query, state["intent"], tuple(pool), request.now, self.settings.whole_turns)
+            AnswerLight(request.query, state["intent"], tuple(pool), request.now, self.answer, earlier)
         )
-        light = with_citations(asked.answer or "", pool)
+        light = with_citations(without_reasoning(asked.answer or ""), pool)
         sufficient = rests_on_evidence(light)
         return {
             "sufficient": sufficient,

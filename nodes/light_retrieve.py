@@ -8,7 +8,7 @@ from typing import Literal
 from langgraph_engram.rerank import Reranker, rerank
 from langgraph_engram.retrieval.fusion import fuse, interleave
 from langgraph_engram.retrieval.grouping import Candidate, diversify_sessions
-from langgraph_engram.retrieval.passages import fit_budget, format_passage, smallest_size
+from langgraph_engram.retrieval.passages import fit_budget, format_passage, smallest_size, with_assistant_replies
 from langgraph_engram.retrieval.queries import part_intents
 from langgraph_engram.retrieval.relevance import with_relevance
 from langgraph_engram.retrieval.routes import Routes, RouteScores
@@ -39,7 +39,7 @@ class LightRetrieve:
         intents = [state["intent"], *(part_intents(state["intent"]) if self.settings.split_comparisons else ())]
         scores = [routes.score(index, intent) for intent in intents]
         rankings = [self._rank(index, request.mode, *scored) for scored in zip(intents, scores, strict=True)]
-        ranked: Iterator[Evidence] = (format_passage(index, candidate) for candidate in interleave(rankings))
+        ranked = self._passages(index, state["intent"], interleave(rankings))
         if self.reranker:
             ranked = rerank(self.reranker, state["query"], ranked, self.settings.rerank_n)
         ranked, found = tee(ranked)
@@ -49,6 +49,13 @@ class LightRetrieve:
         if not evidence and (least := smallest_size(found)):
             notes.append(f"no passage fits the budget of {budget:,} tokens: the smallest takes {least:,}")
         return {"evidence": evidence, "notes": list(dict.fromkeys([*state.get("notes", []), *notes]))}
+
+    def _passages(self, index: ScopeIndex, intent: Intent, found: Iterator[Candidate]) -> Iterator[Evidence]:
+        """Format what was found, with the assistant's replies where they are asked for."""
+        passages = (format_passage(index, candidate, self.settings.event_passages) for candidate in found)
+        if self.settings.assistant_replies and intent.needs_assistant:
+            return (with_assistant_replies(index, passage) for passage in passages)
+        return passages
 
     def _rank(
         self, index: ScopeIndex, mode: Literal["search", "recall"], intent: Intent, scores: RouteScores

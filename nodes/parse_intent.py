@@ -68,6 +68,7 @@ def initial_state(request: RecallRequest, usage: UsageEntry) -> ReadState:
         "missing": [],
         "seen_passages": 0,
         "doubted_answer": "",
+        "earlier_answers": [],
         "done": False,
         "usage": cast(list[UsageEntry], Overwrite([usage])),
         "run_id": request.run_id or str(uuid4()),

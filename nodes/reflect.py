@@ -62,6 +62,7 @@ class ReflectStep:
             "round": state["round"] + 1,
             "seen_passages": len(state["pool"]),
             "doubted_answer": state["answer"],
+            "earlier_answers": [*state.get("earlier_answers", []), *([state["answer"]] if state["answer"] else [])],
             "asked_queries": [*state["asked_queries"], following],
             "usage": usage,
         }

@@ -4,15 +4,15 @@ A pool too long for the model's context is halved until it fits.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from langgraph_engram.errors import ModelUnavailable
 from langgraph_engram.llm.base import LLMResult, Model, entry_of
 from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
-from langgraph_engram.retrieval.citations import with_citations
-from langgraph_engram.retrieval.passages import light_passages
+from langgraph_engram.retrieval.citations import with_citations, without_reasoning
+from langgraph_engram.retrieval.passages import light_passages, merge_pools
 from langgraph_engram.schema import Evidence
-from langgraph_engram.settings import DeepSettings
+from langgraph_engram.settings import AnswerSettings, DeepSettings
 from langgraph_engram.state import ReadState
 
 
@@ -22,6 +22,7 @@ class WriteAnswerStep:
 
     model: Model
     settings: DeepSettings
+    answer: AnswerSettings = field(default_factory=AnswerSettings)
 
     def __call__(self, state: ReadState) -> ReadState:
         """Return the answer to the query; unknown when nothing was found.
@@ -29,7 +30,7 @@ class WriteAnswerStep:
         Raises:
             ModelUnavailable: The model gave no answer. A failure must not look like an empty result.
         """
-        pool = list(state["pool"] or light_passages(state["evidence"], self.settings))
+        pool = self._pool(state)
         if not pool:
             return {"answer": UNKNOWN, "pool": pool}
         shown, attempts = pool, [self._ask(state, pool)]
@@ -40,17 +41,24 @@ class WriteAnswerStep:
             raise ModelUnavailable(f"{self.model.name} gave no answer: {failure.reason}")
         left_out = f"the model's context held {len(shown)} of {len(pool)} passages: the answer rests on these"
         return {
-            "answer": with_citations(attempts[-1].answer or "", shown) or UNKNOWN,
+            "answer": with_citations(without_reasoning(attempts[-1].answer or ""), shown) or UNKNOWN,
             "quoted": attempts[-1].by_rule,
             "pool": pool,
             "notes": [*state.get("notes", []), *([left_out] if len(shown) < len(pool) else [])],
             "usage": [entry_of("write_answer", attempts)],
         }
 
+    def _pool(self, state: ReadState) -> list[Evidence]:
+        """Return the pool; where light memory always suffices, grown by the best passages of this round."""
+        if state["pool"] and self.settings.sufficiency != "always":
+            return state["pool"]
+        return merge_pools(state["pool"], light_passages(state["evidence"], self.settings), state["request"].budget)
+
     def _ask(self, state: ReadState, shown: Sequence[Evidence]) -> LLMResult[str]:
         request = state["request"]
+        earlier = tuple(state.get("earlier_answers", ())) if self.answer.earlier else ()
         return self.model.ask(
-            WriteAnswer(request.query, state["intent"], tuple(shown), request.now, self.settings.whole_turns)
+            WriteAnswer(request.query, state["intent"], tuple(shown), request.now, self.answer, earlier)
         )
 
 

@@ -2,6 +2,7 @@
 
 The paper decides pair by pair. Here one question may hold several clusters, each decided on whole, so that the result
 does not depend on the order of pairs and one call serves many. The paper's way is a question of one cluster of two.
+Content and dimensions are shown, as in the paper.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
 from langgraph_engram.llm.base import Question
-from langgraph_engram.prompts.rendering import DATA_ONLY, inside, number_records
+from langgraph_engram.prompts.rendering import DATA_ONLY, inside, number_records, plain
 from langgraph_engram.schema import Action, Record
 
 
@@ -55,10 +56,29 @@ class DecideUpdate(Question[UpdateVerdicts]):
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
         shown = [
-            f"Cluster {number} ({_types(records)})\n{inside('memories', number_records(records))}"
+            f"Cluster {number} ({_types(records)})\n{inside('memories', _lines(records))}"
             for number, records in enumerate(self.clusters, start=1)
         ]
         return [SystemMessage(SYSTEM), HumanMessage("\n\n".join(shown))]
+
+
+def _lines(records: Sequence[Record]) -> str:
+    lines = number_records(records).splitlines()
+    return "\n".join(f"{line}{_dimensions(record)}" for line, record in zip(lines, records, strict=True))
+
+
+def _dimensions(record: Record) -> str:
+    """Return the dimensions that a record has, by name; empty for none."""
+    days = dict.fromkeys(f"{moment:%Y-%m-%d}" for moment in (record.event_start, record.event_end) if moment)
+    named = {
+        "time": "/".join(days) or record.time_text,
+        "place": record.location,
+        "reason": record.reason,
+        "purpose": record.purpose,
+        "keywords": ", ".join(record.keywords),
+    }
+    shown = "; ".join(f"{name}: {plain(value)}" for name, value in named.items() if value)
+    return f" ({shown})" if shown else ""
 
 
 def _types(records: Sequence[Record]) -> str:

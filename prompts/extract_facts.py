@@ -1,4 +1,4 @@
-"""Ask for the facts of a buffer of turns (StructMem section 3.2, factual view)."""
+"""Ask for the facts of a buffer of turns (StructMem section 2.1 and Figures 4 and 5, factual view)."""
 
 from dataclasses import dataclass
 
@@ -26,9 +26,12 @@ class SourcedSentences(BaseModel):
     sentences: list[SourcedSentence]
 
 
-SYSTEM = f"""You list every fact that a conversation states: who, what, where, when, how many.
-Sentences have numbers in brackets. Go through them in order and give one entry for each that states a fact, with its \
-number. Keep names as they are. Keep the time as it is said and the date beside it. Leave out greetings and thanks.
+SYSTEM = f"""You list every fact that a conversation holds about its people: who, what, where, when, how many; what \
+was, is and is planned; opinions, hopes and tastes. What looks minor counts.
+Sentences have numbers in brackets. Go through them in order and give an entry for each fact of each, with its number. \
+Name people, places, titles, things and amounts in full. Keep the time as it is said and the date beside it. What \
+follows clearly from what was said is an entry of its own, beside the facts it follows from. Leave out greetings and \
+thanks.
 {DATA_ONLY}"""
 
 

@@ -1,4 +1,7 @@
-"""Ask for the relations that a buffer of turns shows (StructMem section 3.2, relational view)."""
+"""Ask for the relations that a buffer of turns shows (StructMem section 2.1 and Figures 6 and 7, relational view).
+
+Small talk has numbers here, and nowhere else: thanks and praise state nothing, and show how people relate.
+"""
 
 from dataclasses import dataclass
 
@@ -9,10 +12,15 @@ from langgraph_engram.prompts.extract_facts import SourcedSentences
 from langgraph_engram.prompts.rendering import DATA_ONLY, render_sentences
 from langgraph_engram.schema import Turn
 
-SYSTEM = f"""You list how people act on one another in a conversation: support, thanks, advice, shared feelings, \
-agreement and disagreement, one thing causing or following another.
-Sentences have numbers in brackets. Give one entry for each relation, with the numbers of the sentences that show it, \
-naming who acts on whom; say "both" for what is mutual. Leave out what is a plain fact about one person.
+SYSTEM = f"""You list how people relate to one another in a conversation, and how what they tell hangs together.
+Between people: who praises or admires whom and for what; who encourages, supports, advises or congratulates; who \
+thanks, or shares joy, pride or worry; who asks and takes an interest; who agrees or disagrees; who shares something \
+in return. Say what the words do, even where nobody names it: an answer may empathize, reassure or open up.
+Between things: what caused or led to what, and what came before or after what.
+Sentences have numbers in brackets. Give one entry for each relation, with the numbers of the sentences that show it: \
+one sentence that names who acts on whom and about what, and when where that matters. Join what belongs together in \
+one message. Say "both" for what is mutual, with the sentence that completes it. Leave out what is a plain fact about \
+one person; that somebody tells it in return for something is a relation.
 {DATA_ONLY}"""
 
 
@@ -27,4 +35,4 @@ class ExtractRelations(Question[SourcedSentences]):
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        return render_sentences(SYSTEM, self.turns, self.context, shown=self.shown)
+        return render_sentences(SYSTEM, self.turns, self.context, shown=self.shown, small_talk=True)

@@ -20,6 +20,8 @@ class ParsedIntent(BaseModel):
     keywords: list[str] = Field(default=[], description="names and things that a matching memory mentions")
     time: str = Field(default="", description="when it happened, if the query says so, as it says it")
     location: str = Field(default="", description="where it happened, if the query says so")
+    reason: str = Field(default="", description="why it happened, if the query says so")
+    purpose: str = Field(default="", description="what it was for, if the query says so")
     speakers: list[str] = Field(default=[], description="people whose words or deeds are asked for")
     answer_dimension: Dimension = Field(default="content", description="what the answer is: a time, a place, a reason")
     needs_assistant: bool = Field(default=False, description="true if it asks what the assistant said or advised")

@@ -13,24 +13,21 @@ from math import inf
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from langgraph_engram.schema import Evidence, Record, Turn
+from langgraph_engram.settings import AnswerSettings
 from langgraph_engram.temporal.datetimes import epoch_seconds, format_day
 from langgraph_engram.temporal.resolve import resolve_times
 from langgraph_engram.text.keywords import is_small_talk
 from langgraph_engram.text.sentences import ends_asking, question_at_end, split_sentences
 from langgraph_engram.text.tokens import content_stems
 
-TAG = re.compile(r"<[\s/]*(?:conversation|context|memories|pool)\b[^<>]*>", re.IGNORECASE)
+TAG = re.compile(r"<[\s/]*(?:conversation|context|memories|pool|answers)\b[^<>]*>", re.IGNORECASE)
 Position = tuple[float, str, int, str]
 """When and where something was said: seconds, session, position in it, and an id for ties."""
 MOST_TURNS = 3
 MOST_CHARACTERS = 600
 """Turns, and characters of each, up to which a record is shown as the turns that it cites."""
-WORDING = """\
-Answer in as few words as it takes: a name, a date, a place, a number, yes or no, a short phrase, or a short list of \
-everything that is asked for. No full sentence, no explanation. After the answer, cite in brackets the numbers of the \
-pieces it rests on, like this: ANSWER [2], or ANSWER [1][4].
-Give dates as day, month and year, not as "last week". Where two pieces disagree, the newest holds."""
-"""How answers are worded (docs/decisions/0023)."""
+SUMMARIES = "Summaries:"
+OTHERS = "Turns:"
 SHORT_REPLY_STEMS = 5
 """Content stems up to which a reply is kept with its question."""
 CITATION = re.compile(r"\s*\[(\d+(?:\s*[,;]\s*\d+)*)\]")
@@ -122,12 +119,73 @@ def number_records(records: Sequence[Record]) -> str:
     )
 
 
+def show_evidence(evidence: Sequence[Evidence], settings: AnswerSettings) -> str:
+    """Quote passages as the reader of an answer is shown them; numbers are those of the passages, best first."""
+    match settings.layout:
+        case "turns":
+            return format_evidence(evidence)
+        case "speakers":
+            return _by_speaker(evidence)
+    return "\n".join(_as_found(number, passage, settings) for number, passage in enumerate(evidence, start=1))
+
+
+def _as_found(number: int, passage: Evidence, settings: AnswerSettings) -> str:
+    """Quote one passage as it was found; raw turns as lines under their day."""
+    if passage.record is None and passage.turns:
+        lines = (quote_turn(turn) for turn in passage.turns)
+        return "\n".join([f"[{number}] {format_day(passage.turns[0].said_at)}", *lines])
+    text = f"[{number}] {plain(passage.text)}"
+    return f"{text} ({dimensions})" if settings.dimensions and (dimensions := dimensions_of(passage.record)) else text
+
+
+def dimensions_of(record: Record | None) -> str:
+    """Name the dimensions of a record that are known: "type: episodic; time: 7 May 2023; location: Oslo"."""
+    if record is None:
+        return ""
+    days = dict.fromkeys(format_day(moment) for moment in (record.event_start, record.event_end) if moment)
+    named = {
+        "type": record.memory_type or "",
+        "time": " to ".join(days) or record.time_text,
+        "location": record.location,
+        "reason": record.reason,
+        "purpose": record.purpose,
+        "keywords": ", ".join(record.keywords),
+    }
+    return "; ".join(f"{name}: {plain(value)}" for name, value in named.items() if value)
+
+
+def _by_speaker(evidence: Sequence[Evidence]) -> str:
+    """Quote records under their speakers, in the order of each one's first, then syntheses, then anything else."""
+    groups: dict[str, list[str]] = {}
+    for number, passage in enumerate(evidence, start=1):
+        record = passage.record
+        if record:
+            text = passage.text if record.status == "superseded" else record.content
+            groups.setdefault(f"Memories of {plain(record.speaker)}:", []).append(
+                f"[{number}] ({format_day(record.mentioned_at)}) {plain(text)}"
+            )
+        elif passage.synthesis_id:
+            groups.setdefault(SUMMARIES, []).append(f"[{number}] {plain(passage.text)}")
+        else:
+            groups.setdefault(OTHERS, []).append(f"[{number}] {plain(passage.text)}")
+    ordered = sorted(groups, key=lambda heading: (heading == SUMMARIES, heading == OTHERS))
+    return "\n".join(line for heading in ordered for line in (heading, *groups[heading]))
+
+
 def ask_about(
-    system: str, evidence: Sequence[Evidence], query: str, now: datetime | None, *, whole_turns: bool
+    system: str,
+    evidence: Sequence[Evidence],
+    query: str,
+    now: datetime | None,
+    settings: AnswerSettings,
+    earlier: Sequence[str] = (),
 ) -> list[BaseMessage]:
-    """Render a query about numbered passages: the rules, the passages, then the day and the query."""
-    memories = inside("memories", format_evidence(evidence) if whole_turns else number_evidence(evidence))
-    return [SystemMessage(system), HumanMessage(f"{memories}\n\nToday: {format_day(now)}\nQuestion: {query}")]
+    """Render a query about numbered passages: the rules, the passages, earlier answers, then the day and the query."""
+    shown = [inside("memories", show_evidence(evidence, settings))]
+    if earlier:
+        shown.append(inside("answers", "\n".join(plain(CITATION.sub("", answer)) for answer in earlier)))
+    parts = "\n\n".join(shown)
+    return [SystemMessage(system), HumanMessage(f"{parts}\n\nToday: {format_day(now)}\nQuestion: {query}")]
 
 
 def inside(tag: str, text: str) -> str:
@@ -183,29 +241,32 @@ class Sentence:
         return f"{self.answers.speaker}: {self.question} {said}" if self.answers else said
 
 
-def number_sentences(turns: Sequence[Turn], context: Sequence[Turn] = ()) -> list[Sentence]:
+def number_sentences(
+    turns: Sequence[Turn], context: Sequence[Turn] = (), *, small_talk: bool = False
+) -> list[Sentence]:
     """Split turns into sentences, in order, and number from 1 those that say anything.
 
     Args:
         turns: The core turns.
         context: The turns before them, whose last question the first turn may answer.
+        small_talk: Whether small talk is numbered as well: thanks state nothing, and show how people relate.
     """
     people = {turn.speaker for turn in (*context, *turns)}
     earlier = context[-1] if context else None
     found: list[Sentence] = []
     for turn in turns:
-        found.extend(_sentences_of(turn, earlier, people))
+        found.extend(_sentences_of(turn, earlier, people, small_talk=small_talk))
         earlier = turn
     numbers = iter(range(1, len(found) + 1))
     return [replace(sentence, number=next(numbers)) if sentence.number else sentence for sentence in found]
 
 
-def _sentences_of(turn: Turn, earlier: Turn | None, people: Set[str]) -> Iterator[Sentence]:
+def _sentences_of(turn: Turn, earlier: Turn | None, people: Set[str], *, small_talk: bool) -> Iterator[Sentence]:
     asked = earlier if earlier and earlier.speaker != turn.speaker and question_at_end(earlier.text) else None
     others = people - {turn.speaker}
     for text in split_sentences(turn.text):
         if is_small_talk(text, others):
-            yield Sentence(turn, text)
+            yield Sentence(turn, text, number=int(small_talk))
             continue
         yield Sentence(turn, text, number=1, answers=asked if is_short_reply(text) else None)
         asked = None
@@ -223,6 +284,8 @@ def render_sentences(
     context: Sequence[Turn],
     event_starts: Collection[int] = (),
     shown: Sequence[str] = (),
+    *,
+    small_talk: bool = False,
 ) -> list[BaseMessage]:
     """Render an extraction: the rules, the context turns, and the core turns with their sentences numbered.
 
@@ -233,17 +296,18 @@ def render_sentences(
         event_starts: Positions of turns at which an event begins; none where events make no difference.
         shown: What is read in place of each sentence, small talk and images included, in the order of
             `number_sentences`; none for what was said, its times resolved.
+        small_talk: Whether small talk is numbered as well.
     """
     earlier = "\n".join(quote_turn(turn) for turn in context)
     parts = [inside("context", earlier)] if earlier else []
-    lines = "\n".join(_lines(turns, context, event_starts, shown))
+    sentences = number_sentences(turns, context, small_talk=small_talk)
+    lines = "\n".join(_lines(turns, sentences, event_starts, shown))
     return [SystemMessage(system), HumanMessage("\n\n".join([*parts, inside("conversation", lines)]))]
 
 
 def _lines(
-    turns: Sequence[Turn], context: Sequence[Turn], event_starts: Collection[int], shown: Sequence[str]
+    turns: Sequence[Turn], sentences: Sequence[Sentence], event_starts: Collection[int], shown: Sequence[str]
 ) -> Iterator[str]:
-    sentences = number_sentences(turns, context)
     texts = list(zip(sentences, shown or [sentence.resolved for sentence in sentences], strict=True))
     event = 0
     headings = day_headings(turn.said_at for turn in turns)

@@ -2,7 +2,7 @@
 
 The paper asks for one turn at a time, and for intents in a second question. We ask for a chunk of turns in one
 call, and let the same answer carry the intent label and the words that describe a transition; a chunk of one turn is
-the paper's chain.
+the paper's chain (Figure 6): the turn before, its topic and keywords, and the turn itself.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ class TopicNote(BaseModel):
 
     turn: int = Field(description="number of the turn")
     topic: str = Field(description="what the turn is about, in two to five words")
-    keywords: list[str] = Field(default=[], description="up to five words of the turn that carry its meaning")
+    keywords: list[str] = Field(default=[], description="its nouns and key phrases, the most important first")
     label: Label = Field(description="how the turn follows the one before it")
     confidence: float = Field(default=0.5, ge=0, le=1, description="how sure you are of the label")
     transition: str = Field(default="", description="for a new topic only: one sentence on what ended and what began")
@@ -43,7 +43,8 @@ Give one note for every numbered turn, in order.
 Labels: topic_intro when the turn opens a subject that was not there; topic_shift when it moves from one subject to \
 another; detail_elaborate when it stays with the subject and adds to it; direct_resp when it answers or reacts to the \
 turn before.
-Turns without a number come earlier and are only there to be read.
+A turn without a number comes earlier and is only there to be read. No turn has exactly the topic and the keywords of \
+the one before.
 {DATA_ONLY}"""
 
 
@@ -56,11 +57,14 @@ class TrackTopics(Question[TopicTrack]):
     """Turns that come earlier, to be read only."""
     topic_before: str = ""
     """What the conversation was about until now."""
+    keywords_before: tuple[str, ...] = ()
+    """The keywords of the turn before."""
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
         topic = [f"Topic until now: {plain(self.topic_before)}"] if self.topic_before else []
-        earlier = [*topic, *(quote_turn(turn) for turn in self.before)]
+        keywords = [f"Its keywords: {plain(', '.join(self.keywords_before))}"] if self.keywords_before else []
+        earlier = [*(quote_turn(turn) for turn in self.before), *topic, *keywords]
         context = [inside("context", "\n".join(earlier))] if earlier else []
         parts = [*context, inside("conversation", number_turns(self.turns))]
         return [SystemMessage(SYSTEM), HumanMessage("\n\n".join(parts))]

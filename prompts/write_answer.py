@@ -1,24 +1,46 @@
 """Ask for the answer that people read, from the turns that deep retrieval went back to (HyMem section 3.3)."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from langchain_core.messages import BaseMessage
 
 from langgraph_engram.llm.base import Question
-from langgraph_engram.prompts.rendering import DATA_ONLY, WORDING, ask_about
+from langgraph_engram.prompts.rendering import DATA_ONLY, ask_about
 from langgraph_engram.schema import Evidence, Intent
+from langgraph_engram.settings import AnswerSettings
 
 UNKNOWN = "I don't know."
 """What an answer says when the evidence is absent."""
 
-SYSTEM = f"""You answer a question from numbered pieces of past conversations, and from nothing else.
-{WORDING}
-What the pieces do not say but make likely may be concluded. If nothing in them bears on the question, answer exactly: \
-{UNKNOWN}
-{DATA_ONLY}"""
-LAST = "Answer in a few words."
+BRIEF = """\
+Answer in as few words as it takes: a name, a date, a place, a number, yes or no, a short phrase, or a short list of \
+everything that is asked for. No full sentence, no explanation."""
+CITE = """\
+After the answer, cite in brackets the numbers of the pieces it rests on, like this: ANSWER [2], or ANSWER [1][4].
+Give dates as day, month and year, not as "last week". Where two pieces disagree, the newest holds."""
+WORDING: Mapping[str, str] = {
+    "short": f"{BRIEF} {CITE}",
+    "reasoned": f"First weigh the pieces in two or three sentences. Then write a last line that begins with "
+    f'"Answer:" and holds the answer alone. On that line: {BRIEF} {CITE}',
+    "full": f"Answer completely and precisely, in full sentences; where a time is relative, say to which day. {CITE}",
+}
+"""How answers are worded, by style (docs/decisions/0023)."""
+LAST: Mapping[str, str] = {
+    "short": "Answer in a few words.",
+    "reasoned": 'Reason briefly, then give the line "Answer: ...".',
+    "full": "Answer completely.",
+}
 """What stands last, where a small model heeds it most."""
+CONCLUDING: Mapping[str, str] = {
+    "short": "What the pieces do not say but make likely may be concluded. If nothing in them bears on the question, "
+    f"answer exactly: {UNKNOWN}",
+    "reasoned": "Guess nothing that the pieces do not say. If they do not suffice, the last line is: "
+    f"Answer: {UNKNOWN}",
+    "full": "Name every answer that the pieces allow. Where they are incomplete, infer the likeliest answer and give "
+    "it rather than none.",
+}
 
 
 @dataclass(frozen=True)
@@ -29,9 +51,16 @@ class WriteAnswer(Question[str]):
     intent: Intent
     evidence: tuple[Evidence, ...]
     now: datetime | None = None
-    whole_turns: bool = True
-    """Whether the turns that pieces cite are shown whole and in order, or the pieces as they are."""
+    settings: AnswerSettings = field(default_factory=AnswerSettings)
+    """How the evidence is shown, and how the answer is worded."""
+    earlier: tuple[str, ...] = ()
+    """The answers of earlier rounds."""
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        return ask_about(SYSTEM, self.evidence, f"{self.query}\n{LAST}", self.now, whole_turns=self.whole_turns)
+        style = self.settings.style
+        system = (
+            "You answer a question from numbered pieces of past conversations, and from nothing else.\n"
+            f"{WORDING[style]}\n{CONCLUDING[style]}\n{DATA_ONLY}"
+        )
+        return ask_about(system, self.evidence, f"{self.query}\n{LAST[style]}", self.now, self.settings, self.earlier)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from langgraph_engram.llm.base import Question
-from langgraph_engram.prompts.rendering import DATA_ONLY, inside, list_records
+from langgraph_engram.prompts.rendering import DATA_ONLY, inside, list_records, plain
 from langgraph_engram.schema import Record
 from langgraph_engram.temporal.datetimes import format_day
 from langgraph_engram.text.sentences import ends_asking
@@ -22,8 +22,9 @@ HISTORY_SHARE = 0.3
 SMOOTHING = 3
 """Stems added to a sentence's length, so that short sentences do not win by one frequent word."""
 SYSTEM = f"""You tell, in {{fewest}} to {{most}} words and in order of time, what the new memories say and how they \
-follow from the earlier ones: causes, changes, plans and what came of them. Use names and dates. Add nothing that is \
-not there. Write plain prose.
+follow from the earlier ones: causes, changes, plans and what came of them, and how the people feel about and act \
+towards one another. Use names, dates and places. Weave in what is earlier where it explains something, with its date. \
+Add nothing that is not there. Write plain prose.
 {DATA_ONLY}"""
 
 
@@ -40,10 +41,29 @@ class WriteSynthesis(Question[str]):
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        earlier = inside("context", list_records(self.history) or "none")
-        new = inside("memories", list_records(self.buffer))
+        earlier = inside("context", _lines(self.history) or "none")
+        new = inside("memories", _lines(self.buffer))
         system = SYSTEM.format(fewest=round(FEWEST_SHARE * self.most_words), most=self.most_words)
-        return [SystemMessage(system), HumanMessage(f"Earlier memories:\n{earlier}\n\nNew memories:\n{new}")]
+        head = f"Time: {_time_range(self.buffer)}\nPeople: {', '.join(_people(self.buffer)) or 'unnamed'}"
+        return [SystemMessage(system), HumanMessage(f"{head}\n\nEarlier memories:\n{earlier}\n\nNew memories:\n{new}")]
+
+
+def _lines(records: Sequence[Record]) -> str:
+    """Quote records in order, one a line after who said it, under a line for each day."""
+    return list_records([record.model_copy(update={"content": _with_speaker(record)}) for record in records])
+
+
+def _with_speaker(record: Record) -> str:
+    is_named = not record.speaker or record.content.startswith(f"{record.speaker}:")
+    return record.content if is_named else f"{record.speaker}: {record.content}"
+
+
+def _time_range(records: Sequence[Record]) -> str:
+    return " to ".join(dict.fromkeys(format_day(record.mentioned_at) for record in (records[0], records[-1])))
+
+
+def _people(records: Sequence[Record]) -> list[str]:
+    return list(dict.fromkeys(plain(record.speaker) for record in records if record.speaker))
 
 
 def extractive_narrative(question: WriteSynthesis) -> str:

@@ -29,6 +29,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("nodes",),
     ("graphs", "formats"),
     ("presets",),
+    ("ablations",),
     ("config", "runner"),
     ("erasure", "history", "approvals"),
     ("memory",),

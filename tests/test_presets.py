@@ -2,9 +2,10 @@
 
 import pytest
 
+from langgraph_engram.ablations import ABLATIONS, without
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.memory import Memory
-from langgraph_engram.presets import ABLATIONS, PRESETS, preset, without
+from langgraph_engram.presets import PRESETS, preset
 
 TURNS = [
     {
@@ -30,13 +31,31 @@ def test_a_memory_without_a_part_still_answers(part):
 
 @pytest.mark.parametrize("part", list(ABLATIONS))
 @pytest.mark.parametrize("name", list(PRESETS))
-def test_each_part_is_taken_out_of_every_preset(name, part):
-    """The settings stay valid, and under `engram` something changes."""
-    changed = without(preset(name), [part])
+def test_each_part_is_taken_out_of_every_preset_that_has_it(name, part):
+    """Something changes and the settings stay valid; a preset without the part says so."""
+    settings = preset(name)
+    if not ABLATIONS[part].present(settings):
+        with pytest.raises(InvalidInput, match=f"'{part}' cannot be taken out of '{name}': it has no "):
+            without(settings, [part])
+        return
+
+    changed = without(settings, [part])
 
     assert changed.preset == name
     assert changed.retrieve.routes
-    assert name != "engram" or changed != preset(name)
+    assert changed != settings
+    assert not ABLATIONS[part].present(changed)
+
+
+def test_the_parts_of_each_preset():
+    """What the tables of the papers take out can be taken out of their preset."""
+    parts = {name: {part for part in ABLATIONS if ABLATIONS[part].present(preset(name))} for name in PRESETS}
+
+    assert {"dimension", "content-only", "causal", "assistant"} <= parts["dimmem"]
+    assert {"segmentation", "boundary", "summary", "raw"} <= parts["esmem"]
+    assert "synthesis" in parts["structmem"]
+    assert {"level1", "raw", "light", "deep", "reflect"} <= parts["hymem"]
+    assert parts["engram"] == set(ABLATIONS)
 
 
 def test_without_causes_no_record_has_one(tmp_path):

@@ -26,7 +26,7 @@ Without = Annotated[
     typer.Option(
         "--without",
         help="Take a part out of the preset: dimension, content-only, causal, boundary, segmentation, summary, raw, "
-        "light, deep, reflect, synthesis or assistant. May be given several times.",
+        "light, deep, reflect, synthesis, relations, seeds or assistant. May be given several times.",
         show_default=False,
     ),
 ]
@@ -54,7 +54,7 @@ def locomo(
     with progress_bar("reading") as bar:
         figures = run_locomo(
             file,
-            lambda folder: open_memory(folder, model, preset, _settings(preset, without)),
+            lambda folder: open_memory(folder, model, preset, _settings(preset, without, "locomo")),
             limit=limit,
             out=out,
             progress=bar,
@@ -87,7 +87,7 @@ def longmemeval(
     with progress_bar("reading") as bar:
         figures = run_longmemeval(
             file,
-            lambda folder: open_memory(folder, model, preset, _settings(preset, without), encoder),
+            lambda folder: open_memory(folder, model, preset, _settings(preset, without, "longmemeval"), encoder),
             limit=limit,
             out=out,
             progress=bar,
@@ -169,16 +169,16 @@ def segmentation(
     _print_figures(figures, as_json)
 
 
-def _settings(preset: str | None, without: Sequence[str] | None) -> "Settings | None":
-    """Return a preset's settings without some parts; None where nothing is left out.
+def _settings(preset: str | None, without: Sequence[str] | None, dataset: str) -> "Settings":
+    """Return a preset's settings for a data set, without some parts.
 
     Raises:
         InvalidInput: An unknown preset or part.
     """
-    from langgraph_engram import presets
+    from langgraph_engram.ablations import without as left_out
     from langgraph_engram.config import resolve
 
-    return presets.without(resolve(None, None, preset, None).settings, without) if without else None
+    return left_out(resolve(None, None, preset, None, dataset).settings, without or ())
 
 
 def _disk_cached_encoder(folder: Path | None) -> "Encoder":

@@ -26,8 +26,8 @@ ONE_MEMBER = "the answer names one memory alone, so nothing changes"
 NAMED_TWICE = "an earlier verdict is about some of them, so nothing changes"
 OTHERS_STAY = "the others stand beside what was decided"
 WITH_SUPERSEDED = "one of them is superseded, so they do not merge"
-LINE_TOKENS = 12
-"""Tokens of what stands around a record in a question."""
+LINE_TOKENS = 25
+"""Tokens of what stands around a record's content in a question: its number, its day and its dimensions."""
 
 Cluster: TypeAlias = tuple[Record, ...]
 """Records that resemble one another, oldest first."""

@@ -146,7 +146,10 @@ def near_duplicates(
     """
     if not compared.comparable[position]:
         return [], 0
-    near = _keyword_candidates(compared, position, counts, settings.jaccard)
+    if settings.filter == "embedding":
+        near = np.flatnonzero(compared.comparable[:position])
+    else:
+        near = _keyword_candidates(compared, position, counts, settings.jaccard)
     rivals = _rivals(compared, position) if settings.selective else np.empty(0, dtype=np.intp)
     candidates = np.union1d(near, rivals)
     cosines = compared.cosines(position, candidates)

@@ -1,6 +1,7 @@
 """Batch the new turns of events for extraction: several short events share a call, up to a size.
 
-Only what somebody said is extracted from: the output of a tool and a system's instructions are left out.
+Only what somebody said is extracted from: the output of a tool and a system's instructions are left out, and under
+DimMem an assistant's turns as well.
 """
 
 from collections import Counter
@@ -28,11 +29,13 @@ class Batch:
     """The event of each turn, by turn id."""
     shown: tuple[str, ...] = ()
     """What a model reads in place of each of `sentences`; empty where it reads what was said."""
+    small_talk: bool = False
+    """Whether small talk has numbers as well."""
 
     @cached_property
     def sentences(self) -> list[Sentence]:
         """Return the sentences of the turns, numbered as a model sees them."""
-        return number_sentences(self.turns, self.context)
+        return number_sentences(self.turns, self.context, small_talk=self.small_talk)
 
     @property
     def says_something(self) -> bool:
@@ -59,6 +62,12 @@ class Batch:
         spans = [(start, end) for start, end in pairwise([*starts, len(self.turns)])]
         return [part for start, end in spans if (part := self._part(start, end)).says_something]
 
+    @property
+    def halves(self) -> "list[Batch]":
+        """Return the batch in about two halves, turns kept whole; one turn alone has none."""
+        parts = self.parts(-(-len([sentence for sentence in self.sentences if sentence.number]) // 2))
+        return parts if len(parts) > 1 else []
+
     def _part(self, start: int, end: int) -> "Batch":
         turns = self.turns[start:end]
         ids = {turn.turn_id for turn in turns}
@@ -66,7 +75,7 @@ class Batch:
             text for text, sentence in zip(self.shown, self.sentences, strict=False) if sentence.turn.turn_id in ids
         )
         context = (*self.context, *self.turns[:start])[-max(1, len(self.context)) :]
-        return Batch(turns, context, self.event_of, tuple(shown))
+        return replace(self, turns=turns, context=context, shown=tuple(shown))
 
 
 def batch_events(
@@ -78,10 +87,10 @@ def batch_events(
         index: What is stored of the scope.
         events: The run's events, in order.
         turns: The turns to extract from; those that nobody spoke are left out.
-        settings: How much shares a call.
+        settings: How much shares a call, and whether an assistant's turns are read.
         context_turns: Turns of the session just before a batch that are read beside it.
     """
-    new = {turn.turn_id: turn for turn in turns if turn.is_spoken}
+    new = {turn.turn_id: turn for turn in turns if _is_read(turn, settings)}
     groups: list[list[tuple[Event, list[Turn]]]] = []
     held = 0
     for event in events:
@@ -94,7 +103,7 @@ def batch_events(
             held = 0
         groups[-1].append((event, core))
         held += size
-    return [_batch(group, _before(index, turns, group[0][1][0], context_turns)) for group in groups]
+    return [_batch(group, _before(index, turns, group[0][1][0], context_turns, settings)) for group in groups]
 
 
 def compressed(batch: Batch, compressor: Compressor) -> Batch:
@@ -119,10 +128,14 @@ def _batch(group: Sequence[tuple[Event, list[Turn]]], context: Sequence[Turn]) -
     )
 
 
-def _before(index: ScopeIndex, turns: Sequence[Turn], first: Turn, size: int) -> list[Turn]:
-    """Return what was said in a session just before one of its turns, those of this run included."""
+def _before(index: ScopeIndex, turns: Sequence[Turn], first: Turn, size: int, settings: ExtractSettings) -> list[Turn]:
+    """Return the turns read in a session just before one of its turns, those of this run included."""
     if not size:
         return []
-    said = (turn for turn in (*index.session_turns(first.session_id), *turns) if turn.is_spoken)
-    known = {turn.seq: turn for turn in said if turn.seq < first.seq}
+    read = (turn for turn in (*index.session_turns(first.session_id), *turns) if _is_read(turn, settings))
+    known = {turn.seq: turn for turn in read if turn.seq < first.seq}
     return [known[seq] for seq in sorted(known)[-size:]]
+
+
+def _is_read(turn: Turn, settings: ExtractSettings) -> bool:
+    return turn.is_spoken and (settings.assistant or turn.role != "assistant")

@@ -5,7 +5,7 @@ same turns are put to the model as sentences to label, and after a few such answ
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from langgraph_engram.compression import Compressor
@@ -29,6 +29,7 @@ KINDS: dict[str, tuple[RecordKind, ...]] = {
     "dimensional_relational": ("dimensional",),
     "dimensional": ("dimensional",),
     "dual": ("factual", "relational"),
+    "factual": ("factual",),
     "key_sentence": ("key_sentence",),
     "none": (),
 }
@@ -83,9 +84,10 @@ class Extractor:
         Until the model has shown that it can write, it is asked about one batch at a time: one that cannot costs
         little.
         """
-        if kind == "relational" or self.settings.method == "written":
-            written = self._write(kind, batches)
-            return list(zip(batches, written, strict=True)), written
+        if kind == "relational":
+            return self._write(kind, [replace(batch, small_talk=True) for batch in batches])
+        if self.settings.method == "written":
+            return self._write(kind, batches)
         answers: list[_Asked] = []
         results: list[LLMResult[Answer]] = []
         waiting = list(batches)
@@ -111,10 +113,9 @@ class Extractor:
         self, kind: RecordKind, batches: Sequence[Batch]
     ) -> tuple[list[_Asked], list[LLMResult[Answer]]]:
         """Let the model write, and label where that was too hard; labels that fail leave what was written."""
-        written = self._write(kind, batches)
+        written, results = self._write(kind, batches)
         answers: list[_Asked] = []
-        results = [*written]
-        for batch, result in zip(batches, written, strict=True):
+        for batch, result in written:
             labelled = self._label(batch) if is_too_hard(batch, result) else []
             results += [label for _, label in labelled]
             is_better = bool(labelled) and all(label.answer for _, label in labelled)
@@ -123,7 +124,19 @@ class Extractor:
                 self.capability.note(batch, result)
         return answers, results
 
-    def _write(self, kind: RecordKind, batches: Sequence[Batch]) -> list[LLMResult[Answer]]:
+    def _write(self, kind: RecordKind, batches: Sequence[Batch]) -> tuple[list[_Asked], list[LLMResult[Answer]]]:
+        """Let the model write; what does not fit into one answer is asked for in two, once (docs/decisions/0034)."""
+        written = self._put(kind, batches)
+        answers: list[_Asked] = []
+        results = [*written]
+        for batch, result in zip(batches, written, strict=True):
+            halves = batch.halves if result.failure and result.failure.kind == "too_long" else []
+            halved = self._put(kind, halves)
+            answers += zip(halves, halved, strict=True) if halves else [(batch, result)]
+            results += halved
+        return answers, results
+
+    def _put(self, kind: RecordKind, batches: Sequence[Batch]) -> list[LLMResult[Answer]]:
         return list(self.model.ask_all([self._question(kind, batch) for batch in batches]))
 
     def _label(self, batch: Batch) -> list[_Asked]:

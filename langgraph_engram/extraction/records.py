@@ -52,8 +52,10 @@ class RecordBuilder:
     scope_key: str
     most: int
     """Records taken from one answer, or as many as it has sentences to extract from: a long text loses none of them."""
+    dimensions: bool = True
+    """Whether records carry type, time, place, reason, purpose and keywords."""
     causal: bool = True
-    """Whether records carry reason and purpose."""
+    """Whether they carry reason and purpose."""
 
     def build(
         self,
@@ -80,7 +82,7 @@ class RecordBuilder:
             texts = _record_texts(candidate.content, cited, sentences)
             for text in texts:
                 record = self._record(kind, text, event_of, first, len(made))
-                if isinstance(candidate, RecordDraft):
+                if self.dimensions and isinstance(candidate, RecordDraft):
                     record = _with_dimensions(record, candidate, text, alone=len(texts) == 1)
                     record = record if self.causal else record.model_copy(update={"reason": "", "purpose": ""})
                 made.append(record)

@@ -1,7 +1,8 @@
 """Record a model's answers and replay them, so that a paid run can be repeated exactly and for free.
 
-A recording is a file of JSON lines. An answer is found by its question, never by the model's name. Failures are not
-recorded. A replayed answer reports no calls, the tokens of the recorded run, and a model called "NAME (replayed)".
+A recording is a file of JSON lines, each a prompt and its answer. An answer is found by its question, never by the
+model's name. Failures are not recorded. A replayed answer reports no calls, the tokens of the recorded run, and a model
+called "NAME (replayed)".
 """
 
 import hashlib
@@ -13,6 +14,7 @@ from threading import Lock
 from time import perf_counter
 from typing import cast
 
+from langchain_core.messages import convert_to_openai_messages
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from langgraph_engram.errors import UnreadableFile
@@ -27,6 +29,8 @@ class RecordedAnswer(BaseModel):
 
     key: str
     question: str
+    prompt: list[dict[str, JsonValue]] = []
+    """What was asked, as roles and contents; empty in recordings made before prompts were kept."""
     answer: JsonValue
     usage: UsageEntry
 
@@ -48,7 +52,7 @@ class ReplayModel:
         self._path = Path(path)
         self._model = model
         self._lock = Lock()
-        self._recorded = {line.key: line for line in _read(self._path)}
+        self._recorded = {line.key: line for line in read_recording(self._path)}
 
     def ask(self, question: Question[Answer]) -> LLMResult[Answer]:
         """Answer one question."""
@@ -90,7 +94,13 @@ class ReplayModel:
         if result.failure is not None or result.answer is None:
             return
         answer = result.answer.model_dump(mode="json") if isinstance(result.answer, BaseModel) else result.answer
-        line = RecordedAnswer(key=key, question=question.name, answer=cast(JsonValue, answer), usage=result.usage)
+        line = RecordedAnswer(
+            key=key,
+            question=question.name,
+            prompt=_prompt(question),
+            answer=cast(JsonValue, answer),
+            usage=result.usage,
+        )
         with self._lock:
             self._recorded[key] = line
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -98,16 +108,12 @@ class ReplayModel:
                 file.write(_line_end(self._path) + line.model_dump_json().encode() + b"\n")
 
 
-def _key(question: Question[Answer]) -> str:
-    """Derive the key of a question from its name, its rendered messages and the shape of its answer."""
-    shape = question.answer_type()
-    schema = shape.model_json_schema() if issubclass(shape, BaseModel) else shape.__name__
-    messages = [[message.type, message.content] for message in question.render()]
-    text = json.dumps([question.name, messages, schema], ensure_ascii=False, sort_keys=True)
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+def read_recording(path: Path) -> Iterator[RecordedAnswer]:
+    """Yield the lines of a recording, in order; none where there is no file. Incomplete ones are skipped.
 
-
-def _read(path: Path) -> Iterator[RecordedAnswer]:
+    Raises:
+        UnreadableFile: The file exists and cannot be read.
+    """
     try:
         lines = path.read_bytes().splitlines() if path.exists() else []
     except OSError as error:
@@ -117,6 +123,21 @@ def _read(path: Path) -> Iterator[RecordedAnswer]:
             yield RecordedAnswer.model_validate_json(line)
         except ValidationError:
             LOG.warning("line %d of the recording %s is incomplete and is skipped", number, path.name)
+
+
+def _prompt(question: Question[Answer]) -> list[dict[str, JsonValue]]:
+    """Return a question's messages as roles and contents; half characters are replaced."""
+    text = json.dumps(convert_to_openai_messages(question.render()), ensure_ascii=False)
+    return cast(list[dict[str, JsonValue]], json.loads(text.encode("utf-8", "replace")))
+
+
+def _key(question: Question[Answer]) -> str:
+    """Derive the key of a question from its name, its rendered messages and the shape of its answer."""
+    shape = question.answer_type()
+    schema = shape.model_json_schema() if issubclass(shape, BaseModel) else shape.__name__
+    messages = [[message.type, message.content] for message in question.render()]
+    text = json.dumps([question.name, messages, schema], ensure_ascii=False, sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def _line_end(path: Path) -> bytes:

@@ -13,6 +13,7 @@ from langgraph_engram.prompts.write_answer import UNKNOWN
 from langgraph_engram.schema import Evidence
 from langgraph_engram.text.tokens import content_stems
 
+ANSWER_LINE = re.compile(r"^\W*answer\W*:\W*?", re.IGNORECASE | re.MULTILINE)
 MIN_SUPPORT = 0.5
 """Share of an answer's content stems that a passage holds for the answer to be traced to it."""
 
@@ -33,6 +34,12 @@ def with_citations(answer: str, pool: Sequence[Evidence]) -> str:
         return valid
     number = _source_number(words, pool)
     return f"{valid} [{number}]" if number else valid
+
+
+def without_reasoning(answer: str) -> str:
+    """Return what follows the last "Answer:" that begins a line; the whole answer where none does."""
+    *_, last = ANSWER_LINE.split(answer)
+    return last.strip()
 
 
 def without_unknown_citations(answer: str, count: int) -> str:

@@ -43,8 +43,8 @@ def fuse(
             return _reciprocal_rank(index, scores, settings)
         case "ordered_dedup":
             return _ordered_dedup(index, scores, settings)
-        case "event_score":
-            return _by_event(index, scores, settings)
+        case "event_score" | "event_text":
+            return _by_event(scores, settings)
     return _concatenate(index, scores, settings)
 
 
@@ -205,13 +205,13 @@ def _concatenate(index: ScopeIndex, scores: RouteScores, settings: RetrieveSetti
             yield Candidate("synthesis", position, score, {"synthesis": score})
 
 
-def _by_event(index: ScopeIndex, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
-    """Yield the turns of the best K events, event after event (ES-Mem section 3.3)."""
+def _by_event(scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
+    """Yield the best K events (ES-Mem section 3.3)."""
+    route = "turn" if settings.fusion == "event_text" else "boundary"
     for position in top_positions(scores.events, settings.top_k):
         score = float(scores.events[position])
-        for turn_id in index.events.items[position].turn_ids if score > 0 else ():
-            if turn_id in index.turns:
-                yield Candidate("turn", index.turns.position(turn_id), score, {"boundary": score})
+        if score > 0:
+            yield Candidate("event", position, score, {route: score})
 
 
 def _top_active(index: ScopeIndex, part: Scores, limit: int) -> list[int]:

@@ -21,7 +21,7 @@ from langgraph_engram.temporal.datetimes import wall_time
 class Candidate:
     """Something found: its kind, its position in the index of that kind, its score and each route's share of it."""
 
-    kind: Literal["record", "turn", "synthesis"]
+    kind: Literal["record", "turn", "event", "synthesis"]
     position: int
     score: float
     routes: dict[str, float] = field(default_factory=dict)
@@ -92,7 +92,7 @@ def diversify_sessions(index: ScopeIndex, candidates: Iterable[Candidate], facto
 
     Args:
         index: The memories of the scope that they were found in.
-        candidates: Records, turns and syntheses, best first.
+        candidates: Records, turns, events and syntheses, best first.
         factor: Share of its score that a candidate loses for each better one of its session, in [0, 1].
 
     Returns:
@@ -126,4 +126,6 @@ def _session(index: ScopeIndex, candidate: Candidate) -> str:
             return index.records.items[candidate.position].session_id
         case "turn":
             return index.turns.items[candidate.position].session_id
+        case "event":
+            return index.events.items[candidate.position].session_id
     return ""

@@ -6,6 +6,7 @@ A passage is dated and names its speakers; a narrative is shown as it was writte
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import pairwise
+from typing import Literal
 
 from langgraph_engram.results import count_tokens
 from langgraph_engram.retrieval.grouping import Candidate
@@ -25,14 +26,24 @@ MIN_LIGHT_PASSAGES = 3
 """Passages that a light answer is written from whatever they score."""
 
 
-def format_passage(index: ScopeIndex, candidate: Candidate) -> Evidence:
-    """Return a candidate as a passage."""
+def format_passage(
+    index: ScopeIndex, candidate: Candidate, event_passages: Literal["turns", "summary"] = "turns"
+) -> Evidence:
+    """Return a candidate as a passage.
+
+    Args:
+        index: The memories of the scope that it was found in.
+        candidate: What was found.
+        event_passages: What of an event is shown.
+    """
     match candidate.kind:
         case "record":
             return _record_passage(index, candidate)
         case "turn":
             turn = index.turns.items[candidate.position]
             return turn_passage([turn], candidate.score, candidate.routes)
+        case "event":
+            return _event_passage(index, candidate, event_passages)
     synthesis = index.syntheses.items[candidate.position]
     return Evidence(
         evidence_id=synthesis.synthesis_id,
@@ -56,6 +67,24 @@ def turn_passage(turns: Sequence[Turn], score: float, routes: dict[str, float], 
         score=score,
         relevance=relevance,
     )
+
+
+def with_assistant_replies(index: ScopeIndex, passage: Evidence) -> Evidence:
+    """Return a record's passage with the assistant's reply to each turn that the record cites (DimMem Eq. 8).
+
+    A passage of anything else, or without such a reply, is returned as it is.
+    """
+    if not passage.record:
+        return passage
+    replies = [
+        after
+        for source in passage.turns
+        for after in index.session_turns(source.session_id)
+        if after.seq == source.seq + 1 and after.role == "assistant" and source.role != "assistant"
+    ]
+    replies = [turn for turn in replies if turn not in passage.turns]
+    lines = [passage.text, *(f"{turn.speaker}: {turn.text}" for turn in replies)]
+    return passage.model_copy(update={"text": "\n".join(lines), "turns": [*passage.turns, *replies]})
 
 
 def join_contents(records: Sequence[Record]) -> str:
@@ -157,12 +186,26 @@ def consecutive_runs(turns: Sequence[Turn]) -> list[list[Turn]]:
 
 
 def event_turns(index: ScopeIndex, source: Turn, session: Sequence[Turn]) -> list[Turn]:
-    """Return the turns of the event that a turn belongs to; the turn alone without one."""
+    """Return the turns of the event that a turn belongs to, its overlap included; the turn alone without one."""
     for event in index.session_events(source.session_id):
         if source.turn_id in event.turn_ids:
-            members = set(event.turn_ids)
+            members = {*event.context_turn_ids, *event.turn_ids}
             return [turn for turn in session if turn.turn_id in members]
     return [source]
+
+
+def _event_passage(index: ScopeIndex, candidate: Candidate, shown: Literal["turns", "summary"]) -> Evidence:
+    """Return the turns of an event, or its summary in their place, which cites no turn."""
+    event = index.events.items[candidate.position]
+    turns = [turn for turn_id in event.turn_ids if (turn := index.turns.get(turn_id))]
+    if shown == "turns" and turns:
+        return turn_passage(turns, candidate.score, candidate.routes)
+    return Evidence(
+        evidence_id=event.event_id,
+        text=_dated(event.summary, event.started_at),
+        routes=candidate.routes,
+        score=candidate.score,
+    )
 
 
 def _record_passage(index: ScopeIndex, candidate: Candidate) -> Evidence:

@@ -70,6 +70,8 @@ def make_intent(query: str, parsed: ParsedIntent | None, now: datetime | None, a
         keywords=list(dict.fromkeys(parsed.keywords)),
         time=_time_constraint(query, parsed.time, now) if asked_for != "time" else None,
         location="" if asked_for == "location" else parsed.location,
+        reason=parsed.reason if asked_for != "reason" else "",
+        purpose=parsed.purpose if asked_for != "purpose" else "",
         speakers=list(dict.fromkeys(parsed.speakers)) or of_asker,
         answer_dimension=asked_for,
         needs_assistant=parsed.needs_assistant,

@@ -5,14 +5,21 @@ narratives. A route without data scores nothing and is named in `RouteScores.emp
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_engram.embeddings.base import Encoder, Vectors
-from langgraph_engram.retrieval.scoring import Scores, dimension_scores, event_scores, min_max, with_neighbours
+from langgraph_engram.retrieval.scoring import (
+    Scores,
+    dimension_scores,
+    event_scores,
+    min_max,
+    raw_event_scores,
+    with_neighbours,
+)
 from langgraph_engram.schema import Intent
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import ScopeIndex
@@ -61,9 +68,9 @@ class Routes:
         if "dimension" in names:
             records["dimension"] = dimension_scores(index.records, intent, self.settings)
         turns = self._turn_scores(index, query, stems) if "turn" in names else np.zeros(len(index.turns))
-        events = event_scores(index, query, self.settings) if "boundary" in names else np.zeros(len(index.events))
         syntheses = _synthesis_scores(index, query) if "synthesis" in names else np.zeros(len(index.syntheses))
-        return RouteScores(query, records, turns, events, syntheses, _empty_routes(index, names))
+        events = self._event_scores(index, query)
+        return RouteScores(query, records, turns, events, syntheses, self._empty(index))
 
     def _stems(self, intent: Intent) -> list[str]:
         """Return the stems to search for; the fusion weighs who speaks, so a first-person query drops the names."""
@@ -77,6 +84,27 @@ class Routes:
             return min_max(scores.astype(np.float64))
         before, after = index.records.neighbours()
         return min_max(with_neighbours(scores.astype(np.float64), before, after, self.settings.neighbours))
+
+    def _event_scores(self, index: ScopeIndex, query: Vectors) -> Scores:
+        if self.settings.fusion == "event_text":
+            return raw_event_scores(index, query)
+        return (
+            event_scores(index, query, self.settings)
+            if "boundary" in self.settings.routes
+            else np.zeros(len(index.events))
+        )
+
+    def _empty(self, index: ScopeIndex) -> tuple[str, ...]:
+        """Return the routes without data; without anchors, those of boundaries are the summaries of events."""
+        sizes = {
+            "lexical": len(index.records),
+            "dense": len(index.records),
+            "dimension": len(index.records),
+            "boundary": len(index.boundaries) if self.settings.boundary_k else len(index.events),
+            "synthesis": len(index.syntheses) or _awaits_first_narrative(index),
+            "turn": len(index.turns),
+        }
+        return tuple(name for name in self.settings.routes if not sizes[name])
 
     def _turn_scores(self, index: ScopeIndex, query: Vectors, stems: list[str]) -> Scores:
         if not len(index.turns):
@@ -105,18 +133,6 @@ def _synthesis_scores(index: ScopeIndex, query: Vectors) -> Scores:
     active = np.array([synthesis.status == "active" for synthesis in index.syntheses.items], dtype=bool)
     scores = np.clip(index.syntheses.cosine(query).astype(np.float64), 0, 1)
     return np.where(active, scores, 0.0) if active.size else np.zeros(0)
-
-
-def _empty_routes(index: ScopeIndex, names: Sequence[str]) -> tuple[str, ...]:
-    sizes = {
-        "lexical": len(index.records),
-        "dense": len(index.records),
-        "dimension": len(index.records),
-        "boundary": len(index.boundaries),
-        "synthesis": len(index.syntheses) or _awaits_first_narrative(index),
-        "turn": len(index.turns),
-    }
-    return tuple(name for name in names if not sizes[name])
 
 
 def _awaits_first_narrative(index: ScopeIndex) -> bool:

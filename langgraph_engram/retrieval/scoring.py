@@ -12,10 +12,12 @@ from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.schema import Intent, Record, TimeConstraint
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import RecordIndex, ScopeIndex
-from langgraph_engram.text.tokens import words
+from langgraph_engram.text.tokens import content_stems, words
 
 Scores = NDArray[np.float64]
 Positions = NDArray[np.intp]
+LEAST = 1e-6
+"""The score of an event that is reached, however unlike the query."""
 
 
 def min_max(scores: Scores) -> Scores:
@@ -67,6 +69,12 @@ def dimension_scores(records: RecordIndex, intent: Intent, settings: RetrieveSet
         parts.append((settings.time_weight, time_scores(records, intent.time, settings.unknown_credit)))
     if intent.location:
         parts.append((settings.location_weight, _location_scores(records, intent.location, settings.unknown_credit)))
+    for constraint, weight, held in (
+        (intent.reason, settings.reason_weight, [record.reason for record in records.items]),
+        (intent.purpose, settings.purpose_weight, [record.purpose for record in records.items]),
+    ):
+        if constraint:
+            parts.append((weight, _word_shares(held, constraint, settings.unknown_credit)))
     if intent.keywords and settings.phrase_weight + settings.token_weight > 0:
         phrase, token = _keyword_scores(records.items, intent.keywords)
         parts.extend([(settings.phrase_weight, phrase), (settings.token_weight, token)])
@@ -91,7 +99,8 @@ def event_scores(index: ScopeIndex, query: Vectors, settings: RetrieveSettings) 
     """Score events from coarse to fine (ES-Mem Eq. 5-7).
 
     The k boundaries closest to the query are anchors. Each opens a window of w events on both sides of the event that
-    it leads to. An event in a window scores alpha * cos(query, summary) + (1 - alpha) * its best anchor.
+    it leads to. An event in a window scores alpha * cos(query, summary) + (1 - alpha) * its best anchor. With k = 0
+    there are no anchors, and each event scores cos(query, summary).
 
     Args:
         index: The memories of a scope.
@@ -102,6 +111,8 @@ def event_scores(index: ScopeIndex, query: Vectors, settings: RetrieveSettings) 
         One score for each of `index.events.items`, in that order; 0 for events outside of every window.
     """
     events, boundaries = index.events, index.boundaries
+    if not settings.boundary_k:
+        return np.clip(events.cosine(query).astype(np.float64), LEAST, 1)
     scores = np.zeros(len(events))
     if not len(events) or not len(boundaries):
         return scores
@@ -118,7 +129,26 @@ def event_scores(index: ScopeIndex, query: Vectors, settings: RetrieveSettings) 
     summary = events.cosine(query).astype(np.float64)
     reached = np.isfinite(anchors)
     fine = settings.boundary_alpha * summary[order] + (1 - settings.boundary_alpha) * np.where(reached, anchors, 0.0)
-    scores[order] = np.where(reached, np.clip(fine, 0, 1), 0.0)
+    scores[order] = np.where(reached, np.clip(fine, LEAST, 1), 0.0)
+    return scores
+
+
+def raw_event_scores(index: ScopeIndex, query: Vectors) -> Scores:
+    """Score events by their raw text: the cosine of the query with the mean of their turns' vectors.
+
+    Args:
+        index: The memories of a scope.
+        query: One unit vector of shape (d,).
+
+    Returns:
+        One score in [0, 1] for each of `index.events.items`, in that order; 0 for an event whose turns are gone.
+    """
+    scores = np.zeros(len(index.events))
+    for position, event in enumerate(index.events.items):
+        rows = [index.turns.position(turn_id) for turn_id in event.turn_ids if turn_id in index.turns]
+        mean = index.turns.vectors[rows].mean(axis=0) if rows else np.zeros_like(query.reshape(-1))
+        length = float(np.linalg.norm(mean))
+        scores[position] = max(float(mean @ query.reshape(-1)) / length, LEAST) if length else 0.0
     return scores
 
 
@@ -145,6 +175,13 @@ def _location_scores(records: RecordIndex, location: str, unknown: float) -> Sco
         return 0.0 if record.location else unknown
 
     return np.fromiter(map(score, records.items), dtype=np.float64, count=len(records))
+
+
+def _word_shares(texts: Sequence[str], wanted: str, unknown: float) -> Scores:
+    """Return the share of the wanted content words that each text holds; `unknown` for an empty text."""
+    stems = set(content_stems(wanted))
+    shares = [len(stems & set(content_stems(text))) / max(len(stems), 1) if text else unknown for text in texts]
+    return np.asarray(shares, dtype=np.float64)
 
 
 def _keyword_scores(records: Sequence[Record], keywords: Sequence[str]) -> tuple[Scores, Scores]:

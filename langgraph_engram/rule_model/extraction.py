@@ -18,7 +18,7 @@ from langgraph_engram.prompts.rendering import Sentence, number_sentences
 from langgraph_engram.schema import Turn
 from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.temporal.find import find_times
-from langgraph_engram.text.keywords import document_frequencies, keywords_of, topic_words
+from langgraph_engram.text.keywords import document_frequencies, is_small_talk, keywords_of, topic_words
 from langgraph_engram.text.statements import location_of, purpose_of, reason_of, type_of
 from langgraph_engram.text.tokens import content_stems
 
@@ -66,8 +66,9 @@ def extract_key_sentences(question: ExtractKeySentences) -> SourcedSentences:
 def extract_relations(question: ExtractRelations) -> SourcedSentences:
     """Return the sentences that show one person acting on another, with both named."""
     people = list(dict.fromkeys(turn.speaker for turn in (*question.context, *question.turns)))
-    sentences = _numbered(question.turns, question.context)
-    showing = [sentence for sentence in sentences if not sentence.image and RELATION.search(sentence.text)]
+    sentences = number_sentences(question.turns, question.context, small_talk=True)
+    telling = [sentence for sentence in sentences if not sentence.image and not is_small_talk(sentence.text, people)]
+    showing = [sentence for sentence in telling if RELATION.search(sentence.text)]
     return SourcedSentences(sentences=[_relation(sentence, people) for sentence in showing])
 
 

@@ -143,6 +143,14 @@ def windows(count: int, window: int, overlap: int) -> list[tuple[int, int]]:
     return spans
 
 
+def exchange_starts(turns: Sequence[Turn]) -> list[int]:
+    """Return the positions at which somebody speaks to an assistant, or to other people: what W and O count.
+
+    DimMem's turn is an utterance with the assistant's reply (Eq. 3), so that a reply belongs to what it follows.
+    """
+    return [position for position, turn in enumerate(turns) if turn.role == "user"]
+
+
 def buffers(sizes: Sequence[int], limit: int) -> list[tuple[int, int]]:
     """Cut turns into buffers that each hold at most `limit` tokens, or one turn (StructMem section 3.1).
 

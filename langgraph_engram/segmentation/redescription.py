@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 from langgraph_engram.llm.base import LLMResult, Model, entry_of
 from langgraph_engram.pending import stored_turns
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary
-from langgraph_engram.prompts.track_topics import TopicNote, TopicTrack, TrackTopics
+from langgraph_engram.prompts.track_topics import TopicNote, TopicTrack
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import Boundary, Event, Turn, make_id
 from langgraph_engram.segmentation.events import EventBuilder, TurnTopic
-from langgraph_engram.segmentation.topic_tracking import Unanswered
+from langgraph_engram.segmentation.topic_tracking import Unanswered, ask_topics
 from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.stores.index import ScopeIndex
 
@@ -66,11 +66,9 @@ class EventDescriber:
         )
 
     def _track(self, turns: Sequence[Turn]) -> _Tracks:
-        if self.settings.strategy != "event" or self.settings.judge not in ("labels", "question"):
+        if not self.settings.tracks_topics:
             return []
-        size = self.settings.topic_chunk
-        chunks = [tuple(turns[start : start + size]) for start in range(0, len(turns), size)]
-        return self.model.ask_all([TrackTopics(chunk) for chunk in chunks])
+        return [result for _, result in ask_topics(self.model, turns, self.settings.topic_chunk)]
 
     def _renamed(self, event: Event, turns: Sequence[Turn], tracks: _Tracks) -> Event:
         """Return an event with the topics and keywords of its turns; as it is where nothing was answered."""

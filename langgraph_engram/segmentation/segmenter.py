@@ -18,6 +18,7 @@ from langgraph_engram.segmentation.events import (
     EventBuilder,
     TurnTopic,
     buffers,
+    exchange_starts,
     last_topic,
     limited_starts,
     open_event_of,
@@ -82,11 +83,11 @@ class Segmenter:
     def _track(self, turns: Sequence[Turn], stored: Sequence[Turn], open_event: Event | None) -> TrackedTopics:
         if not turns or (self.settings.strategy != "event" and self.settings.describe == "none"):
             return TrackedTopics([TurnTopic() for _ in turns])
+        if self.settings.tracks_topics:
+            return TopicTracker(self.model, self.encoder, self.settings).track(turns, stored, open_event)
         if self.settings.strategy != "event":
             return TrackedTopics(provisional_topics(turns, last_topic(open_event)))
-        if self.settings.judge == "learned":
-            return TrackedTopics(BoundaryDetector(self.encoder, self.settings).track(turns, stored, open_event))
-        return TopicTracker(self.model, self.encoder, self.settings).track(turns, stored, open_event)
+        return TrackedTopics(BoundaryDetector(self.encoder, self.settings).track(turns, stored, open_event))
 
     def _events(
         self,
@@ -118,8 +119,10 @@ class Segmenter:
             case "session":
                 return []
             case "window":
-                spans = windows(len(stored) + len(turns), self.settings.window, self.settings.overlap)
-                return [end - len(stored) for _, end in spans[:-1] if end >= len(stored)]
+                exchanges = exchange_starts([*stored, *turns])
+                spans = windows(len(exchanges), self.settings.window, self.settings.overlap)
+                ends = [exchanges[end] for _, end in spans[:-1]]
+                return [end - len(stored) for end in ends if end >= len(stored)]
             case "buffer":
                 sizes = [count_tokens(turn.text) for turn in (*held, *turns)]
                 starts = [start - len(held) for start, _ in buffers(sizes, self.settings.buffer_tokens)]
@@ -130,8 +133,11 @@ class Segmenter:
         return [start for start in starts if start or full or 0 in shifts]
 
     def _context(self, stored: Sequence[Turn], turns: Sequence[Turn], start: int) -> list[Turn]:
-        size = self.settings.preceding_turns
-        return [*stored, *turns[:start]][-size:] if size else []
+        earlier, size = [*stored, *turns[:start]], self.settings.preceding_turns
+        if self.settings.strategy == "window":
+            starts = exchange_starts(earlier)[-size:] if size else []
+            return earlier[starts[0] :] if starts else []
+        return earlier[-size:] if size else []
 
 
 def _earlier_turns(index: ScopeIndex, session_id: str, turns: Sequence[Turn]) -> list[Turn]:

@@ -19,11 +19,14 @@ from langgraph_engram.settings import SegmentSettings
 LEAST_REMAINDER = 1e-12
 """The least value of 1 - rho^2: equal topics have a large coupling, not an infinite one."""
 EARLIER_KEYWORDS = 5
-"""Keywords of an open event that stand for what was said last."""
+"""Keywords of an open event, the newest ones, that stand for what was said last."""
+
+NOTHING_SAID = TurnTopic()
+"""The topic before the first turn."""
 
 Unanswered: TypeAlias = tuple[Sequence[Turn], str]
 """Turns about which a question failed, and why."""
-_Chunk: TypeAlias = tuple[Sequence[Turn], LLMResult[TopicTrack]]
+Chunk: TypeAlias = tuple[Sequence[Turn], LLMResult[TopicTrack]]
 """Turns whose topics are asked for together, and the answer."""
 
 
@@ -56,11 +59,11 @@ class TopicTracker:
         Returns:
             One topic a turn. Turns whose question failed have topics read from their own words, and no cut.
         """
-        chunks = self._ask_topics(turns, before, open_event)
+        chunks = ask_topics(self.model, turns, self.settings.topic_chunk, before, _last_of(open_event))
         topics = _topics(chunks, last_topic(open_event))
         usage = [entry_of("segment", [result for _, result in chunks])]
         unanswered = [(chunk, result.failure.reason) for chunk, result in chunks if result.failure]
-        candidates = self._candidates(topics, open_event)
+        candidates = self._candidates(topics, open_event) if self.settings.strategy == "event" else []
         if self.settings.judge == "question" and candidates:
             judged, entry, unjudged = self._judge(turns, before, topics, candidates)
             return TrackedTopics(judged, [*usage, entry], [*unanswered, *unjudged])
@@ -70,23 +73,10 @@ class TopicTracker:
         ]
         return TrackedTopics(decided, usage, unanswered)
 
-    def _ask_topics(self, turns: Sequence[Turn], before: Sequence[Turn], open_event: Event | None) -> list[_Chunk]:
-        size = self.settings.topic_chunk
-        topic = last_topic(open_event)
-        chunks: list[_Chunk] = []
-        for start in range(0, len(turns), size):
-            chunk = tuple(turns[start : start + size])
-            earlier = tuple([*before, *turns[:start]][-self.settings.context_side :])
-            result = self.model.ask(TrackTopics(chunk, earlier, topic))
-            topic = result.answer.notes[-1].topic if result.answer and result.answer.notes else topic
-            chunks.append((chunk, result))
-        return chunks
-
     def _candidates(self, topics: Sequence[TurnTopic], open_event: Event | None) -> list[int]:
         """Return the positions of the turns that are least coupled with what comes before them."""
-        chain = list(topics)
-        if open_event and open_event.topics:
-            chain.insert(0, TurnTopic(last_topic(open_event), tuple(open_event.keywords[:EARLIER_KEYWORDS])))
+        earlier = _last_of(open_event)
+        chain = [*([earlier] if earlier.topic else []), *topics]
         if len(chain) < 2:
             return []
         vectors = self.encoder.encode([topic.described for topic in chain])
@@ -114,6 +104,28 @@ class TopicTracker:
 
     def _decided(self, topic: TurnTopic, p_eb: float) -> TurnTopic:
         return replace(topic, p_eb=p_eb, cut=p_eb >= self.settings.threshold)
+
+
+def ask_topics(
+    model: Model, turns: Sequence[Turn], size: int, before: Sequence[Turn] = (), earlier: TurnTopic = NOTHING_SAID
+) -> list[Chunk]:
+    """Ask what turns are about, a chunk after the other: each sees the turn before it, its topic and its keywords.
+
+    Args:
+        model: What answers.
+        turns: Turns in order.
+        size: Turns of a chunk; 1 for the chain of ES-Mem section 3.1.
+        before: The turns of the same session that come before them.
+        earlier: What the last of these is about.
+    """
+    chunks: list[Chunk] = []
+    for start in range(0, len(turns), size):
+        chunk = tuple(turns[start : start + size])
+        last = tuple([*before, *turns[:start]][-1:])
+        result = model.ask(TrackTopics(chunk, last, earlier.topic, earlier.keywords))
+        earlier = _topic(result.answer.notes[-1]) if result.answer and result.answer.notes else earlier
+        chunks.append((chunk, result))
+    return chunks
 
 
 def boundary_probability(label: Label, confidence: float) -> float:
@@ -180,7 +192,12 @@ def weakest(couplings: NDArray[np.float64], quantile: float) -> list[int]:
     return [int(position) for position in np.flatnonzero(couplings <= np.quantile(couplings, quantile))]
 
 
-def _topics(chunks: Sequence[_Chunk], topic: str) -> list[TurnTopic]:
+def _last_of(event: Event | None) -> TurnTopic:
+    """Return what the newest turns of an open event are about."""
+    return TurnTopic(last_topic(event), tuple(event.keywords[-EARLIER_KEYWORDS:])) if event else NOTHING_SAID
+
+
+def _topics(chunks: Sequence[Chunk], topic: str) -> list[TurnTopic]:
     """Return the topics of all chunks; a turn without a note is read by its own words."""
     topics: list[TurnTopic] = []
     for chunk, result in chunks:

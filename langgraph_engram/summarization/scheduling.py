@@ -247,12 +247,12 @@ def history_of(index: ScopeIndex, buffer: Sequence[Record], settings: SynthesisS
     Args:
         index: What is stored of the scope, the buffer included.
         buffer: At least one record.
-        settings: K, how many seeds are taken, and the tokens that their events may fill.
+        settings: K, how many seeds are taken, what each brings with it, and the tokens that these may fill.
 
     Returns:
-        The active records of the seeds' events, in order of time. Seeds are the K records nearest to the mean of the
-        buffer's vectors among those mentioned before the buffer begins; none is of the buffer itself, and a record of
-        unknown time is no history.
+        The active records of the seeds' events or utterances, in order of time. Seeds are the K records nearest to the
+        mean of the buffer's vectors among those mentioned before the buffer begins; none is of the buffer itself, and a
+        record of unknown time is no history.
     """
     records = index.records
     first = min((record.mentioned_at for record in buffer if record.mentioned_at), default=None)
@@ -263,17 +263,22 @@ def history_of(index: ScopeIndex, buffer: Sequence[Record], settings: SynthesisS
     earlier = np.flatnonzero((records.mentioned_at < epoch_seconds(first, 0.0)) & records.active)
     ranked = earlier[np.argsort(-scores[earlier], kind="stable")]
     seeds = [records.items[position] for position in ranked[: settings.seeds]]
-    return _whole_events([records.items[position] for position in earlier], seeds, settings.expand_tokens)
+    return _expanded([records.items[position] for position in earlier], seeds, settings)
 
 
-def _whole_events(earlier: Sequence[Record], seeds: Sequence[Record], budget: int) -> list[Record]:
-    """Return the whole events of the seeds, the nearest first, as far as they fit."""
-    events: dict[str, list[Record]] = {seed.event_id: [] for seed in seeds}
+def _expanded(earlier: Sequence[Record], seeds: Sequence[Record], settings: SynthesisSettings) -> list[Record]:
+    """Return the whole events or utterances of the seeds, the nearest first, as far as they fit (StructMem Eq. 4)."""
+
+    def key(record: Record) -> tuple[object, ...]:
+        return (record.event_id,) if settings.expand == "event" else (record.session_id, record.seq)
+
+    groups: dict[tuple[object, ...], list[Record]] = {key(seed): [] for seed in seeds}
     for record in earlier:
-        if record.event_id in events:
-            events[record.event_id].append(record)
+        if key(record) in groups:
+            groups[key(record)].append(record)
+    budget = settings.expand_tokens
     chosen: list[Record] = []
-    for records in events.values():
+    for records in groups.values():
         size = sum(count_tokens(record.content) for record in records)
         if size <= budget:
             chosen.extend(records)

@@ -50,12 +50,12 @@ def file(tmp_path):
 
 
 def test_windows_are_measured(store, file):
-    """Windows of two turns cut where the gold does in one dialogue and not in the other; one turn is skipped."""
+    """Windows of a message and its reply cut where the gold does in one dialogue, not in the other; one is skipped."""
     path = file(
         dialogue("Hi", "Hello", "Bees", "Honey", boundaries=[0, 1, 0, 1]), dialogue("a", "b", "c"), dialogue("Alone")
     )
 
-    figures = run_segmentation(path, store, RuleModel(), SegmentSettings(strategy="window", window=2, overlap=0))
+    figures = run_segmentation(path, store, RuleModel(), SegmentSettings(strategy="window", window=1, overlap=0))
 
     assert set(figures) == KEYS
     assert (figures["dialogues"], figures["boundaries"]) == (2, {"predicted": 2, "gold": 1})

@@ -2,6 +2,8 @@
 
 import json
 
+from langgraph_engram.cli import bench
+
 LOCOMO = [
     {
         "sample_id": "pair-1",
@@ -45,6 +47,24 @@ def test_locomo_is_measured(engram, tmp_path):
     assert (figures["questions"], figures["preset"], figures["model"]) == (1, "engram", "rules")
     assert figures["evidence_recall"]["500"] == 1.0
     assert len((out / "questions.jsonl").read_text().splitlines()) == 1
+
+
+def test_longmemeval_is_measured_under_the_settings_that_the_paper_has_for_it(engram, tmp_path, monkeypatch):
+    """DimMem has W, O and k of its own for it (Table 11); other data sets have the preset as it is."""
+    seen, opened = [], bench.open_memory
+    monkeypatch.setattr(bench, "open_memory", lambda *given: seen.append(given[3]) or opened(*given))
+    for name, data in (("longmemeval", [LONGMEMEVAL]), ("locomo", LOCOMO)):
+        (tmp_path / name).write_text(json.dumps(data))
+        vectors = ["--vectors", str(tmp_path / "vectors")] if name == "longmemeval" else []
+        code, _, _ = engram("bench", name, str(tmp_path / name), "--preset", "dimmem", *vectors, "--json")
+        assert code == 0
+
+    longmemeval, locomo = seen
+    assert [(held.segment.window, held.segment.overlap, held.retrieve.top_k) for held in seen] == [
+        (15, 3, 20),
+        (25, 5, 15),
+    ]
+    assert longmemeval.extract == locomo.extract
 
 
 def test_longmemeval_is_measured(engram, tmp_path):

@@ -293,3 +293,23 @@ def test_the_change_of_jobs_is_found(record, scope, name, cosine, found):
     opened.close()
     assert len(pairs) == found
     assert all(abs(pair.cosine - 0.797) < 1e-6 and pair.jaccard > 0.3 for pair in pairs)
+
+
+def test_the_embedding_filter_compares_everything(compass):
+    """The baseline of DimMem Table 5: whatever the type and the keywords, all earlier records are compared."""
+    scope = Scope(user_id=uuid4().hex)
+    drawn = [("fact", ["a"], 0), ("episodic", ["b"], 0), (None, [], 3), ("fact", ["a"], 0)]
+    records = [
+        Record(record_id=str(number), memory_type=kind, keywords=words, content=f"It points {direction}",
+               session_id="s", event_id="e", seq=0, source_turn_ids=[str(number)])
+        for number, (kind, words, direction) in enumerate(drawn)
+    ]  # fmt: skip
+
+    by_dimension, by_meaning = (
+        PairFinder(compass, PAPER.model_copy(update=changed)).find(scope, records)
+        for changed in ({}, {"filter": "embedding", "cosine": 0.85})
+    )
+
+    assert (by_dimension.counts.compared, by_meaning.counts.compared) == (1, 6)
+    assert [(pair.older_id, pair.newer_id) for pair in by_dimension.pairs] == [("0", "3")]
+    assert [(pair.older_id, pair.newer_id) for pair in by_meaning.pairs] == [("0", "1"), ("0", "3"), ("1", "3")]

@@ -143,7 +143,34 @@ def test_one_good_answer_shows_what_a_model_can(batch):
     assert asked(model)[-1] == "ExtractEvents"
 
 
-@pytest.mark.parametrize("kind", ["invalid", "timeout", "too_long"])
+def test_an_answer_that_is_cut_off_is_asked_for_in_two(batch):
+    """No record is lost to a limit of tokens, and what was cut off is counted."""
+    half = EventReading(records=[RecordDraft(sources=[number]) for number in range(1, 6)])
+    model = FakeModel([Failure("too_long", "cut off"), half, half])
+
+    found, spent = Extractor(model, ExtractSettings()).extract([batch])
+
+    assert [[turn.turn_id for turn in part.batch.turns] for part in found] == [
+        ["t0", "t1", "t2", "t3", "t4"],
+        ["t5", "t6", "t7", "t8", "t9"],
+    ]
+    assert [len(part.candidates) for part in found] == [5, 5]
+    assert (asked(model), spent.calls) == (["ExtractEvents"] * 3, 3)
+
+
+def test_a_half_that_is_cut_off_as_well_is_tried_as_labels(batch):
+    """A model that runs on and on is not asked for ever smaller parts; what the other half gave stays."""
+    half = EventReading(records=[RecordDraft(sources=[number]) for number in range(1, 6)])
+    cut_off = Failure("too_long", "cut off")
+    model = FakeModel([cut_off, half, cut_off, SentenceLabels(labels=labels().labels[:5])])
+
+    found, _ = Extractor(model, ExtractSettings()).extract([batch])
+
+    assert asked(model) == ["ExtractEvents"] * 3 + ["LabelSentences"]
+    assert [len(part.candidates) for part in found] == [5, 5]
+
+
+@pytest.mark.parametrize("kind", ["invalid", "timeout"])
 def test_an_answer_without_form_or_end_is_tried_as_labels(batch, kind):
     """Broken JSON, or none in time, says that the question is too hard; labels are the easier one."""
     model = FakeModel([Failure(kind, "no JSON"), labels()])

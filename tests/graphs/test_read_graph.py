@@ -85,7 +85,6 @@ def test_a_router_names_nodes_alone(router):
     [
         ({}, "recall", "judge_sufficiency"),
         ({"sufficiency": "always"}, "recall", "write_answer"),
-        ({"sufficiency": "always", "whole_events": True}, "recall", "backtrack"),
         ({}, "search", "conclude"),
         ({"sufficiency": "always"}, "search", "conclude"),
     ],
@@ -242,3 +241,22 @@ def test_an_empty_memory_is_absent_and_not_an_error(deployment, question):
 
 def die(question):
     raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [
+        ("dimmem", ["parse_intent", "light_retrieve", "write_answer", "conclude"]),
+        ("esmem", ["parse_intent", "light_retrieve", "write_answer", "conclude"]),
+        ("structmem", ["parse_intent", "light_retrieve", "write_answer", "conclude"]),
+        ("hymem", NODES),
+        ("engram", NODES),
+    ],
+)
+def test_a_preset_draws_what_it_does_alone(store, name, way):
+    """A box that a preset never enters is not in its graph, and every box can be reached."""
+    drawn = build_read_graph(store, RuleModel(), RuleModel(), preset(name)).get_graph()
+    reached = {edge.target for edge in drawn.edges} | {"__start__"}
+
+    assert [node for node in drawn.nodes if not node.startswith("__")] == way
+    assert set(drawn.nodes) == reached

@@ -217,3 +217,24 @@ class DyingStore:
         self._store.commit(scope, changes)
         if dies:
             raise PowerCut
+
+
+DECIDING = {"reload_records", "consolidate", "approve_updates", "apply_updates"}
+
+
+@pytest.mark.parametrize(
+    ("name", "left_out"),
+    [
+        ("engram", set()),
+        ("dimmem", {"describe_events"}),
+        ("esmem", DECIDING),
+        ("structmem", {"describe_events", *DECIDING}),
+    ],
+)
+def test_a_preset_draws_what_it_does_alone(store, name, left_out):
+    """A preset that decides nothing about near-duplicates, or describes no events, has no boxes for it."""
+    drawn = build_write_graph(store, RuleModel(), preset(name)).get_graph()
+    nodes = {node for node in drawn.nodes if not node.startswith("__")}
+
+    assert set(NODES) - nodes == left_out
+    assert {edge.target for edge in drawn.edges} == {*nodes, "__end__"}

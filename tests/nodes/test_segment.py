@@ -123,7 +123,7 @@ def test_windows_have_names_and_boundaries_without_a_model(segment):
     """Where boundaries are described, events that no model named are named by their keywords."""
     model = FakeModel()
 
-    update = segment(model, "Bees give honey", "Runa skis", strategy="window", window=1, overlap=0)
+    update = segment(model, "Bees give honey", "Runa skis", strategy="window", judge="learned", window=1, overlap=0)
 
     first, second = update["events"]
     assert ("honey" in first.summary, "skis" in second.summary) == (True, True)

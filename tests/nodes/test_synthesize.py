@@ -167,6 +167,32 @@ def test_seeds_come_from_history_and_bring_their_whole_event(keep, near, record,
     assert kept.seed_event_ids == ["old"]
 
 
+def test_seeds_bring_the_records_of_their_utterance(keep, near, record, event, synthesize):
+    """What has the same timestamp as a seed, fact or relation, and no more of its buffer (StructMem Eq. 4)."""
+    day = timedelta(days=1)
+    before = {"session_id": "s0", "event_id": "old", "mentioned_at": near[0].mentioned_at - day}
+    records = [
+        record(5, "Ana camps.", record_id="seed", **before),
+        record(5, "Ben envies Ana.", record_id="relation", part=1, kind="relational", **before),
+        record(6, "Bees hum.", record_id="beside", **before),
+    ]
+    keep(records=[*near, *records], events=[event(0, 0, 1, status="closed")])
+
+    asked, _, _ = synthesize(seeds=1, expand="utterance")
+
+    assert [record.record_id for record in asked[0].history] == ["seed", "relation"]
+
+
+def test_without_seeds_a_narrative_has_no_history(keep, near, record, event, synthesize):
+    """K = 0: the buffer alone (StructMem Figure 3d)."""
+    old = record(5, "Ana camps.", session_id="s0", event_id="old", mentioned_at=near[0].mentioned_at - timedelta(1))
+    keep(records=[*near, old], events=[event(0, 0, 1, status="closed")])
+
+    asked, _, (kept,) = synthesize(seeds=0)
+
+    assert (asked[0].history, kept.seed_event_ids) == ((), [])
+
+
 def test_history_keeps_to_its_tokens(keep, near, record, event, synthesize):
     """An event that does not fit is left out."""
     old = record(5, "word " * 100, session_id="s0", event_id="old", mentioned_at=near[0].mentioned_at - timedelta(1))

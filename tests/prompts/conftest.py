@@ -58,6 +58,7 @@ def questions_about(said: tuple[tuple[str, str, list[str]], ...], query: str) ->
             memory_type="fact",
             content=f"{turn.speaker}: {turn.text}",
             mentioned_at=turn.said_at,
+            speaker=turn.speaker,
             session_id="s",
             event_id="e",
             seq=turn.seq,

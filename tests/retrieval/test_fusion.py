@@ -79,13 +79,13 @@ def test_concatenation_puts_syntheses_behind_records(index, intent):
     assert ranked(index, intent(), scores, fusion="concatenate", top_k=2) == ["r1", "r4", "s0"]
 
 
-def test_events_are_shown_by_their_turns(index, intent):
-    """ES-Mem: the turns of the best events, event after event."""
+def test_the_best_events_are_found_whole(index, intent):
+    """ES-Mem: the K best events, each as one."""
     found = ranked(index, intent(), scores_of(index, events=[0.4, 0.6]), fusion="event_score", top_k=1)
     both = ranked(index, intent(), scores_of(index, events=[0.4, 0.6]), fusion="event_score", top_k=9)
 
-    assert found == ["t2", "t3", "t4"]
-    assert both == ["t2", "t3", "t4", "t0", "t1"]
+    assert found == ["e1"]
+    assert both == ["e1", "e0"]
 
 
 def test_the_weighted_sum_ranks_by_all_routes(index, intent):

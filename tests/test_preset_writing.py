@@ -1,0 +1,256 @@
+"""Under each preset, what is asked and stored while writing is what its paper says."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from langgraph_engram.ablations import without
+from langgraph_engram.llm.base import Question
+from langgraph_engram.memory import Memory
+from langgraph_engram.presets import preset
+from langgraph_engram.prompts.extract_facts import SourcedSentence, SourcedSentences
+from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, LabelGuess
+from langgraph_engram.prompts.track_topics import TopicNote, TopicTrack
+from langgraph_engram.rule_model.model import RULES
+from langgraph_engram.testing import FakeModel
+
+Written = tuple[Memory, list[Question[Any]]]
+
+
+def by_rule(question: Question[Any]) -> object:
+    """Answer as the rules do."""
+    return RULES[type(question)](question)
+
+
+@pytest.fixture
+def write() -> Iterator[Callable[..., Written]]:
+    """Write messages under settings; return the memory, and the questions to a model that answers as it is told."""
+    with ExitStack() as stack:
+
+        def run(settings, messages, answer=by_rule):
+            model = FakeModel([answer] * 500)
+            memory = stack.enter_context(Memory("memory:", model, encoder="hashing", settings=settings))
+            memory.remember(messages, user_id="ana", session_id="s1", close_session=True)
+            return memory, model.asked
+
+        yield run
+
+
+def chat(count: int) -> list[dict[str, str]]:
+    """Make a chat of so many messages of a user, each with an assistant's reply."""
+    return [
+        message
+        for number in range(count)
+        for message in (
+            {"role": "user", "content": f"I planted tree {number} behind our house."},
+            {"role": "assistant", "content": f"Tree {number} needs water from the river Asker every week."},
+        )
+    ]
+
+
+def asked_about(asked: list[Question[Any]], name: str) -> list[Any]:
+    return [question for question in asked if question.name == name]
+
+
+def test_dimmem_draws_records_from_the_users_side(write):
+    """An assistant's turns are stored, and neither read for records nor a source of one (DimMem section 3.2)."""
+    memory, asked = write(preset("dimmem"), chat(30))
+
+    turns = {turn.turn_id: turn for turn in memory.show("turns", "ana")}
+    sources = [turns[turn_id] for record in memory.show("records", "ana") for turn_id in record.source_turn_ids]
+    read = [turn for question in asked_about(asked, "ExtractRecords") for turn in (*question.context, *question.turns)]
+    assert len(turns) == 60
+    assert {turn.role for turn in sources} == {turn.role for turn in read} == {"user"}
+    assert len(sources) == 30
+
+
+def test_windows_count_messages_of_the_user(write):
+    """A reply belongs to what it follows (DimMem Eq. 3): W, O = 25, 5 messages of the user make windows of 25 and 5."""
+    memory, asked = write(preset("dimmem"), chat(30))
+
+    sizes = [len(event.turn_ids) for event in memory.show("events", "ana")]
+    read = [(len(question.context), len(question.turns)) for question in asked_about(asked, "ExtractRecords")]
+    assert sizes == [50, 10]
+    assert read == [(0, 25), (5, 5)]
+
+
+def test_a_dialogue_of_two_people_is_read_on_both_sides(write):
+    """Nobody in it is an assistant."""
+    said = [{"speaker": speaker, "text": f"I planted tree {n}."} for n in range(3) for speaker in ("Ana", "Ben")]
+
+    memory, _ = write(preset("dimmem"), said)
+
+    assert {record.speaker for record in memory.show("records", "ana")} == {"Ana", "Ben"}
+
+
+NEAR_DUPLICATES = [
+    {
+        "speaker": "Ana",
+        "text": "I train for the Bergen marathon in Oslo because I want to be fit.",
+        "said_at": "2023-05-08",
+    },
+    {
+        "speaker": "Ana",
+        "text": "I train for the Bergen marathon in Asker because I want to be fit.",
+        "said_at": "2023-06-08",
+    },
+]
+
+
+@pytest.mark.parametrize("name", ["dimmem", "engram"])
+def test_decisions_see_the_dimensions_of_the_records(write, name):
+    """The decision prompt exposes content and dimensions (DimMem section 3.4)."""
+    _, asked = write(preset(name), NEAR_DUPLICATES)
+
+    text = str(asked_about(asked, "DecideUpdate")[0].render()[-1].text)
+    assert "(place: Oslo; reason: I want to be fit; keywords: " in text
+
+
+def test_content_only_records_have_no_dimension(write):
+    """Each record is flat text with the moment of its mention (DimMem section 4.3)."""
+    memory, _ = write(without(preset("dimmem"), ["content-only"]), NEAR_DUPLICATES)
+
+    first, second = memory.show("records", "ana")
+    for record in (first, second):
+        said = (record.time_text, record.location, record.reason, record.purpose)
+        assert (record.memory_type, record.event_start, record.keywords, said) == (None, None, [], ("", "", "", ""))
+    assert first.mentioned_at < second.mentioned_at
+
+
+def talk(subjects, turns):
+    """Make a dialogue of two people that goes on about each subject for so many turns."""
+    return [
+        {"speaker": ("Ana", "Ben")[number % 2], "text": f"About {subject} I note {subject}{number}."}
+        for subject in subjects
+        for number in range(turns)
+    ]
+
+
+def noted(question):
+    """Note of a turn its third word as topic and the last as keyword."""
+    words = question.turns[0].text.strip(".").split()
+    note = TopicNote(turn=1, topic=words[1], keywords=[words[1], words[-1]], label="detail_elaborate")
+    return TopicTrack(notes=[note])
+
+
+def judged(question):
+    """Say that a new subject begins where the following turn is about another one."""
+    before, after = (turns[0].text.split()[1] for turns in (question.before[-1:], question.after))
+    labels = ("topic_shift", "direct_resp") if before != after else ("direct_resp", "topic_shift")
+    best, worst = (LabelGuess(label=label, probability=p) for label, p in zip(labels, (0.9, 0.1), strict=True))
+    return BoundaryVerdict(likeliest=best, least_likely=worst)
+
+
+def by_script(question):
+    scripted = {"TrackTopics": noted, "JudgeBoundary": judged}
+    return scripted.get(question.name, by_rule)(question)
+
+
+def test_esmem_summaries_hold_all_topics_and_keywords(write):
+    """No topic or keyword of an event is left out, and it ends at a boundary alone (ES-Mem sections 3.1 and 3.2)."""
+    memory, _ = write(preset("esmem"), talk(("bees", "skis"), 45), answer=by_script)
+
+    bees, skis = memory.show("events", "ana")
+    assert (len(bees.turn_ids), len(skis.turn_ids)) == (45, 45)
+    assert bees.keywords == ["bees", *(f"bees{number}" for number in range(45))]
+    assert all(f"skis{number}" in skis.summary for number in range(45))
+
+
+def test_esmem_asks_for_each_topic_with_what_the_turn_before_was_about(write):
+    """The turn before, its topic and keywords, and the turn itself (ES-Mem Figure 6)."""
+    _, asked = write(preset("esmem"), talk(("bees",), 3), answer=by_script)
+
+    first, second, third = asked_about(asked, "TrackTopics")
+    assert (first.before, first.topic_before, first.keywords_before) == ((), "", ())
+    assert [turn.text for turn in third.before] == [second.turns[0].text]
+    assert (third.topic_before, third.keywords_before) == ("bees", ("bees", "bees1"))
+    assert "Its keywords: bees, bees1" in third.render()[-1].text
+
+
+def test_esmem_without_segmentation_finds_its_windows(write):
+    """Windows have topics, keywords and a boundary before each, by the same questions; none is judged."""
+    settings = without(preset("esmem"), ["segmentation"])
+
+    memory, asked = write(settings, talk(("bees", "skis"), 25), answer=by_script)
+
+    events = memory.show("events", "ana")
+    found = memory.search("Which skis?", user_id="ana")
+    assert [len(event.turn_ids) for event in events] == [25, 20, 5]
+    assert [event.topics for event in events] == [["bees"], ["skis"], ["skis"]]
+    assert len(memory.show("boundaries", "ana")) == 3
+    assert asked_about(asked, "JudgeBoundary") == []
+    assert "skis" in found.evidence[0].text
+
+
+def test_esmem_without_segmentation_answers_by_rules():
+    """Without a language model windows are found as well."""
+    settings = without(preset("esmem"), ["segmentation"])
+    said = [*talk(("bees",), 25), {"speaker": "Ana", "text": "My sister Runa moved to Oslo."}]
+    with Memory("memory:", "rules", encoder="hashing", settings=settings) as memory:
+        memory.remember(said, user_id="ana", session_id="s1", close_session=True)
+
+        recollection = memory.recall("Where did Runa move?", user_id="ana")
+
+    assert "Oslo" in recollection.answer
+
+
+HELP = [
+    {"speaker": "Ana", "text": "I planted a pear tree. Thank you for your help with it, Ben."},
+    {"speaker": "Ben", "text": "I love pears. I help you because we are friends."},
+]
+
+
+@pytest.mark.parametrize(("parts", "kinds", "syntheses"), [((), {"factual", "relational"}, 1),
+    (("relations",), {"factual"}, 1), (("relations", "synthesis"), {"factual"}, 0)])  # fmt: skip
+def test_structmem_can_be_flat(write, parts, kinds, syntheses):
+    """Facts and relations; facts alone; and facts without narratives, the flat memory (StructMem Table 2)."""
+    memory, asked = write(without(preset("structmem"), parts), HELP)
+
+    assert {record.kind for record in memory.show("records", "ana")} == kinds
+    assert bool(asked_about(asked, "ExtractRelations")) is ("relational" in kinds)
+    assert len(memory.show("syntheses", "ana")) == syntheses
+
+
+def test_structmem_keeps_what_is_inferred(write):
+    """An entry that says what words do, in words that nobody said, is a record beside the facts (StructMem 2.1)."""
+    inferred = "Ana is grateful to Ben and lets him know."
+
+    def answer(question):
+        if question.name == "ExtractRelations":
+            assert "[2] Thank you for your help with it, Ben." in question.render()[-1].text
+            return SourcedSentences(sentences=[SourcedSentence(sources=[2], content=inferred)])
+        return by_rule(question)
+
+    memory, _ = write(preset("structmem"), HELP, answer=answer)
+
+    relations = [record for record in memory.show("records", "ana") if record.kind == "relational"]
+    assert [(record.content, record.speaker, record.status) for record in relations] == [(inferred, "Ana", "active")]
+
+
+def test_a_narrative_is_asked_for_with_its_time_and_people(write):
+    """The range of time, the participants, and each entry after its speaker (StructMem A.5, Figure 8)."""
+    said = [{**HELP[0], "said_at": "2023-05-08T23:50Z"}, {**HELP[1], "said_at": "2023-05-09T00:10Z"}]
+
+    _, asked = write(preset("structmem"), said)
+
+    text = asked_about(asked, "WriteSynthesis")[0].render()[-1].text
+    assert text.startswith("Time: Mon 8 May 2023 to Tue 9 May 2023\nPeople: Ana, Ben\n")
+    assert "-- Mon 8 May 2023\nAna: I planted a pear tree.\n" in text
+    assert "-- Tue 9 May 2023\nBen: Ben to Ana: I help you because we are friends.\nBen: I love pears.\n" in text
+
+
+def test_hymem_units_are_topics_that_overlap(write):
+    """Units are about one subject, with the end of the one before to be read; each is asked about (HyMem 3.1)."""
+    bees = ["I keep bees in the garden.", "My bees gave honey in June.", "The hive of the bees is full of honey."]
+    said = [*bees, "By the way, my sister Runa moved to Oslo.", "Runa found a flat in Oslo near the harbour."]
+
+    memory, asked = write(preset("hymem"), [{"speaker": "Ana", "text": text} for text in said])
+
+    first, second = memory.show("events", "ana")
+    units = [[turn.text for turn in question.turns] for question in asked_about(asked, "ExtractKeySentences")]
+    shown = [[turn.text for turn in question.context] for question in asked_about(asked, "ExtractKeySentences")]
+    assert (units, shown) == ([bees, said[3:]], [[], bees[1:]])
+    assert second.context_turn_ids == first.turn_ids[-2:]
+    assert {question.name for question in asked} == {"ExtractKeySentences"}

@@ -1,0 +1,207 @@
+"""What the reader of each preset is shown of one memory: the passages of its paper, as many and in their order."""
+
+from datetime import datetime, timedelta
+
+import pytest
+from langchain_core.messages import BaseMessage
+
+from langgraph_engram.ablations import without
+from langgraph_engram.llm.base import Question
+from langgraph_engram.memory import Memory
+from langgraph_engram.presets import preset
+from langgraph_engram.prompts.answer_light import AnswerLight
+from langgraph_engram.prompts.write_answer import WriteAnswer
+from langgraph_engram.results import count_tokens
+from langgraph_engram.rule_model.model import RuleModel
+from langgraph_engram.schema import Evidence
+
+THINGS = (
+    *("kayak", "violin", "orchard", "telescope", "bakery", "sailboat", "pottery", "marathon"),
+    *("aquarium", "greenhouse", "motorbike", "chessboard", "lighthouse", "tapestry", "observatory", "vineyard"),
+)
+"""What each session is about."""
+FIRST_DAY = datetime(2023, 3, 1, 10)
+
+
+def session(number: int) -> list[dict[str, object]]:
+    """Return a session of six turns about one thing, from its own day on."""
+    thing, day = THINGS[number], FIRST_DAY + timedelta(days=7 * number)
+    said = (
+        ("Ana", f"I bought a {thing} last week because my brother sold his."),
+        ("Ben", f"My neighbour in Porto restored an old {thing} with her daughter."),
+        ("Ana", f"The {thing} cost {100 + number} euros, and I painted it green."),
+        ("Ben", f"I read a long book about the first {thing} in Portugal."),
+        ("Ana", f"We will show the {thing} to my aunt Greta in Faro."),
+        ("Ben", f"My cousin Ivo wants a {thing} for his birthday in June."),
+    )
+    return [
+        {"speaker": speaker, "text": text, "said_at": (day + timedelta(minutes=minute)).isoformat()}
+        for minute, (speaker, text) in enumerate(said)
+    ]
+
+
+class WatchedModel(RuleModel):
+    """Answer by rules, and keep every question."""
+
+    def __init__(self) -> None:
+        self.asked: list[Question] = []
+
+    def ask(self, question):
+        self.asked.append(question)
+        return super().ask(question)
+
+
+def told(
+    name: str, query: str = "What did Ana pay for the lighthouse?", parts: tuple[str, ...] = (), **changed: object
+):
+    """Remember all sessions under a preset, ask, and return the last question put to the reader."""
+    model, settings = WatchedModel(), without(preset(name), parts)
+    for group, values in changed.items():
+        settings = settings.model_copy(update={group: getattr(settings, group).model_copy(update=values)})
+    with Memory("memory:", model, encoder="hashing", settings=settings) as memory:
+        for number in range(len(THINGS)):
+            memory.remember(session(number), user_id="ana", session_id=f"s{number}", close_session=True)
+        memory.recall(query, user_id="ana")
+    return [question for question in model.asked if isinstance(question, WriteAnswer | AnswerLight)][-1]
+
+
+def text_of(question: WriteAnswer) -> str:
+    messages: list[BaseMessage] = question.render()
+    return str(messages[-1].content)
+
+
+def raw_turns(evidence: tuple[Evidence, ...]) -> int:
+    return sum(len(passage.turns) for passage in evidence if passage.record is None)
+
+
+def test_esmem_reads_the_raw_turns_of_ten_events():
+    """ES-Mem section 3.3: the K = 10 best events, best first, each with all its turns and no other memory."""
+    question = told("esmem")
+    shown = text_of(question)
+
+    assert len(question.evidence) == 10
+    assert all(passage.record is None and passage.synthesis_id is None for passage in question.evidence)
+    assert [passage.score for passage in question.evidence] == sorted(
+        (passage.score for passage in question.evidence), reverse=True
+    )
+    assert shown.count("My cousin Ivo wants a") == len({turn.session_id for p in question.evidence for turn in p.turns})
+    assert raw_turns(question.evidence) >= 40
+    assert count_tokens(shown) > 700
+
+
+def test_esmem_reads_as_many_events_as_k_says():
+    """ES-Mem appendix C: K is what its sweep changes."""
+    assert [len(told("esmem", retrieve={"top_k": k}).evidence) for k in (1, 5)] == [1, 5]
+
+
+def test_esmem_without_raw_text_reads_summaries():
+    """ES-Mem Figure 3, w/o raw: no word of a turn reaches the reader."""
+    question = told("esmem", parts=("raw",))
+
+    assert len(question.evidence) == 10
+    assert raw_turns(question.evidence) == 0
+    assert "because my brother sold his" not in text_of(question)
+
+
+def test_esmem_without_boundaries_still_finds_events():
+    """ES-Mem Figure 3, w/o bnd: events are ranked by their summaries alone."""
+    question = told("esmem", parts=("boundary",))
+
+    assert len(question.evidence) == 10
+    assert any("lighthouse" in turn.text for turn in question.evidence[0].turns)
+
+
+def test_structmem_reads_sixty_entries_by_speaker_and_five_syntheses():
+    """StructMem appendix A.4 and A.5: 60 entries under their speakers, then 5 syntheses, and no turn."""
+    question = told("structmem")
+    shown = text_of(question)
+    entries = [passage for passage in question.evidence if passage.record]
+    syntheses = [passage for passage in question.evidence if passage.synthesis_id]
+
+    assert (len(entries), len(syntheses), len(question.evidence)) == (60, 5, 65)
+    assert all(passage.text.split()[0] in shown for passage in syntheses)
+    headings = [line for line in shown.splitlines() if line.endswith(":") and "[" not in line]
+    assert sorted(headings[:2]) == ["Memories of Ana:", "Memories of Ben:"]
+    assert headings[2:] == ["Summaries:"]
+
+
+def test_structmem_without_cross_events_reads_entries_alone():
+    """StructMem Table 2, w/o Cross-Event."""
+    question = told("structmem", parts=("synthesis",))
+
+    assert len(question.evidence) == 60
+    assert all(passage.record for passage in question.evidence)
+
+
+def test_dimmem_reads_the_union_of_its_routes_with_their_dimensions():
+    """DimMem Eq. 6 and appendix A.1: what any route found, none cut off, each with its dimensions, then reasoning."""
+    question = told("dimmem", "Why did Ana buy the lighthouse?")
+    shown = text_of(question)
+
+    assert 15 < len(question.evidence) <= 45
+    assert all(passage.record for passage in question.evidence)
+    assert all(f"[{number}]" in shown for number in range(1, len(question.evidence) + 1))
+    assert "type: " in shown
+    assert "reason: my brother sold his" in shown
+    assert 'Answer: ..."' in shown
+
+
+def test_hymem_reads_ten_key_sentences_and_then_whole_units():
+    """HyMem section 3.2 and 3.3: k = 10 summaries for the light answer; the raw units of those selected when deep."""
+    model = WatchedModel()
+    with Memory("memory:", model, preset="hymem", encoder="hashing") as memory:
+        for number in range(len(THINGS)):
+            memory.remember(session(number), user_id="ana", session_id=f"s{number}", close_session=True)
+        memory.recall("Which instrument did Zoe play at school?", user_id="ana")
+        memory.recall("What did Ana pay for the lighthouse?", user_id="ana")
+    light = next(question for question in model.asked if isinstance(question, AnswerLight))
+
+    assert len(light.evidence) == 10
+    assert all(passage.record for passage in light.evidence)
+    assert "pool" not in text_of(light)
+
+
+def test_engram_reads_whole_turns_in_the_order_of_time():
+    """Decision 17: no more than k passages, each turn once."""
+    question = told("engram")
+    days = [line for line in text_of(question).splitlines() if line.startswith("-- ")]
+
+    assert len(question.evidence) <= 12
+    assert days == sorted(days, key=lambda line: datetime.strptime(line.removeprefix("-- "), "%a %d %B %Y"))
+
+
+ASSISTED = [
+    {"role": "user", "content": "I fly to Porto in May and look for a cheap airline."},
+    {"role": "assistant", "content": "Try Azulair, which has the lowest fares on that route."},
+    {"role": "user", "content": "My flight budget is 90 euros."},
+    {"role": "assistant", "content": "Then book six weeks ahead."},
+]
+
+
+@pytest.mark.parametrize(
+    ("query", "parts", "replied"),
+    [
+        ("Which airline did you recommend for Porto?", (), True),
+        ("Where do I fly in May?", (), False),
+        ("Which airline did you recommend for Porto?", ("assistant",), False),
+    ],
+)
+def test_dimmem_fetches_the_assistants_reply_where_it_is_asked_for(query, parts, replied):
+    """DimMem Eq. 8 and Figure 3: the reply to the turn that a record cites, by its pointer, and only on demand."""
+    model, settings = WatchedModel(), without(preset("dimmem"), parts)
+    with Memory("memory:", model, encoder="hashing", settings=settings) as memory:
+        memory.remember(ASSISTED, user_id="ana", session_id="s1", close_session=True)
+        memory.recall(query, user_id="ana")
+    question = next(question for question in model.asked if isinstance(question, WriteAnswer))
+
+    assert any(passage.record and passage.record.speaker == "user" for passage in question.evidence)
+    assert ("\n" in "".join(p.text for p in question.evidence if p.record and p.record.speaker == "user")) is replied
+
+
+def test_level_two_alone_reads_raw_units():
+    """HyMem Table 2: nothing is extracted, and the k raw units nearest to the query are read."""
+    question = told("hymem", parts=("level1",))
+
+    assert len(question.evidence) == 10
+    assert all(passage.record is None for passage in question.evidence)
+    assert any("lighthouse" in turn.text for turn in question.evidence[0].turns)
