@@ -74,9 +74,7 @@ LOCATION = re.compile(
     rf"(?P<rest>\s+(?:on|upon|of)\s+(?:the\s+)?(?!(?i:{'|'.join(sorted(MONTHS_AND_DAYS))})\b)[A-Z])?"
 )
 """A name after a preposition; with `rest`, what may be only the beginning of a name: "Bradford on Avon"."""
-REASON = re.compile(
-    r"\b(?:because(?!\s+of\b)|due to|thanks to|'cause|cuz)\s+(?=\w+\s)([^.;!?]{8,160})", re.IGNORECASE
-)
+REASON = re.compile(r"\b(?:because(?!\s+of\b)|due to|thanks to|'cause|cuz)\s+(?=\w+\s)([^.;!?]{8,160})", re.IGNORECASE)
 """Not "since" and "as", which are of time and of roles more often than not."""
 PURPOSE = re.compile(
     r"\b(?:in order to|so that|so as to|to help|for the sake of|aiming to|hoping to)\s+([^.;!?]{4,160})", re.I
