@@ -1,12 +1,15 @@
 """A memory whose settings name a rate asks about fewer words, and keeps all of them."""
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
 
 from langgraph_engram.config import resolve_compressor
 from langgraph_engram.errors import CompressorUnavailable
 from langgraph_engram.memory import Memory
 from langgraph_engram.rule_model.model import RULES
 from langgraph_engram.settings import ExtractSettings, Settings
+from langgraph_engram.state import Message, RememberRequest, WriteState
 from langgraph_engram.testing import FakeModel
 
 MESSAGES = [
@@ -58,6 +61,41 @@ def test_without_a_model_nothing_is_asked_and_nothing_lost(compressing_memory, m
 
         assert (receipt.pending, receipt.records) == (0, 2)
         assert not memory.status("ana").pending
+
+
+def test_an_embedded_run_without_an_id_is_the_same_run_once_resumed(compressing_memory, tmp_path, save):
+    """The graph around it stops where the compressor is missing, and goes on from there when it is there."""
+    messages = [Message.model_validate(message) for message in MESSAGES]
+    request = RememberRequest(messages=messages, user_id="ana", session_id="s")
+    thread = {"configurable": {"thread_id": "a"}}
+    with compressing_memory(tmp_path) as memory:
+        graph = StateGraph(WriteState).add_node("remember", memory.write_graph).add_edge(START, "remember")
+        app = graph.compile(checkpointer=InMemorySaver())
+        with pytest.raises(CompressorUnavailable):
+            app.invoke({"request": request}, thread)
+        save(tmp_path)
+
+        state = app.invoke(None, thread)
+
+        assert (state["receipt"].stored_turns, state["receipt"].records) == (2, 2)
+        assert not memory.status("ana").pending
+
+
+def test_a_second_run_without_an_id_is_another_run(compressing_memory, tmp_path, save):
+    """Two requests on one thread have two ids: the second does not take the turns of the first for its own."""
+    save(tmp_path)
+    thread = {"configurable": {"thread_id": "a"}}
+    requests = [
+        RememberRequest(messages=[Message.model_validate(message)], user_id="ana", session_id="s")
+        for message in MESSAGES
+    ]
+    with compressing_memory(tmp_path) as memory:
+        graph = StateGraph(WriteState).add_node("remember", memory.write_graph).add_edge(START, "remember")
+        app = graph.compile(checkpointer=InMemorySaver())
+
+        receipts = [app.invoke({"request": request}, thread)["receipt"] for request in requests]
+
+    assert len({receipt.run_id for receipt in receipts}) == 2
 
 
 @pytest.mark.parametrize("extract", [ExtractSettings(), ExtractSettings(strategy="none", compress_rate=0.8)])
