@@ -6,7 +6,6 @@ from itertools import pairwise
 from math import ceil
 
 import pytest
-import torch
 from huggingface_hub import constants
 from hypothesis import given
 from hypothesis import strategies as st
@@ -163,6 +162,8 @@ def test_a_text_keeps_its_share_of_words(tiny):
 
 def test_the_likeliest_words_are_those_the_network_names(tiny, classifier):
     """A word's probability is the mean of its tokens', by the second label, whatever stands beside it in a batch."""
+    import torch
+
     words = SAID.split()
     tokens = [classifier.tokenizer.convert_tokens_to_ids(classifier.tokenizer.tokenize(word)) for word in words]
     row = [
@@ -231,6 +232,8 @@ def test_signs_no_tokenizer_knows_do_not_stop_it(tiny):
 
 def test_the_number_of_threads_is_left_as_it_was(tiny, monkeypatch):
     """Torch's global setting is restored."""
+    import torch
+
     before = torch.get_num_threads()
     set_to = []
     keep = torch.set_num_threads
