@@ -6,6 +6,7 @@ from langgraph.graph import START, StateGraph
 
 from langgraph_engram.config import resolve_compressor
 from langgraph_engram.errors import CompressorUnavailable
+from langgraph_engram.formats.messages import Session
 from langgraph_engram.memory import Memory
 from langgraph_engram.rule_model.model import RULES
 from langgraph_engram.settings import ExtractSettings, Settings
@@ -61,6 +62,16 @@ def test_without_a_model_nothing_is_asked_and_nothing_lost(compressing_memory, m
 
         assert (receipt.pending, receipt.records) == (0, 2)
         assert not memory.status("ana").pending
+
+
+def test_a_session_that_cannot_be_written_is_named(compressing_memory, tmp_path):
+    """The error says which of the conversations it was."""
+    session = Session("monday", [Message.model_validate(message) for message in MESSAGES])
+    with (
+        compressing_memory(tmp_path) as memory,
+        pytest.raises(CompressorUnavailable, match=r"^session 'monday': .*cannot read"),
+    ):
+        memory.remember_sessions([session], user_id="ana")
 
 
 def test_an_embedded_run_without_an_id_is_the_same_run_once_resumed(compressing_memory, tmp_path, save):
