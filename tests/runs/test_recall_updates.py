@@ -16,9 +16,9 @@ def test_every_word_of_a_light_answer_is_told_or_may_be_unknown(chunks):
     answer = AnswerStream()
 
     told = "".join(
-        one.text
+        update.text
         for chunk in chunks
-        for one in answer.add(AIMessageChunk(chunk), {"langgraph_node": "judge_sufficiency"})
+        for update in answer.add(AIMessageChunk(chunk), {"langgraph_node": "judge_sufficiency"})
     )
 
     text = "".join(chunks)
@@ -31,7 +31,9 @@ def test_an_answer_is_told_as_it_comes(chunks):
     answer = AnswerStream()
 
     told = [
-        one.text for chunk in chunks for one in answer.add(AIMessageChunk(chunk), {"langgraph_node": "write_answer"})
+        update.text
+        for chunk in chunks
+        for update in answer.add(AIMessageChunk(chunk), {"langgraph_node": "write_answer"})
     ]
 
     assert told == chunks
