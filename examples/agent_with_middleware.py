@@ -1,5 +1,6 @@
 """An agent that recalls before each answer and remembers the conversation, without a tool call.
 
+pip install "langgraph-engram[agents,offline]"
 OPENAI_API_KEY=... python examples/agent_with_middleware.py
 """
 

@@ -1,5 +1,6 @@
 """An agent that saves, searches and forgets by itself, with tools.
 
+pip install "langgraph-engram[agents,offline]"
 OPENAI_API_KEY=... python examples/agent_with_tools.py
 """
 

@@ -1,6 +1,6 @@
 """An agent with langmem's tools on a persistent store: LangGraph's `BaseStore` over Chroma.
 
-    pip install "langgraph-engram[offline]" langchain langmem
+    pip install "langgraph-engram[agents,offline]" langmem
     OPENAI_API_KEY=... python examples/langmem_on_engram_store.py
 
 What the user mentions in one conversation the agent finds in the next: they share a user, not a thread.

@@ -1,5 +1,6 @@
 """Both graphs of a memory as nodes of a graph of your own: recall, answer, remember.
 
+pip install "langgraph-engram[agents,offline]"
 OPENAI_API_KEY=... python examples/memory_as_subgraph.py
 """
 

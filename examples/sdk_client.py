@@ -1,5 +1,6 @@
 """Use a served memory with LangGraph's SDK: remember, watch a recall as it happens, talk with the agent.
 
+pip install "langgraph-engram[server,offline]"
 ENGRAM_TOKENS='{"s3cret": "ana"}' engram serve
 python examples/sdk_client.py http://127.0.0.1:2024 s3cret
 """

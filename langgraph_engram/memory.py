@@ -7,6 +7,7 @@ memory.recall("Where did I camp?", user_id="ana").answer
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -33,7 +34,13 @@ from langgraph_engram.erasure.erase import Eraser
 from langgraph_engram.erasure.selection import make_target
 from langgraph_engram.errors import InvalidInput, StoreError
 from langgraph_engram.formats.messages import Session, to_messages
-from langgraph_engram.formats.requests import make_scope, recall_request, remember_request, to_sessions
+from langgraph_engram.formats.requests import (
+    errors_of_session,
+    make_scope,
+    recall_request,
+    remember_request,
+    to_sessions,
+)
 from langgraph_engram.graphs.read import ReadGraph, build_read_graph
 from langgraph_engram.graphs.write import WriteGraph, build_write_graph
 from langgraph_engram.history import history, undo
@@ -59,6 +66,7 @@ from langgraph_engram.runner import (
 )
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import ChatSettings, Settings
+from langgraph_engram.state import RememberRequest
 from langgraph_engram.stores.folders import open_store
 from langgraph_engram.stores.index import KindIndex
 
@@ -170,17 +178,25 @@ class Memory:
 
         Returns:
             The sum of the sessions' receipts.
+
+        Raises:
+            EngramError: A session could not be remembered; the error names it. Where its messages are invalid nothing
+                was written, else the sessions before it were.
         """
         scope = self._scope(user_id, tenant, agent_id)
-        requests = [
-            remember_request(scope, to_messages(session.messages), session.session_id, close_session=True)
-            for session in to_sessions(sessions)
-        ]
+        requests: list[RememberRequest] = []
+        for position, session in enumerate(to_sessions(sessions)):
+            with errors_of_session(session, position):
+                messages = to_messages(session.messages)
+                requests.append(remember_request(scope, messages, session.session_id, close_session=True))
         receipts: list[Receipt] = []
-        for position, request in enumerate(prefetch_vectors(self.store, requests)):
-            if progress:
-                progress(f"remembering {request.session_id or position + 1}", position, len(sessions))
-            receipts.append(self._writes.remember(request))
+        with closing(prefetch_vectors(self.store, requests)) as encoded:
+            for position, session in enumerate(sessions):
+                with errors_of_session(session, position):
+                    request = next(encoded)
+                    if progress:
+                        progress(f"remembering {request.session_id or position + 1}", position, len(sessions))
+                    receipts.append(self._writes.remember(request))
         if progress:
             progress("remembered", len(sessions), len(sessions))
         return add_receipts(receipts)

@@ -209,7 +209,7 @@ def comparisons_of(receipt: Receipt) -> Comparisons:
     return Comparisons(all_pairs=possible, made=made, saved=1 - made / possible if possible else 0.0)
 
 
-def prefetch_vectors(store: Store, requests: Sequence[RememberRequest]) -> Iterator[RememberRequest]:
+def prefetch_vectors(store: Store, requests: Sequence[RememberRequest]) -> Generator[RememberRequest, None, None]:
     """Yield requests in order, each once its turns are encoded, while the turns of the next one are being encoded.
 
     Args:

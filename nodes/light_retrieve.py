@@ -34,7 +34,8 @@ class LightRetrieve:
         request = state["request"]
         index = index_as_of(self.store, request)
         if not len(index.turns) and not len(index.records):
-            return {"evidence": [], "notes": [*state.get("notes", []), "nothing is remembered in this scope"]}
+            whose = f"user {request.user_id}" + (f" with agent {request.agent_id}" if request.agent_id else "")
+            return {"evidence": [], "notes": [*state.get("notes", []), f"nothing is remembered yet for {whose}"]}
         routes = Routes(self.store.encoder, self.settings)
         intents = [state["intent"], *(part_intents(state["intent"]) if self.settings.split_comparisons else ())]
         scores = [routes.score(index, intent) for intent in intents]

@@ -7,15 +7,15 @@ own.
 
 from dataclasses import dataclass
 from typing import cast
-from uuid import uuid4
 
+from langgraph.config import get_config
 from langgraph.types import Overwrite
 
 from langgraph_engram.alignment import name_session, new_turns
 from langgraph_engram.compression import Compressor
 from langgraph_engram.pending import UNFINISHED, pending_tasks_for, stored_turns, turns_begun, turns_to_extract
 from langgraph_engram.results import UsageEntry
-from langgraph_engram.schema import DateOrder, FilterCounts, PendingTask
+from langgraph_engram.schema import DateOrder, FilterCounts, PendingTask, make_id
 from langgraph_engram.state import RememberRequest, WriteState
 from langgraph_engram.stores.base import Changes, Store
 
@@ -43,7 +43,7 @@ class Receive:
             CompressorUnavailable: The compressor cannot be loaded.
         """
         request = RememberRequest.model_validate(state["request"])
-        run_id = request.run_id or str(uuid4())
+        run_id = request.run_id or _id_of_this_run()
         session_id = request.session_id or name_session(request)
         is_retry = bool(request.retry_turn_ids)
         received = self._retried(request, session_id) if is_retry else self._new(request, run_id, session_id)
@@ -71,6 +71,11 @@ class Receive:
         found = stored_turns(self.store.index(request.scope), request.retry_turn_ids)
         turns = [turn for turn in found if turn.session_id == session_id]
         return {"turns": turns, "known_turns": 0, "retried": tasks}
+
+
+def _id_of_this_run() -> str:
+    """Return an id for a run that was given none: LangGraph's name of the task, which stays when a run is resumed."""
+    return make_id("run", get_config()["configurable"]["checkpoint_ns"])
 
 
 def _empty_state() -> WriteState:

@@ -1,6 +1,5 @@
 """Open Chroma clients: in a folder, in memory, or on a server. Chroma is imported when the first client is opened."""
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -16,14 +15,14 @@ from pydantic import ValidationError
 from langgraph_engram.errors import InvalidMessages, InvalidSetting, StoreError, StoreFailed, StoreUnreachable
 
 if TYPE_CHECKING:
-    from chromadb.api.client import AdminClient, Client
+    from chromadb.api.client import Client
     from chromadb.config import Settings
 
 
 ANSWER_SECONDS = 10.0
 """How long a server may take to answer a heartbeat."""
-MAX_REUSED_ROWS = 2_000
-"""Rows of a collection in memory that are removed for the next store; with more, dropping the database is faster."""
+MEMORY_LOCK = Lock()
+"""Chroma counts its clients in memory to free everything with the last one, and does not lock opening and closing."""
 
 
 @contextmanager
@@ -76,22 +75,23 @@ def open_folder(folder: Path) -> "Client":
         ) from error
 
 
-def open_memory(purpose: str | None) -> "tuple[Client, Callable[[], None]]":
+def open_memory() -> "tuple[Client, Callable[[], None]]":
     """Open an empty Chroma in memory, with a database of its own.
 
-    Args:
-        purpose: What its collections are made for; see `MemoryDatabases`.
+    All clients in memory of a process share one Chroma, which frees what collections took only when its last client is
+    closed (1.5.9: 2.5 MB for each that was written).
 
     Returns:
         The client, and what closes it; to be called once.
     """
-    client, database = MEMORY_DATABASES.acquire(purpose, _settings())
+    import chromadb
 
-    def close() -> None:
-        client.close()
-        MEMORY_DATABASES.release(purpose, database, _settings())
-
-    return client, close
+    database = f"engram-{uuid4().hex}"
+    with MEMORY_LOCK:
+        client = cast("Client", chromadb.EphemeralClient(settings=_settings()))
+        client._admin_client.create_database(database)
+        client.set_database(database)
+    return client, partial(_drop, client, database)
 
 
 def open_server(url: str) -> "tuple[Client, Callable[[], None]]":
@@ -116,60 +116,11 @@ def open_server(url: str) -> "tuple[Client, Callable[[], None]]":
         raise _unreachable(url, error) from error
 
 
-class MemoryDatabases:
-    """The databases in memory of one process, where emptied ones are used again. Safe in many threads.
-
-    Chroma never frees some megabytes of each collection in memory that was written (1.5.9: 25 MB for a store), so a
-    process that opens one such store after the other, as test suites do, would grow with each.
-    """
-
-    def __init__(self) -> None:
-        """Start without any."""
-        self._emptied: defaultdict[str, list[str]] = defaultdict(list)
-        self._lock = Lock()
-
-    def acquire(self, purpose: str | None, settings: "Settings") -> "tuple[Client, str]":
-        """Return a client of an empty database, and the database's name.
-
-        Args:
-            purpose: What its collections are made for. An emptied database serves only stores of the same purpose;
-                None for collections whose purpose only shows later: these get a fresh one.
-            settings: Those of the client.
-        """
-        import chromadb
-
-        with self._lock:
-            database = self._emptied[purpose].pop() if purpose and self._emptied[purpose] else ""
-        if not database:
-            database = f"engram-{uuid4().hex}"
-            _admin(settings).create_database(database)
-        return cast("Client", chromadb.EphemeralClient(settings=settings, database=database)), database
-
-    def release(self, purpose: str | None, database: str, settings: "Settings") -> None:
-        """Empty a database that no store uses any more, for the next store of its purpose; drop a large one."""
-        import chromadb
-
-        client = chromadb.EphemeralClient(settings=settings, database=database)
-        collections = [] if purpose is None else client.list_collections()
-        ids = [collection.get(include=[], limit=MAX_REUSED_ROWS + 1)["ids"] for collection in collections]
-        if purpose is None or any(len(rows) > MAX_REUSED_ROWS for rows in ids):
-            _admin(settings).delete_database(database)
-            return
-        for collection, rows in zip(collections, ids, strict=True):
-            if rows:
-                collection.delete(ids=rows)
-        with self._lock:
-            self._emptied[purpose].append(database)
-
-
-MEMORY_DATABASES = MemoryDatabases()
-"""Those of this process."""
-
-
-def _admin(settings: "Settings") -> "AdminClient":
-    import chromadb
-
-    return cast("AdminClient", chromadb.AdminClient(settings.model_copy(update={"is_persistent": False})))
+def _drop(client: "Client", database: str) -> None:
+    """Delete a database in memory and close its client."""
+    with MEMORY_LOCK:
+        client._admin_client.delete_database(database)
+        client.close()
 
 
 def _disconnect(client: "Client") -> None:

@@ -49,7 +49,7 @@ def open_store(location: str | Path, encoder: Encoder) -> Store:
     if location == "":
         raise InvalidSetting("the store's location is empty: give a folder, 'memory:' or the URL of a Chroma server")
     if location == MEMORY:
-        client, close = open_memory(f"memories by {encoder.name}")
+        client, close = open_memory()
         return ChromaStore(client, encoder, location=MEMORY, on_close=close)
     if isinstance(location, str) and "://" in location:
         return _open_on_server(location, encoder)

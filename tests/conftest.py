@@ -63,7 +63,7 @@ def event() -> Callable[..., Event]:
     """Make an event of session s1 that holds the turns of these numbers."""
 
     def make(seq: int, *turns: int, **fields: object) -> Event:
-        ids = [f"t{one}" for one in turns]
+        ids = [f"t{seq}" for seq in turns]
         known = {"event_id": f"e{seq}", "session_id": "s1", "seq": seq, "kind": "event", "turn_ids": ids}
         return Event.model_validate({**known, **fields})
 
@@ -86,7 +86,7 @@ def to_remember(scope: Scope) -> Callable[..., RememberRequest]:
     numbers = count()
 
     def make(*said: str | Message, **fields: object) -> RememberRequest:
-        messages = [Message(speaker="Ana", text=one, said_at=NOON) if isinstance(one, str) else one for one in said]
+        messages = [Message(speaker="Ana", text=item, said_at=NOON) if isinstance(item, str) else item for item in said]
         known = {"user_id": scope.user_id, "session_id": "s1", "run_id": f"run{next(numbers)}", "messages": messages}
         return RememberRequest.model_validate({**known, **fields})
 

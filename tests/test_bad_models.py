@@ -29,9 +29,9 @@ PROSE = "I am sorry, what a lovely day that was! There is not much I can add."
 def changed(value, change, name=""):
     """Change every leaf of a JSON value by its name."""
     if isinstance(value, dict):
-        return {key: changed(one, change, key) for key, one in value.items()}
+        return {key: changed(part, change, key) for key, part in value.items()}
     if isinstance(value, list):
-        return [changed(one, change, name) for one in value]
+        return [changed(part, change, name) for part in value]
     return change(name, value)
 
 
@@ -46,7 +46,7 @@ def of_lists(good, change):
     """Make a reply in which every list at the top is changed."""
     if not good.startswith("{"):
         return Reply(good)
-    return Reply(json.dumps({key: change(one) for key, one in json.loads(good).items()}))
+    return Reply(json.dumps({key: change(part) for key, part in json.loads(good).items()}))
 
 
 def spoilt(name, value):
@@ -66,7 +66,7 @@ FAILING = {
     "prose": lambda good: Reply(PROSE),
     "truncated": lambda good: Reply(good[: len(good) // 2], finish_reason="length"),
     "broken off": lambda good: Reply(good[: len(good) // 2]),
-    "wrong types": lambda good: of_lists(good, lambda one: "many") if good.startswith("{") else Reply(""),
+    "wrong types": lambda good: of_lists(good, lambda part: "many") if good.startswith("{") else Reply(""),
     "too slow": lambda good: Reply(good, after_seconds=30),
     "server error": lambda good: Reply(status=500),
     "rate limit": lambda good: Reply(status=429),
@@ -74,8 +74,8 @@ FAILING = {
 }
 """Replies by which a question has no answer. A text that is prose is an answer, all the same."""
 ODD = {
-    "empty lists": lambda good: of_lists(good, lambda one: [] if isinstance(one, list) else one),
-    "fifty times": lambda good: of_lists(good, lambda one: one * 50 if isinstance(one, list) else one),
+    "empty lists": lambda good: of_lists(good, lambda part: [] if isinstance(part, list) else part),
+    "fifty times": lambda good: of_lists(good, lambda part: part * 50 if isinstance(part, list) else part),
     "out of range": lambda good: answered(good, out_of_range),
     "the year 9999": lambda good: answered(good, distant),
     "half characters": lambda good: answered(good, spoilt),
@@ -153,8 +153,10 @@ def test_what_fails_is_pending_and_mended_by_a_retry(server, memory, whole, name
 
     listed = memory.status("ana").pending
     assert (receipt.stored_turns, receipt.pending, receipt.records) == (3, 3, 0)
-    assert {turn for one in listed for turn in one.turn_ids} == {one.turn_id for one in memory.show("turns", "ana")}
-    assert all(one.reason and one.step for one in listed)
+    assert {turn_id for task in listed for turn_id in task.turn_ids} == {
+        turn.turn_id for turn in memory.show("turns", "ana")
+    }
+    assert all(task.reason and task.step for task in listed)
     assert any("Oslo" in piece.text for piece in memory.search("Where does Runa live?", **WHOSE).evidence)
 
     again = memory.retry(**WHOSE)
@@ -178,7 +180,7 @@ def test_an_odd_answer_ends_the_run_and_doubles_nothing(server, memory, whole, n
 
     assert receipt.stored_turns == 3
     assert max(contents(memory).values(), default=1) == 1
-    assert all(len(one.text.split()) <= 700 for one in memory.show("syntheses", "ana"))
+    assert all(len(synthesis.text.split()) <= 700 for synthesis in memory.show("syntheses", "ana"))
     assert any("Oslo" in piece.text for piece in memory.search("Where does Runa live?", **WHOSE).evidence)
     server.spoil = Reply
     memory.retry(**WHOSE)

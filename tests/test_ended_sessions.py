@@ -35,11 +35,11 @@ def tell(memory, day, session, text="I keep bees in the garden.", **fields):
 def told(memory):
     """Give the sessions of which syntheses tell, in order."""
     sessions = {record.record_id: record.session_id for record in memory.show("records", "ana")}
-    return [sessions[one.covered_record_ids[0]] for one in memory.show("syntheses", "ana")]
+    return [sessions[synthesis.covered_record_ids[0]] for synthesis in memory.show("syntheses", "ana")]
 
 
 def last_status(memory, session):
-    return [one.status for one in memory.show("events", "ana") if one.session_id == session][-1]
+    return [event.status for event in memory.show("events", "ana") if event.session_id == session][-1]
 
 
 def test_an_earlier_session_is_told_once_a_later_one_begins(memory):
@@ -64,7 +64,7 @@ def test_two_sessions_that_go_on_side_by_side_do_not_end_one_another(memory):
     tell(memory, 5, "s1", "I sold the honey.")
 
     assert told(memory) == ["s1"]
-    assert [last_status(memory, one) for one in ("s1", "s2")] == ["open", "open"]
+    assert [last_status(memory, session) for session in ("s1", "s2")] == ["open", "open"]
 
 
 def test_an_old_session_that_is_brought_in_does_not_end_todays(memory):

@@ -219,7 +219,7 @@ def test_status_counts_what_is_kept(memory, user):
 def test_receipts_of_sessions_add_up(memory, user):
     """A file of sessions gives one receipt, which is the sum of what each did; each session is closed."""
     sessions = [
-        Session(session_id=name, messages=[Message.model_validate(one) for one in said])
+        Session(session_id=name, messages=[Message.model_validate(message) for message in said])
         for name, said in (("a", TOLD), ("b", MORE))
     ]
     steps = []

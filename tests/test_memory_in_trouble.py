@@ -36,7 +36,9 @@ class Moody:
             return Failure("unreachable", f"{question.name} took too long")
         answer = RULES[type(question)](question)
         if self.reword and isinstance(question, ExtractFacts):
-            told = [one.model_copy(update={"content": f"{one.content} Indeed."}) for one in answer.sentences]
+            told = [
+                sentence.model_copy(update={"content": f"{sentence.content} Indeed."}) for sentence in answer.sentences
+            ]
             return answer.model_copy(update={"sentences": told})
         return answer
 
@@ -134,7 +136,7 @@ def test_a_run_that_was_cut_off_is_resumed_by_retry(tmp_path, moody):
 
         receipt = memory.retry(user_id="ana")
 
-        assert (before.turns, [one.step for one in before.pending]) == (2, ["segment"])
+        assert (before.turns, [task.step for task in before.pending]) == (2, ["segment"])
         assert moody.asked == ["ExtractEvents"]
         assert receipt.stored_turns == 2
         assert memory.status("ana").pending == []
@@ -145,7 +147,7 @@ def test_a_synthesis_that_failed_is_all_that_is_retried(memory, moody):
     moody.fails = {"WriteSynthesis"}
     receipt = memory.remember(TOLD, user_id="ana", session_id="s1", close_session=True)
     records = memory.show("records", "ana")
-    steps = [one.step for one in memory.status("ana").pending]
+    steps = [task.step for task in memory.status("ana").pending]
     moody.fails.clear()
     moody.model.asked.clear()
 
@@ -191,7 +193,7 @@ def test_a_run_that_dies_over_its_synthesis_leaves_that_pending(tmp_path, moody,
 
         receipt = memory.retry(user_id="ana")
 
-        assert [(one.step, len(one.turn_ids)) for one in before.pending] == [("synthesize", 2)]
+        assert [(task.step, len(task.turn_ids)) for task in before.pending] == [("synthesize", 2)]
         assert moody.asked == ["WriteSynthesis"]
         assert (receipt.syntheses, receipt.pending) == (1, 0)
         assert memory.show("records", "ana") == records
@@ -262,7 +264,7 @@ def test_decisions_that_could_not_be_made_are_made_by_a_retry(tmp_path, moody):
 
         assert moody.asked == ["DecideUpdate", "WriteSynthesis"]
         assert (receipt.decisions, receipt.records, receipt.pending) == (1, 0, 0)
-        assert [one.status for one in memory.show("records", "ana")].count("superseded") == 1
+        assert [record.status for record in memory.show("records", "ana")].count("superseded") == 1
         assert memory.status("ana").pending == []
 
 
@@ -280,7 +282,7 @@ def test_the_half_of_two_questions_that_was_answered_is_not_drawn_twice(moody):
 
         kept = memory.show("records", "ana")
         assert facts
-        assert [one for one in kept if one.kind == "factual"] == facts
+        assert [record for record in kept if record.kind == "factual"] == facts
         assert receipt.pending == 0
 
 

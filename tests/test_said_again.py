@@ -22,10 +22,10 @@ def say(text, minute):
 def test_a_fact_that_is_changed_back_holds_again(memory, at_once):
     """The newest statement stands, though its words are those of the first one."""
     told = [say("I live in Lisbon.", 0), say("I live in Porto.", 1), say("I live in Lisbon.", 2)]
-    for messages in [told] if at_once else [[one] for one in told]:
+    for messages in [told] if at_once else [[message] for message in told]:
         memory.remember(messages, **ANA)
 
-    standing = {one.content for one in memory.show("records", "ana") if one.status == "active"}
+    standing = {record.content for record in memory.show("records", "ana") if record.status == "active"}
 
     assert standing == {"Ana: I live in Lisbon."}
 
@@ -36,7 +36,7 @@ def test_a_change_is_told_by_one_synthesis(memory):
         told = {"speaker": "Ana", "text": f"I live in {place}.", "said_at": f"2023-{month:02}-08T12:00:00Z"}
         memory.remember([told], user_id="ana", session_id=f"s{month}", close_session=True)
 
-    texts = [one.text for one in memory.show("syntheses", "ana") if one.status == "active"]
+    texts = [synthesis.text for synthesis in memory.show("syntheses", "ana") if synthesis.status == "active"]
 
     assert len(texts) == len(set(texts))
     assert sum("Faro" in text for text in texts) == 1
@@ -60,10 +60,10 @@ def test_what_tools_give_back_is_found_and_is_nobodys_word(memory):
 
     receipt = memory.remember(told, **ANA)
 
-    sources = {turn for one in memory.show("records", "ana") for turn in one.source_turn_ids}
+    sources = {turn for record in memory.show("records", "ana") for turn in record.source_turn_ids}
     roles = {turn.role for turn in memory.show("turns", "ana") if turn.turn_id in sources}
     found = memory.search("Which rooms has the Baixa Palace?", user_id="ana").evidence[0]
-    names = " ".join(one.summary for one in memory.show("events", "ana"))
+    names = " ".join(event.summary for event in memory.show("events", "ana"))
     assert (receipt.stored_turns, roles) == (4, {"user", "assistant"})
     assert "80 euros" in found.text
     assert "Baixa" not in names

@@ -23,14 +23,14 @@ def told():
 
 def test_what_two_did_together_is_a_relation_and_a_synthesis(told):
     """StructMem Table 4: facts alone cannot say that both were there; "last year", said in 2023, is 2022."""
-    relations = [one.content for one in told.show("records", "mara") if one.kind == "relational"]
+    relations = [record.content for record in told.show("records", "mara") if record.kind == "relational"]
     (synthesis,) = told.show("syntheses", "mara")
 
-    assert any("Mara to Inga" in one and "together" in one and "2022" in one for one in relations)
+    assert any("Mara to Inga" in relation and "together" in relation and "2022" in relation for relation in relations)
     assert "Inga" in synthesis.text
     assert "together" in synthesis.text
     assert "2022" in synthesis.text
-    assert set(synthesis.covered_record_ids) == {one.record_id for one in told.show("records", "mara")}
+    assert set(synthesis.covered_record_ids) == {record.record_id for record in told.show("records", "mara")}
 
 
 def test_the_synthesis_is_found_by_the_question(told):

@@ -32,11 +32,13 @@ def check(index, texts):
     events = index.session_events("s1")
     assert Counter(turn.text for turn in turns) == Counter(texts)
     assert [turn.seq for turn in turns] == list(range(len(texts)))
-    assert sorted(one for event in events for one in event.turn_ids) == sorted(turn.turn_id for turn in turns)
+    assert sorted(turn_id for event in events for turn_id in event.turn_ids) == sorted(turn.turn_id for turn in turns)
     assert [event.seq for event in events] == list(range(len(events)))
     assert [event.status for event in events[:-1]] == ["closed"] * (len(events) - 1)
     assert {record.event_id for record in index.records.items} <= {event.event_id for event in events}
-    assert {turn for one in index.records.items for turn in one.source_turn_ids} <= {turn.turn_id for turn in turns}
+    assert {turn for record in index.records.items for turn in record.source_turn_ids} <= {
+        turn.turn_id for turn in turns
+    }
 
 
 def test_many_writers_of_one_session_lose_nothing(tmp_path):
@@ -111,7 +113,7 @@ def overtaken(store, graph, node, first, slow, quick, looks=1):
 
 
 def statuses(store):
-    return sorted((one.content, one.status) for one in store.index(ANA).records.items)
+    return sorted((record.content, record.status) for record in store.index(ANA).records.items)
 
 
 @pytest.mark.parametrize("node", ["consolidate", "apply_updates"])
@@ -121,7 +123,7 @@ def test_a_decision_about_a_record_that_another_run_changed_is_made_again(store,
     receipt, _ = overtaken(store, graph, node, *told)
 
     assert (receipt.pending, receipt.decisions) == (0, 1)
-    assert [one.status for one in store.index(ANA).records.items].count("active") == 1
+    assert [record.status for record in store.index(ANA).records.items].count("active") == 1
     assert store.pending_tasks(ANA) == []
 
 
@@ -148,9 +150,9 @@ def test_a_merge_with_a_record_that_another_run_merged_makes_nothing(store, grap
 
     graph.invoke({"request": {"user_id": "ana", "session_id": "s1", "retry_turn_ids": [turn_id]}}, thread("retry"))
 
-    assert sorted(one.status for one in before) == ["active", "active", "merged", "merged"]
+    assert sorted(record.status for record in before) == ["active", "active", "merged", "merged"]
     assert (receipt.decisions, receipt.pending) == (0, 1)
-    assert [one.status for one in store.index(ANA).records.items].count("active") == 1
+    assert [record.status for record in store.index(ANA).records.items].count("active") == 1
     assert store.pending_tasks(ANA) == []
 
 
@@ -178,7 +180,7 @@ def test_a_run_that_is_overtaken_again_and_again_ends(store, graph):
         graph.invoke(request(f"quick {look}", f"I live in Faro{'!' * look}."), thread(f"quick {look}"))
         graph.invoke(None, thread("slow"), interrupt_before=["persist"])
     receipt = graph.get_state(thread("slow")).values["receipt"]
-    left = [(one.step, one.turn_ids) for one in store.pending_tasks(ANA)]
+    left = [(task.step, task.turn_ids) for task in store.pending_tasks(ANA)]
 
     graph.invoke({"request": {"user_id": "ana", "session_id": "s1", "retry_turn_ids": [turn.turn_id]}}, thread("retry"))
 
@@ -196,7 +198,9 @@ def reworded(question):
     answer = RULES[type(question)](question)
     if not isinstance(question, ExtractEvents):
         return answer
-    told = [one.model_copy(update={"content": f"{one.content} {'Yes' * next(TIMES)}"}) for one in answer.records]
+    told = [
+        record.model_copy(update={"content": f"{record.content} {'Yes' * next(TIMES)}"}) for record in answer.records
+    ]
     return answer.model_copy(update={"records": told})
 
 

@@ -63,15 +63,26 @@ def print_recollection(recollection: Recollection, indent: int = 0) -> None:
     print_text(f"cost: {format_cost(recollection.usage)}", "dim", indent)
 
 
-def next_steps(pending: Sequence[PendingTask], user: str) -> list[str]:
-    """Return what is left to do, with its command, a line each; none where nothing is pending."""
+def scope_options(user: str, store: str | None, tenant: str, agent: str | None) -> str:
+    """Return the options of a command on the same memory: "--user ana --store notes"."""
+    given = {"--user": user, "--store": store, "--tenant": None if tenant == "default" else tenant, "--agent": agent}
+    return " ".join(f"{name} {quote(value)}" for name, value in given.items() if value is not None)
+
+
+def next_steps(pending: Sequence[PendingTask], options: str) -> list[str]:
+    """Return what is left to do, with its command, a line each; none where nothing is pending.
+
+    Args:
+        pending: What is left.
+        options: Those of `scope_options`.
+    """
     waiting = {task.run_id for task in pending if task.awaits_approval}
     steps: list[str] = []
     if waiting:
         verb = "waits" if len(waiting) == 1 else "wait"
-        steps.append(f"{format_count(len(waiting), 'run')} {verb} for approval: engram approve --user {quote(user)}")
+        steps.append(f"{format_count(len(waiting), 'run')} {verb} for approval: engram approve {options}")
     if any(task.run_id not in waiting for task in pending):
-        steps.append(f"try again with the same options: engram retry --user {quote(user)}")
+        steps.append(f"try again with the same options: engram retry {options}")
     return steps
 
 

@@ -8,7 +8,7 @@ import typer
 from pydantic import BaseModel
 
 from langgraph_engram.cli.factory import open_existing
-from langgraph_engram.cli.format import format_count, next_steps
+from langgraph_engram.cli.format import format_count, next_steps, scope_options
 from langgraph_engram.cli.options import Agent, AsJson, Model, Preset, RecordId, Store, Tenant, User
 from langgraph_engram.cli.output import one_line, print_json, print_table, print_text
 from langgraph_engram.results import Status
@@ -107,10 +107,10 @@ def status(
     if as_json:
         print_json(counts)
     else:
-        _print_status(counts, user)
+        _print_status(counts, scope_options(user, store, tenant, agent))
 
 
-def _print_status(counts: Status, user: str) -> None:
+def _print_status(counts: Status, options: str) -> None:
     by_status = ", ".join(f"{number:,} {name}" for name, number in sorted(counts.records.items()))
     lines = {
         "turns": f"{counts.turns:,}",
@@ -130,7 +130,7 @@ def _print_status(counts: Status, user: str) -> None:
     for task in counts.pending:
         turns = format_count(len(task.turn_ids), "turn")
         print_text(f"{task.step}: {turns} of session {task.session_id}: {one_line(task.reason)}", "yellow", indent=2)
-    for step in next_steps(counts.pending, user):
+    for step in next_steps(counts.pending, options):
         print_text(step, "yellow", indent=2)
 
 

@@ -98,7 +98,8 @@ def run(arguments: Sequence[str]) -> int:
 
 def _usage(error: typer.BadParameter) -> str:
     command = error.ctx.command_path if error.ctx else "engram"
-    return f"{error.format_message()} (see {command} --help)"
+    message = error.format_message().replace("Value error, ", "")  # which typer puts before a choice that is none
+    return f"{message} (see {command} --help)"
 
 
 def _debugging(arguments: Sequence[str]) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from langgraph_engram.cli.factory import open_memory
-from langgraph_engram.cli.format import format_cost, format_count, format_receipt, next_steps
+from langgraph_engram.cli.format import format_cost, format_count, format_receipt, next_steps, scope_options
 from langgraph_engram.cli.options import Agent, AsJson, Conversations, Model, Preset, Store, Tenant, User
 from langgraph_engram.cli.output import FAILED, fail, one_line, print_json, print_text, progress_bar, spinner
 from langgraph_engram.errors import InvalidInput
@@ -41,7 +41,7 @@ def remember(
     with progress_bar("opening the memory") as bar, open_memory(store, model, preset) as memory:
         receipt = memory.remember_sessions(sessions, user_id=user, tenant=tenant, agent_id=agent, progress=bar)
         pending = memory.status(user, tenant=tenant, agent_id=agent).pending
-    print_receipt(receipt, pending, user, as_json)
+    print_receipt(receipt, pending, scope_options(user, store, tenant, agent), as_json)
 
 
 def retry(
@@ -59,7 +59,7 @@ def retry(
         receipt = memory.retry(user_id=user, tenant=tenant, agent_id=agent)
         pending = memory.status(user, tenant=tenant, agent_id=agent).pending
     if waiting or as_json:
-        print_receipt(receipt, pending, user, as_json)
+        print_receipt(receipt, pending, scope_options(user, store, tenant, agent), as_json)
     else:
         print_text("nothing is pending")
 
@@ -79,8 +79,14 @@ def _renamed(sessions: "list[Session]", session_id: str | None) -> "list[Session
     return [replace(sessions[0], session_id=session_id)]
 
 
-def print_receipt(receipt: Receipt, pending: list[PendingTask], user: str, as_json: bool) -> None:
+def print_receipt(receipt: Receipt, pending: list[PendingTask], options: str, as_json: bool) -> None:
     """Print a receipt and what is pending; fail where turns were stored and no later step could run.
+
+    Args:
+        receipt: What was written.
+        pending: What is left to do.
+        options: Those of `scope_options`, for the commands that do it.
+        as_json: Whether to print the receipt as JSON.
 
     Raises:
         typer.Exit: With code 1, if turns are pending and no record came of any.
@@ -92,14 +98,14 @@ def print_receipt(receipt: Receipt, pending: list[PendingTask], user: str, as_js
         print_text(format_receipt(receipt), "bold")
         print_text(f"cost: {format_cost(receipt.usage)}", "dim")
     if failed:
-        raise typer.Exit(fail(f"nothing was extracted: {_advice(pending, user)}", FAILED, as_json))
+        raise typer.Exit(fail(f"nothing was extracted: {_advice(pending, options)}", FAILED, as_json))
     if pending and not as_json:
-        print_text(_advice(pending, user), "yellow")
+        print_text(_advice(pending, options), "yellow")
 
 
-def _advice(pending: list[PendingTask], user: str) -> str:
+def _advice(pending: list[PendingTask], options: str) -> str:
     """Return what is left to do, why, and how to do it."""
     turns = {turn_id for task in pending for turn_id in task.turn_ids}
     why = one_line(pending[-1].reason)
     left = f"{format_count(len(turns), 'turn')} can be found, but later steps are pending ({why})"
-    return "; ".join([left, *next_steps(pending, user)])
+    return "; ".join([left, *next_steps(pending, options)])

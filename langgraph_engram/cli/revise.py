@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from langgraph_engram.cli.factory import open_existing
-from langgraph_engram.cli.format import format_count, format_receipt, next_steps
+from langgraph_engram.cli.format import format_count, format_receipt, next_steps, scope_options
 from langgraph_engram.cli.options import RUN_HELP, Agent, AsJson, Model, Preset, RunId, Store, Tenant, User
 from langgraph_engram.cli.output import one_line, print_json, print_text
 from langgraph_engram.errors import InvalidInput
@@ -40,7 +40,7 @@ def approve(
         _print_approvals(waiting)
     else:
         print_text(f"{'rejected' if reject else 'approved'}: {format_receipt(receipt)}", "bold")
-    for step in next_steps(pending, user):
+    for step in next_steps(pending, scope_options(user, store, tenant, agent)):
         print_text(step, "yellow")
 
 
@@ -73,7 +73,7 @@ def undo(
         print_json(receipt)
     else:
         print_text(_format_undo(receipt), "bold")
-        for step in next_steps(pending, user):
+        for step in next_steps(pending, scope_options(user, store, tenant, agent)):
             print_text(step, "yellow")
 
 
@@ -119,7 +119,9 @@ def forget(
     print_text(_format_erasure(receipt), "bold")
     for where in receipt.residue:
         print_text(f"still found: {where}", "red")
-    for step in next_steps(pending, user):
+    if receipt.records and record is not None:
+        print_text("the turns that it came from stay, and can still be found: engram forget --turn TURN_ID erases one")
+    for step in next_steps(pending, scope_options(user, store, tenant, agent)):
         print_text(step, "yellow")
 
 

@@ -3,13 +3,13 @@
 Every error names the argument, its value, and what to pass instead.
 """
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Literal
 from uuid import uuid4
 
-from langgraph_engram.errors import InvalidInput, InvalidMessages, MissingUser
+from langgraph_engram.errors import EngramError, InvalidInput, InvalidMessages, MissingUser
 from langgraph_engram.formats.messages import (
     EARLIEST_YEAR,
     LATEST_YEAR,
@@ -109,6 +109,24 @@ def to_sessions(sessions: object) -> Sequence[Session]:
     if not isinstance(sessions, Sequence) or not all(isinstance(session, Session) for session in sessions):
         raise InvalidInput(f"sessions is {shown(sessions)}: pass a list of Session, as read_sessions gives them")
     return sessions
+
+
+@contextmanager
+def errors_of_session(session: Session, position: int) -> Iterator[None]:
+    """Name a session in the errors that are raised while it is read or written.
+
+    Args:
+        session: The session.
+        position: Its position among those of the call, from 0; it stands for a session without an id.
+
+    Raises:
+        EngramError: Of the kind that was raised.
+    """
+    try:
+        yield
+    except EngramError as error:
+        name = f"number {position + 1}" if session.session_id is None else shown(session.session_id)
+        raise type(error)(f"session {name}: {error}") from error
 
 
 def check_name(argument: str, value: object, advice: str = "leave it out, or name one") -> str:

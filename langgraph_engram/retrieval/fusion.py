@@ -162,7 +162,7 @@ def _route_weights(settings: RetrieveSettings) -> dict[str, float]:
     return {
         "lexical": settings.lexical_weight,
         "dense": settings.dense_weight,
-        "own_dense": settings.first_person_dense_weight,
+        "first_person_dense": settings.first_person_dense_weight,
         "turn": settings.turn_weight,
         "dimension": settings.dimension_weight,
         "boundary": settings.event_weight,

@@ -64,7 +64,7 @@ class Routes:
             cosines = index.records.cosine(query)
             records["dense"] = self._record_scores(index, cosines)
             if self.settings.fusion == "weighted":
-                records["own_dense"] = min_max(cosines.astype(np.float64))
+                records["first_person_dense"] = min_max(cosines.astype(np.float64))
         if "dimension" in names:
             records["dimension"] = dimension_scores(index.records, intent, self.settings)
         turns = self._turn_scores(index, query, stems) if "turn" in names else np.zeros(len(index.turns))

@@ -86,6 +86,7 @@ NUMERIC = re.compile(
     rf"(?<![\w/.-])(?P<first>\d\d?)(?P<mark>[-/])(?P<second>\d\d?)(?P=mark)(?:{FULL_YEAR}|\d\d)(?![\w/-])"
 )
 MONTH_AND_NUMBER = re.compile(r"[a-z]{3} \d\d", re.IGNORECASE)
+NTH_DAY = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)"
 YEARS_NEAR = 2
 """Years from the clock's within which a number after a short month is read as a year."""
 SHORT_MONTHS = frozenset(MONTHS) - {"may"}
@@ -190,7 +191,12 @@ def _read_decade(match: re.Match[str], _: Utterance) -> Period | None:
 
 
 def _read_day_of_month(match: re.Match[str], utterance: Utterance) -> Period | None:
-    """Read "on the 15th": of the last month that had it by today, or of the next where the sentence looks ahead."""
+    """Read "on the 15th": of the last month that had it by today, or of the next where the sentence looks ahead.
+
+    "From the 13th to the 20th" may be under way, or of either month: it is none.
+    """
+    if match.group("last"):
+        return None
     tense = utterance.tense(*match.span("span"))
     if tense is None or is_part_of_name(utterance.text, match.end()) or utterance.is_habit(*match.span("span")):
         return None
@@ -375,7 +381,7 @@ DATE_RULES: tuple[Rule, ...] = (
     ),
     rule(
         ORDINAL_TRIGGERS,
-        r"the\s+(?P<day>(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th))",
+        rf"the\s+(?P<day>{NTH_DAY})(?:{UNTIL}(?:{WEEKDAY},?\s+)?(?:the\s+)?(?P<last>{NTH_DAY}))?",
         _read_day_of_month,
         rf"{led_by('on', 'by', 'since', 'until', 'before', 'after', 'from', 'around')}(?:{WEEKDAY},?\s+)?",
         r"(?!-|(?:st|nd|rd|th)|\s+(?:and|or|to)\s+\d)",

@@ -19,10 +19,10 @@ SUBJECT = r"(?:i|we|he|she|it|they|you|there|that|this|my|our|his|her|their|the)
 CLAUSE_END = re.compile(
     rf"[;:]\s|\s+[–—-]+\s+|,?\s+(?=(?:but|because|although|though|whereas|unless)\b)|"
     rf",\s+(?=(?:and|so|or|then|while|when|which|who|since|if)\s)|,?\s+(?=(?:and|so|or)\s+{SUBJECT}\b)|"
-    rf",\s+(?={SUBJECT}\s)|\s+(?=that\s)",
+    rf",\s+(?={SUBJECT}\s)|\s+(?=that\s)|(?<=\bsaid)\s+(?={SUBJECT}\s)|(?<=\btold)\s+\w+\s+(?={SUBJECT}\s)",
     re.IGNORECASE,
 )
-
+"""What is said or told is a clause of its own."""
 LONGEST_OPENING = 4
 """Words of a clause, at most, that only opens the next: "but on Friday, we ..."."""
 BE = r"(?:\b(?:am|is|are)|['’](?:m|re|s))"
@@ -72,7 +72,7 @@ AHEAD = re.compile(
 ARRANGING = r"(?:book|reserv|regist|schedul|plann|arrang|enroll?|invit|order|bought|sign(?=ed\s+up))\w*"
 """What was done about a day that may still lie ahead: it does not make that day past."""
 PAST_VERBS = (
-    "ended visited attended started finished happened did saw came made took gave felt met won lost told said ran "
+    "ended visited attended started finished happened did saw came made took gave felt met won lost ran "
     "found held began ate broke brought built caught chose drank drew drove fell flew forgot fought grew "
     "heard knew led paid rode sang sent slept sold spent spoke stood swam taught thought threw woke wore wrote hid "
     "shot swept froze dug bit blew stole tore rang rose shook hung lent meant lit became paid stuck struck understood"
@@ -83,10 +83,11 @@ BEHIND = re.compile(
     r"ago|yesterday|since|last|went|(?<!\bgo )(?<!going )(?<!\bcome )(?<!coming )(?<!\bbe )back\s+in|"
     rf"wouldn['’]?t|couldn['’]?t|{PERSON}\s+{SOFTENER}(?!need\b|indeed\b|feed\b|{ARRANGING})[a-z]{{2,}}ed|"
     r"left(?!\s+(?:until|till|to|before|for)\b)|kept|"
+    rf"said(?!\s*$)|told(?!(?:\s+\w+)?\s*$)|"
     rf"{NOT_PASSIVE}(?:(?<!have )(?<!has )(?<!['’]ve )got|{'|'.join(PAST_VERBS)}))\b",
     re.IGNORECASE,
 )
-"""The past, anywhere in a clause."""
+"""The past, anywhere in a clause; "said" and "told" at its end are of a clause before what was said."""
 PAST_FORM = re.compile(
     rf"\b{NOT_PASSIVE}(?!{ARRANGING}|need|excited|supposed|interested|indeed|wedding|speed|based|limited|hundred|"
     r"red\b)[a-z]{2,}ed\b",

@@ -61,21 +61,23 @@ EPISODIC = re.compile(
     r"signed up|celebrated|had|gave|found|passed|adopted|planning|going to|will|gonna|plan to|about to)\b",
     re.IGNORECASE,
 )
-LOCATION = re.compile(
-    r"\b(?P<preposition>in|on|at|to|from|near|around|outside|inside|through)\s+(?:the\s+)?(?P<place>(?!I\b)[A-Z][\w'’-]*(?:\s+(?!I\b)[A-Z][\w'’-]*)*)"
-)
-REASON = re.compile(
-    r"\b(?:because|since|as|due to|thanks to|'cause|cause|cuz)\s+(?=\w+\s)([^.;!?]{8,160})", re.IGNORECASE
-)
-PURPOSE = re.compile(
-    r"\b(?:in order to|so that|so as to|to help|for the sake of|aiming to|hoping to)\s+([^.;!?]{4,160})", re.I
-)
 MONTHS_AND_DAYS = frozenset(
     (
         "january february march april may june july august september october november december monday tuesday "
         "wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays "
         "christmas easter halloween thanksgiving"
     ).split()
+)
+LOCATION = re.compile(
+    r"\b(?P<preposition>in|on|at|to|from|near|around|outside|inside|through)\s+(?:the\s+)?"
+    r"(?P<place>(?!I\b)[A-Z][\w'’-]*(?:\s+(?!I\b)[A-Z][\w'’-]*)*)"
+    rf"(?P<rest>\s+(?:on|upon|of)\s+(?:the\s+)?(?!(?i:{'|'.join(sorted(MONTHS_AND_DAYS))})\b)[A-Z])?"
+)
+"""A name after a preposition; with `rest`, what may be only the beginning of a name: "Bradford on Avon"."""
+REASON = re.compile(r"\b(?:because(?!\s+of\b)|due to|thanks to|'cause|cuz)\s+(?=\w+\s)([^.;!?]{8,160})", re.IGNORECASE)
+"""Not "since" and "as", which are of time and of roles more often than not."""
+PURPOSE = re.compile(
+    r"\b(?:in order to|so that|so as to|to help|for the sake of|aiming to|hoping to)\s+([^.;!?]{4,160})", re.I
 )
 
 
@@ -150,12 +152,13 @@ def type_of(sentence: str, clock: datetime | None) -> MemoryType:
 def location_of(sentence: str) -> str:
     """Return the first place after a preposition, but "from Paris" only where there is no other; empty for none.
 
-    Negated places do not count: "I never went to Paris, but I visited my aunt in Rome".
+    Negated places do not count: "I never went to Paris, but I visited my aunt in Rome". Nor does what may be only the
+    beginning of a name.
     """
     matches = [
         match
         for match in LOCATION.finditer(affirmed(sentence))
-        if match["place"].split()[0].casefold() not in MONTHS_AND_DAYS
+        if not match["rest"] and match["place"].split()[0].casefold() not in MONTHS_AND_DAYS
     ]
     return min(matches, key=lambda match: match["preposition"] == "from")["place"] if matches else ""
 

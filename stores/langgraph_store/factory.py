@@ -50,7 +50,7 @@ def open_items(location: str | Path) -> tuple[ItemStore, Callable[[], None]]:
     if location == "":
         raise InvalidSetting("the store's location is empty: give a folder, 'memory:' or the URL of a Chroma server")
     if location == MEMORY:
-        client, close = open_memory(None)
+        client, close = open_memory()
         return ItemStore(client, MEMORY), close
     if isinstance(location, str) and "://" in location:
         return _open_on_server(location)

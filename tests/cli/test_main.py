@@ -57,6 +57,7 @@ def test_a_misuse_is_one_line_and_code_two(arguments, capsys):
     assert code == 2
     assert printed.out == ""
     assert printed.err.startswith("engram: ")
+    assert "Value error" not in printed.err
     assert printed.err.count("\n") == 1
 
 

@@ -112,7 +112,7 @@ def test_a_write_that_only_stored_turns_has_failed(capsys):
     receipt = Receipt(run_id="r", stored_turns=2, pending=2)
 
     with pytest.raises(typer.Exit) as failure:
-        print_receipt(receipt, [PENDING], "ana b", as_json=True)
+        print_receipt(receipt, [PENDING], "--user 'ana b'", as_json=True)
 
     printed = capsys.readouterr()
     assert failure.value.exit_code == 1
@@ -124,7 +124,7 @@ def test_a_write_that_is_done_in_part_says_what_is_left(capsys):
     """Records came of it: it is done, and what is left is printed."""
     receipt = Receipt(run_id="r", stored_turns=9, records=4, pending=2)
 
-    print_receipt(receipt, [PENDING], "ana", as_json=False)
+    print_receipt(receipt, [PENDING], "--user ana", as_json=False)
 
     printed = capsys.readouterr()
     assert printed.out.splitlines()[0].startswith("9 turns stored")

@@ -150,7 +150,30 @@ def test_what_is_left_to_do_is_said(two_turns):
 
     _, out, _ = two_turns("forget", "--user", "ana", "--record", record["record_id"], "--yes")
 
-    assert "engram retry --user ana" in out
+    assert "engram retry --user ana\n" in out
+
+
+def test_a_command_that_is_named_is_about_the_same_memory(two_turns, tmp_path):
+    """It names the store, the tenant and the agent that were named."""
+    store, messages = str(tmp_path / "a store"), str(tmp_path / "messages.json")
+    whose = "--user", "ana", "--store", store, "--tenant", "acme", "--agent", "coach"
+    two_turns("remember", messages, *whose)
+    (record,) = (item for item in json.loads(two_turns("show", *whose, "--json")[1]) if "cello" in item["content"])
+
+    _, out, _ = two_turns("forget", *whose, "--record", record["record_id"], "--yes")
+
+    assert f"engram retry --user ana --store '{store}' --tenant acme --agent coach\n" in out
+
+
+def test_the_turns_of_a_forgotten_record_stay(two_turns):
+    """They can be found again, and the command says so."""
+    (record,) = (item for item in listed(two_turns, "records") if "cello" in item["content"])
+
+    _, out, _ = two_turns("forget", "--user", "ana", "--record", record["record_id"], "--yes")
+    _, found, _ = two_turns("recall", "cello", "--user", "ana", "--search")
+
+    assert "the turns that it came from stay" in out
+    assert "cello" in found
 
 
 def test_of_nobody_there_is_nothing_to_forget(two_turns):

@@ -18,13 +18,13 @@ def graph_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return cache
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def onnx_encoder(graph_cache: Path) -> OnnxMiniLM:
     """The ONNX backend, two batches side by side."""
     return OnnxMiniLM(cache=graph_cache, threads=2)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def torch_encoder() -> TorchMiniLM:
     """The torch backend."""
     return TorchMiniLM()

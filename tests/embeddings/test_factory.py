@@ -1,7 +1,6 @@
 """Which encoder each name opens."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -53,15 +52,6 @@ def test_hashing_needs_no_weights() -> None:
     encoder = open_encoder("hashing")
 
     assert np.linalg.norm(encoder.encode(["I went camping"]), axis=1) == pytest.approx(1, abs=1e-5)
-
-
-def test_a_folder_of_weights_is_opened(packaged_weights: Path, graph_cache: Path, onnx_encoder: OnnxMiniLM) -> None:
-    """As a path or as its text."""
-    by_path, by_text = open_encoder(packaged_weights), open_encoder(str(packaged_weights))
-
-    assert by_path.name == by_text.name == "all-MiniLM-L6-v2-53aa5117"
-    vectors = MiniLM(packaged_weights, cache=graph_cache).encode(["hello"])
-    assert np.allclose(vectors, onnx_encoder.encode(["hello"]), atol=1e-6)
 
 
 def test_an_open_encoder_is_not_wrapped_again() -> None:

@@ -236,7 +236,7 @@ def test_an_empty_memory_is_absent_and_not_an_error(deployment, question):
     recollection = graph.invoke({"request": question.model_copy(update={"user_id": "nobody"})})["recollection"]
 
     assert (recollection.verdict, recollection.evidence, model.asked) == ("absent", [], [])
-    assert "nothing is remembered in this scope" in recollection.notes
+    assert "nothing is remembered yet for user nobody" in recollection.notes
 
 
 def die(question):

@@ -67,8 +67,8 @@ def questions_about(said: tuple[tuple[str, str, list[str]], ...], query: str) ->
         for turn in turns
     )
     evidence = tuple(
-        Evidence(evidence_id=one.record_id, text=one.content, record=one, turns=[turn])
-        for one, turn in zip(records, turns, strict=True)
+        Evidence(evidence_id=record.record_id, text=record.content, record=record, turns=[turn])
+        for record, turn in zip(records, turns, strict=True)
     )
     intent = Intent(query=query, anchor=query)
     summary = said[0][1]

@@ -28,9 +28,9 @@ def fields_of(model, indent=""):
     for name, field in model.model_fields.items():
         found.append(f"{indent}{name}: {field.description or 'no description'}")
         inner = [field.annotation, *getattr(field.annotation, "__args__", ())]
-        for one in inner:
-            if isinstance(one, type) and issubclass(one, BaseModel):
-                found.extend(fields_of(one, indent + "  "))
+        for part in inner:
+            if isinstance(part, type) and issubclass(part, BaseModel):
+                found.extend(fields_of(part, indent + "  "))
     return found
 
 

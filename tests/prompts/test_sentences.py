@@ -18,7 +18,7 @@ def said(*texts, captions=()):
             turn_id=f"t{seq}", session_id="s", seq=seq, role="user", speaker=speaker, text=text, said_at=NOON,
             captions=list(captions),
         )
-        for seq, (speaker, text) in enumerate(one.split(": ", 1) for one in texts)
+        for seq, (speaker, text) in enumerate(line.split(": ", 1) for line in texts)
     ]  # fmt: skip
 
 
@@ -26,7 +26,7 @@ def test_small_talk_has_no_number():
     """It is shown, and nobody can cite it."""
     sentences = number_sentences(said("Ana: Hi Ben! I sold the car.", "Ben: Wow! Which bike did you buy?"))
 
-    assert [(one.number, one.text) for one in sentences] == [
+    assert [(sentence.number, sentence.text) for sentence in sentences] == [
         (0, "Hi Ben!"), (1, "I sold the car."), (0, "Wow!"), (2, "Which bike did you buy?"),
     ]  # fmt: skip
 
@@ -76,6 +76,6 @@ def test_numbers_are_one_to_n_in_order(texts):
     turns = [Turn(turn_id=str(seq), session_id="s", seq=seq, role="user", speaker="Ana", text=text, said_at=NOON)
              for seq, text in enumerate(texts)]  # fmt: skip
 
-    numbers = [one.number for one in number_sentences(turns) if one.number]
+    numbers = [sentence.number for sentence in number_sentences(turns) if sentence.number]
 
     assert numbers == list(range(1, len(numbers) + 1))

@@ -116,7 +116,7 @@ def test_what_is_superseded_is_found_for_what_it_alone_says(
             record(1, "I live in Oslo."),
         ],
     )
-    scores = scores_of(store.index(scope), own_dense=dense)
+    scores = scores_of(store.index(scope), first_person_dense=dense)
 
     assert ranked(store.index(scope), intent(query), scores) == expected
 
@@ -133,7 +133,7 @@ def test_what_is_superseded_is_shown_with_its_successor(store, scope, keep, turn
     )
     index = store.index(scope)
 
-    (found,) = fuse(index, intent(), scores_of(index, own_dense=[1, 0, 0]), RetrieveSettings())
+    (found,) = fuse(index, intent(), scores_of(index, first_person_dense=[1, 0, 0]), RetrieveSettings())
     passage = format_passage(index, found)
 
     assert passage.text.endswith("I live in Rome with Miso.\nChanged since: 8 May 2023, I live in Kyiv.")
@@ -257,7 +257,7 @@ def test_what_is_superseded_joins_no_other_record(store, scope, keep, turn, reco
         ],
     )
     index = store.index(scope)
-    scores = scores_of(index, turns=[1, 1, 1], own_dense=[1, 0.9, 0.9, 1])
+    scores = scores_of(index, turns=[1, 1, 1], first_person_dense=[1, 0.9, 0.9, 1])
 
     found = list(fuse(index, intent("Where did Ana live before?"), scores, RetrieveSettings()))
 

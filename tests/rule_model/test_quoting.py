@@ -190,7 +190,7 @@ def test_a_synthesis_of_questions_is_not_empty(record):
     """Agents are asked more than they are told; a conversation of questions alone is no failure."""
     buffer = (record("Ana: Where did I camp?", 0), record("Ana: " + "Where else and when " * 200 + "?", 1))
 
-    told = [extractive_narrative(WriteSynthesis(one)) for one in (buffer, buffer[1:])]
+    told = [extractive_narrative(WriteSynthesis(records)) for records in (buffer, buffer[1:])]
 
     assert "Where did I camp?" in told[0]
     assert 0 < len(told[1].split()) <= MOST_WORDS
@@ -202,10 +202,14 @@ def test_a_synthesis_has_a_length(record):
         record(f"Ana: I planted {number} apple trees in the garden behind the house.", number) for number in range(99)
     )
     days = tuple(
-        one.model_copy(update={"mentioned_at": MAY + timedelta(days=place)}) for place, one in enumerate(buffer)
+        record.model_copy(update={"mentioned_at": MAY + timedelta(days=place)}) for place, record in enumerate(buffer)
     )
 
-    told = [extractive_narrative(WriteSynthesis(one, other)) for one in (buffer, days) for other in ((), buffer, days)]
+    told = [
+        extractive_narrative(WriteSynthesis(records, other))
+        for records in (buffer, days)
+        for other in ((), buffer, days)
+    ]
     short = extractive_narrative(WriteSynthesis(buffer, days, most_words=60))
 
     assert all(100 < len(text.split()) <= MOST_WORDS for text in told)

@@ -118,7 +118,7 @@ def wait_until_up(process, url, log):
     pytest.fail(f"the server was not up after {PATIENCE} s:\n{log.read_text()}")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def opened(tmp_path_factory):
     """`langgraph dev` as the repository has it, without tokens; decisions wait for a person."""
     folder = tmp_path_factory.mktemp("opened")
@@ -132,7 +132,7 @@ def opened(tmp_path_factory):
     yield from serve(folder, command, ENGRAM_SETTINGS=waiting)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def guarded(tmp_path_factory):
     """`engram serve` with tokens and JSON Web Tokens."""
     folder = tmp_path_factory.mktemp("guarded")

@@ -25,7 +25,7 @@ def encoder() -> HashingEncoder:
     return HashingEncoder(64)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartServer]:
     """Start a real Chroma server on loopback, over an empty folder; return its URL and its process."""
     processes: list[subprocess.Popen[bytes]] = []
@@ -49,9 +49,9 @@ def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartServ
         process.wait()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def server(start_server: StartServer) -> str:
-    """The URL of a Chroma server that all tests share."""
+    """The URL of a Chroma server that the tests of a file share."""
     return start_server()[0]
 
 

@@ -134,8 +134,8 @@ def test_threads_may_write_and_read_at_once(tmp_path, encoder, scope, turn):
 
 def test_the_scope_used_longest_ago_is_loaded_again(encoder, turn):
     """More scopes than are cached are no fewer in the store."""
-    client, _ = open_memory(None)
-    store = ChromaStore(client, encoder, location="here", cached_scopes=2)
+    client, close = open_memory()
+    store = ChromaStore(client, encoder, location="here", cached_scopes=2, on_close=close)
     ana, ben, cem = scopes = [Scope(user_id=name) for name in ("ana", "ben", "cem")]
     for scope in scopes:
         store.commit(scope, Changes(turns=[turn(0, scope.user_id)]))

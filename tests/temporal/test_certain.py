@@ -251,3 +251,25 @@ def test_a_query_lends_its_tense_to_its_time():
     assert constraint.start == datetime(2021, 6, 1, tzinfo=UTC)
     assert parse_constraint("in June", WEDNESDAY) is None
     assert parse_time("June", WEDNESDAY) is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "We were in Oslo from the 13th to the 20th.",
+        "We will be in Oslo from the 13th until the 20th.",
+        "We were in Oslo from Monday the 13th to Monday the 20th.",
+    ],
+)
+def test_days_of_a_month_that_is_not_named_make_no_range(said):
+    """It may be under way, over or still to come; its first day alone would end it too early."""
+    assert find_times(said, WEDNESDAY) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Mark said we march on Saturday.", "Mark said that we march on Saturday.", "He told me we march on Saturday."],
+)
+def test_what_was_said_is_not_as_past_as_saying_it(said):
+    """The verb of the clause around the day decides, and where it shows nothing there is no date."""
+    assert find_times(said, WEDNESDAY) == []

@@ -97,6 +97,9 @@ October | I want to join a walk like the one I attended in [May]. | May 2024
 October | I'll wear what I had at the party in [March] where we danced. | March 2024
 October | I should call about that incident on [5 March] when it wouldn't start. | 5 March 2024
 October | Did you have a party on [Friday]? | 18 October 2024
+October | Mark said we were late on [Friday]. | 18 October 2024
+October | My doctor told me on [Friday]. | 18 October 2024
+October | On [Friday] she said goodbye. | 18 October 2024
 """
 NEAREST = """
 March | My birthday: [14 May]. | 14 May 2024

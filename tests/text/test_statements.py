@@ -10,6 +10,7 @@ from langgraph_engram.text.statements import (
     location_of,
     mentions_speaker,
     own_words,
+    reason_of,
     shows_image,
     signals_change,
     speaks_of_self,
@@ -118,8 +119,27 @@ def test_the_affirmed_clauses_keep_their_order(text: str) -> None:
         ("In May we sailed near Port Ellery.", "Port Ellery"),
         ("We meet on Friday.", ""),
         ("We swim on Fridays, and camp at Lake Bled.", "Lake Bled"),
+        ("I met Tom in Oslo on Friday.", "Oslo"),
+        ("I live in Bradford on Avon.", ""),
+        ("We sailed around the Isle of Wight.", ""),
     ],
 )
 def test_the_place_is_where_something_happened(sentence, place):
-    """Not where it did not, nor where somebody came from, nor a day."""
+    """Not where it did not, nor where somebody came from, nor a day, nor a part of a name."""
     assert location_of(sentence) == place
+
+
+@pytest.mark.parametrize(
+    ("sentence", "reason"),
+    [
+        ("I moved because I got a job.", "I got a job"),
+        ("It was cancelled due to the heavy rain.", "the heavy rain"),
+        ("I have lived here since last March.", ""),
+        ("I stopped running because of my knee.", ""),
+        ("I work as a nurse in Oslo.", ""),
+        ("The cause of the fire was unknown.", ""),
+    ],
+)
+def test_a_reason_is_a_clause_that_says_why(sentence, reason):
+    """Not since when, nor in which role."""
+    assert reason_of(sentence) == reason

@@ -1,26 +1,67 @@
-"""LLMLingua-2 selects words by rules and probabilities, splits texts into chunks, and loads a real token classifier."""
+"""LLMLingua-2 leaves out words, and a memory whose settings name a rate asks a model about the others alone."""
 
 import subprocess
 import sys
 from itertools import pairwise
 from math import ceil
+from pathlib import Path
+from string import ascii_lowercase, digits
 
 import pytest
-import torch
 from huggingface_hub import constants
 from hypothesis import given
 from hypothesis import strategies as st
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
 
 from langgraph_engram import compression as llmlingua2
 from langgraph_engram.compression import LLMLingua2, kept_indices, load_classifier, must_stay, shorten, split_at_words
+from langgraph_engram.config import resolve_compressor
 from langgraph_engram.errors import CompressorUnavailable, EngramError, InvalidSetting
+from langgraph_engram.formats.messages import Session
+from langgraph_engram.memory import Memory
+from langgraph_engram.rule_model.model import RULES
+from langgraph_engram.settings import ExtractSettings, Settings
+from langgraph_engram.state import Message, RememberRequest, WriteState
+from langgraph_engram.testing import FakeModel
+
+POSITIONS = 64
+
+
+def save_classifier(folder: Path, labels: int = 2) -> Path:
+    """Save a tiny BERT that predicts for each token whether it is kept, as the hub would give it."""
+    import torch
+    from transformers import BertConfig, BertForTokenClassification, BertTokenizerFast
+    from transformers.utils import logging as progress
+
+    progress.disable_progress_bar()
+    pieces = [*ascii_lowercase, *digits, *".,?!'()[]"]
+    markers = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    folder.mkdir(parents=True, exist_ok=True)
+    vocabulary = [*markers, *pieces, *(f"##{piece}" for piece in pieces)]
+    (folder / "vocab.txt").write_text("\n".join(vocabulary), encoding="utf-8")
+    config = BertConfig(
+        vocab_size=len(vocabulary), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+        intermediate_size=16, max_position_embeddings=POSITIONS, num_labels=labels, initializer_range=1.0,
+    )  # fmt: skip
+    with torch.random.fork_rng():
+        torch.manual_seed(7)
+        network = BertForTokenClassification(config)
+    network.save_pretrained(folder)
+    BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder)
+    progress.enable_progress_bar()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the tiny classifier, which reads 64 tokens at once."""
+    return save_classifier(tmp_path_factory.mktemp("tiny"))
+
 
 FILLERS = st.sampled_from("really the lake and quite we camped by our tent i think it was nice".split())
-
 ESSENTIAL = st.sampled_from("Oslo 7 [12] 2023-05-08 June friday not don't seven NASA Runa's cold?".split())
-
 LIKELY = st.floats(0, 1)
-
 RATES = st.floats(0.01, 1)
 
 
@@ -163,6 +204,8 @@ def test_a_text_keeps_its_share_of_words(tiny):
 
 def test_the_likeliest_words_are_those_the_network_names(tiny, classifier):
     """A word's probability is the mean of its tokens', by the second label, whatever stands beside it in a batch."""
+    import torch
+
     words = SAID.split()
     tokens = [classifier.tokenizer.convert_tokens_to_ids(classifier.tokenizer.tokenize(word)) for word in words]
     row = [
@@ -231,6 +274,8 @@ def test_signs_no_tokenizer_knows_do_not_stop_it(tiny):
 
 def test_the_number_of_threads_is_left_as_it_was(tiny, monkeypatch):
     """Torch's global setting is restored."""
+    import torch
+
     before = torch.get_num_threads()
     set_to = []
     keep = torch.set_num_threads
@@ -279,19 +324,19 @@ def test_a_hub_out_of_reach_is_said(name, no_hub):
     assert isinstance(raised.value, CompressorUnavailable)
 
 
-def test_a_damaged_file_is_said(save, tmp_path):
+def test_a_damaged_file_is_said(tmp_path):
     """Weights that cannot be read are an error of ours."""
-    folder = save(tmp_path / "damaged")
+    folder = save_classifier(tmp_path / "damaged")
     (folder / "model.safetensors").write_bytes(b"these are no weights")
 
     with pytest.raises(CompressorUnavailable, match="cannot read"):
         LLMLingua2(0.5, folder).compress([SAID])
 
 
-def test_a_classifier_of_other_labels_is_refused(save, tmp_path):
+def test_a_classifier_of_other_labels_is_refused(tmp_path):
     """A model that finds names instead would leave out the wrong words."""
     with pytest.raises(CompressorUnavailable, match="it has 9 labels"):
-        LLMLingua2(0.5, save(tmp_path / "names", labels=9)).compress([SAID])
+        LLMLingua2(0.5, save_classifier(tmp_path / "names", labels=9)).compress([SAID])
 
 
 def test_a_model_without_a_trained_head_is_refused(classifier, tiny, tmp_path):
@@ -301,3 +346,105 @@ def test_a_model_without_a_trained_head_is_refused(classifier, tiny, tmp_path):
 
     with pytest.raises(CompressorUnavailable, match=r"no weights for .*classifier"):
         LLMLingua2(0.5, tmp_path).compress([SAID])
+
+
+MESSAGES = [
+    {"speaker": "Ana", "text": "We camped by the small lake and it was really very nice indeed."},
+    {"speaker": "Ben", "text": "Our old house has a garden, and that is where we keep the bees."},
+]
+
+
+@pytest.fixture
+def model():
+    return FakeModel([lambda question: RULES[type(question)](question)] * 50)
+
+
+@pytest.fixture
+def compressing_memory(model):
+    """Open a memory that compresses, to half of the words, by the model of a folder."""
+
+    def opened(folder):
+        extract = ExtractSettings(compress_rate=0.5, compress_model=str(folder))
+        return Memory(store="memory:", encoder="hashing", model=model, settings=Settings(extract=extract))
+
+    return opened
+
+
+def test_what_is_asked_about_is_shorter_and_what_is_kept_is_not(compressing_memory, model, tiny):
+    """The question holds half of the words; the turns and the records hold all of them."""
+    with compressing_memory(tiny) as memory:
+        memory.remember(MESSAGES, user_id="ana", session_id="s")
+
+        (asked,) = [question for question in model.asked if question.name == "ExtractEvents"]
+        text = str(asked.render()[-1].text)
+        assert [len(text.split()) for text in asked.shown] == [7, 7]
+        assert all(shown in text for shown in asked.shown)
+        assert not any(message["text"] in text for message in MESSAGES)
+        assert [turn.text for turn in memory.show("turns", "ana")] == [message["text"] for message in MESSAGES]
+        assert MESSAGES[0]["text"] in memory.show("records", "ana")[0].content
+
+
+def test_without_a_model_nothing_is_asked_and_nothing_lost(compressing_memory, model, tmp_path):
+    """Turns are stored and pending when the compressor fails; once it is there, a retry does the rest."""
+    with compressing_memory(tmp_path) as memory:
+        with pytest.raises(CompressorUnavailable, match="cannot read"):
+            memory.remember(MESSAGES, user_id="ana", session_id="s")
+        assert (model.asked, memory.status("ana").turns) == ([], 2)
+        assert memory.status("ana").pending
+
+        save_classifier(tmp_path)
+        receipt = memory.retry(user_id="ana")
+
+        assert (receipt.pending, receipt.records) == (0, 2)
+        assert not memory.status("ana").pending
+
+
+def test_a_session_that_cannot_be_written_is_named(compressing_memory, tmp_path):
+    """The error says which of the conversations it was."""
+    session = Session("monday", [Message.model_validate(message) for message in MESSAGES])
+    with (
+        compressing_memory(tmp_path) as memory,
+        pytest.raises(CompressorUnavailable, match=r"^session 'monday': .*cannot read"),
+    ):
+        memory.remember_sessions([session], user_id="ana")
+
+
+def test_an_embedded_run_without_an_id_is_the_same_run_once_resumed(compressing_memory, tmp_path):
+    """The graph around it stops where the compressor is missing, and goes on from there when it is there."""
+    messages = [Message.model_validate(message) for message in MESSAGES]
+    request = RememberRequest(messages=messages, user_id="ana", session_id="s")
+    thread = {"configurable": {"thread_id": "a"}}
+    with compressing_memory(tmp_path) as memory:
+        graph = StateGraph(WriteState).add_node("remember", memory.write_graph).add_edge(START, "remember")
+        app = graph.compile(checkpointer=InMemorySaver())
+        with pytest.raises(CompressorUnavailable):
+            app.invoke({"request": request}, thread)
+        save_classifier(tmp_path)
+
+        state = app.invoke(None, thread)
+
+        assert (state["receipt"].stored_turns, state["receipt"].records) == (2, 2)
+        assert not memory.status("ana").pending
+
+
+def test_a_second_run_without_an_id_is_another_run(compressing_memory, tmp_path):
+    """Two requests on one thread have two ids: the second does not take the turns of the first for its own."""
+    save_classifier(tmp_path)
+    thread = {"configurable": {"thread_id": "a"}}
+    requests = [
+        RememberRequest(messages=[Message.model_validate(message)], user_id="ana", session_id="s")
+        for message in MESSAGES
+    ]
+    with compressing_memory(tmp_path) as memory:
+        graph = StateGraph(WriteState).add_node("remember", memory.write_graph).add_edge(START, "remember")
+        app = graph.compile(checkpointer=InMemorySaver())
+
+        receipts = [app.invoke({"request": request}, thread)["receipt"] for request in requests]
+
+    assert len({receipt.run_id for receipt in receipts}) == 2
+
+
+@pytest.mark.parametrize("extract", [ExtractSettings(), ExtractSettings(strategy="none", compress_rate=0.8)])
+def test_where_nothing_is_to_be_compressed_nothing_is_opened(extract):
+    """Without a rate, or without a question, there is no compressor."""
+    assert resolve_compressor(extract) is None

@@ -5,7 +5,8 @@ from datetime import datetime
 
 import pytest
 
-from langgraph_engram.errors import EngramError, InvalidInput, StoreError
+from langgraph_engram.errors import EngramError, InvalidInput, InvalidMessages, StoreError
+from langgraph_engram.formats.messages import Session
 from langgraph_engram.memory import Memory
 from langgraph_engram.state import Message
 
@@ -74,6 +75,17 @@ def test_sessions_are_a_list_of_sessions(memory, sessions):
     """A list of lists is not a list of sessions."""
     with pytest.raises(InvalidInput, match="sessions"):
         memory.remember_sessions(sessions, user_id="ben")
+
+
+@pytest.mark.parametrize(("session_id", "name"), [("evening", "session 'evening'"), (None, "session number 2")])
+def test_the_session_that_is_refused_is_named(memory, session_id, name):
+    """By its id, or else by its number; nothing of the others is written."""
+    sessions = [Session("morning", [Message(text="I row.")]), Session(session_id, [Message(text=HALF)])]
+
+    with pytest.raises(InvalidMessages, match=f"^{name}: "):
+        memory.remember_sessions(sessions, user_id="cem")
+
+    assert memory.show("turns", "cem") == []
 
 
 @pytest.mark.parametrize("method", ["search", "recall"])
