@@ -55,8 +55,12 @@ class SegmentSettings(SettingsGroup):
     """Stored turns that are read before those of a run."""
     min_probability: float = Field(0.22, ge=0, le=1)
     """The boundary probability below which no turn opens an event, whatever the dialogue."""
-    certainty_share: float = Field(0.8, ge=0, le=1)
-    """Share of the threshold with the best expected F1 over the dialogue; used where that is higher."""
+    certainty_share: float = Field(0.7, ge=0, le=1)
+    """Share of the threshold with the best expected F1 over the dialogue; used where that is higher. All of it counts
+    where coherence alone decides."""
+    min_contrast: float = Field(0.5, gt=0, le=2)
+    """Range of coherence in a dialogue, in [0, 2], up to which cues count in full; from twice that on coherence alone
+    decides."""
     sharpening: float = Field(0.5, ge=0)
     """Exponent by which speakers and kinds of turns that rarely open a topic in a dialogue count less there."""
     reply_penalty: float = Field(2.0, ge=0)

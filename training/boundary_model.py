@@ -1,6 +1,8 @@
 """Learn the weights of the boundary model from annotated dialogues, and write them where the package ships them.
 
-python training/boundary_model.py DIALOGUES [--out FILE] [--encoder NAME]
+One regression sees all features, the other those of coherence alone.
+
+python training/boundary_model.py DIALOGUES [--out FOLDER] [--encoder NAME]
 
 DIALOGUES is JSON lines of utterances and boundaries (see `benchmarks/segmentation.py`). The same file gives the
 same weights.
@@ -17,8 +19,8 @@ from langgraph_engram.benchmarks.segmentation import read_dialogues
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.logistic import LogisticModel
-from langgraph_engram.segmentation.boundary_model import WEIGHTS_FILE
-from langgraph_engram.segmentation.features import FEATURES, Numbers, boundary_features
+from langgraph_engram.segmentation.boundary_model import COHERENCE_WEIGHTS_FILE, WEIGHTS_FILE
+from langgraph_engram.segmentation.features import COHERENCE_FEATURES, FEATURES, Numbers, boundary_features
 from langgraph_engram.text.dialogue_acts import read_cues
 from training.augmentation import Example, make_examples
 from training.logistic import fit_logistic, write_weights
@@ -26,10 +28,15 @@ from training.logistic import fit_logistic, write_weights
 SEEDS = (3, 4, 5)
 """Each augments the dialogues differently; the model is fitted on all of them."""
 DIGITS = 5
+FEATURES_BY_FILE = {WEIGHTS_FILE: FEATURES, COHERENCE_WEIGHTS_FILE: COHERENCE_FEATURES}
+"""The features of each model, by the file of its weights."""
 
 
-def train(path: str | Path, encoder: Encoder) -> LogisticModel:
+def train(path: str | Path, encoder: Encoder) -> dict[str, LogisticModel]:
     """Learn from a file of dialogues.
+
+    Returns:
+        Each model by the file of its weights.
 
     Raises:
         InvalidInput: The file is not what it should be.
@@ -43,7 +50,8 @@ def train(path: str | Path, encoder: Encoder) -> LogisticModel:
         features.append(_features(example, vectors)[gaps])
         labels.append(np.array(example.cuts[gaps], dtype=np.float64))
         weights.append(np.full(len(labels[-1]), example.weight / len(SEEDS)))
-    return fit(np.concatenate(features), np.concatenate(labels), np.concatenate(weights))
+    rows = np.concatenate(features), np.concatenate(labels), np.concatenate(weights)
+    return {file: fit(*rows, names) for file, names in FEATURES_BY_FILE.items()}
 
 
 def encode_texts(examples: Sequence[Example], encoder: Encoder) -> dict[str, Numbers]:
@@ -54,19 +62,21 @@ def encode_texts(examples: Sequence[Example], encoder: Encoder) -> dict[str, Num
     return dict(zip(texts, encoder.encode(texts).astype(np.float64), strict=True))
 
 
-def fit(features: Numbers, labels: Numbers, weights: Numbers) -> LogisticModel:
+def fit(features: Numbers, labels: Numbers, weights: Numbers, names: Sequence[str] = FEATURES) -> LogisticModel:
     """Fit a ridge logistic regression.
 
     Args:
         features: Of shape (gaps, len(FEATURES)).
         labels: 0 or 1 for each gap.
         weights: The weight of each gap.
+        names: The features that the model sees.
 
     Returns:
         The model, in the units of the features.
     """
-    intercept, solution = fit_logistic(features, labels, weights)
-    named = {name: round(float(value), DIGITS) for name, value in zip(FEATURES, solution, strict=True)}
+    columns = [FEATURES.index(name) for name in names]
+    intercept, solution = fit_logistic(features[:, columns], labels, weights)
+    named = {name: round(float(value), DIGITS) for name, value in zip(names, solution, strict=True)}
     return LogisticModel(FEATURES, round(intercept, DIGITS), named)
 
 
@@ -77,13 +87,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--out",
         type=Path,
-        default=Path(__file__).resolve().parent.parent / "langgraph_engram" / "segmentation" / WEIGHTS_FILE,
+        default=Path(__file__).resolve().parent.parent / "langgraph_engram" / "segmentation",
     )
     parser.add_argument("--encoder", default=None)
     chosen = parser.parse_args(arguments)
-    model = train(chosen.dialogues, open_encoder(chosen.encoder).inner)
-    write_weights(model.intercept, model.weights, chosen.out)
-    print(f"wrote {chosen.out}")
+    for file, model in train(chosen.dialogues, open_encoder(chosen.encoder).inner).items():
+        write_weights(model.intercept, model.weights, chosen.out / file)
+        print(f"wrote {chosen.out / file}")
 
 
 def _features(example: Example, vectors: Mapping[str, Numbers]) -> Numbers:

@@ -1,8 +1,9 @@
 """Detect event boundaries without a language model: a logistic regression over the gaps between turns.
 
 The weights come from `training/boundary_model.py`. What the regression says of single gaps is then weighed by the
-dialogue at hand: kinds of turns that seldom open a subject in it count less, and a dialogue whose subjects are plain to
-see is cut only where they are plain. See docs/decisions/0007.
+dialogue at hand: kinds of turns that seldom open a subject in it count less, a dialogue whose subjects are plain to see
+is cut only where they are plain, and where coherence has much contrast, a second regression over coherence alone
+decides. See docs/decisions/0007 and 0035.
 """
 
 from collections.abc import Sequence
@@ -22,6 +23,8 @@ from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.text.dialogue_acts import TurnCues, read_cues
 
 WEIGHTS_FILE = "boundary_weights.json"
+COHERENCE_WEIGHTS_FILE = "coherence_weights.json"
+"""Weights of the features of coherence alone."""
 CLIP = 1e-6
 """The least distance of a probability from 0 and 1 before its logarithm is taken."""
 DIGITS = 6
@@ -30,9 +33,9 @@ numbers lie in memory: a run that is done again must give the same boundary."""
 
 
 @cache
-def load_model() -> LogisticModel:
-    """Return the shipped model."""
-    return LogisticModel.load(FEATURES, "langgraph_engram.segmentation", WEIGHTS_FILE)
+def load_model(file: str = WEIGHTS_FILE) -> LogisticModel:
+    """Return a shipped model."""
+    return LogisticModel.load(FEATURES, "langgraph_engram.segmentation", file)
 
 
 def sharpen(probabilities: Numbers, kinds: Sequence[object], strength: float) -> Numbers:
@@ -58,6 +61,20 @@ def sharpen(probabilities: Numbers, kinds: Sequence[object], strength: float) ->
         unlike = (total - sum_of_kind + mean) / (count - number + 1)
         log_odds[of_kind] += np.minimum(0.0, strength * np.log(np.maximum(like, CLIP) / max(unlike, CLIP)))
     return sigmoid(log_odds)
+
+
+def coherence_weight(features: Numbers, least: float) -> float:
+    """Return how far coherence alone decides in a dialogue, in [0, 1].
+
+    Cues mark boundaries only in some kinds of dialogue; where the most and the least coherent gap are far apart, they
+    can be done without.
+
+    Args:
+        features: Of shape (gaps, len(FEATURES)), at least one gap.
+        least: The range of coherence up to which the weight is 0; from twice that on it is 1.
+    """
+    contrast = float(np.ptp(features[:, FEATURES.index("coherence_2")]))
+    return min(1.0, max(0.0, contrast / least - 1))
 
 
 def own_threshold(probabilities: Numbers, least: float, share: float) -> float:
@@ -103,11 +120,7 @@ class BoundaryDetector:
         """
         earlier = before[-self.settings.look_back :] if self.settings.look_back else []
         topics = provisional_topics(turns, last_topic(open_event))
-        probabilities = self.probabilities([*earlier, *turns])
-        if not len(probabilities):
-            return topics
-        threshold = own_threshold(probabilities, self.settings.min_probability, self.settings.certainty_share)
-        cuts = peaks(probabilities, threshold)
+        probabilities, cuts = self.judge([*earlier, *turns])
         first = len(turns) - len(probabilities[-len(turns) :])
         judged = zip(topics[first:], probabilities[-len(turns) :], cuts[-len(turns) :], strict=True)
         return [
@@ -115,22 +128,29 @@ class BoundaryDetector:
             *(replace(topic, p_eb=round(float(p_eb), DIGITS), cut=bool(cut)) for topic, p_eb, cut in judged),
         ]
 
-    def probabilities(self, turns: Sequence[Turn]) -> Numbers:
-        """Compute the probability of a boundary in each gap between turns of one session.
+    def judge(self, turns: Sequence[Turn]) -> tuple[Numbers, NDArray[np.bool_]]:
+        """Judge each gap between turns of one session.
 
         Returns:
-            One probability a gap, in [0, 1].
+            The probability of a boundary in each gap, in [0, 1], and whether the gap is one.
         """
         if len(turns) < 2:
-            return np.zeros(0)
+            return np.zeros(0), np.zeros(0, dtype=np.bool_)
         cues = [read_cues(" ".join([turn.text, *turn.captions])) for turn in turns]
-        vectors = encode_turns(self.encoder, turns)
-        found = load_model().probability(boundary_features(cues, vectors))
+        features = boundary_features(cues, encode_turns(self.encoder, turns))
+        weight = coherence_weight(features, self.settings.min_contrast)
+        coherence_alone = _log_odds_of(load_model(COHERENCE_WEIGHTS_FILE).probability(features))
+        probabilities = sigmoid((1 - weight) * self._log_odds(features, turns, cues) + weight * coherence_alone)
+        share = (1 - weight) * self.settings.certainty_share + weight
+        return probabilities, peaks(probabilities, own_threshold(probabilities, self.settings.min_probability, share))
+
+    def _log_odds(self, features: Numbers, turns: Sequence[Turn], cues: Sequence[TurnCues]) -> Numbers:
+        """Weigh what all features say by the kinds of turns in the dialogue."""
         strength = self.settings.sharpening
-        found = sharpen(found, [turn.speaker for turn in turns[1:]], strength)
+        found = sharpen(load_model().probability(features), [turn.speaker for turn in turns[1:]], strength)
         found = sharpen(found, _question_cues(cues), strength)
         answers = np.array([turn.role != "user" for turn in turns[1:]])
-        return sigmoid(_log_odds_of(found) - self.settings.reply_penalty * answers)
+        return np.asarray(_log_odds_of(found) - self.settings.reply_penalty * answers)
 
 
 def _log_odds_of(probabilities: Numbers) -> Numbers:

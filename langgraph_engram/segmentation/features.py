@@ -19,6 +19,11 @@ FEATURES = (
     "across_later", "across_earlier", "coherence_ahead",
 )  # fmt: skip
 """The numbers of a gap, in the order of the columns."""
+COHERENCE_FEATURES = (
+    "shared_stems", "coherence_1", "coherence_2", "coherence_3", "relative_coherence", "relative_depth",
+    "is_minimum_1", "is_minimum_2", "across_later", "across_earlier", "coherence_ahead",
+)  # fmt: skip
+"""The features that tell how a gap coheres, whatever the kind of its turns."""
 PRIOR_GAPS = 6
 """Gaps that the prior counts for."""
 MOST_STEMS = 8

@@ -10,15 +10,17 @@ from hypothesis.extra.numpy import arrays
 
 from langgraph_engram.nodes.segment import Segment
 from langgraph_engram.segmentation.boundary_model import (
+    COHERENCE_WEIGHTS_FILE,
     DIGITS,
     WEIGHTS_FILE,
     BoundaryDetector,
+    coherence_weight,
     load_model,
     own_threshold,
     peaks,
     sharpen,
 )
-from langgraph_engram.segmentation.features import FEATURES, boundary_features, coherence
+from langgraph_engram.segmentation.features import COHERENCE_FEATURES, FEATURES, boundary_features, coherence
 from langgraph_engram.segmentation.topic_tracking import coupling
 from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.stores.base import Changes
@@ -33,11 +35,12 @@ SKIS = ["Do you like to ski in winter?", "I ski in winter, on old skis.", "Old s
 
 
 def test_the_weights_are_small_and_complete():
-    """A few hundred bytes hold one weight for each number of a gap."""
-    stored = files("langgraph_engram.segmentation").joinpath(WEIGHTS_FILE).read_bytes()
+    """A few hundred bytes hold one weight for each number of a gap that the model sees."""
+    for file, features in ((WEIGHTS_FILE, FEATURES), (COHERENCE_WEIGHTS_FILE, COHERENCE_FEATURES)):
+        stored = files("langgraph_engram.segmentation").joinpath(file).read_bytes()
 
-    assert len(stored) < 20_000
-    assert set(load_model().weights) == set(FEATURES)
+        assert len(stored) < 20_000
+        assert set(load_model(file).weights) == set(features)
 
 
 @given(TEXTS)
@@ -181,6 +184,29 @@ def test_only_the_last_turns_are_looked_back_at(track, said):
 
     assert near == far
     assert track(said[:1], [], look_back=0)[0].p_eb is None
+
+
+@pytest.mark.parametrize(("lowest", "weight"), [(0.8, 0.0), (0.5, 0.0), (0.25, 0.5), (0.0, 1.0), (-0.5, 1.0)])
+def test_the_more_contrast_the_more_coherence_counts(lowest, weight):
+    """Nothing up to the least range, all from twice that on; a single gap has no contrast."""
+    features = np.zeros((3, len(FEATURES)))
+    features[:, FEATURES.index("coherence_2")] = [1.0, 0.9, lowest]
+
+    assert coherence_weight(features, 0.5) == pytest.approx(weight)
+    assert coherence_weight(features[:1], 0.5) == 0
+
+
+def test_where_subjects_are_far_apart_coherence_decides(track, turn):
+    """An assistant opens a subject by a statement, the user asks inside one: only the subjects count."""
+    bees = ["My sister keeps bees by the lake.", "She keeps bees by the lake.", "Does she keep ten bees by the lake?"]
+    skis = ["Old skis need wax and snow.", "Wax and snow on old skis.", "Do old skis need wax and snow?"]
+    chat = [
+        turn(seq, text, speaker="AB"[seq % 2], role=("user", "assistant")[seq % 2])
+        for seq, text in enumerate([*bees, *skis])
+    ]
+
+    assert [topic.cut for topic in track(chat)] == [False, False, False, True, False, False]
+    assert not track(chat, min_contrast=2.0)[3].cut
 
 
 def test_an_assistant_opens_fewer_subjects(track, said):

@@ -8,9 +8,10 @@ import pytest
 
 from langgraph_engram.benchmarks.segmentation import read_dialogues
 from langgraph_engram.embeddings.base import HashingEncoder
+from langgraph_engram.segmentation.boundary_model import WEIGHTS_FILE
 from langgraph_engram.segmentation.features import FEATURES
 from training.augmentation import make_examples
-from training.boundary_model import fit, main, train
+from training.boundary_model import FEATURES_BY_FILE, fit, main, train
 
 SUBJECTS = {
     "bees": [
@@ -40,19 +41,22 @@ def file(tmp_path):
 
 
 def test_learning_twice_gives_the_same_weights(file, tmp_path):
-    """Chance is seeded: the written files are equal, and hold a weight for every feature."""
-    written = [tmp_path / "one.json", tmp_path / "two.json"]
+    """Chance is seeded: the written files are equal, and hold a weight for each feature of their model."""
+    written = [tmp_path / "one", tmp_path / "two"]
 
-    for path in written:
-        main([str(file), "--out", str(path), "--encoder", "hashing"])
+    for folder in written:
+        folder.mkdir()
+        main([str(file), "--out", str(folder), "--encoder", "hashing"])
 
-    assert written[0].read_bytes() == written[1].read_bytes()
-    assert set(json.loads(written[0].read_text())["weights"]) == set(FEATURES)
+    for name, features in FEATURES_BY_FILE.items():
+        first, second = ((folder / name).read_bytes() for folder in written)
+        assert first == second
+        assert set(json.loads(first)["weights"]) == set(features)
 
 
 def test_what_marks_boundaries_is_learned(file):
     """In these dialogues a question opens each subject, and turns of one subject share words."""
-    model = train(file, HashingEncoder())
+    model = train(file, HashingEncoder())[WEIGHTS_FILE]
 
     assert model.weights["asks"] > 0
     assert model.weights["coherence_1"] < 0
