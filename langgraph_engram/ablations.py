@@ -70,7 +70,7 @@ def _causal(settings: Settings) -> Settings:
 
 def _assistant(settings: Settings) -> Settings:
     """The assistant's words count as much as the user's, whatever a query asks for, and no reply is fetched."""
-    return changed(settings, "retrieve", assistant_penalty=0.0, assistant_replies=False)
+    return changed(settings, "retrieve", assistant_penalty=0.0, assistant_replies="never")
 
 
 def _filter(settings: Settings) -> Settings:
@@ -156,7 +156,8 @@ ABLATIONS: Mapping[str, Ablation] = {
     "assistant": Ablation(
         _assistant,
         lambda s: (
-            s.retrieve.assistant_replies or (s.retrieve.fusion == "weighted" and s.retrieve.assistant_penalty > 0)
+            s.retrieve.assistant_replies != "never"
+            or (s.retrieve.fusion == "weighted" and s.retrieve.assistant_penalty > 0)
         ),
         "way of its own to an assistant's words",
     ),

@@ -73,7 +73,7 @@ PRESETS: dict[str, Settings] = {
                 "unknown_credit": 0,
                 "phrase_weight": 0.15,
                 "token_weight": 0.15,
-                "assistant_replies": True,
+                "assistant_replies": "asked_for",
             }
         ),
         deep=AT_ONCE,

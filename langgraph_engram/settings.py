@@ -329,9 +329,9 @@ class RetrieveSettings(SettingsGroup):
     """Records of each route (DimMem: 20; StructMem: 60), or events (ES-Mem: K)."""
     event_passages: Literal["turns", "summary"] = "turns"
     """What of an event is found: its turns, or its summary in their place."""
-    assistant_replies: bool = False
-    """Whether the assistant's reply to what a record cites is found with it, where the query asks for it (DimMem
-    Eq. 8)."""
+    assistant_replies: Literal["never", "asked_for", "always"] = "never"
+    """Whether the assistant's reply to what a record cites is found with it: where the query asks for the assistant's
+    words (DimMem Eq. 8), or always (its "full recall")."""
     synthesis_k: int = Field(5, ge=0)
     """Syntheses beside the records (StructMem section 3.4)."""
     rrf_k: int = Field(60, ge=1)

@@ -52,9 +52,10 @@ class LightRetrieve:
         return {"evidence": evidence, "notes": list(dict.fromkeys([*state.get("notes", []), *notes]))}
 
     def _passages(self, index: ScopeIndex, intent: Intent, found: Iterator[Candidate]) -> Iterator[Evidence]:
-        """Format what was found, with the assistant's replies where they are asked for."""
+        """Format what was found, with the assistant's replies where the settings or the query ask for them."""
         passages = (format_passage(index, candidate, self.settings.event_passages) for candidate in found)
-        if self.settings.assistant_replies and intent.needs_assistant:
+        wanted = self.settings.assistant_replies
+        if wanted == "always" or (wanted == "asked_for" and intent.needs_assistant):
             return (with_assistant_replies(index, passage) for passage in passages)
         return passages
 

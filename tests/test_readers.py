@@ -179,16 +179,18 @@ ASSISTED = [
 
 
 @pytest.mark.parametrize(
-    ("query", "parts", "replied"),
+    ("query", "changed", "parts", "replied"),
     [
-        ("Which airline did you recommend for Porto?", (), True),
-        ("Where do I fly in May?", (), False),
-        ("Which airline did you recommend for Porto?", ("assistant",), False),
+        ("Which airline did you recommend for Porto?", {}, (), True),
+        ("Where do I fly in May?", {}, (), False),
+        ("Where do I fly in May?", {"assistant_replies": "always"}, (), True),
+        ("Which airline did you recommend for Porto?", {}, ("assistant",), False),
     ],
 )
-def test_dimmem_fetches_the_assistants_reply_where_it_is_asked_for(query, parts, replied):
+def test_dimmem_fetches_the_assistants_reply_where_it_is_asked_for(query, changed, parts, replied):
     """DimMem Eq. 8 and Figure 3: the reply to the turn that a record cites, by its pointer, and only on demand."""
     model, settings = WatchedModel(), without(preset("dimmem"), parts)
+    settings = settings.model_copy(update={"retrieve": settings.retrieve.model_copy(update=changed)})
     with Memory("memory:", model, encoder="hashing", settings=settings) as memory:
         memory.remember(ASSISTED, user_id="ana", session_id="s1", close_session=True)
         memory.recall(query, user_id="ana")
