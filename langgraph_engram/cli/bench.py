@@ -46,6 +46,7 @@ EncoderName = Annotated[
 ]
 Concurrency = Annotated[int, typer.Option("--concurrency", min=1, help="How many questions are asked at once.")]
 Strategy = Literal["event", "window", "buffer", "session"]
+JudgeProtocol = Literal["mem0", "hymem", "longmemeval"]
 Without = Annotated[
     list[str] | None,
     typer.Option(
@@ -145,6 +146,42 @@ def reading(
     setups = [_setup("locomo", preset, writer, reader or model, opened) for preset in presets or ["engram"]]
     with progress_bar("reading") as bar:
         figures = run_reading(file, setups, sample_id=sample, most=most, out=out, concurrency=concurrency, progress=bar)
+    _print_figures(figures, as_json)
+
+
+@BENCH.command()
+def judge(
+    lines: Annotated[
+        Path,
+        typer.Argument(
+            metavar="LINES", help="The questions.jsonl of a bench that answers, or its folder.", show_default=False
+        ),
+    ],
+    protocol: Annotated[
+        JudgeProtocol, typer.Option("--protocol", help="mem0, hymem or longmemeval.", show_default=False)
+    ],
+    model: Annotated[
+        str | None, typer.Option("--model", help='The judge, such as "openai:NAME".', show_default=False)
+    ] = None,
+    errors: Annotated[
+        Path | None,
+        typer.Option(
+            "--errors",
+            help="An audit of LoCoMo's answers: figures also without the questions whose answer it finds wrong.",
+            show_default=False,
+        ),
+    ] = None,
+    concurrency: Concurrency = 4,
+    as_json: AsJson = False,
+) -> None:
+    """Have a language model judge the answers of a bench, and write its verdicts beside them."""
+    from langgraph_engram.benchmarks.judge import run_judge
+    from langgraph_engram.config import resolve, resolve_chat, resolve_model
+
+    chat = resolve_chat().model_copy(update={"temperature": 0.0, "concurrency": concurrency})
+    opened = resolve_model(resolve(None, model, None, None).model, chat)
+    with progress_bar("reading") as bar:
+        figures = run_judge(lines, opened, protocol, errors=errors, concurrency=concurrency, progress=bar)
     _print_figures(figures, as_json)
 
 

@@ -3,6 +3,7 @@
 import json
 
 from langgraph_engram.cli import bench
+from langgraph_engram.testing import FakeServer, Reply
 
 LOCOMO = [
     {
@@ -115,3 +116,38 @@ def test_segmentation_is_measured(engram, tmp_path):
     assert (figures["preset"], figures["strategy"], figures["dialogues"]) == ("engram", "session", 1)
     assert figures["boundaries"] == {"predicted": 0, "gold": 1}
     assert figures["usage"]["calls"] == 0
+
+
+def test_answers_are_judged(engram, tmp_path, monkeypatch):
+    """The figures are one document, and verdicts stand beside the answers."""
+    path, out = tmp_path / "locomo.json", tmp_path / "out"
+    path.write_text(json.dumps(LOCOMO))
+    assert engram("bench", "locomo", str(path), "--out", str(out))[0] == 0
+
+    with FakeServer([Reply('{"reason": "It names them.", "label": "CORRECT"}')]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        code, document, _ = engram(
+            "bench", "judge", str(out), "--model", "openai:judge", "--protocol", "mem0", "--json"
+        )
+
+    figures = json.loads(document)
+    assert code == 0
+    assert (figures["judge"], figures["accuracy"], figures["failed"]) == ("openai:judge", 1.0, 0)
+    assert server.requests[0]["temperature"] == 0
+    assert len((out / "judged-mem0-openai_judge.jsonl").read_text().splitlines()) == 1
+
+
+def test_writer_reader_and_encoder_are_part_of_a_run(engram, tmp_path):
+    """They are reported and kept; a run with another encoder is refused on one line, and changes nothing."""
+    path, out = tmp_path / "locomo.json", tmp_path / "out"
+    path.write_text(json.dumps(LOCOMO))
+    options = ["bench", "locomo", str(path), "--writer", "rules", "--reader", "rules", "--out", str(out), "--json"]
+
+    code, document, _ = engram(*options, "--encoder", "hashing", "--concurrency", "2")
+    refused, answer, said = engram(*options, "--encoder", "minilm")
+
+    figures = json.loads(document)
+    assert (code, figures["writer"], figures["model"]) == (0, "rules", "rules")
+    assert (refused, said.count("\n")) == (2, 1)
+    assert "holds a run of other settings (encoder was" in json.loads(answer)["error"]
+    assert json.loads((out / "run.json").read_text())["settings"]["preset"] == "engram"
