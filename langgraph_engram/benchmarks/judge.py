@@ -26,7 +26,7 @@ from langgraph_engram.benchmarks.judge_protocols import (
     rules_of,
 )
 from langgraph_engram.benchmarks.locomo_data import TEMPORAL
-from langgraph_engram.benchmarks.resume import QUESTIONS_FILE, KeyedLine, LineKey, open_run, whole_lines
+from langgraph_engram.benchmarks.resume import QUESTIONS_FILE, KeyedLine, LineKey, check_unique, open_run, whole_lines
 from langgraph_engram.errors import InvalidInput, ModelUnavailable, UnreadableFile
 from langgraph_engram.formats.files import parse_json, read_file
 from langgraph_engram.llm.base import Model
@@ -163,7 +163,9 @@ def run_judge(
     if isinstance(model, RuleModel):
         raise InvalidInput("rules cannot judge answers: name a language model with --model")
     path = Path(lines) / QUESTIONS_FILE if Path(lines).is_dir() else Path(lines)
-    answers = {line.key: line for line in read_answers(path)}
+    lines_of_run = read_answers(path)
+    check_unique((line.key for line in lines_of_run), path)
+    answers = {line.key: line for line in lines_of_run}
     wrong = read_audit(errors) if errors is not None else None
     if wrong is not None and not any(line.category for line in answers.values()):
         raise InvalidInput(f"{fspath(errors or '')} is about LoCoMo's answers, and {path} has none")

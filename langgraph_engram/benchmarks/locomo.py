@@ -35,7 +35,7 @@ from langgraph_engram.benchmarks.harness import (
     write_counts,
 )
 from langgraph_engram.benchmarks.locomo_data import CATEGORIES, TEMPORAL, LocomoQuestion, LocomoSample, read_samples
-from langgraph_engram.benchmarks.resume import KeyedLine, LineKey, RunFolder, fingerprint, open_run
+from langgraph_engram.benchmarks.resume import KeyedLine, LineKey, RunFolder, check_unique, fingerprint, open_run
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.results import Receipt
 from langgraph_engram.schema import Frozen
@@ -115,17 +115,18 @@ def run_locomo(
         UnreadableFile: The file is missing or is not LoCoMo's.
     """
     samples = read_samples(path, limit)
-    total = sum(len(sample.questions) for sample in samples)
-    if not total:
+    if not any(sample.questions for sample in samples):
         raise InvalidInput(
             f"no question to ask: the file needs some of categories 1 to 4, and limit {limit!r} at least 1"
         )
+    keys = [(sample.sample_id, question.index) for sample in samples for question in sample.questions]
+    check_unique(keys, path)
     made_with = {"command": "locomo", "data": fingerprint(path), "budgets": BUDGETS, **setup.described()}
     with open_run(out, made_with, LocomoLine) as run:
         written = [
             _run_sample(run, setup, sample, f"{number}", concurrency, progress) for number, sample in enumerate(samples)
         ]
-        lines = run.finish([(sample.sample_id, question.index) for sample in samples for question in sample.questions])
+        lines = run.finish(keys)
     return {**setup.names(), "resumed": run.resumed, **_report(lines, written)}
 
 

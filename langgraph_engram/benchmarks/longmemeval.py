@@ -42,7 +42,7 @@ from langgraph_engram.benchmarks.longmemeval_data import (
     LongMemEvalQuestion,
     read_questions,
 )
-from langgraph_engram.benchmarks.resume import KeyedLine, LineKey, RunFolder, fingerprint, open_run
+from langgraph_engram.benchmarks.resume import KeyedLine, LineKey, RunFolder, check_unique, fingerprint, open_run
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.llm.base import Model
 from langgraph_engram.prompts.parse_intent import ParseIntent
@@ -169,6 +169,7 @@ def run_longmemeval(
     questions = read_questions(path)[:limit]
     if not questions:
         raise InvalidInput(f"no question to ask: limit is {limit!r}, and must be at least 1")
+    check_unique(map(_key, questions), path)
     rules = RuleModel()
     intents = {question.question_id: _read_intent(rules, question) for question in questions}
     made_with = {"command": "longmemeval", "data": fingerprint(path), "budgets": BUDGETS, **setup.described()}

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
@@ -32,7 +33,6 @@ from langgraph_engram.schema import Frozen
 QUESTIONS_FILE = "questions.jsonl"
 SETTINGS_FILE = "run.json"
 MEMORIES = "memories"
-LOCK_FILE = ".engram-bench.lock"
 MOST_DIFFERENCES = 3
 """Settings that an error names."""
 
@@ -195,8 +195,8 @@ def open_run(
         temporary = None if out is not None else stack.enter_context(TemporaryDirectory(prefix="engram-bench-"))
         folder = Path(temporary or out or "")
         folder.mkdir(parents=True, exist_ok=True)
-        stack.enter_context(_locked(folder))
         lines = folder / lines_file
+        stack.enter_context(_locked(lines))
         _check_settings(folder / settings_file, lines, {"version": version("langgraph-engram"), **made_with})
         yield RunFolder(folder, lines, _read_lines(lines, kind))
 
@@ -212,6 +212,18 @@ def fingerprint(path: str | PathLike[str]) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise UnreadableFile(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def check_unique(keys: Iterable[LineKey], path: str | PathLike[str]) -> None:
+    """Check that each question of a file can have a line of its own.
+
+    Raises:
+        UnreadableFile: Two questions have the same key.
+    """
+    counts = Counter(keys)
+    twice = next((key for key, count in counts.items() if count > 1), None)
+    if twice is not None:
+        raise UnreadableFile(f"{path} has two questions {' '.join(map(str, twice))!r}: give each a name of its own")
 
 
 def whole_lines(path: Path) -> bytes:
@@ -272,11 +284,11 @@ def _replace(path: Path, text: str) -> None:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Lock a folder, at once or not at all; the lock of a run that died is released."""
+def _locked(path: Path) -> Iterator[None]:
+    """Lock the file of a run's lines, at once or not at all; the lock of a run that died is released."""
     try:
-        lock = FileLock(folder / LOCK_FILE).acquire(blocking=False)
+        lock = FileLock(path.with_name(f".{path.name}.lock")).acquire(blocking=False)
     except Timeout as error:
-        raise InvalidInput(f"another run writes to {str(folder)!r}: wait for it, or give another folder") from error
+        raise InvalidInput(f"another run writes to {str(path)!r}: wait for it, or give another folder") from error
     with lock:
         yield

@@ -162,6 +162,17 @@ def test_a_folder_that_another_run_writes_to_is_refused(locomo_file, setup, tmp_
     assert run_locomo(locomo_file, setup, out=tmp_path)["questions"] == 8
 
 
+def test_questions_that_no_name_distinguishes_are_refused(locomo_file, haystacks_file, setup, opened):
+    """Two conversations or questions of one name would share their lines."""
+    for path, name, run in ((locomo_file, "talk-1 0", run_locomo), (haystacks_file, "q0", run_longmemeval)):
+        first, *_ = json.loads(path.read_text())
+        path.write_text(json.dumps([first, first]))
+        with pytest.raises(UnreadableFile, match=f"has two questions '{name}'"):
+            run(path, setup)
+
+    assert opened == {}
+
+
 @pytest.mark.parametrize("command", ["locomo", "longmemeval"])
 def test_questions_that_are_asked_at_once_leave_the_same_lines(
     locomo_file, haystacks_file, without_times, tmp_path, command

@@ -137,6 +137,25 @@ def test_answers_are_judged(engram, tmp_path, monkeypatch):
     assert len((out / "judged-mem0-openai_judge.jsonl").read_text().splitlines()) == 1
 
 
+def test_one_model_writes_and_another_reads(engram, tmp_path, monkeypatch):
+    """Rules write at no cost; the chat model answers, and its calls and tokens are counted at the step that asked."""
+    path = tmp_path / "locomo.json"
+    path.write_text(json.dumps(LOCOMO))
+
+    with FakeServer(otherwise=Reply("apple trees [1]")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        code, document, _ = engram("bench", "locomo", str(path), "--reader", "openai:reader", "--json")
+
+    figures = json.loads(document)
+    cost = {"calls": 1, "prompt_tokens": 7, "completion_tokens": 3}
+    assert code == 0
+    assert (figures["writer"], figures["model"], figures["f1_locomo"]) == ("rules", "openai:reader", 1.0)
+    assert figures["usage"]["write"]["calls"] == 0
+    assert len(server.requests) == 1
+    assert figures["usage"]["read"]["by_node"]["judge_sufficiency"] == cost
+    assert "judge_sufficiency" in figures["seconds"]["recall_by_step"]
+
+
 def test_writer_reader_and_encoder_are_part_of_a_run(engram, tmp_path):
     """They are reported and kept; a run with another encoder is refused on one line, and changes nothing."""
     path, out = tmp_path / "locomo.json", tmp_path / "out"
