@@ -5,7 +5,8 @@ hymem         as lenient, the label alone (HyMem appendix B.6)
 longmemeval   a rule for each type of question, the label alone (Wu et al., ICLR 2025)
 
 All labels are binary: none of the protocols has a half. The rules are theirs, the words and examples ours.
-LongMemEval's "yes" and "no" are CORRECT and WRONG here.
+LongMemEval's "yes" and "no" are CORRECT and WRONG here. The questions stand here and not in `prompts/`: no graph asks
+them, and no rule could answer them.
 """
 
 from dataclasses import dataclass

@@ -4,6 +4,7 @@ run.json             what the run was made with; a run of other settings is refu
 questions.jsonl      one line a question, on disk as soon as it is answered
 memories/NAME        a memory; one that was not written to its end is written anew
 memories/NAME.json   what writing it took: it is there once the memory is written to its end
+memories/NAME.answers.jsonl   what a language model answered while it is written: written anew, it costs nothing again
 """
 
 import hashlib
@@ -148,6 +149,7 @@ class RunFolder(Generic[Line]):
             receipt = memory.remember_sessions(sessions, user_id=user_id, progress=progress)
         figures = WriteFigures.of_receipt(receipt, perf_counter() - started)
         _replace(self._write_file(name), figures.model_dump_json())
+        recording_of(folder).unlink(missing_ok=True)
         return figures
 
     def written(self, name: str) -> WriteFigures | None:
@@ -199,6 +201,11 @@ def open_run(
         stack.enter_context(_locked(lines))
         _check_settings(folder / settings_file, lines, {"version": version("langgraph-engram"), **made_with})
         yield RunFolder(folder, lines, _read_lines(lines, kind))
+
+
+def recording_of(folder: str | PathLike[str]) -> Path:
+    """Return the file that keeps a writer's answers while the memory in a folder is being written."""
+    return Path(f"{os.fspath(folder)}.answers.jsonl")
 
 
 def fingerprint(path: str | PathLike[str]) -> str:

@@ -237,15 +237,23 @@ def _setup(
     """
     from langgraph_engram.ablations import without as left_out
     from langgraph_engram.benchmarks.harness import Setup
+    from langgraph_engram.benchmarks.resume import recording_of
     from langgraph_engram.config import resolve, resolve_chat, resolve_model
+    from langgraph_engram.llm.replay import ReplayModel
 
     chat = resolve_chat()
     choice = resolve(None, writer, preset, None, dataset)
     settings = left_out(choice.settings, without or ())
     writing = resolve_model(choice.model, chat)
     reading = writing if writer == reader else resolve_model(resolve(None, reader, preset, None).model, chat)
+
+    def open_writer(folder: str) -> "Memory":
+        """Open a memory whose model gives again what it answered before a run was cut short."""
+        replayed = ReplayModel(recording_of(folder), writing, continues=True)
+        return open_memory(folder, writing if writing.name == RULES else replayed, None, settings, encoder)
+
     return Setup(
-        lambda folder: open_memory(folder, writing, None, settings, encoder),
+        open_writer,
         lambda folder: open_memory(folder, reading, None, settings, encoder),
         preset=settings.preset,
         writer=writing.name,

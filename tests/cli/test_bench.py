@@ -1,10 +1,16 @@
 """`engram bench` measures a memory on a file, and prints the figures as one document."""
 
 import json
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from time import sleep
 
 from langgraph_engram.cli import bench
 from langgraph_engram.testing import FakeServer, Reply
 
+CALL_MAIN = "from langgraph_engram.cli.main import main; main()"
 LOCOMO = [
     {
         "sample_id": "pair-1",
@@ -154,6 +160,37 @@ def test_one_model_writes_and_another_reads(engram, tmp_path, monkeypatch):
     assert len(server.requests) == 1
     assert figures["usage"]["read"]["by_node"]["judge_sufficiency"] == cost
     assert "judge_sufficiency" in figures["seconds"]["recall_by_step"]
+
+
+def test_answers_that_a_killed_writer_paid_for_are_not_paid_again(engram, tmp_path, monkeypatch):
+    """Killed while its model answers for the third of four sessions: the first two are written anew at no cost."""
+    path = tmp_path / "locomo.json"
+    sessions = {f"session_{number}": LOCOMO[0]["conversation"]["session_1"] for number in range(1, 5)}
+    dates = {f"session_{number}_date_time": f"9:00 am on {number} April, 2024" for number in range(1, 5)}
+    path.write_text(json.dumps([{**LOCOMO[0], "conversation": {**sessions, **dates}}]))
+    command = ["bench", "locomo", str(path), "--preset", "hymem", "--writer", "openai:x", "--reader", "rules", "--json"]
+    reply = Reply(json.dumps({"sentences": [{"sources": [1], "content": "Ana planted apple trees."}]}))
+
+    with FakeServer(otherwise=reply) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        _, whole, _ = engram(*command, "--out", str(tmp_path / "whole"))
+    with FakeServer([reply, reply, replace(reply, after_seconds=100)], otherwise=reply) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        killed = [*command, "--out", str(tmp_path / "killed")]
+        process = subprocess.Popen([sys.executable, "-c", CALL_MAIN, *killed], stdout=subprocess.DEVNULL)
+        while len(server.requests) < 3 and process.poll() is None:
+            sleep(0.01)
+        process.kill()
+        assert process.wait() == -signal.SIGKILL
+        code, resumed, _ = engram(*killed)
+
+    assert code == 0
+    assert len(server.requests) == 3 + 2
+    for figures in (json.loads(whole), json.loads(resumed)):
+        assert figures["usage"]["write"]["by_node"]["extract"]["calls"] == 4
+        assert figures["written"]["stored_turns"] == 8
+    assert json.loads(resumed)["usage"] == json.loads(whole)["usage"]
+    assert [file.name for file in (tmp_path / "killed" / "memories").glob("*.*")] == ["0.json"]
 
 
 def test_writer_reader_and_encoder_are_part_of_a_run(engram, tmp_path):
