@@ -93,7 +93,7 @@ class RunFolder(Generic[Line]):
             tasks: What is to be asked, under the keys of the lines.
             ask: Asks it.
             concurrency: How many are asked at once.
-            progress: Called before each is waited for.
+            progress: Called once each is answered.
             step: What progress calls it.
             after: Called once a task's line is on disk.
 
