@@ -7,7 +7,6 @@ import sys
 from dataclasses import replace
 from time import sleep
 
-from langgraph_engram.cli import bench
 from langgraph_engram.testing import FakeServer, Reply
 
 CALL_MAIN = "from langgraph_engram.cli.main import main; main()"
@@ -56,22 +55,23 @@ def test_locomo_is_measured(engram, tmp_path):
     assert len((out / "questions.jsonl").read_text().splitlines()) == 1
 
 
-def test_longmemeval_is_measured_under_the_settings_that_the_paper_has_for_it(engram, tmp_path, monkeypatch):
+def test_longmemeval_is_measured_under_the_settings_that_the_paper_has_for_it(engram, tmp_path):
     """DimMem has W, O and k of its own for it (Table 11); other data sets have the preset as it is."""
-    seen, opened = [], bench.open_memory
-    monkeypatch.setattr(bench, "open_memory", lambda *given: seen.append(given[3]) or opened(*given))
+    made_with = {}
     for name, data in (("longmemeval", [LONGMEMEVAL]), ("locomo", LOCOMO)):
-        (tmp_path / name).write_text(json.dumps(data))
+        path, out = tmp_path / f"{name}.json", tmp_path / name
+        path.write_text(json.dumps(data))
         vectors = ["--vectors", str(tmp_path / "vectors")] if name == "longmemeval" else []
-        code, _, _ = engram("bench", name, str(tmp_path / name), "--preset", "dimmem", *vectors, "--json")
+        code, _, _ = engram("bench", name, str(path), "--preset", "dimmem", "--out", str(out), *vectors, "--json")
         assert code == 0
+        made_with[name] = json.loads((out / "run.json").read_text())["settings"]
 
-    longmemeval, locomo = seen
-    assert [(held.segment.window, held.segment.overlap, held.retrieve.top_k) for held in seen] == [
-        (15, 3, 20),
-        (25, 5, 15),
-    ]
-    assert longmemeval.extract == locomo.extract
+    windows = {
+        name: (held["segment"]["window"], held["segment"]["overlap"], held["retrieve"]["top_k"])
+        for name, held in made_with.items()
+    }
+    assert windows == {"longmemeval": (15, 3, 20), "locomo": (25, 5, 15)}
+    assert made_with["longmemeval"]["extract"] == made_with["locomo"]["extract"]
 
 
 def test_longmemeval_is_measured(engram, tmp_path):
@@ -169,6 +169,7 @@ def test_answers_that_a_killed_writer_paid_for_are_not_paid_again(engram, tmp_pa
     dates = {f"session_{number}_date_time": f"9:00 am on {number} April, 2024" for number in range(1, 5)}
     path.write_text(json.dumps([{**LOCOMO[0], "conversation": {**sessions, **dates}}]))
     command = ["bench", "locomo", str(path), "--preset", "hymem", "--writer", "openai:x", "--reader", "rules", "--json"]
+    monkeypatch.setenv("ENGRAM_SETTINGS", '{"segment": {"strategy": "session"}}')  # one call a session
     reply = Reply(json.dumps({"sentences": [{"sources": [1], "content": "Ana planted apple trees."}]}))
 
     with FakeServer(otherwise=reply) as server:
