@@ -7,7 +7,7 @@ short compares them on the same questions.
 """
 
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from os import PathLike
 from time import perf_counter
@@ -25,8 +25,9 @@ from langgraph_engram.benchmarks.harness import (
     plain_answer,
 )
 from langgraph_engram.benchmarks.locomo_data import CATEGORIES, LocomoQuestion, LocomoSample, read_samples
-from langgraph_engram.benchmarks.reading_figures import GOLD, TURNS, ReadingLine, compare
+from langgraph_engram.benchmarks.reading_figures import COMPRESSED, FULL, GOLD, TURNS, ReadingLine, compare
 from langgraph_engram.benchmarks.resume import LineKey, fingerprint, open_run
+from langgraph_engram.compression import Compressor, LLMLingua2
 from langgraph_engram.errors import InvalidInput, ModelUnavailable
 from langgraph_engram.llm.base import Model
 from langgraph_engram.prompts.write_answer import WriteAnswer
@@ -58,6 +59,9 @@ def run_reading(
     sample_id: str | None = None,
     most: int = QUESTIONS,
     out: str | PathLike[str] | None = None,
+    full: bool = False,
+    compress_rate: float | None = None,
+    open_compressor: Callable[[float], Compressor] = LLMLingua2,
     concurrency: int = 1,
     progress: Progress | None = None,
 ) -> dict[str, object]:
@@ -70,6 +74,10 @@ def run_reading(
         most: Questions, drawn evenly from the categories; the same for the same number.
         out: A folder for the memories and for `questions.jsonl`, one line a question and reader. A run that was cut
             short goes on there; with more questions, one that was not.
+        full: Whether a reader is shown every turn.
+        compress_rate: The share of words that a reader is shown of the turns that hold the answer; None for no such
+            reader.
+        open_compressor: Opens what leaves out the others.
         concurrency: How many questions are asked at once.
         progress: Called with each step.
 
@@ -80,8 +88,11 @@ def run_reading(
         InvalidInput: The file has no such conversation, or it has no question, or the folder holds a run of other
             settings.
         ModelUnavailable: The model gave no answer; the lines so far are kept.
+        CompressorUnavailable: There is no compressor.
         UnreadableFile: The file is missing or is not LoCoMo's.
     """
+    compressor = open_compressor(compress_rate) if compress_rate is not None else None
+    compressors = {f"{COMPRESSED}-{compress_rate:g}": compressor} if compressor else {}
     sample = _select_sample(read_samples(path), sample_id)
     questions = draw_questions(sample.questions, most)
     if not setups or not questions:
@@ -102,7 +113,7 @@ def run_reading(
             preset: stack.enter_context(setup.open_reader(str(run.memory(preset))))
             for preset, setup in by_preset.items()
         }
-        panel = ReaderPanel(sample, memories)
+        panel = ReaderPanel(sample, memories, full=full, compressors=compressors)
         tasks = panel.tasks(questions)
         run.ask_all(tasks, panel.ask, concurrency, progress)
         lines = run.finish(tasks)
@@ -129,14 +140,28 @@ def draw_questions(questions: Sequence[LocomoQuestion], most: int) -> list[Locom
 
 
 class ReaderPanel:
-    """All readers of one conversation: each memory, plain turns, and the turns that hold the answer."""
+    """All readers of one conversation: each memory, plain turns, the turns that hold the answer, and other turns."""
 
-    def __init__(self, sample: LocomoSample, memories: Mapping[str, ReaderMemoryProtocol]) -> None:
-        """Read the turns of the first memory: all of them hold the same."""
-        self._sample, self._memories = sample, memories
+    def __init__(
+        self,
+        sample: LocomoSample,
+        memories: Mapping[str, ReaderMemoryProtocol],
+        *,
+        full: bool = False,
+        compressors: Mapping[str, Compressor] | None = None,
+    ) -> None:
+        """Read the turns of the first memory: all of them hold the same.
+
+        Args:
+            sample: The conversation.
+            memories: Its memories, by the names of their readers.
+            full: Whether a reader is shown every turn.
+            compressors: What shortens the turns that hold the answer, by the names of their readers.
+        """
+        self._sample, self._memories, self._compressors = sample, memories, compressors or {}
         first = next(iter(memories.values()))
         self.model = first.model.name
-        self.readers = (*memories, TURNS, GOLD)
+        self.readers = (*memories, TURNS, GOLD, *([FULL] if full else []), *self._compressors)
         self._turns = TurnReader(first.store, first.model, Scope(user_id=sample.sample_id))
 
     def tasks(self, questions: Sequence[LocomoQuestion]) -> dict[LineKey, tuple[str, LocomoQuestion]]:
@@ -172,7 +197,9 @@ class ReaderPanel:
     def _passages(self, reader: str, question: LocomoQuestion) -> list[Evidence]:
         if reader == TURNS:
             return self._turns.search(question.question, TURN_TOKENS)
-        return self._turns.select(question.evidence)
+        if reader == FULL:
+            return self._turns.all()
+        return self._turns.select(question.evidence, self._compressors.get(reader))
 
 
 class TurnReader:
@@ -192,9 +219,17 @@ class TurnReader:
         passages = (turn_passage([index.items[position]], float(scores[position]), {}) for position in best)
         return fit_budget(passages, budget)
 
-    def select(self, external_ids: Collection[str]) -> list[Evidence]:
-        """Return the turns of those ids in their file."""
-        return [turn_passage([turn], 1.0, {}) for turn in self._index.items if turn.external_id in external_ids]
+    def all(self) -> list[Evidence]:
+        """Return every turn."""
+        return [turn_passage([turn], 1.0, {}) for turn in self._index.items]
+
+    def select(self, external_ids: Collection[str], compressor: Compressor | None = None) -> list[Evidence]:
+        """Return the turns of those ids in their file, shortened where there is a compressor."""
+        turns = [turn for turn in self._index.items if turn.external_id in external_ids]
+        if compressor:
+            texts = compressor.compress([turn.text for turn in turns])
+            turns = [turn.model_copy(update={"text": text}) for turn, text in zip(turns, texts, strict=True)]
+        return [turn_passage([turn], 1.0, {}) for turn in turns]
 
     def answer(self, query: str, passages: Sequence[Evidence]) -> AnswerFigures:
         """Ask the model, and return its answer and what that took.

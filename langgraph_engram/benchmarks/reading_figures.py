@@ -27,6 +27,10 @@ TURNS = "turns"
 """The reader who is shown plain turns."""
 GOLD = "gold"
 """The reader who is shown the turns that hold the answer."""
+FULL = "full"
+"""The reader who is shown every turn (HyMem Figure 5)."""
+COMPRESSED = "compressed"
+"""Begins the name of a reader who is shown the turns that hold the answer, shortened (HyMem Figure 6)."""
 LIGHT_CALLS = 2
 """Calls that a question may take which light memory answers (HyMem: light answer and reflection)."""
 
@@ -36,7 +40,7 @@ class ReadingLine(AnswerFigures, KeyedLine):
 
     model: str
     reader: str
-    """A preset's name, or `turns` or `gold`."""
+    """A preset's name, or `turns`, `gold`, `full`, or `compressed-` with the share of the words that is kept."""
     sample: str
     index: int
     category: int

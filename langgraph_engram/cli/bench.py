@@ -135,6 +135,15 @@ def reading(
         str | None, typer.Option("--sample", help="A conversation. [default: the file's first]", show_default=False)
     ] = None,
     most: Annotated[int, typer.Option("--questions", min=1, help="Questions, drawn evenly from the categories.")] = 60,
+    full: Annotated[bool, typer.Option("--full", help="Show a further reader every turn.")] = False,
+    compress: Annotated[
+        float | None,
+        typer.Option(
+            "--compress",
+            help="Show a further reader the turns that hold the answer with this share of their words (LLMLingua-2).",
+            show_default=False,
+        ),
+    ] = None,
     out: Out = None,
     concurrency: Concurrency = 1,
     as_json: AsJson = False,
@@ -145,7 +154,17 @@ def reading(
     opened = _encoder(encoder)
     setups = [_setup("locomo", preset, writer, reader or model, opened) for preset in presets or ["engram"]]
     with progress_bar("reading") as bar:
-        figures = run_reading(file, setups, sample_id=sample, most=most, out=out, concurrency=concurrency, progress=bar)
+        figures = run_reading(
+            file,
+            setups,
+            sample_id=sample,
+            most=most,
+            out=out,
+            full=full,
+            compress_rate=compress,
+            concurrency=concurrency,
+            progress=bar,
+        )
     _print_figures(figures, as_json)
 
 

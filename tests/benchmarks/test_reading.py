@@ -13,6 +13,8 @@ from langgraph_engram.benchmarks.reading_figures import ReadingLine, compare, pa
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import InvalidInput, UnreadableFile
 from langgraph_engram.memory import Memory
+from langgraph_engram.prompts.write_answer import WriteAnswer
+from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Scope
 
 
@@ -55,6 +57,45 @@ def test_every_reader_answers_the_same_questions(locomo_file, rules, tmp_path):
     assert {reader["questions"] for reader in report["readers"].values()} == {3}
     assert (report["sample"], len(lines)) == ("talk-1", 12)
     assert [line["category"] for line in lines] == [1] * 4 + [2] * 4 + [4] * 4
+
+
+class RememberingModel(RuleModel):
+    """Answer by rules, and remember what was asked."""
+
+    def __init__(self):
+        self.asked = []
+
+    def ask(self, question):
+        self.asked.append(question)
+        return super().ask(question)
+
+
+class FirstWords:
+    """Keep the first words of each text."""
+
+    def __init__(self, rate):
+        self.rate = rate
+
+    def compress(self, texts):
+        return [" ".join(text.split()[: int(self.rate * len(text.split()))]) for text in texts]
+
+
+def test_further_readers_are_shown_every_turn_or_shortened_ones(locomo_file):
+    """Each turn of the conversation; the words that a compressor leaves of the turns that hold the answer."""
+    model = RememberingModel()
+    opened = [partial(Memory, model=name, preset="engram", encoder=HashingEncoder()) for name in ("rules", model)]
+
+    report = run_reading(
+        locomo_file, [Setup(*opened, preset="engram")], most=1, full=True, compress_rate=0.5, open_compressor=FirstWords
+    )
+
+    gold, full, compressed = (
+        question.render()[-1].text for question in model.asked[-3:] if isinstance(question, WriteAnswer)
+    )
+    assert list(report["readers"]) == ["engram", "turns", "gold", "full", "compressed-0.5"]
+    assert all(text in full for text in ("apple trees", "sells cider", "sold the orchard", "an empty barn"))
+    assert "apple trees" not in gold
+    assert compressed == gold.replace("Lovely. My sister Runa sells cider.", "Lovely. My sister")
 
 
 def test_what_was_asked_is_not_asked_again(locomo_file, rules, tmp_path):
