@@ -161,6 +161,8 @@ class Recollection(Frozen):
     went_deep: bool = False
     run_id: str | None = None
     usage: Usage = Usage()
+    step_seconds: dict[str, float] = {}
+    """Seconds of each step of a `recall`, all its rounds together; empty for a search and for a streamed recall."""
 
 
 class RecallUpdate(Frozen):

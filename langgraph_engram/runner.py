@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -151,12 +152,24 @@ class ReadRunner:
 
     @detached
     def recall(self, request: RecallRequest) -> Recollection:
-        """Run a recall to its end."""
-        thread = thread_of(request.run_id, request.scope)
+        """Run a recall to its end, and time its steps."""
+        state: dict[str, Any] = {}
+        seconds: Counter[str] = Counter()
+        parts = self._recall_graph.stream(
+            {"request": request},
+            thread_of(request.run_id, request.scope),
+            stream_mode=["values", "custom"],
+            durability="async",
+        )
         with self._discarded_if_erased(request.run_id):
-            state = self._recall_graph.invoke({"request": request}, thread, durability="async")
+            for part in parts:
+                mode, content = cast(tuple[str, dict[str, Any]], part)
+                if mode == "values":
+                    state = content
+                elif content.get("status") == "done":
+                    seconds[content["step"]] += content["seconds"]
         recollection: Recollection = state["recollection"]
-        return recollection
+        return recollection.model_copy(update={"step_seconds": dict(seconds)})
 
     def stream(self, request: RecallRequest) -> Iterator[RecallUpdate]:
         """Run a recall and yield its updates."""

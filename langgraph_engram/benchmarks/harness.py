@@ -1,37 +1,34 @@
-"""What the benchmarks share: the memory that is measured, one question put to it, `questions.jsonl`, and averages.
+"""What the benchmarks share: the memory that is measured, one question put to it, averages and their intervals.
 
 A line of `questions.jsonl` holds everything from which its figures are computed.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from datetime import datetime
-from os import PathLike
-from pathlib import Path
 from time import perf_counter
-from typing import Protocol, Self, TextIO, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
-from filelock import FileLock, Timeout
-from pydantic import ValidationError
 
 from langgraph_engram.benchmarks.evidence_scores import BUDGETS, Passage, fit_budgets, quoted_turns, to_passage
-from langgraph_engram.errors import InvalidInput, UnreadableFile
 from langgraph_engram.formats.messages import Session
 from langgraph_engram.prompts.rendering import CITATION
 from langgraph_engram.results import Receipt, Recollection, Status, Usage, UsageEntry
 from langgraph_engram.schema import Frozen
 
-QUESTIONS_FILE = "questions.jsonl"
-LOCK_FILE = ".engram-bench.lock"
 MEDIAN, NEARLY_ALL = 50, 95
 """Percentiles."""
 WRITTEN = ("stored_turns", "records", "quarantined", "pending")
 """Counts of the write that are reported beside its usage; pending turns mean that it was not finished."""
+RESAMPLES = 10_000
+CONFIDENCE = 0.95
+BATCH = 100
+"""Resamples drawn at once, which bounds memory."""
 
 Progress = Callable[[str, int, int], None]
 """Called with the current step, how much is done, and how much there is."""
-Line = TypeVar("Line", bound=Frozen)
 
 
 class MemoryProtocol(Protocol):
@@ -54,8 +51,33 @@ class MemoryProtocol(Protocol):
         """Return the preset and the model that the memory works with, among others."""
 
 
-MemoryOpener = Callable[[str], AbstractContextManager[MemoryProtocol]]
+Measured_co = TypeVar("Measured_co", bound=MemoryProtocol, covariant=True)
+MemoryOpener = Callable[[str], AbstractContextManager[Measured_co]]
 """Opens a memory in the folder it is given; leaving the context closes it."""
+
+
+@dataclass(frozen=True)
+class Setup(Generic[Measured_co]):
+    """What a benchmark writes and reads memories with, by its names."""
+
+    open_writer: MemoryOpener[Measured_co]
+    open_reader: MemoryOpener[Measured_co]
+    preset: str = ""
+    writer: str = ""
+    """The model that writes."""
+    reader: str = ""
+    """The model that answers."""
+    encoder: str = ""
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """Everything else that decides what is written and answered, as JSON."""
+
+    def names(self) -> dict[str, str]:
+        """Return the names, under those of the command line's JSON."""
+        return {"preset": self.preset, "writer": self.writer, "model": self.reader, "encoder": self.encoder}
+
+    def described(self) -> dict[str, object]:
+        """Return what a run that is continued must share with the one before it."""
+        return {**self.names(), "settings": self.settings}
 
 
 class TokenUsage(Frozen):
@@ -79,23 +101,85 @@ class TokenUsage(Frozen):
         )
 
 
-class RecallFigures(Frozen):
+class RunUsage(TokenUsage):
+    """The calls and tokens of runs, in all and by node."""
+
+    by_node: dict[str, TokenUsage] = {}
+
+    @classmethod
+    def of_run(cls, usage: Usage) -> Self:
+        """Return what a run cost."""
+        nodes = [cls(by_node={entry.node: TokenUsage.of(entry)}) for entry in usage.by_node]
+        return cls(**dict(TokenUsage.of(usage)), by_node=add_usage(nodes).by_node)
+
+
+class WriteFigures(Frozen):
+    """What writing one memory took."""
+
+    counts: dict[str, int]
+    usage: RunUsage
+    seconds: float
+
+    @classmethod
+    def of_receipt(cls, receipt: Receipt, seconds: float) -> Self:
+        """Return the figures of a write."""
+        counts = {name: getattr(receipt, name) for name in WRITTEN}
+        return cls(counts=counts, usage=RunUsage.of_run(receipt.usage), seconds=seconds)
+
+
+class AnswerFigures(Frozen):
+    """What was answered to one question, and what that took."""
+
+    answer: str = ""
+    verdict: str = ""
+    """Empty where no memory was asked."""
+    went_deep: bool = False
+    read: RunUsage = RunUsage()
+    """What the answer cost."""
+    recall_seconds: float = 0.0
+    """Seconds of the answer."""
+    step_seconds: dict[str, float] = {}
+    """The same by step."""
+
+
+class RecallFigures(AnswerFigures):
     """What a memory found and answered for one question."""
 
-    answer: str
     passages: dict[str, list[Passage]]
     """The passages that fit each budget, best first."""
     quotes: list[list[str]] | None = None
     """The turns that each quote is from; absent where a language model answered."""
-    verdict: str
-    went_deep: bool
     read_seconds: float
     """Seconds of the search."""
-    read: TokenUsage
-    """What the answer cost."""
 
 
+Answered = TypeVar("Answered", bound=AnswerFigures)
 Recalled = TypeVar("Recalled", bound=RecallFigures)
+
+
+def add_usage(usages: Iterable[RunUsage]) -> RunUsage:
+    """Return the sum of what runs cost."""
+    runs = list(usages)
+    entries = [entry for run in runs for entry in run.by_node.items()]
+    by_node = {node: sum((usage for name, usage in entries if name == node), TokenUsage()) for node, _ in entries}
+    return RunUsage(**dict(sum(runs, TokenUsage())), by_node=by_node)
+
+
+def measure_answer(
+    memory: MemoryProtocol, user_id: str, query: str, now: datetime | None = None
+) -> tuple[AnswerFigures, Recollection]:
+    """Have a question answered; return what it took, and the answer as the memory gave it."""
+    started = perf_counter()
+    recollection = memory.recall(query, user_id=user_id, now=now)
+    figures = AnswerFigures(
+        answer=plain_answer(recollection.answer),
+        verdict=recollection.verdict,
+        went_deep=recollection.went_deep,
+        read=RunUsage.of_run(recollection.usage),
+        recall_seconds=perf_counter() - started,
+        step_seconds=recollection.step_seconds,
+    )
+    return figures, recollection
 
 
 def measure_recall(memory: MemoryProtocol, user_id: str, query: str, now: datetime | None = None) -> RecallFigures:
@@ -110,15 +194,12 @@ def measure_recall(memory: MemoryProtocol, user_id: str, query: str, now: dateti
     started = perf_counter()
     found = memory.search(query, user_id=user_id, budget=max(BUDGETS), now=now)
     seconds = perf_counter() - started
-    recollection = memory.recall(query, user_id=user_id, now=now)
+    figures, recollection = measure_answer(memory, user_id, query, now)
     return RecallFigures(
-        answer=plain_answer(recollection.answer),
+        **dict(figures),
         passages=fit_budgets([to_passage(evidence) for evidence in found.evidence]),
         quotes=None if recollection.usage.calls else quoted_turns(recollection),
-        verdict=recollection.verdict,
-        went_deep=recollection.went_deep,
         read_seconds=seconds,
-        read=TokenUsage.of(recollection.usage),
     )
 
 
@@ -127,14 +208,24 @@ def plain_answer(answer: str | None) -> str:
     return CITATION.sub("", answer or "").strip()
 
 
-def write_usage(receipts: Sequence[Receipt]) -> TokenUsage:
-    """Return what writing cost."""
-    return sum((TokenUsage.of(receipt.usage) for receipt in receipts), TokenUsage())
-
-
-def write_counts(receipts: Sequence[Receipt]) -> dict[str, int]:
+def write_counts(written: Sequence[WriteFigures]) -> dict[str, int]:
     """Return what was written, under the names of the command line's JSON."""
-    return {name: sum(getattr(receipt, name) for receipt in receipts) for name in WRITTEN}
+    return {name: sum(figures.counts[name] for figures in written) for name in WRITTEN}
+
+
+def recall_times(lines: Sequence[AnswerFigures]) -> dict[str, object]:
+    """Return the percentiles of the seconds of an answer, and of each step over the answers that took it."""
+    taken = [line.recall_seconds for line in lines]
+    steps = dict.fromkeys(step for line in lines for step in line.step_seconds)
+    by_step = {step: [line.step_seconds[step] for line in lines if step in line.step_seconds] for step in steps}
+    return {
+        "recall_p50": percentile(taken, MEDIAN),
+        "recall_p95": percentile(taken, NEARLY_ALL),
+        "recall_by_step": {
+            step: {"p50": percentile(seconds, MEDIAN), "p95": percentile(seconds, NEARLY_ALL)}
+            for step, seconds in by_step.items()
+        },
+    }
 
 
 def mean(values: Iterable[float | None]) -> float | None:
@@ -161,51 +252,20 @@ def split_by_answer(lines: Sequence[Recalled]) -> tuple[Sequence[Recalled], Sequ
     return (lines, ()) if quoted else ((), lines)
 
 
-def open_lines(out: str | PathLike[str]) -> TextIO:
-    """Open an empty `questions.jsonl` in a folder, which is made where there is none."""
-    folder = Path(out)
-    folder.mkdir(parents=True, exist_ok=True)
-    return (folder / QUESTIONS_FILE).open("w", encoding="utf-8")
+def bootstrap_interval(values: Sequence[float], resamples: int = RESAMPLES, seed: int = 0) -> tuple[float, float]:
+    """Return the 95 % percentile interval of the mean of values (bootstrap).
 
-
-@contextmanager
-def resume_lines(out: str | PathLike[str], kind: type[Line]) -> Iterator[tuple[list[Line], TextIO]]:
-    """Yield the lines in the `questions.jsonl` of a folder, and the file to append to.
-
-    A last line that was cut off while it was written is removed from the file.
-
-    Raises:
-        InvalidInput: Another run appends to it: both would ask the same.
-        UnreadableFile: The file holds lines of another kind.
+    Args:
+        values: At least one, independent of each other.
+        resamples: How often the values are drawn anew, with replacement.
+        seed: The same seed gives the same interval.
     """
-    path = Path(out) / QUESTIONS_FILE
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(path.parent):
-        whole, end, _ = (path.read_bytes() if path.exists() else b"").rpartition(b"\n")
-        try:
-            lines = [kind.model_validate_json(line) for line in whole.split(b"\n") if line]
-        except ValidationError as error:
-            raise UnreadableFile(f"{path} holds lines of another benchmark: give another folder") from error
-        with path.open("a", encoding="utf-8") as file:
-            file.truncate(len(whole + end))
-            yield lines, file
-
-
-def write_lines(lines: Iterator[Line], file: TextIO | None) -> Iterator[Line]:
-    """Yield lines, each once it is written to the file, if there is one."""
-    for line in lines:
-        if file:
-            file.write(line.model_dump_json() + "\n")
-            file.flush()
-        yield line
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Lock a folder, at once or not at all; the lock of a run that died is released."""
-    try:
-        lock = FileLock(folder / LOCK_FILE).acquire(blocking=False)
-    except Timeout as error:
-        raise InvalidInput(f"another run writes to {str(folder)!r}: wait for it, or give another folder") from error
-    with lock:
-        yield
+    known = np.asarray(values, dtype=np.float64)
+    generator = np.random.default_rng(seed)
+    means: list[float] = []
+    while len(means) < resamples:
+        drawn = generator.integers(0, len(known), (min(BATCH, resamples - len(means)), len(known)))
+        means.extend(known[drawn].mean(axis=1).tolist())
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(means, [tail, 1 - tail])
+    return float(low), float(high)

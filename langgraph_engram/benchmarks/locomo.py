@@ -1,17 +1,15 @@
 """Run LoCoMo (Maharana et al., ACL 2024) on a memory: write each conversation, ask its questions, compute the figures.
 
-Each sample is a user of its own in one temporary store. Evidence comes from `search`, answers from `recall`.
+Each sample has a memory of its own, and is its user. Evidence comes from `search`, answers from `recall`.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from time import perf_counter
 
 from langgraph_engram.benchmarks.answer_scores import bleu1_amem, f1_amem, f1_locomo, scored_gold, temporal_interval
 from langgraph_engram.benchmarks.evidence_scores import (
+    BUDGETS,
     all_evidence_recall,
     answer_token_recall,
     evidence_recall,
@@ -20,28 +18,30 @@ from langgraph_engram.benchmarks.evidence_scores import (
 from langgraph_engram.benchmarks.harness import (
     MEDIAN,
     NEARLY_ALL,
-    MemoryOpener,
+    Measured_co,
     MemoryProtocol,
     Progress,
     RecallFigures,
-    TokenUsage,
+    RunUsage,
+    Setup,
+    WriteFigures,
+    add_usage,
     mean,
     mean_at_budgets,
     measure_recall,
-    open_lines,
     percentile,
+    recall_times,
     split_by_answer,
     write_counts,
-    write_lines,
-    write_usage,
 )
 from langgraph_engram.benchmarks.locomo_data import CATEGORIES, TEMPORAL, LocomoQuestion, LocomoSample, read_samples
+from langgraph_engram.benchmarks.resume import KeyedLine, LineKey, RunFolder, check_unique, fingerprint, open_run
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.results import Receipt
 from langgraph_engram.schema import Frozen
 
 
-class LocomoLine(RecallFigures):
+class LocomoLine(RecallFigures, KeyedLine):
     """One question, what was found for it at each budget, and what was answered."""
 
     sample: str
@@ -51,6 +51,11 @@ class LocomoLine(RecallFigures):
     gold: str
     evidence: dict[str, list[str]]
     """The turns that support the answer, by id: what each states."""
+
+    @property
+    def key(self) -> LineKey:
+        """Return the sample and the question's index in it."""
+        return self.sample, self.index
 
 
 class LocomoScores(Frozen):
@@ -76,7 +81,7 @@ class LocomoFigures(LocomoScores):
     by_category: dict[str, LocomoScores]
     deep_ratio: float | None
     """Share of answers that went past the light retrieval."""
-    read: TokenUsage
+    read: RunUsage
     read_p50: float | None
     read_p95: float | None
     """Seconds of a search."""
@@ -84,25 +89,29 @@ class LocomoFigures(LocomoScores):
 
 def run_locomo(
     path: str | PathLike[str],
-    open_memory: MemoryOpener,
+    setup: Setup[Measured_co],
+    *,
     limit: int | None = None,
     out: str | PathLike[str] | None = None,
+    concurrency: int = 1,
     progress: Progress | None = None,
 ) -> dict[str, object]:
     """Measure a memory on a LoCoMo file.
 
     Args:
         path: The file; it is read, never copied.
-        open_memory: Opens the memory to be measured in the folder it is given.
+        setup: What is measured.
         limit: The first questions of categories 1 to 4 up to this number; only the samples they need are written.
-        out: A folder for `questions.jsonl`, one line a question, from which every figure can be recomputed.
-        progress: Called before each step.
+        out: A folder for the memories and for `questions.jsonl`, one line a question, from which every figure can be
+            recomputed. A run that was cut short goes on there; with a higher limit, one that was not.
+        concurrency: How many questions are asked at once. Seconds are those of questions that share the machine.
+        progress: Called with each step.
 
     Returns:
         The figures as plain JSON: rates in [0, 1], times in seconds, None for what does not apply.
 
     Raises:
-        InvalidInput: `limit` leaves no question.
+        InvalidInput: `limit` leaves no question, or the folder holds a run of other settings.
         UnreadableFile: The file is missing or is not LoCoMo's.
     """
     samples = read_samples(path, limit)
@@ -110,16 +119,15 @@ def run_locomo(
         raise InvalidInput(
             f"no question to ask: the file needs some of categories 1 to 4, and limit {limit!r} at least 1"
         )
-    with ExitStack() as stack:
-        folder = stack.enter_context(TemporaryDirectory(prefix="engram-bench-"))
-        memory = stack.enter_context(open_memory(folder))
-        file = stack.enter_context(open_lines(out)) if out is not None else None
-        started = perf_counter()
-        receipts = write_samples(memory, samples, progress)
-        seconds = perf_counter() - started
-        lines = list(write_lines(_ask_samples(memory, samples, progress), file))
-        status = memory.status(samples[0].sample_id)
-    return {"preset": status.preset, "model": status.model, **_report(lines, receipts, seconds)}
+    keys = [(sample.sample_id, question.index) for sample in samples for question in sample.questions]
+    check_unique(keys, path)
+    made_with = {"command": "locomo", "data": fingerprint(path), "budgets": BUDGETS, **setup.described()}
+    with open_run(out, made_with, LocomoLine) as run:
+        written = [
+            _run_sample(run, setup, sample, f"{number}", concurrency, progress) for number, sample in enumerate(samples)
+        ]
+        lines = run.finish(keys)
+    return {**setup.names(), "resumed": run.resumed, **_report(lines, written)}
 
 
 def write_samples(
@@ -148,7 +156,7 @@ def compute(questions: Iterable[LocomoLine]) -> LocomoFigures:
         **dict(_score(lines)),
         by_category=by_category,
         deep_ratio=mean(line.went_deep for line in lines),
-        read=sum((line.read for line in lines), TokenUsage()),
+        read=add_usage(line.read for line in lines),
         read_p50=percentile(seconds, MEDIAN),
         read_p95=percentile(seconds, NEARLY_ALL),
     )
@@ -175,19 +183,30 @@ def _score(lines: Sequence[LocomoLine]) -> LocomoScores:
     )
 
 
-def _ask_samples(
-    memory: MemoryProtocol, samples: Sequence[LocomoSample], progress: Progress | None = None
-) -> Iterator[LocomoLine]:
-    """Ask all questions, each sample's after one search that is not timed: the first one loads the user's index."""
-    total, asked = sum(len(sample.questions) for sample in samples), 0
-    for sample in samples:
-        for number, question in enumerate(sample.questions):
-            if number == 0:
-                memory.search(question.question, user_id=sample.sample_id)
-            if progress:
-                progress("asking", asked, total)
-            yield _ask(memory, sample.sample_id, question)
-            asked += 1
+def _run_sample(
+    run: RunFolder[LocomoLine],
+    setup: Setup[Measured_co],
+    sample: LocomoSample,
+    name: str,
+    concurrency: int,
+    progress: Progress | None,
+) -> WriteFigures:
+    """Write a sample and ask its questions, after a search that is not timed: the first one loads the index."""
+    figures = run.write_memory(name, setup.open_writer, sample.sessions, sample.sample_id, progress)
+    tasks: dict[LineKey, LocomoQuestion] = {
+        (sample.sample_id, question.index): question for question in sample.questions
+    }
+    if unanswered := run.unanswered(tasks):
+        with setup.open_reader(str(run.memory(name))) as memory:
+            memory.search(next(iter(unanswered.values())).question, user_id=sample.sample_id)
+            run.ask_all(
+                tasks,
+                lambda question: _ask(memory, sample.sample_id, question),
+                concurrency,
+                progress,
+                f"asking {sample.sample_id}",
+            )
+    return figures
 
 
 def _ask(memory: MemoryProtocol, sample_id: str, question: LocomoQuestion) -> LocomoLine:
@@ -202,12 +221,17 @@ def _ask(memory: MemoryProtocol, sample_id: str, question: LocomoQuestion) -> Lo
     )
 
 
-def _report(lines: Sequence[LocomoLine], receipts: Sequence[Receipt], write_seconds: float) -> dict[str, object]:
+def _report(lines: Sequence[LocomoLine], written: Sequence[WriteFigures]) -> dict[str, object]:
     """Return a run's figures under the names of the command line's JSON."""
     figures = compute(lines)
     return {
         **figures.model_dump(exclude={"read", "read_p50", "read_p95"}),
-        "usage": {"write": write_usage(receipts).model_dump(), "read": figures.read.model_dump()},
-        "seconds": {"write": write_seconds, "read_p50": figures.read_p50, "read_p95": figures.read_p95},
-        "written": write_counts(receipts),
+        "usage": {"write": add_usage(write.usage for write in written).model_dump(), "read": figures.read.model_dump()},
+        "seconds": {
+            "write": sum(write.seconds for write in written),
+            "read_p50": figures.read_p50,
+            "read_p95": figures.read_p95,
+            **recall_times(lines),
+        },
+        "written": write_counts(written),
     }

@@ -1,18 +1,16 @@
 """Run LongMemEval (Wu et al., ICLR 2025) on a memory: write each haystack, ask its question, compute the figures.
 
-Each question has a haystack and a user of its own in one temporary store, and is asked at its own date. Evidence comes
-from `search`, answers from `recall`. Questions that have no answer count for abstention alone.
+Each question has a haystack and a memory of its own, which is gone once it is answered, and is asked at its own date.
+Evidence comes from `search`, answers from `recall`. Questions that have no answer count for abstention alone.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from time import perf_counter
 
 from langgraph_engram.benchmarks.answer_scores import bleu1_amem, f1_amem
 from langgraph_engram.benchmarks.evidence_scores import (
+    BUDGETS,
     all_evidence_recall,
     answer_token_recall,
     evidence_recall,
@@ -22,20 +20,21 @@ from langgraph_engram.benchmarks.evidence_scores import (
 from langgraph_engram.benchmarks.harness import (
     MEDIAN,
     NEARLY_ALL,
-    MemoryOpener,
+    Measured_co,
     MemoryProtocol,
     Progress,
     RecallFigures,
-    TokenUsage,
+    RunUsage,
+    Setup,
+    WriteFigures,
+    add_usage,
     mean,
     mean_at_budgets,
     measure_recall,
-    open_lines,
     percentile,
+    recall_times,
     split_by_answer,
     write_counts,
-    write_lines,
-    write_usage,
 )
 from langgraph_engram.benchmarks.longmemeval_data import (
     ASSISTANT_TYPE,
@@ -43,10 +42,10 @@ from langgraph_engram.benchmarks.longmemeval_data import (
     LongMemEvalQuestion,
     read_questions,
 )
+from langgraph_engram.benchmarks.resume import KeyedLine, LineKey, RunFolder, check_unique, fingerprint, open_run
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.llm.base import Model
 from langgraph_engram.prompts.parse_intent import ParseIntent
-from langgraph_engram.results import Receipt
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Frozen
 
@@ -63,7 +62,7 @@ class QuestionIntent(Frozen):
     read_as_such: bool
 
 
-class LongMemEvalLine(RecallFigures):
+class LongMemEvalLine(RecallFigures, KeyedLine):
     """One question, what was found for it at each budget, and what was answered."""
 
     question_id: str
@@ -77,6 +76,11 @@ class LongMemEvalLine(RecallFigures):
     evidence_turns: list[str]
     """The turns that hold the answer."""
     intent: QuestionIntent
+
+    @property
+    def key(self) -> LineKey:
+        """Return the question's id."""
+        return (self.question_id,)
 
 
 class LongMemEvalScores(Frozen):
@@ -128,7 +132,7 @@ class LongMemEvalFigures(LongMemEvalScores):
     abstention: Abstention
     deep_ratio: float | None
     """Share of answers that went past the light retrieval."""
-    read: TokenUsage
+    read: RunUsage
     read_p50: float | None
     read_p95: float | None
     """Seconds of a search."""
@@ -136,9 +140,11 @@ class LongMemEvalFigures(LongMemEvalScores):
 
 def run_longmemeval(
     path: str | PathLike[str],
-    open_memory: MemoryOpener,
+    setup: Setup[Measured_co],
+    *,
     limit: int | None = None,
     out: str | PathLike[str] | None = None,
+    concurrency: int = 1,
     progress: Progress | None = None,
 ) -> dict[str, object]:
     """Measure a memory on a LongMemEval file.
@@ -146,35 +152,47 @@ def run_longmemeval(
     Args:
         path: The file, gzipped or not; it is read, never copied. Items without a haystack count for
             `assistant_trigger` alone.
-        open_memory: Opens the memory to be measured in the folder it is given.
+        setup: What is measured.
         limit: The first questions up to this number; only their haystacks are written.
-        out: A folder for `questions.jsonl`, one line a question, from which every figure can be recomputed.
-        progress: Called before each step.
+        out: A folder for `questions.jsonl`, one line a question, from which every figure can be recomputed. A run that
+            was cut short goes on there; with a higher limit, one that was not.
+        concurrency: How many haystacks are written and asked at once.
+        progress: Called with each step.
 
     Returns:
         The figures as plain JSON: rates in [0, 1], times in seconds, None for what does not apply.
 
     Raises:
-        InvalidInput: `limit` leaves no question.
+        InvalidInput: `limit` leaves no question, or the folder holds a run of other settings.
         UnreadableFile: The file is missing or is not LongMemEval's.
     """
     questions = read_questions(path)[:limit]
     if not questions:
         raise InvalidInput(f"no question to ask: limit is {limit!r}, and must be at least 1")
-    receipts: list[Receipt] = []
-    seconds: list[float] = []
-    with ExitStack() as stack:
-        folder = stack.enter_context(TemporaryDirectory(prefix="engram-bench-"))
-        memory = stack.enter_context(open_memory(folder))
-        file = stack.enter_context(open_lines(out)) if out is not None else None
-        intents = [_read_intent(RuleModel(), question) for question in questions]
-        lines = list(write_lines(_ask_all(memory, questions, intents, receipts, seconds, progress), file))
-        status = memory.status(questions[0].question_id)
+    check_unique(map(_key, questions), path)
+    rules = RuleModel()
+    intents = {question.question_id: _read_intent(rules, question) for question in questions}
+    made_with = {"command": "longmemeval", "data": fingerprint(path), "budgets": BUDGETS, **setup.described()}
+    asked = {
+        _key(question): (f"{number}", question, intents[question.question_id])
+        for number, question in enumerate(questions)
+        if question.sessions
+    }
+    with open_run(out, made_with, LongMemEvalLine) as run:
+        run.ask_all(
+            asked,
+            lambda task: _run_question(run, setup, *task),
+            concurrency,
+            progress,
+            after=lambda task: run.drop_memory(task[0]),
+        )
+        lines = run.finish(asked)
+        written = [figures for name, _, _ in asked.values() if (figures := run.written(name))]
     return {
-        "preset": status.preset,
-        "model": status.model,
-        **_report(lines, receipts, seconds),
-        "assistant_trigger": score_trigger(intents).model_dump(),
+        **setup.names(),
+        "resumed": run.resumed,
+        **_report(lines, written),
+        "assistant_trigger": score_trigger(intents.values()).model_dump(),
     }
 
 
@@ -194,7 +212,7 @@ def compute(lines: Sequence[LongMemEvalLine]) -> LongMemEvalFigures:
         by_category={kind: _score([line for line in answerable if line.question_type == kind]) for kind in kinds},
         abstention=_score_abstention(lines),
         deep_ratio=mean(line.went_deep for line in lines),
-        read=sum((line.read for line in lines), TokenUsage()),
+        read=add_usage(line.read for line in lines),
         read_p50=percentile(seconds, MEDIAN),
         read_p95=percentile(seconds, NEARLY_ALL),
     )
@@ -247,28 +265,23 @@ def _score_abstention(lines: Sequence[LongMemEvalLine]) -> Abstention:
     )
 
 
-def _ask_all(
-    memory: MemoryProtocol,
-    questions: Sequence[LongMemEvalQuestion],
-    intents: Sequence[QuestionIntent],
-    receipts: list[Receipt],
-    seconds: list[float],
-    progress: Progress | None,
-) -> Iterator[LongMemEvalLine]:
-    """Write each haystack and ask its question, after a search that is not timed: it loads the user's index.
+def _key(question: LongMemEvalQuestion) -> LineKey:
+    return (question.question_id,)
 
-    The receipt of each write, and how long it took, is added to `receipts` and `seconds`.
-    """
-    for number, (question, intent) in enumerate(zip(questions, intents, strict=True)):
-        if not question.sessions:
-            continue
-        if progress:
-            progress(f"question {question.question_id}", number, len(questions))
-        started = perf_counter()
-        receipts.append(memory.remember_sessions(question.sessions, user_id=question.question_id))
-        seconds.append(perf_counter() - started)
-        memory.search(question.question, user_id=question.question_id)
-        yield _ask(memory, question, intent)
+
+def _run_question(
+    run: RunFolder[LongMemEvalLine],
+    setup: Setup[Measured_co],
+    name: str,
+    question: LongMemEvalQuestion,
+    intent: QuestionIntent,
+) -> LongMemEvalLine:
+    """Write a haystack and ask its question, after a search that is not timed: it loads the index."""
+    user_id = question.question_id
+    run.write_memory(name, setup.open_writer, question.sessions, user_id)
+    with setup.open_reader(str(run.memory(name))) as memory:
+        memory.search(question.question, user_id=user_id)
+        return _ask(memory, question, intent)
 
 
 def _ask(memory: MemoryProtocol, question: LongMemEvalQuestion, intent: QuestionIntent) -> LongMemEvalLine:
@@ -296,20 +309,19 @@ def _read_intent(model: Model, question: LongMemEvalQuestion) -> QuestionIntent:
     )
 
 
-def _report(
-    lines: Sequence[LongMemEvalLine], receipts: Sequence[Receipt], seconds: Sequence[float]
-) -> dict[str, object]:
+def _report(lines: Sequence[LongMemEvalLine], written: Sequence[WriteFigures]) -> dict[str, object]:
     """Return a run's figures under the names of the command line's JSON."""
     figures = compute(lines)
     return {
         **figures.model_dump(exclude={"read", "read_p50", "read_p95"}),
         "evidence_recall": figures.turn_recall,
-        "usage": {"write": write_usage(receipts).model_dump(), "read": figures.read.model_dump()},
+        "usage": {"write": add_usage(write.usage for write in written).model_dump(), "read": figures.read.model_dump()},
         "seconds": {
-            "write": sum(seconds),
-            "write_haystack": sum(seconds) / len(seconds) if seconds else None,
+            "write": sum(write.seconds for write in written),
+            "write_haystack": mean(write.seconds for write in written),
             "read_p50": figures.read_p50,
             "read_p95": figures.read_p95,
+            **recall_times(lines),
         },
-        "written": write_counts(receipts),
+        "written": write_counts(written),
     }

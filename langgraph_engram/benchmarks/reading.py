@@ -1,34 +1,37 @@
 """Measure what a model makes of a memory when it answers (`engram bench reading`).
 
-Rules write a conversation once for each preset; then the model is asked the same questions from each memory, from plain
+A conversation is written once for each preset; then the model is asked the same questions from each memory, from plain
 turns within a budget, and from the turns that hold the answer. These are read in one call, while a memory may ask first
 whether what it found suffices, and look further. Readers take turns question by question, so that a run that is cut
 short compares them on the same questions.
 """
 
 import random
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
 from os import PathLike
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from time import perf_counter
 from typing import Protocol
 
 import numpy as np
 
 from langgraph_engram.benchmarks.harness import (
+    AnswerFigures,
     MemoryProtocol,
     Progress,
-    TokenUsage,
+    RunUsage,
+    Setup,
+    measure_answer,
     plain_answer,
-    resume_lines,
-    write_lines,
 )
 from langgraph_engram.benchmarks.locomo_data import CATEGORIES, LocomoQuestion, LocomoSample, read_samples
-from langgraph_engram.benchmarks.reading_figures import GOLD, TURNS, LineKey, ReadingLine, compare
+from langgraph_engram.benchmarks.reading_figures import COMPRESSED, FULL, GOLD, TURNS, ReadingLine, compare
+from langgraph_engram.benchmarks.resume import LineKey, fingerprint, open_run
+from langgraph_engram.compression import Compressor, LLMLingua2
 from langgraph_engram.errors import InvalidInput, ModelUnavailable
 from langgraph_engram.llm.base import Model
 from langgraph_engram.prompts.write_answer import WriteAnswer
+from langgraph_engram.results import total
 from langgraph_engram.retrieval.passages import fit_budget, turn_passage
 from langgraph_engram.retrieval.scoring import min_max, top_positions
 from langgraph_engram.schema import Evidence, Intent, Scope
@@ -38,7 +41,8 @@ from langgraph_engram.text.tokens import content_stems
 QUESTIONS = 60
 TURN_TOKENS = 1000
 """Tokens of plain turns that the model is shown."""
-WRITER = "rules"
+ANSWERING = "write_answer"
+"""The step under whose name the cost of an answer from plain turns is counted."""
 
 
 class ReaderMemoryProtocol(MemoryProtocol, Protocol):
@@ -48,55 +52,77 @@ class ReaderMemoryProtocol(MemoryProtocol, Protocol):
     model: Model
 
 
-PresetMemoryOpener = Callable[[str, str, str | None], AbstractContextManager[ReaderMemoryProtocol]]
-"""Opens a memory in a folder, under a preset, with a model; None for the one that is measured."""
-
-
 def run_reading(
     path: str | PathLike[str],
-    open_memory: PresetMemoryOpener,
-    presets: Sequence[str],
+    setups: Sequence[Setup[ReaderMemoryProtocol]],
     *,
     sample_id: str | None = None,
     most: int = QUESTIONS,
     out: str | PathLike[str] | None = None,
+    full: bool = False,
+    compress_rate: float | None = None,
+    open_compressor: Callable[[float], Compressor] = LLMLingua2,
+    concurrency: int = 1,
     progress: Progress | None = None,
 ) -> dict[str, object]:
     """Measure a model on one conversation of a LoCoMo file.
 
     Args:
         path: The file; it is read, never copied.
-        open_memory: Opens a memory.
-        presets: The presets to read under, each once.
+        setups: What is read from, each of another preset and all of one reader.
         sample_id: The conversation; None for the file's first.
         most: Questions, drawn evenly from the categories; the same for the same number.
-        out: A folder for `questions.jsonl`, one line a question and reader. Questions with a line are not asked again.
-        progress: Called before each step.
+        out: A folder for the memories and for `questions.jsonl`, one line a question and reader. A run that was cut
+            short goes on there; with more questions, one that was not.
+        full: Whether a reader is shown every turn.
+        compress_rate: The share of words that a reader is shown of the turns that hold the answer; None for no such
+            reader.
+        open_compressor: Opens what leaves out the others.
+        concurrency: How many questions are asked at once.
+        progress: Called with each step.
 
     Returns:
         The figures as plain JSON, by reader.
 
     Raises:
-        InvalidInput: The file has no such conversation, or it has no question.
+        InvalidInput: The file has no such conversation, or it has no question, or the folder holds a run of other
+            settings.
         ModelUnavailable: The model gave no answer; the lines so far are kept.
+        CompressorUnavailable: There is no compressor.
         UnreadableFile: The file is missing or is not LoCoMo's.
     """
+    compressor = open_compressor(compress_rate) if compress_rate is not None else None
+    compressors = {f"{COMPRESSED}-{compress_rate:g}": compressor} if compressor else {}
     sample = _select_sample(read_samples(path), sample_id)
     questions = draw_questions(sample.questions, most)
-    if not presets or not questions:
+    if not setups or not questions:
         raise InvalidInput("nothing to ask: it takes a preset, and a conversation with questions of categories 1 to 4")
-    with ExitStack() as stack:
-        folder = stack.enter_context(TemporaryDirectory(prefix="engram-bench-"))
-        before, file = stack.enter_context(resume_lines(out, ReadingLine)) if out is not None else ([], None)
+    by_preset = {setup.preset: setup for setup in setups}
+    described = {preset: setup.described() for preset, setup in by_preset.items()}
+    made_with = {
+        "command": "reading",
+        "data": fingerprint(path),
+        "sample": sample.sample_id,
+        "turn_tokens": TURN_TOKENS,
+        "setups": described,
+    }
+    with open_run(out, made_with, ReadingLine) as run, ExitStack() as stack:
+        for preset, setup in by_preset.items():
+            run.write_memory(preset, setup.open_writer, sample.sessions, sample.sample_id, progress)
         memories = {
-            preset: stack.enter_context(_written(open_memory, f"{folder}/{preset}", preset, sample, progress))
-            for preset in dict.fromkeys(presets)
+            preset: stack.enter_context(setup.open_reader(str(run.memory(preset))))
+            for preset, setup in by_preset.items()
         }
-        panel = ReaderPanel(sample, memories, {line.key for line in before})
-        lines = [*before, *write_lines(panel.ask_all(questions, progress), file)]
-    wanted = {panel.key(reader, question) for question in questions for reader in panel.readers}
-    compared = [line for line in lines if line.key in wanted]
-    return {"model": panel.model, "sample": sample.sample_id, **compare(compared).model_dump()}
+        panel = ReaderPanel(sample, memories, full=full, compressors=compressors)
+        tasks = panel.tasks(questions)
+        run.ask_all(tasks, panel.ask, concurrency, progress)
+        lines = run.finish(tasks)
+    return {
+        "model": panel.model,
+        "sample": sample.sample_id,
+        "resumed": run.resumed,
+        **compare(lines).model_dump(),
+    }
 
 
 def draw_questions(questions: Sequence[LocomoQuestion], most: int) -> list[LocomoQuestion]:
@@ -114,33 +140,50 @@ def draw_questions(questions: Sequence[LocomoQuestion], most: int) -> list[Locom
 
 
 class ReaderPanel:
-    """All readers of one conversation: each memory, plain turns, and the turns that hold the answer."""
+    """All readers of one conversation: each memory, plain turns, the turns that hold the answer, and other turns."""
 
     def __init__(
-        self, sample: LocomoSample, memories: dict[str, ReaderMemoryProtocol], answered: Collection[LineKey]
+        self,
+        sample: LocomoSample,
+        memories: Mapping[str, ReaderMemoryProtocol],
+        *,
+        full: bool = False,
+        compressors: Mapping[str, Compressor] | None = None,
     ) -> None:
-        """Read the turns of the first memory: all of them hold the same."""
-        self._sample, self._memories, self._answered = sample, memories, answered
+        """Read the turns of the first memory: all of them hold the same.
+
+        Args:
+            sample: The conversation.
+            memories: Its memories, by the names of their readers.
+            full: Whether a reader is shown every turn.
+            compressors: What shortens the turns that hold the answer, by the names of their readers.
+        """
+        self._sample, self._memories, self._compressors = sample, memories, compressors or {}
         first = next(iter(memories.values()))
         self.model = first.model.name
-        self.readers = (*memories, TURNS, GOLD)
+        self.readers = (*memories, TURNS, GOLD, *([FULL] if full else []), *self._compressors)
         self._turns = TurnReader(first.store, first.model, Scope(user_id=sample.sample_id))
 
-    def ask_all(self, questions: Sequence[LocomoQuestion], progress: Progress | None) -> Iterator[ReadingLine]:
-        """Ask what was not answered before, question by question."""
-        for number, question in enumerate(questions):
-            for reader in self.readers:
-                if self.key(reader, question) not in self._answered:
-                    if progress:
-                        progress(f"asking {reader}", number, len(questions))
-                    yield self._ask(reader, question)
+    def tasks(self, questions: Sequence[LocomoQuestion]) -> dict[LineKey, tuple[str, LocomoQuestion]]:
+        """Return every reader and question under the key of their line, question by question."""
+        return {
+            (reader, self._sample.sample_id, question.index): (reader, question)
+            for question in questions
+            for reader in self.readers
+        }
 
-    def key(self, reader: str, question: LocomoQuestion) -> LineKey:
-        """Return the key of the line of a reader and a question."""
-        return self.model, reader, self._sample.sample_id, question.index
+    def ask(self, task: tuple[str, LocomoQuestion]) -> ReadingLine:
+        """Put a question to a reader.
 
-    def _ask(self, reader: str, question: LocomoQuestion) -> ReadingLine:
-        line = ReadingLine(
+        Raises:
+            ModelUnavailable: The model gave no answer.
+        """
+        reader, question = task
+        if reader in self._memories:
+            figures, _ = measure_answer(self._memories[reader], self._sample.sample_id, question.question)
+        else:
+            figures = self._turns.answer(question.question, self._passages(reader, question))
+        return ReadingLine(
             model=self.model,
             reader=reader,
             sample=self._sample.sample_id,
@@ -148,23 +191,15 @@ class ReaderPanel:
             category=question.category,
             question=question.question,
             gold=question.gold,
+            **dict(figures),
         )
-        if reader in self._memories:
-            recollection = self._memories[reader].recall(question.question, user_id=self._sample.sample_id)
-            update = {
-                "answer": plain_answer(recollection.answer),
-                "read": TokenUsage.of(recollection.usage),
-                "went_deep": recollection.went_deep,
-                "verdict": recollection.verdict,
-            }
-            return line.model_copy(update=update)
-        passages = (
-            self._turns.search(question.question, TURN_TOKENS)
-            if reader == TURNS
-            else self._turns.select(question.evidence)
-        )
-        answer, usage = self._turns.answer(question.question, passages)
-        return line.model_copy(update={"answer": plain_answer(answer), "read": usage})
+
+    def _passages(self, reader: str, question: LocomoQuestion) -> list[Evidence]:
+        if reader == TURNS:
+            return self._turns.search(question.question, TURN_TOKENS)
+        if reader == FULL:
+            return self._turns.all()
+        return self._turns.select(question.evidence, self._compressors.get(reader))
 
 
 class TurnReader:
@@ -184,20 +219,33 @@ class TurnReader:
         passages = (turn_passage([index.items[position]], float(scores[position]), {}) for position in best)
         return fit_budget(passages, budget)
 
-    def select(self, external_ids: Collection[str]) -> list[Evidence]:
-        """Return the turns of those ids in their file."""
-        return [turn_passage([turn], 1.0, {}) for turn in self._index.items if turn.external_id in external_ids]
+    def all(self) -> list[Evidence]:
+        """Return every turn."""
+        return [turn_passage([turn], 1.0, {}) for turn in self._index.items]
 
-    def answer(self, query: str, passages: Sequence[Evidence]) -> tuple[str, TokenUsage]:
-        """Ask the model, and return its answer and what it cost.
+    def select(self, external_ids: Collection[str], compressor: Compressor | None = None) -> list[Evidence]:
+        """Return the turns of those ids in their file, shortened where there is a compressor."""
+        turns = [turn for turn in self._index.items if turn.external_id in external_ids]
+        if compressor:
+            texts = compressor.compress([turn.text for turn in turns])
+            turns = [turn.model_copy(update={"text": text}) for turn, text in zip(turns, texts, strict=True)]
+        return [turn_passage([turn], 1.0, {}) for turn in turns]
+
+    def answer(self, query: str, passages: Sequence[Evidence]) -> AnswerFigures:
+        """Ask the model, and return its answer and what that took.
 
         Raises:
             ModelUnavailable: It gave no answer.
         """
+        started = perf_counter()
         result = self._model.ask(WriteAnswer(query, Intent(query=query, anchor=query), tuple(passages)))
         if result.failure:
             raise ModelUnavailable(f"{self._model.name} gave no answer: {result.failure.reason}")
-        return result.answer or "", TokenUsage.of(result.usage)
+        return AnswerFigures(
+            answer=plain_answer(result.answer),
+            read=RunUsage.of_run(total([result.usage.model_copy(update={"node": ANSWERING})])),
+            recall_seconds=perf_counter() - started,
+        )
 
 
 def _select_sample(samples: Sequence[LocomoSample], sample_id: str | None) -> LocomoSample:
@@ -211,13 +259,3 @@ def _select_sample(samples: Sequence[LocomoSample], sample_id: str | None) -> Lo
             return sample
     ids = ", ".join(sample.sample_id for sample in samples)
     raise InvalidInput(f"no conversation {sample_id!r}: the file has {ids or 'none'}")
-
-
-def _written(
-    open_memory: PresetMemoryOpener, folder: str, preset: str, sample: LocomoSample, progress: Progress | None
-) -> AbstractContextManager[ReaderMemoryProtocol]:
-    """Write a conversation by rules, and open its memory for reading."""
-    Path(folder).mkdir(parents=True)
-    with open_memory(folder, preset, WRITER) as memory:
-        memory.remember_sessions(sample.sessions, user_id=sample.sample_id, progress=progress)
-    return open_memory(folder, preset, None)

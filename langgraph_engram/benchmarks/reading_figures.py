@@ -5,50 +5,52 @@ A comparison is made on the questions that both readers were asked.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-
-import numpy as np
+from statistics import fmean
 
 from langgraph_engram.benchmarks.answer_scores import bleu1_amem, f1_amem, f1_locomo
-from langgraph_engram.benchmarks.harness import MEDIAN, TokenUsage, mean, percentile
+from langgraph_engram.benchmarks.harness import (
+    MEDIAN,
+    RESAMPLES,
+    AnswerFigures,
+    RunUsage,
+    add_usage,
+    bootstrap_interval,
+    mean,
+    percentile,
+    recall_times,
+)
 from langgraph_engram.benchmarks.locomo_data import CATEGORIES
+from langgraph_engram.benchmarks.resume import KeyedLine, LineKey
 from langgraph_engram.schema import Frozen
 
 TURNS = "turns"
 """The reader who is shown plain turns."""
 GOLD = "gold"
 """The reader who is shown the turns that hold the answer."""
+FULL = "full"
+"""The reader who is shown every turn (HyMem Figure 5)."""
+COMPRESSED = "compressed"
+"""Begins the name of a reader who is shown the turns that hold the answer, shortened (HyMem Figure 6)."""
 LIGHT_CALLS = 2
 """Calls that a question may take which light memory answers (HyMem: light answer and reflection)."""
-RESAMPLES = 10_000
-CONFIDENCE = 0.95
-BATCH = 100
-"""Resamples drawn at once, which bounds memory."""
-
-LineKey = tuple[str, str, str, int]
-"""Identifies a line: model, reader, conversation, question."""
 
 
-class ReadingLine(Frozen):
+class ReadingLine(AnswerFigures, KeyedLine):
     """One question, put to one reader."""
 
     model: str
     reader: str
-    """A preset's name, or `turns` or `gold`."""
+    """A preset's name, or `turns`, `gold`, `full`, or `compressed-` with the share of the words that is kept."""
     sample: str
     index: int
     category: int
     question: str
     gold: str
-    answer: str = ""
-    read: TokenUsage = TokenUsage()
-    went_deep: bool = False
-    verdict: str = ""
-    """Empty where plain turns are read."""
 
     @property
     def key(self) -> LineKey:
-        """The key of the line."""
-        return self.model, self.reader, self.sample, self.index
+        """Return the reader, the conversation and the question's index in it."""
+        return self.reader, self.sample, self.index
 
 
 class Difference(Frozen):
@@ -72,6 +74,10 @@ class ReaderFigures(Frozen):
     calls_p50: float | None
     prompt_tokens_p50: float | None
     completion_tokens_p50: float | None
+    usage: RunUsage
+    """Calls and tokens of all questions, in all and by step."""
+    seconds: dict[str, object]
+    """Percentiles of an answer and of its steps."""
     deep_ratio: float | None
     light_within_two_calls: float | None
     """Share of the questions that did not go deep which took two calls at most."""
@@ -112,15 +118,9 @@ def paired_difference(
     """
     if len(first) != len(second) or not first:
         raise ValueError(f"paired scores must be as many and at least one, not {len(first)} and {len(second)}")
-    differences = np.asarray(second, dtype=np.float64) - np.asarray(first, dtype=np.float64)
-    generator = np.random.default_rng(seed)
-    means: list[float] = []
-    while len(means) < resamples:
-        drawn = generator.integers(0, len(differences), (min(BATCH, resamples - len(means)), len(differences)))
-        means.extend(differences[drawn].mean(axis=1).tolist())
-    tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(means, [tail, 1 - tail])
-    return Difference(mean=float(differences.mean()), low=float(low), high=float(high), pairs=len(first))
+    differences = [after - before for before, after in zip(first, second, strict=True)]
+    low, high = bootstrap_interval(differences, resamples, seed)
+    return Difference(mean=fmean(differences), low=low, high=high, pairs=len(differences))
 
 
 def _scores(lines: Sequence[ReadingLine], reader: str) -> dict[int, float]:
@@ -149,6 +149,8 @@ def _figures(lines: Sequence[ReadingLine], reader: str, scores: dict[str, dict[i
         calls_p50=_median(own, lambda line: line.read.calls),
         prompt_tokens_p50=_median(own, lambda line: line.read.prompt_tokens),
         completion_tokens_p50=_median(own, lambda line: line.read.completion_tokens),
+        usage=add_usage(line.read for line in own),
+        seconds=recall_times(own),
         deep_ratio=mean(line.went_deep for line in own),
         light_within_two_calls=mean(line.read.calls <= LIGHT_CALLS for line in light),
         over_turns=over(turns) if reader != TURNS else None,

@@ -11,16 +11,42 @@ from langgraph_engram.cli.options import AsJson, Model, Preset
 from langgraph_engram.cli.output import print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
+    from langgraph_engram.benchmarks.harness import Setup
     from langgraph_engram.embeddings.base import Encoder
-    from langgraph_engram.settings import Settings
+    from langgraph_engram.embeddings.caching import CachedEncoder
+    from langgraph_engram.memory import Memory
 
-BENCH = typer.Typer(help="Measure a memory on a data set, in a temporary store.", add_completion=False)
+BENCH = typer.Typer(help="Measure a memory on a data set.", add_completion=False)
 IN_MEMORY = "memory:"
+RULES = "rules"
 Limit = Annotated[
     int | None, typer.Option("--limit", min=1, help="Ask the first N questions only.", show_default=False)
 ]
-Out = Annotated[Path | None, typer.Option("--out", help="A folder for questions.jsonl.", show_default=False)]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        help="A folder for questions.jsonl and the memories. A run that was cut short goes on there.",
+        show_default=False,
+    ),
+]
+Writer = Annotated[
+    str | None, typer.Option("--writer", help="The model that writes. [default: --model]", show_default=False)
+]
+Reader = Annotated[
+    str | None, typer.Option("--reader", help="The model that answers. [default: --model]", show_default=False)
+]
+EncoderName = Annotated[
+    str | None,
+    typer.Option(
+        "--encoder",
+        help="minilm, hashing, a folder, or embeddings such as openai:text-embedding-3-small. [default: minilm]",
+        show_default=False,
+    ),
+]
+Concurrency = Annotated[int, typer.Option("--concurrency", min=1, help="How many questions are asked at once.")]
 Strategy = Literal["event", "window", "buffer", "session"]
+JudgeProtocol = Literal["mem0", "hymem", "longmemeval"]
 Without = Annotated[
     list[str] | None,
     typer.Option(
@@ -35,7 +61,7 @@ DataSet = Annotated[Path, typer.Argument(metavar="FILE", help="The data set's fi
 
 @BENCH.callback()
 def bench() -> None:
-    """Measure a memory on a data set, in a temporary store."""
+    """Measure a memory on a data set."""
 
 
 @BENCH.command()
@@ -43,22 +69,21 @@ def locomo(
     file: DataSet,
     preset: Preset = None,
     model: Model = None,
+    writer: Writer = None,
+    reader: Reader = None,
+    encoder: EncoderName = None,
     limit: Limit = None,
     out: Out = None,
     without: Without = None,
+    concurrency: Concurrency = 1,
     as_json: AsJson = False,
 ) -> None:
     """Measure evidence, answers, cost and speed on LoCoMo."""
     from langgraph_engram.benchmarks.locomo import run_locomo
 
+    setup = _setup("locomo", preset, writer or model, reader or model, _encoder(encoder), without)
     with progress_bar("reading") as bar:
-        figures = run_locomo(
-            file,
-            lambda folder: open_memory(folder, model, preset, _settings(preset, without, "locomo")),
-            limit=limit,
-            out=out,
-            progress=bar,
-        )
+        figures = run_locomo(file, setup, limit=limit, out=out, concurrency=concurrency, progress=bar)
     _print_figures({**figures, "without": without} if without else figures, as_json)
 
 
@@ -67,6 +92,9 @@ def longmemeval(
     file: DataSet,
     preset: Preset = None,
     model: Model = None,
+    writer: Writer = None,
+    reader: Reader = None,
+    encoder: EncoderName = None,
     limit: Limit = None,
     out: Out = None,
     vectors: Annotated[
@@ -78,20 +106,17 @@ def longmemeval(
         ),
     ] = None,
     without: Without = None,
+    concurrency: Concurrency = 1,
     as_json: AsJson = False,
 ) -> None:
     """Measure evidence, answers, abstention, cost and speed on LongMemEval."""
     from langgraph_engram.benchmarks.longmemeval import run_longmemeval
+    from langgraph_engram.embeddings.caching import CachedEncoder, DiskCachedEncoder
 
-    encoder = _disk_cached_encoder(vectors)
+    cached = DiskCachedEncoder(_encoder(encoder).inner, vectors)
+    setup = _setup("longmemeval", preset, writer or model, reader or model, CachedEncoder(cached), without)
     with progress_bar("reading") as bar:
-        figures = run_longmemeval(
-            file,
-            lambda folder: open_memory(folder, model, preset, _settings(preset, without, "longmemeval"), encoder),
-            limit=limit,
-            out=out,
-            progress=bar,
-        )
+        figures = run_longmemeval(file, setup, limit=limit, out=out, concurrency=concurrency, progress=bar)
     _print_figures({**figures, "without": without} if without else figures, as_json)
 
 
@@ -103,33 +128,79 @@ def reading(
         typer.Option("--preset", help="May be given several times. [default: engram]", show_default=False),
     ] = None,
     model: Model = None,
+    writer: Annotated[str, typer.Option("--writer", help="The model that writes.")] = RULES,
+    reader: Reader = None,
+    encoder: EncoderName = None,
     sample: Annotated[
         str | None, typer.Option("--sample", help="A conversation. [default: the file's first]", show_default=False)
     ] = None,
     most: Annotated[int, typer.Option("--questions", min=1, help="Questions, drawn evenly from the categories.")] = 60,
-    out: Annotated[
-        Path | None,
+    full: Annotated[bool, typer.Option("--full", help="Show a further reader every turn.")] = False,
+    compress: Annotated[
+        float | None,
         typer.Option(
-            "--out",
-            help="A folder for questions.jsonl; questions that it answers are not asked again.",
+            "--compress",
+            help="Show a further reader the turns that hold the answer with this share of their words (LLMLingua-2).",
             show_default=False,
         ),
     ] = None,
+    out: Out = None,
+    concurrency: Concurrency = 1,
     as_json: AsJson = False,
 ) -> None:
     """Measure what a model answers from memory, from plain turns and from the turns that hold the answer (LoCoMo)."""
     from langgraph_engram.benchmarks.reading import run_reading
 
+    opened = _encoder(encoder)
+    setups = [_setup("locomo", preset, writer, reader or model, opened) for preset in presets or ["engram"]]
     with progress_bar("reading") as bar:
         figures = run_reading(
             file,
-            lambda folder, name, writer: open_memory(folder, writer or model, name),
-            presets or ["engram"],
+            setups,
             sample_id=sample,
             most=most,
             out=out,
+            full=full,
+            compress_rate=compress,
+            concurrency=concurrency,
             progress=bar,
         )
+    _print_figures(figures, as_json)
+
+
+@BENCH.command()
+def judge(
+    lines: Annotated[
+        Path,
+        typer.Argument(
+            metavar="LINES", help="The questions.jsonl of a bench that answers, or its folder.", show_default=False
+        ),
+    ],
+    protocol: Annotated[
+        JudgeProtocol, typer.Option("--protocol", help="mem0, hymem or longmemeval.", show_default=False)
+    ],
+    model: Annotated[
+        str | None, typer.Option("--model", help='The judge, such as "openai:NAME".', show_default=False)
+    ] = None,
+    errors: Annotated[
+        Path | None,
+        typer.Option(
+            "--errors",
+            help="An audit of LoCoMo's answers: figures also without the questions whose answer it finds wrong.",
+            show_default=False,
+        ),
+    ] = None,
+    concurrency: Concurrency = 4,
+    as_json: AsJson = False,
+) -> None:
+    """Have a language model judge the answers of a bench, and write its verdicts beside them."""
+    from langgraph_engram.benchmarks.judge import run_judge
+    from langgraph_engram.config import resolve, resolve_chat, resolve_model
+
+    chat = resolve_chat().model_copy(update={"temperature": 0.0, "concurrency": concurrency})
+    opened = resolve_model(resolve(None, model, None, None).model, chat)
+    with progress_bar("reading") as bar:
+        figures = run_judge(lines, opened, protocol, errors=errors, concurrency=concurrency, progress=bar)
     _print_figures(figures, as_json)
 
 
@@ -169,25 +240,63 @@ def segmentation(
     _print_figures(figures, as_json)
 
 
-def _settings(preset: str | None, without: Sequence[str] | None, dataset: str) -> "Settings":
-    """Return a preset's settings for a data set, without some parts.
+def _setup(
+    dataset: str,
+    preset: str | None,
+    writer: str | None,
+    reader: str | None,
+    encoder: "Encoder",
+    without: Sequence[str] | None = None,
+) -> "Setup[Memory]":
+    """Open the models of a run on a data set, and say what it is made with.
 
     Raises:
-        InvalidInput: An unknown preset or part.
+        InvalidInput: An unknown name or part.
+        ModelUnavailable: A model needs a key that is not set.
     """
     from langgraph_engram.ablations import without as left_out
+    from langgraph_engram.benchmarks.harness import Setup
+    from langgraph_engram.benchmarks.resume import recording_of
+    from langgraph_engram.config import resolve, resolve_chat, resolve_model
+    from langgraph_engram.llm.replay import ReplayModel
+
+    chat = resolve_chat()
+    choice = resolve(None, writer, preset, None, dataset)
+    settings = left_out(choice.settings, without or ())
+    writing = resolve_model(choice.model, chat)
+    reading = writing if writer == reader else resolve_model(resolve(None, reader, preset, None).model, chat)
+
+    def open_writer(folder: str) -> "Memory":
+        """Open a memory whose model gives again what it answered before a run was cut short."""
+        replayed = ReplayModel(recording_of(folder), writing, continues=True)
+        return open_memory(folder, writing if writing.name == RULES else replayed, None, settings, encoder)
+
+    return Setup(
+        open_writer,
+        lambda folder: open_memory(folder, reading, None, settings, encoder),
+        preset=settings.preset,
+        writer=writing.name,
+        reader=reading.name,
+        encoder=encoder.name,
+        settings={
+            **settings.model_dump(mode="json"),
+            "without": list(without or ()),
+            "temperature": chat.temperature,
+            "max_completion_tokens": chat.max_completion_tokens,
+        },
+    )
+
+
+def _encoder(name: str | None) -> "CachedEncoder":
+    """Open an encoder, once for all memories of a run.
+
+    Raises:
+        InvalidInput: An unknown name.
+    """
     from langgraph_engram.config import resolve
-
-    return left_out(resolve(None, None, preset, None, dataset).settings, without or ())
-
-
-def _disk_cached_encoder(folder: Path | None) -> "Encoder":
-    """Open the encoder that `ENGRAM_ENCODER` names with its vectors cached on disk; None is the user's cache folder."""
-    from langgraph_engram.config import resolve
-    from langgraph_engram.embeddings.caching import DiskCachedEncoder
     from langgraph_engram.embeddings.factory import open_encoder
 
-    return DiskCachedEncoder(open_encoder(resolve(None, None, None, None).encoder).inner, folder)
+    return open_encoder(resolve(None, None, None, name).encoder)
 
 
 def _print_figures(figures: dict[str, object], as_json: bool) -> None:

@@ -1,5 +1,8 @@
 """Open an encoder by the name that users give in settings, on the command line or in `ENGRAM_ENCODER`."""
 
+import os
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 from langchain_core.embeddings import Embeddings
@@ -10,9 +13,12 @@ from langgraph_engram.embeddings.langchain import LangChainEncoder
 from langgraph_engram.embeddings.minilm import MiniLM
 from langgraph_engram.embeddings.minilm_onnx import OnnxMiniLM
 from langgraph_engram.embeddings.minilm_torch import TorchMiniLM
-from langgraph_engram.errors import InvalidSetting
+from langgraph_engram.errors import EncoderUnavailable, InvalidSetting
 
 NAMES = ("minilm", "minilm:onnx", "minilm:torch", "hashing")
+OPENAI = "openai"
+NO_KEY = "not-needed"
+"""Sent to self-hosted servers, which take any key."""
 
 
 def open_encoder(
@@ -23,11 +29,13 @@ def open_encoder(
     Args:
         encoder: None, "minilm" or "auto" for all-MiniLM-L6-v2 with the fastest available backend; "minilm:onnx" or
             "minilm:torch" for one of them; "hashing" for an encoder that needs no weights; a folder of
-            all-MiniLM-L6-v2; an encoder; or a LangChain `Embeddings`.
+            all-MiniLM-L6-v2; "openai:NAME" (OpenAI, or any server at `OPENAI_BASE_URL`); "PROVIDER:NAME" where
+            `langchain` is installed; an encoder; or a LangChain `Embeddings`.
         threads: Threads of all-MiniLM-L6-v2; None for the defaults of its backend.
 
     Raises:
         InvalidSetting: It is none of these.
+        EncoderUnavailable: A key or a package is missing.
     """
     if isinstance(encoder, CachedEncoder):
         return encoder
@@ -60,12 +68,50 @@ def _open_by_name(name: str, threads: int | None) -> Encoder:
             return TorchMiniLM(threads=threads or 1)
         case "hashing":
             return HashingEncoder()
-    return _open_folder(Path(name).expanduser(), threads)
+    folder = Path(name).expanduser()
+    provider, _, model = name.partition(":")
+    if provider and model and not folder.is_dir():
+        return LangChainEncoder(_openai_embeddings(model) if provider == OPENAI else _by_langchain(name))
+    return _open_folder(folder, threads)
+
+
+def _openai_embeddings(model: str) -> Embeddings:
+    """Build embeddings of OpenAI, or of the OpenAI-compatible server at `OPENAI_BASE_URL`."""
+    base_url = os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
+    key = os.environ.get("OPENAI_API_KEY") or (NO_KEY if base_url else "")
+    if not key:
+        raise EncoderUnavailable(
+            f"no key for the encoder 'openai:{model}': set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own"
+        )
+    from langchain_openai import OpenAIEmbeddings
+    from pydantic import SecretStr
+
+    # Texts are short: cutting them by tokens first would need the model's tokenizer.
+    return OpenAIEmbeddings(
+        model=model, openai_api_key=SecretStr(key), openai_api_base=base_url, check_embedding_ctx_length=False
+    )
+
+
+def _by_langchain(name: str) -> Embeddings:
+    if find_spec("langchain") is None:
+        raise _unknown(name)
+    try:
+        embeddings: Embeddings = import_module("langchain.embeddings").init_embeddings(name)
+    except ImportError as error:
+        raise EncoderUnavailable(f"cannot open the encoder {name!r}: {error}") from error
+    except ValueError as error:
+        raise _unknown(name) from error
+    return embeddings
 
 
 def _open_folder(folder: Path, threads: int | None) -> Encoder:
     if not folder.is_dir():
-        raise InvalidSetting(
-            f"unknown encoder {str(folder)!r}: choose {', '.join(NAMES)}, or a folder that holds all-MiniLM-L6-v2"
-        )
+        raise _unknown(str(folder))
     return MiniLM(folder, threads=threads)
+
+
+def _unknown(name: str) -> InvalidSetting:
+    return InvalidSetting(
+        f"unknown encoder {name!r}: choose {', '.join(NAMES)}, openai:NAME, embeddings of LangChain (PROVIDER:NAME), "
+        "or a folder that holds all-MiniLM-L6-v2"
+    )

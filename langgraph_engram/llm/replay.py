@@ -2,7 +2,7 @@
 
 A recording is a file of JSON lines, each a prompt and its answer. An answer is found by its question, never by the
 model's name. Failures are not recorded. A replayed answer reports no calls, the tokens of the recorded run, and a model
-called "NAME (replayed)".
+called "NAME (replayed)"; one that continues a run reports what the recorded one did.
 """
 
 import hashlib
@@ -38,12 +38,13 @@ class RecordedAnswer(BaseModel):
 class ReplayModel:
     """Answer from a recording, or else by another model whose answers are recorded. Safe to share between threads."""
 
-    def __init__(self, path: str | Path, model: Model | None = None) -> None:
+    def __init__(self, path: str | Path, model: Model | None = None, *, continues: bool = False) -> None:
         """Open a recording.
 
         Args:
             path: The file; created, with its folder, at the first recorded answer.
             model: Answers questions that are not recorded; without one, they fail.
+            continues: Whether the recording is the first part of the same run: its calls count then as this run's.
 
         Raises:
             UnreadableFile: The file exists and cannot be read.
@@ -51,6 +52,7 @@ class ReplayModel:
         self.name = model.name if model else "replay"
         self._path = Path(path)
         self._model = model
+        self._continues = continues
         self._lock = Lock()
         self._recorded = {line.key: line for line in read_recording(self._path)}
 
@@ -88,7 +90,9 @@ class ReplayModel:
         shape = question.answer_type()
         answer = shape.model_validate(line.answer) if issubclass(shape, BaseModel) else line.answer
         usage = {"model": f"{line.usage.model} (replayed)", "calls": 0, "seconds": perf_counter() - start}
-        return LLMResult(answer=cast(Answer, answer), usage=line.usage.model_copy(update=usage))
+        return LLMResult(
+            answer=cast(Answer, answer), usage=line.usage if self._continues else line.usage.model_copy(update=usage)
+        )
 
     def _record(self, key: str, question: Question[Answer], result: LLMResult[Answer]) -> None:
         if result.failure is not None or result.answer is None:

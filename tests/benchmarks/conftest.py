@@ -5,7 +5,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from langgraph_engram.results import Receipt, Recollection, Status, Usage
+from langgraph_engram.benchmarks.harness import Setup
+from langgraph_engram.results import Receipt, Recollection, Status, Usage, UsageEntry, total
 from langgraph_engram.schema import Evidence, Turn, make_id
 
 TURNS = {
@@ -51,8 +52,12 @@ class LexicalMemory:
         found = self.search(query, user_id=user_id)
         best = found.evidence[0].turns[0].text
         deep = "orchard" in query
-        usage = Usage(calls=1, prompt_tokens=20, completion_tokens=3)
-        return Recollection(query=query, answer=f"{best} [1][2, 3]", verdict="sufficient", went_deep=deep, usage=usage)
+        entry = UsageEntry(node="judge_sufficiency", calls=1, prompt_tokens=20, completion_tokens=3)
+        seconds = {"judge_sufficiency": 1.0, **({"write_answer": 3.0} if deep else {})}
+        return Recollection(
+            query=query, answer=f"{best} [1][2, 3]", verdict="sufficient", went_deep=deep, usage=total([entry]),
+            step_seconds=seconds,
+        )  # fmt: skip
 
     def status(self, user_id):
         return Status(
@@ -63,21 +68,30 @@ class LexicalMemory:
 
 @pytest.fixture
 def opened():
-    """Every memory that was opened."""
-    return []
+    """Every memory that was opened, by its folder."""
+    return {}
 
 
 @pytest.fixture
-def open_memory(opened):
-    """Open a memory that finds turns by shared words."""
+def setup(opened):
+    """Memories that find turns by shared words."""
 
     @contextmanager
-    def _open(store):
-        memory = LexicalMemory()
-        opened.append(memory)
-        yield memory
+    def _open(folder):
+        yield opened.setdefault(folder, LexicalMemory())
 
-    return _open
+    return Setup(_open, _open, preset="engram", writer="words", reader="words", encoder="none")
+
+
+@pytest.fixture
+def without_times():
+    """Read lines, and leave out what no two runs have in common: how long things took."""
+
+    def read(lines):
+        found = [json.loads(line) for line in lines]
+        return [{key: value for key, value in line.items() if not key.endswith("_seconds")} for line in found]
+
+    return read
 
 
 @pytest.fixture

@@ -38,12 +38,12 @@ def test_questions_keep_their_index_and_the_evidence_that_exists(locomo_file):
     assert first.questions[3].evidence["D2:2"] == ["a photo of an empty barn"]
 
 
-def test_a_run_has_the_figures_that_can_be_worked_out_by_hand(locomo_file, open_memory):
+def test_a_run_has_the_figures_that_can_be_worked_out_by_hand(locomo_file, setup):
     """All turns fit every budget, so that all evidence is shown; answers are the best turn, without citations.
 
     Of the gold answers only "Runa, her sister" occurs: the others name a date, a yes, and a number nobody said.
     """
-    figures = run_locomo(locomo_file, open_memory)
+    figures = run_locomo(locomo_file, setup)
 
     assert (figures["preset"], figures["model"], figures["questions"]) == ("engram", "words", 8)
     assert figures["evidence_recall"] == dict.fromkeys(("500", "1000", "2000", "4000"), 1.0)
@@ -56,17 +56,26 @@ def test_a_run_has_the_figures_that_can_be_worked_out_by_hand(locomo_file, open_
     assert figures["temporal_interval"] == 0.0
     assert figures["deep_ratio"] == 0.25
     assert figures["usage"] == {
-        "write": {"calls": 4, "prompt_tokens": 60, "completion_tokens": 8},
-        "read": {"calls": 8, "prompt_tokens": 160, "completion_tokens": 24},
+        "write": {"calls": 4, "prompt_tokens": 60, "completion_tokens": 8, "by_node": {}},
+        "read": {
+            "calls": 8,
+            "prompt_tokens": 160,
+            "completion_tokens": 24,
+            "by_node": {"judge_sufficiency": {"calls": 8, "prompt_tokens": 160, "completion_tokens": 24}},
+        },
+    }
+    assert figures["seconds"]["recall_by_step"] == {
+        "judge_sufficiency": {"p50": 1.0, "p95": 1.0},
+        "write_answer": {"p50": 3.0, "p95": 3.0},
     }
     assert 0 < figures["seconds"]["read_p50"] <= figures["seconds"]["read_p95"]
     assert figures["written"] == {"stored_turns": 8, "records": 0, "quarantined": 0, "pending": 0}
     json.dumps(figures)
 
 
-def test_every_figure_can_be_recomputed_from_the_lines(locomo_file, open_memory, tmp_path):
+def test_every_figure_can_be_recomputed_from_the_lines(locomo_file, setup, tmp_path):
     """The file alone gives what the run gave, and a line has the keys that are relied on."""
-    figures = run_locomo(locomo_file, open_memory, out=tmp_path / "out")
+    figures = run_locomo(locomo_file, setup, out=tmp_path / "out")
 
     path = tmp_path / "out" / "questions.jsonl"
     again = recompute(path).model_dump()
@@ -83,9 +92,9 @@ def test_every_figure_can_be_recomputed_from_the_lines(locomo_file, open_memory,
     }  # fmt: skip
 
 
-def test_a_changed_line_changes_the_figures(locomo_file, open_memory, tmp_path):
+def test_a_changed_line_changes_the_figures(locomo_file, setup, tmp_path):
     """The figures are computed from the lines, not copied beside them."""
-    run_locomo(locomo_file, open_memory, out=tmp_path)
+    run_locomo(locomo_file, setup, out=tmp_path)
     path = tmp_path / "questions.jsonl"
     lines = [json.loads(line) for line in path.read_text().splitlines()]
 
@@ -97,35 +106,35 @@ def test_a_changed_line_changes_the_figures(locomo_file, open_memory, tmp_path):
     assert figures.evidence_recall["1000"] == 1.0
 
 
-def test_a_limit_writes_only_the_samples_it_needs(locomo_file, open_memory, opened):
+def test_a_limit_writes_only_the_samples_it_needs(locomo_file, setup, opened):
     """Four questions are about the first sample alone; a fifth needs the second."""
     progress = []
 
-    four = run_locomo(locomo_file, open_memory, limit=4, progress=lambda *step: progress.append(step))
-    five = run_locomo(locomo_file, open_memory, limit=5)
+    four = run_locomo(locomo_file, setup, limit=4, progress=lambda *step: progress.append(step))
+    five = run_locomo(locomo_file, setup, limit=5)
 
-    assert (four["questions"], list(opened[0].turns)) == (4, ["talk-1"])
-    assert (five["questions"], list(opened[1].turns)) == (5, ["talk-1", "talk-2"])
-    assert ("asking", 3, 4) in progress
+    assert (four["questions"], five["questions"]) == (4, 5)
+    assert [list(memory.turns) for memory in opened.values()] == [["talk-1"], ["talk-1"], ["talk-2"]]
+    assert ("asking talk-1", 3, 4) in progress
 
 
-def test_searches_have_the_largest_budget_and_are_warmed_up(locomo_file, open_memory, opened):
+def test_searches_have_the_largest_budget_and_are_warmed_up(locomo_file, setup, opened):
     """One search a sample is not timed; every timed one asks for all that is measured."""
-    run_locomo(locomo_file, open_memory, limit=2)
+    run_locomo(locomo_file, setup, limit=2)
 
-    [memory] = opened
+    [memory] = opened.values()
     assert [budget for _, _, budget in memory.searches] == [None, 4000, None, 4000, None]
 
 
-def test_a_file_without_questions_is_refused_before_anything_is_written(locomo_file, open_memory, opened, tmp_path):
+def test_a_file_without_questions_is_refused_before_anything_is_written(locomo_file, setup, opened, tmp_path):
     """A limit of none, no questions, another file."""
     bare = tmp_path / "bare.json"
     bare.write_text(json.dumps({"conversation": {}}))
 
     with pytest.raises(InvalidInput, match="limit 0"):
-        run_locomo(locomo_file, open_memory, limit=0)
+        run_locomo(locomo_file, setup, limit=0)
     with pytest.raises(UnreadableFile, match=r"bare.json: expected a list of questions at qa of sample 0"):
-        run_locomo(bare, open_memory)
+        run_locomo(bare, setup)
     with pytest.raises(UnreadableFile, match="No such file"):
-        run_locomo(tmp_path / "none.json", open_memory)
-    assert opened == []
+        run_locomo(tmp_path / "none.json", setup)
+    assert opened == {}

@@ -64,9 +64,9 @@ def test_questions_are_read_beside_their_evidence(questions_file):
     assert (fourth.sessions, fourth.asked_at) == ([], None)
 
 
-def test_a_run_has_the_figures_that_can_be_worked_out_by_hand(questions_file, open_memory, opened):
+def test_a_run_has_the_figures_that_can_be_worked_out_by_hand(questions_file, setup, opened):
     """All turns fit every budget; the answer is the best turn; rubrics are no text; the unanswerable count apart."""
-    figures = run_longmemeval(questions_file, open_memory)
+    figures = run_longmemeval(questions_file, setup)
 
     assert figures["questions"] == 2
     assert figures["session_recall"] == figures["turn_recall"] == dict.fromkeys(BUDGETS, 1.0)
@@ -79,35 +79,35 @@ def test_a_run_has_the_figures_that_can_be_worked_out_by_hand(questions_file, op
     assert figures["assistant_trigger"] == {
         "precision": 1.0, "recall": 1.0, "f1": 1.0, "questions": 4, "positives": 1
     }  # fmt: skip
-    assert sorted(opened[0].turns) == ["q1", "q2", "q3_abs"]
+    assert [list(memory.turns) for memory in opened.values()] == [["q1"], ["q2"], ["q3_abs"]]
     assert figures["seconds"]["write_haystack"] == pytest.approx(figures["seconds"]["write"] / 3)
 
 
-def test_every_figure_can_be_recomputed_from_the_lines(questions_file, open_memory, tmp_path):
+def test_every_figure_can_be_recomputed_from_the_lines(questions_file, setup, tmp_path):
     """A run and its file cannot disagree."""
-    figures = run_longmemeval(questions_file, open_memory, out=tmp_path / "out")
+    figures = run_longmemeval(questions_file, setup, out=tmp_path / "out")
 
     again = recompute(tmp_path / "out" / "questions.jsonl").model_dump(exclude={"read", "read_p50", "read_p95"})
 
     assert {name: figures[name] for name in again} == again
 
 
-def test_only_the_haystacks_that_are_needed_are_written(questions_file, open_memory, opened):
+def test_only_the_haystacks_that_are_needed_are_written(questions_file, setup, opened):
     """`limit` counts questions, each with its haystack."""
-    run_longmemeval(questions_file, open_memory, limit=1)
+    run_longmemeval(questions_file, setup, limit=1)
 
-    assert list(opened[0].turns) == ["q1"]
+    assert [list(memory.turns) for memory in opened.values()] == [["q1"]]
 
 
-def test_bad_files_and_limits_are_refused(questions_file, open_memory, tmp_path):
+def test_bad_files_and_limits_are_refused(questions_file, setup, tmp_path):
     """The text says what was expected, and where."""
     other = tmp_path / "other.json"
     other.write_text('[{"question": "What?"}]')
 
     with pytest.raises(InvalidInput, match="limit is 0"):
-        run_longmemeval(questions_file, open_memory, limit=0)
+        run_longmemeval(questions_file, setup, limit=0)
     with pytest.raises(UnreadableFile, match="question_id, question_type and question at item 0"):
-        run_longmemeval(other, open_memory)
+        run_longmemeval(other, setup)
 
 
 def test_the_trigger_has_precision_and_recall():

@@ -1,24 +1,38 @@
 """A reader is compared with the same model on plain turns and on those that hold the answer, question by question."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
 
-from langgraph_engram.benchmarks.harness import resume_lines
+from langgraph_engram.benchmarks.harness import Setup
 from langgraph_engram.benchmarks.locomo_data import read_samples
 from langgraph_engram.benchmarks.reading import TurnReader, draw_questions, run_reading
 from langgraph_engram.benchmarks.reading_figures import ReadingLine, compare, paired_difference
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import InvalidInput, UnreadableFile
 from langgraph_engram.memory import Memory
+from langgraph_engram.prompts.write_answer import WriteAnswer
+from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Scope
 
 
 @pytest.fixture
-def open_preset():
-    """Open a memory that reads by rules."""
-    return lambda folder, preset, model: Memory(folder, model or "rules", preset, encoder=HashingEncoder())
+def rules():
+    """Memories under presets that write and read by rules."""
+
+    def make(*presets, reader="rules"):
+        return [
+            Setup(*(partial(open_by_rules, preset),) * 2, preset=preset, writer="rules", reader=reader)
+            for preset in presets
+        ]
+
+    return make
+
+
+def open_by_rules(preset, folder):
+    return Memory(folder, "rules", preset, encoder=HashingEncoder())
 
 
 @pytest.fixture
@@ -34,9 +48,9 @@ def line():
     return make
 
 
-def test_every_reader_answers_the_same_questions(locomo_file, open_preset, tmp_path):
+def test_every_reader_answers_the_same_questions(locomo_file, rules, tmp_path):
     """Each preset, plain turns and gold turns: a line a question and reader, and figures for each."""
-    report = run_reading(locomo_file, open_preset, ["engram", "hymem"], most=3, out=tmp_path / "out")
+    report = run_reading(locomo_file, rules("engram", "hymem"), most=3, out=tmp_path / "out")
 
     lines = [json.loads(line) for line in (tmp_path / "out" / "questions.jsonl").read_text().splitlines()]
     assert list(report["readers"]) == ["engram", "hymem", "turns", "gold"]
@@ -45,70 +59,90 @@ def test_every_reader_answers_the_same_questions(locomo_file, open_preset, tmp_p
     assert [line["category"] for line in lines] == [1] * 4 + [2] * 4 + [4] * 4
 
 
-def test_what_was_asked_is_not_asked_again(locomo_file, open_preset, tmp_path):
+class RememberingModel(RuleModel):
+    """Answer by rules, and remember what was asked."""
+
+    def __init__(self):
+        self.asked = []
+
+    def ask(self, question):
+        self.asked.append(question)
+        return super().ask(question)
+
+
+class FirstWords:
+    """Keep the first words of each text."""
+
+    def __init__(self, rate):
+        self.rate = rate
+
+    def compress(self, texts):
+        return [" ".join(text.split()[: int(self.rate * len(text.split()))]) for text in texts]
+
+
+def test_further_readers_are_shown_every_turn_or_shortened_ones(locomo_file):
+    """Each turn of the conversation; the words that a compressor leaves of the turns that hold the answer."""
+    model = RememberingModel()
+    opened = [partial(Memory, model=name, preset="engram", encoder=HashingEncoder()) for name in ("rules", model)]
+
+    report = run_reading(
+        locomo_file, [Setup(*opened, preset="engram")], most=1, full=True, compress_rate=0.5, open_compressor=FirstWords
+    )
+
+    gold, full, compressed = (
+        question.render()[-1].text for question in model.asked[-3:] if isinstance(question, WriteAnswer)
+    )
+    assert list(report["readers"]) == ["engram", "turns", "gold", "full", "compressed-0.5"]
+    assert all(text in full for text in ("apple trees", "sells cider", "sold the orchard", "an empty barn"))
+    assert "apple trees" not in gold
+    assert compressed == gold.replace("Lovely. My sister Runa sells cider.", "Lovely. My sister")
+
+
+def test_what_was_asked_is_not_asked_again(locomo_file, rules, tmp_path):
     """A run goes on where the one before ended, and reports all questions."""
-    run_reading(locomo_file, open_preset, ["engram"], most=1, out=tmp_path / "out")
+    run_reading(locomo_file, rules("engram"), most=1, out=tmp_path / "out")
     file = tmp_path / "out" / "questions.jsonl"
     first = file.read_text()
 
-    report = run_reading(locomo_file, open_preset, ["engram"], most=2, sample_id="talk-1", out=tmp_path / "out")
+    report = run_reading(locomo_file, rules("engram"), most=2, sample_id="talk-1", out=tmp_path / "out")
 
     assert file.read_text().startswith(first)
     assert len(file.read_text().splitlines()) == 6
     assert report["readers"]["gold"]["questions"] == 2
 
 
-def test_another_model_is_asked_anew(locomo_file, open_preset, tmp_path):
-    """Lines of another model do not count; those of readers that are not asked for are not reported."""
-    run_reading(locomo_file, open_preset, ["engram", "hymem"], most=1, out=tmp_path)
-    file = tmp_path / "questions.jsonl"
-    file.write_text(file.read_text().replace('"model":"rules"', '"model":"another"'))
-
-    report = run_reading(locomo_file, open_preset, ["engram"], most=1, out=tmp_path)
-
-    assert list(report["readers"]) == ["engram", "turns", "gold"]
-    assert {reader["questions"] for reader in report["readers"].values()} == {1}
-    assert len(file.read_text().splitlines()) == 4 + 3
-
-
-def test_a_run_goes_on_after_a_line_that_was_cut_off(locomo_file, open_preset, tmp_path):
+def test_a_run_goes_on_after_a_line_that_was_cut_off(locomo_file, rules, without_times, tmp_path):
     """Half a line is taken out and asked again; what splits lines elsewhere splits none here."""
-    run_reading(locomo_file, open_preset, ["engram"], most=1, out=tmp_path)
+    run_reading(locomo_file, rules("engram"), most=1, out=tmp_path)
     file = tmp_path / "questions.jsonl"
     first, second, third = file.read_text().splitlines()
     odd = first.replace('"answer":"', '"answer":"a\u2028\x85b ')
     file.write_text(f"{odd}\n{second}\n{third[:40]}", encoding="utf-8")
 
-    run_reading(locomo_file, open_preset, ["engram"], most=1, out=tmp_path)
+    run_reading(locomo_file, rules("engram"), most=1, out=tmp_path)
 
-    assert file.read_text(encoding="utf-8") == f"{odd}\n{second}\n{third}\n"
+    again = file.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    assert again[:2] == [odd, second]
+    assert without_times(again[2:]) == without_times([third])
 
 
-def test_lines_of_another_benchmark_are_refused(locomo_file, open_preset, tmp_path):
+def test_lines_of_another_benchmark_are_refused(locomo_file, rules, tmp_path):
     """They are not overwritten."""
+    run_reading(locomo_file, rules("engram"), most=1, out=tmp_path)
     file = tmp_path / "questions.jsonl"
     file.write_text('{"question": "Who sells cider?"}\n')
 
     with pytest.raises(UnreadableFile, match="another folder"):
-        run_reading(locomo_file, open_preset, ["engram"], most=1, out=tmp_path)
+        run_reading(locomo_file, rules("engram"), most=1, out=tmp_path)
 
     assert file.read_text() == '{"question": "Who sells cider?"}\n'
 
 
-def test_a_folder_that_another_run_writes_to_is_refused(locomo_file, open_preset, tmp_path):
-    """Both would ask the same questions; when the first is done the second may go on."""
-    with resume_lines(tmp_path, ReadingLine), pytest.raises(InvalidInput, match="another run"):
-        run_reading(locomo_file, open_preset, ["engram"], most=1, out=tmp_path)
-
-    run_reading(locomo_file, open_preset, ["engram"], most=1, out=tmp_path)
-    assert len((tmp_path / "questions.jsonl").read_text().splitlines()) == 3
-
-
 @pytest.mark.parametrize(("presets", "sample_id"), [([], None), (["engram"], "talk-9")])
-def test_nothing_to_ask_is_said(locomo_file, open_preset, presets, sample_id):
+def test_nothing_to_ask_is_said(locomo_file, rules, presets, sample_id):
     """No preset, or a conversation that the file does not have."""
     with pytest.raises(InvalidInput):
-        run_reading(locomo_file, open_preset, presets, sample_id=sample_id)
+        run_reading(locomo_file, rules(*presets), sample_id=sample_id)
 
 
 def test_questions_are_drawn_evenly_and_always_the_same(locomo_file):
@@ -123,10 +157,10 @@ def test_questions_are_drawn_evenly_and_always_the_same(locomo_file):
     assert draw_questions(questions, 2) == draw_questions(questions, 4)[:2]
 
 
-def test_plain_turns_are_found_by_words_and_gold_ones_by_id(locomo_file, open_preset, tmp_path):
+def test_plain_turns_are_found_by_words_and_gold_ones_by_id(locomo_file, rules, tmp_path):
     """Within the budget, the best first."""
     sample = read_samples(locomo_file)[0]
-    with open_preset(str(tmp_path), "engram", None) as memory:
+    with open_by_rules("engram", tmp_path) as memory:
         memory.remember_sessions(sample.sessions, user_id="u")
         turns = TurnReader(memory.store, memory.model, Scope(user_id="u"))
 
@@ -136,6 +170,16 @@ def test_plain_turns_are_found_by_words_and_gold_ones_by_id(locomo_file, open_pr
     assert found[0].turns[0].external_id == "D1:2"
     assert len(found) == 1
     assert "orchard" in named.text
+
+
+def test_what_each_reader_takes_is_reported_by_step(locomo_file, rules):
+    """Seconds of a memory's answers by step; of plain turns, which take no steps, of the answers alone."""
+    report = run_reading(locomo_file, rules("engram"), most=2)
+
+    memory, turns = (report["readers"][reader]["seconds"] for reader in ("engram", "turns"))
+    assert {"parse_intent", "light_retrieve", "conclude"} <= set(memory["recall_by_step"])
+    assert turns["recall_by_step"] == {}
+    assert 0 < turns["recall_p50"] <= turns["recall_p95"]
 
 
 def test_readers_are_compared_on_the_questions_they_share(line):

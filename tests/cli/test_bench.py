@@ -1,9 +1,15 @@
 """`engram bench` measures a memory on a file, and prints the figures as one document."""
 
 import json
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from time import sleep
 
-from langgraph_engram.cli import bench
+from langgraph_engram.testing import FakeServer, Reply
 
+CALL_MAIN = "from langgraph_engram.cli.main import main; main()"
 LOCOMO = [
     {
         "sample_id": "pair-1",
@@ -49,22 +55,23 @@ def test_locomo_is_measured(engram, tmp_path):
     assert len((out / "questions.jsonl").read_text().splitlines()) == 1
 
 
-def test_longmemeval_is_measured_under_the_settings_that_the_paper_has_for_it(engram, tmp_path, monkeypatch):
+def test_longmemeval_is_measured_under_the_settings_that_the_paper_has_for_it(engram, tmp_path):
     """DimMem has W, O and k of its own for it (Table 11); other data sets have the preset as it is."""
-    seen, opened = [], bench.open_memory
-    monkeypatch.setattr(bench, "open_memory", lambda *given: seen.append(given[3]) or opened(*given))
+    made_with = {}
     for name, data in (("longmemeval", [LONGMEMEVAL]), ("locomo", LOCOMO)):
-        (tmp_path / name).write_text(json.dumps(data))
+        path, out = tmp_path / f"{name}.json", tmp_path / name
+        path.write_text(json.dumps(data))
         vectors = ["--vectors", str(tmp_path / "vectors")] if name == "longmemeval" else []
-        code, _, _ = engram("bench", name, str(tmp_path / name), "--preset", "dimmem", *vectors, "--json")
+        code, _, _ = engram("bench", name, str(path), "--preset", "dimmem", "--out", str(out), *vectors, "--json")
         assert code == 0
+        made_with[name] = json.loads((out / "run.json").read_text())["settings"]
 
-    longmemeval, locomo = seen
-    assert [(held.segment.window, held.segment.overlap, held.retrieve.top_k) for held in seen] == [
-        (15, 3, 20),
-        (25, 5, 15),
-    ]
-    assert longmemeval.extract == locomo.extract
+    windows = {
+        name: (held["segment"]["window"], held["segment"]["overlap"], held["retrieve"]["top_k"])
+        for name, held in made_with.items()
+    }
+    assert windows == {"longmemeval": (15, 3, 20), "locomo": (25, 5, 15)}
+    assert made_with["longmemeval"]["extract"] == made_with["locomo"]["extract"]
 
 
 def test_longmemeval_is_measured(engram, tmp_path):
@@ -115,3 +122,89 @@ def test_segmentation_is_measured(engram, tmp_path):
     assert (figures["preset"], figures["strategy"], figures["dialogues"]) == ("engram", "session", 1)
     assert figures["boundaries"] == {"predicted": 0, "gold": 1}
     assert figures["usage"]["calls"] == 0
+
+
+def test_answers_are_judged(engram, tmp_path, monkeypatch):
+    """The figures are one document, and verdicts stand beside the answers."""
+    path, out = tmp_path / "locomo.json", tmp_path / "out"
+    path.write_text(json.dumps(LOCOMO))
+    assert engram("bench", "locomo", str(path), "--out", str(out))[0] == 0
+
+    with FakeServer([Reply('{"reason": "It names them.", "label": "CORRECT"}')]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        code, document, _ = engram(
+            "bench", "judge", str(out), "--model", "openai:judge", "--protocol", "mem0", "--json"
+        )
+
+    figures = json.loads(document)
+    assert code == 0
+    assert (figures["judge"], figures["accuracy"], figures["failed"]) == ("openai:judge", 1.0, 0)
+    assert server.requests[0]["temperature"] == 0
+    assert len((out / "judged-mem0-openai_judge.jsonl").read_text().splitlines()) == 1
+
+
+def test_one_model_writes_and_another_reads(engram, tmp_path, monkeypatch):
+    """Rules write at no cost; the chat model answers, and its calls and tokens are counted at the step that asked."""
+    path = tmp_path / "locomo.json"
+    path.write_text(json.dumps(LOCOMO))
+
+    with FakeServer(otherwise=Reply("apple trees [1]")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        code, document, _ = engram("bench", "locomo", str(path), "--reader", "openai:reader", "--json")
+
+    figures = json.loads(document)
+    cost = {"calls": 1, "prompt_tokens": 7, "completion_tokens": 3}
+    assert code == 0
+    assert (figures["writer"], figures["model"], figures["f1_locomo"]) == ("rules", "openai:reader", 1.0)
+    assert figures["usage"]["write"]["calls"] == 0
+    assert len(server.requests) == 1
+    assert figures["usage"]["read"]["by_node"]["judge_sufficiency"] == cost
+    assert "judge_sufficiency" in figures["seconds"]["recall_by_step"]
+
+
+def test_answers_that_a_killed_writer_paid_for_are_not_paid_again(engram, tmp_path, monkeypatch):
+    """Killed while its model answers for the third of four sessions: the first two are written anew at no cost."""
+    path = tmp_path / "locomo.json"
+    sessions = {f"session_{number}": LOCOMO[0]["conversation"]["session_1"] for number in range(1, 5)}
+    dates = {f"session_{number}_date_time": f"9:00 am on {number} April, 2024" for number in range(1, 5)}
+    path.write_text(json.dumps([{**LOCOMO[0], "conversation": {**sessions, **dates}}]))
+    command = ["bench", "locomo", str(path), "--preset", "hymem", "--writer", "openai:x", "--reader", "rules", "--json"]
+    monkeypatch.setenv("ENGRAM_SETTINGS", '{"segment": {"strategy": "session"}}')  # one call a session
+    reply = Reply(json.dumps({"sentences": [{"sources": [1], "content": "Ana planted apple trees."}]}))
+
+    with FakeServer(otherwise=reply) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        _, whole, _ = engram(*command, "--out", str(tmp_path / "whole"))
+    with FakeServer([reply, reply, replace(reply, after_seconds=100)], otherwise=reply) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        killed = [*command, "--out", str(tmp_path / "killed")]
+        process = subprocess.Popen([sys.executable, "-c", CALL_MAIN, *killed], stdout=subprocess.DEVNULL)
+        while len(server.requests) < 3 and process.poll() is None:
+            sleep(0.01)
+        process.kill()
+        assert process.wait() == -signal.SIGKILL
+        code, resumed, _ = engram(*killed)
+
+    assert code == 0
+    assert len(server.requests) == 3 + 2
+    for figures in (json.loads(whole), json.loads(resumed)):
+        assert figures["usage"]["write"]["by_node"]["extract"]["calls"] == 4
+        assert figures["written"]["stored_turns"] == 8
+    assert json.loads(resumed)["usage"] == json.loads(whole)["usage"]
+    assert [file.name for file in (tmp_path / "killed" / "memories").glob("*.*")] == ["0.json"]
+
+
+def test_writer_reader_and_encoder_are_part_of_a_run(engram, tmp_path):
+    """They are reported and kept; a run with another encoder is refused on one line, and changes nothing."""
+    path, out = tmp_path / "locomo.json", tmp_path / "out"
+    path.write_text(json.dumps(LOCOMO))
+    options = ["bench", "locomo", str(path), "--writer", "rules", "--reader", "rules", "--out", str(out), "--json"]
+
+    code, document, _ = engram(*options, "--encoder", "hashing", "--concurrency", "2")
+    refused, answer, said = engram(*options, "--encoder", "minilm")
+
+    figures = json.loads(document)
+    assert (code, figures["writer"], figures["model"]) == (0, "rules", "rules")
+    assert (refused, said.count("\n")) == (2, 1)
+    assert "holds a run of other settings (encoder was" in json.loads(answer)["error"]
+    assert json.loads((out / "run.json").read_text())["settings"]["preset"] == "engram"

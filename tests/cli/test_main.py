@@ -30,6 +30,9 @@ MISUSES = [
     ["bench", "reading", "there-is-no-such-file.json"],
     ["bench", "segmentation", "there-is-no-such-file.jsonl"],
     ["bench", "segmentation", "there-is-no-such-file.jsonl", "--strategy", "zebras"],
+    ["bench", "judge", "there-is-no-such-folder", "--protocol", "mem0"],
+    ["bench", "judge", "there-is-no-such-folder", "--protocol", "zebras"],
+    ["bench", "judge", "there-is-no-such-folder"],
     ["nonsense"],
 ]
 

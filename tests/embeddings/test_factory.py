@@ -1,6 +1,9 @@
 """Which encoder each name opens."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -13,7 +16,7 @@ from langgraph_engram.embeddings.langchain import LangChainEncoder
 from langgraph_engram.embeddings.minilm import MiniLM
 from langgraph_engram.embeddings.minilm_onnx import OnnxMiniLM
 from langgraph_engram.embeddings.minilm_torch import TorchMiniLM
-from langgraph_engram.errors import InvalidSetting
+from langgraph_engram.errors import EncoderUnavailable, InvalidSetting
 
 
 class ConstantEncoder:
@@ -61,7 +64,60 @@ def test_an_open_encoder_is_not_wrapped_again() -> None:
     assert open_encoder(encoder) is encoder
 
 
-@pytest.mark.parametrize("given", ["minilm:tensorflow", "/no/such/folder", "MiniLM"])
+class EmbeddingsHandler(BaseHTTPRequestHandler):
+    """OpenAI's interface for embeddings: the vector of a text is its length and 1."""
+
+    def do_POST(self) -> None:
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        rows = [
+            {"object": "embedding", "index": index, "embedding": [len(text), 1.0]}
+            for index, text in enumerate(request["input"])
+        ]
+        body = json.dumps({"object": "list", "data": rows, "model": request["model"], "usage": {}}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *arguments: object) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture
+def embeddings_url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A server of embeddings on loopback."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    server = HTTPServer(("127.0.0.1", 0), EmbeddingsHandler)
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/v1"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_embeddings_of_a_provider_are_opened_by_name(embeddings_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """OpenAI's from the server of one's own, text for text; the name is the vector space's."""
+    monkeypatch.setenv("OPENAI_BASE_URL", embeddings_url)
+
+    encoder = open_encoder("openai:text-embedding-3-small")
+
+    assert encoder.name == "OpenAIEmbeddings:text-embedding-3-small"
+    assert encoder.encode(["abc"]).tolist() == [pytest.approx([3 / 10**0.5, 1 / 10**0.5])]
+
+
+def test_embeddings_that_need_a_key_or_a_package_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At once: neither a key for OpenAI, nor the package of a provider that LangChain knows."""
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE"):
+        monkeypatch.delenv(name, raising=False)
+
+    with pytest.raises(EncoderUnavailable, match="no key for the encoder 'openai:small': set OPENAI_API_KEY"):
+        open_encoder("openai:small")
+    with pytest.raises(EncoderUnavailable, match="cannot open the encoder 'bedrock:titan'"):
+        open_encoder("bedrock:titan")
+
+
+@pytest.mark.parametrize("given", ["minilm:tensorflow", "/no/such/folder", "MiniLM", "nobody:small", "openai:"])
 def test_an_unknown_name_is_refused_with_the_known_ones(given: str) -> None:
     """At once, and not at the first encode."""
     with pytest.raises(InvalidSetting, match=f"unknown encoder '{given}': choose minilm, .*hashing"):

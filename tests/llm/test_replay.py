@@ -31,6 +31,16 @@ def test_what_was_answered_is_answered_again_free(path, note, ask_note, ask_text
     assert replayed[0].usage.model == "paid (replayed)"
 
 
+def test_a_run_that_continues_counts_what_it_paid_before(path, ask_text):
+    """The calls and tokens are those of the whole run, as if it had not been cut short."""
+    paid = ReplayModel(path, FakeModel(["a"], name="paid")).ask(ask_text())
+
+    again = ReplayModel(path, FakeModel(name="paid"), continues=True).ask(ask_text())
+
+    assert again == paid
+    assert again.usage.calls == 1
+
+
 def test_only_what_is_new_is_asked(path, ask_text):
     """In order, each distinct question once."""
     ReplayModel(path, FakeModel(["b"])).ask(ask_text("two"))

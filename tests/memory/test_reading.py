@@ -31,6 +31,15 @@ def memory(tmp_path_factory):
         yield opened
 
 
+def test_a_recall_says_how_long_each_step_took(memory):
+    """The steps of the graph that it went through; a search has none to tell."""
+    recollection = memory.recall("Where does Ana live?", user_id="ana")
+
+    assert {"parse_intent", "light_retrieve", "judge_sufficiency", "conclude"} <= recollection.step_seconds.keys()
+    assert all(seconds > 0 for seconds in recollection.step_seconds.values())
+    assert memory.search("Where does Ana live?", user_id="ana").step_seconds == {}
+
+
 def test_a_later_word_is_not_there_yet(memory):
     """As of June, Ana lives in Oslo, though that was superseded in July; today she lives in Bergen."""
     then = memory.search("Where does Ana live?", user_id="ana", as_of=JUNE)

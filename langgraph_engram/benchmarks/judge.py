@@ -1,0 +1,292 @@
+"""Have a language model judge the answers of a run (`engram bench judge`), and compute the accuracy.
+
+Verdicts are kept beside the answers, in a file for each protocol and judge. Where a judge gives no valid verdict the
+line is marked as failed: it counts apart, never as wrong, and is asked again by the next run.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import cast
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from langgraph_engram.benchmarks.harness import Progress, TokenUsage, bootstrap_interval, mean
+from langgraph_engram.benchmarks.judge_protocols import (
+    ABSTENTION_KIND,
+    PROTOCOLS,
+    TEMPORAL_KIND,
+    JudgedAnswer,
+    Label,
+    ReasonedVerdict,
+    Verdict,
+    judging_question,
+    rules_of,
+)
+from langgraph_engram.benchmarks.locomo_data import TEMPORAL
+from langgraph_engram.benchmarks.resume import QUESTIONS_FILE, KeyedLine, LineKey, check_unique, open_run, whole_lines
+from langgraph_engram.errors import InvalidInput, ModelUnavailable, UnreadableFile
+from langgraph_engram.formats.files import parse_json, read_file
+from langgraph_engram.llm.base import Model
+from langgraph_engram.llm.retries import RequestFailure
+from langgraph_engram.rule_model.model import RuleModel
+from langgraph_engram.schema import Frozen
+
+ANSWERING_BENCHES = "`engram bench locomo`, `longmemeval` or `reading`"
+GOLD_STANDS = "WRONG_CITATION"
+"""The finding of an audit that leaves the gold answer as it is."""
+NOT_IN_FILE_NAMES = re.compile(r"[^\w.-]+")
+
+
+class AnswerLine(BaseModel):
+    """What is judged of a line: the rest of it, which the benches do not share, is passed over."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    question: str
+    gold: str
+    answer: str
+    reader: str = ""
+    sample: str = ""
+    index: int | None = None
+    category: int | None = None
+    question_id: str = ""
+    question_type: str = ""
+    unanswerable: bool = False
+
+    @property
+    def key(self) -> LineKey:
+        """Return what identifies the answer in its file."""
+        return (self.reader, self.question_id) if self.question_id else (self.reader, self.sample, self.index or 0)
+
+    @property
+    def kind(self) -> str:
+        """Return the type of the question, as LongMemEval names it."""
+        if self.unanswerable:
+            return ABSTENTION_KIND
+        return TEMPORAL_KIND if self.category == TEMPORAL else self.question_type
+
+    @property
+    def group(self) -> str:
+        """Return the category under which it is reported."""
+        return str(self.category) if self.category is not None else self.kind
+
+
+class JudgedLine(KeyedLine):
+    """An answer and its verdict."""
+
+    answer_key: list[str | int]
+    reader: str
+    category: str
+    question: str
+    gold: str
+    answer: str
+    label: Label | None = None
+    """None where the judge gave no valid verdict."""
+    reason: str = ""
+    failure: str = ""
+    usage: TokenUsage
+
+    @property
+    def key(self) -> LineKey:
+        """Return the key of the answer."""
+        return tuple(self.answer_key)
+
+
+class AuditEntry(BaseModel):
+    """What an audit finds of one question."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    question_id: str = Field(pattern=r"^locomo_\d+_qa\d+$")
+    question: str
+    error_type: str
+
+    @property
+    def index(self) -> int:
+        """Return the question's index in its sample."""
+        return int(self.question_id.rpartition("_qa")[2])
+
+
+AUDIT = TypeAdapter(list[AuditEntry])
+
+
+class Accuracy(Frozen):
+    """How many answers are right; an interval holds 95 % of the resampled means (bootstrap over questions)."""
+
+    questions: int
+    correct: int
+    failed: int
+    """Without a verdict: not in the accuracy."""
+    accuracy: float | None
+    low: float | None
+    high: float | None
+
+
+class JudgeFigures(Accuracy):
+    """The accuracy of some answers, in all and by category."""
+
+    by_category: dict[str, Accuracy]
+
+
+def run_judge(
+    lines: str | PathLike[str],
+    model: Model,
+    protocol: str,
+    *,
+    errors: str | PathLike[str] | None = None,
+    concurrency: int = 1,
+    progress: Progress | None = None,
+) -> dict[str, object]:
+    """Judge the answers of a run, those without a verdict of this judge.
+
+    Args:
+        lines: The run's `questions.jsonl`, or its folder. Verdicts are written beside it.
+        model: The judge.
+        protocol: One of `PROTOCOLS`.
+        errors: An audit of LoCoMo's answers; `audited` then has the figures without those it finds wrong.
+        concurrency: How many answers are judged at once.
+        progress: Called with each step.
+
+    Returns:
+        The figures as plain JSON; for several readers, those of each.
+
+    Raises:
+        InvalidInput: An unknown protocol, rules as a judge, an audit of something else, or verdicts of other answers.
+        ModelUnavailable: No judge can be reached; the verdicts so far are kept.
+        UnreadableFile: The lines are not those of a bench that answers.
+    """
+    if protocol not in PROTOCOLS:
+        raise InvalidInput(f"unknown protocol {protocol!r}: choose one of {', '.join(PROTOCOLS)}")
+    if isinstance(model, RuleModel):
+        raise InvalidInput("rules cannot judge answers: name a language model with --model")
+    path = Path(lines) / QUESTIONS_FILE if Path(lines).is_dir() else Path(lines)
+    lines_of_run = read_answers(path)
+    check_unique((line.key for line in lines_of_run), path)
+    answers = {line.key: line for line in lines_of_run}
+    wrong = read_audit(errors) if errors is not None else None
+    if wrong is not None and not any(line.category for line in answers.values()):
+        raise InvalidInput(f"{fspath(errors or '')} is about LoCoMo's answers, and {path} has none")
+    name = f"judged-{protocol}-{NOT_IN_FILE_NAMES.sub('_', model.name)}"
+    rules = hashlib.sha256("\n".join(rules_of(protocol)).encode()).hexdigest()
+    made_with = {"command": "judge", "protocol": protocol, "judge": model.name, "rules": rules}
+    with open_run(path.parent, made_with, JudgedLine, f"{name}.jsonl", f"{name}.json") as run:
+        before = run.lines_of(answers)
+        _check_answers(before, answers, path.parent / f"{name}.jsonl")
+        run.forget([line.key for line in before if line.label is None])
+        run.ask_all(answers, lambda line: judge(model, protocol, line), concurrency, progress, "judging")
+        judged = run.finish(answers)
+    readers = dict.fromkeys(line.reader for line in judged)
+    by_reader = {
+        reader: _report([line for line in judged if line.reader == reader], answers, wrong) for reader in readers
+    }
+    return {
+        "judge": model.name,
+        "protocol": protocol,
+        "resumed": run.resumed,
+        **({"readers": by_reader} if any(readers) else _report(judged, answers, wrong)),
+        "usage": sum((line.usage for line in judged), TokenUsage()).model_dump(),
+    }
+
+
+def judge(model: Model, protocol: str, line: AnswerLine) -> JudgedLine:
+    """Ask the judge about one answer.
+
+    Raises:
+        ModelUnavailable: No question would be answered: the server, the key or the model is not there.
+    """
+    result = model.ask(judging_question(protocol, line.kind, JudgedAnswer(line.question, line.gold, line.answer)))
+    if isinstance(result.failure, RequestFailure) and result.failure.affects_all:
+        raise ModelUnavailable(f"{model.name} cannot judge: {result.failure.reason}")
+    verdict = cast(Verdict | ReasonedVerdict | None, result.answer)
+    return JudgedLine(
+        answer_key=list(line.key),
+        reader=line.reader,
+        category=line.group,
+        question=line.question,
+        gold=line.gold,
+        answer=line.answer,
+        label=verdict.label if verdict else None,
+        reason=verdict.reason if isinstance(verdict, ReasonedVerdict) else "",
+        failure=result.failure.reason if result.failure else "",
+        usage=TokenUsage.of(result.usage),
+    )
+
+
+def read_answers(path: Path) -> list[AnswerLine]:
+    """Read the answers of a run; a last line that is still being written is left out.
+
+    Raises:
+        UnreadableFile: There are none.
+    """
+    try:
+        whole = [line for line in whole_lines(path).split(b"\n") if line]
+        answers = [AnswerLine.model_validate_json(line) for line in whole]
+    except (OSError, ValidationError) as error:
+        raise UnreadableFile(f"{path} holds no answers: give the lines of {ANSWERING_BENCHES}") from error
+    if not any(answer.answer for answer in answers):
+        raise UnreadableFile(f"{path} holds no answers: give the lines of {ANSWERING_BENCHES}")
+    return answers
+
+
+def read_audit(path: str | PathLike[str]) -> set[tuple[int, str]]:
+    """Read which questions of LoCoMo have a gold answer that an audit finds wrong, by index and text.
+
+    An audit is a list of objects with `question_id` ("locomo_0_qa2": sample, index), `question` and `error_type`.
+
+    Raises:
+        UnreadableFile: The file is missing or is no audit.
+    """
+    name = fspath(path)
+    try:
+        audit = AUDIT.validate_python(parse_json(read_file(name), name))
+    except ValidationError as error:
+        raise UnreadableFile(f"{name}: expected a list of question_id, question and error_type") from error
+    return {(entry.index, entry.question) for entry in audit if entry.error_type != GOLD_STANDS}
+
+
+def _check_answers(judged: Sequence[JudgedLine], answers: Mapping[LineKey, AnswerLine], path: Path) -> None:
+    """Compare the answers that have a verdict with those of the run.
+
+    Raises:
+        InvalidInput: A verdict is about another answer.
+    """
+    for line in judged:
+        answer = answers[line.key]
+        if (line.question, line.gold, line.answer) != (answer.question, answer.gold, answer.answer):
+            raise InvalidInput(f"{path} judges another answer to {line.question!r}: delete it, or give another folder")
+
+
+def _report(
+    judged: Sequence[JudgedLine], answers: Mapping[LineKey, AnswerLine], wrong: set[tuple[int, str]] | None
+) -> dict[str, object]:
+    """Return the figures of all answers, and of those whose gold answer stands."""
+    figures = _figures(judged).model_dump()
+    if wrong is None:
+        return figures
+    asked = {key: (line.index, line.question) for key, line in answers.items()}
+    stand = [line for line in judged if asked[line.key] not in wrong]
+    return {**figures, "audited": {"left_out": len(judged) - len(stand), **_figures(stand).model_dump()}}
+
+
+def _figures(judged: Sequence[JudgedLine]) -> JudgeFigures:
+    categories = sorted({line.category for line in judged})
+    by_category = {
+        category: _accuracy([line for line in judged if line.category == category]) for category in categories
+    }
+    return JudgeFigures(**dict(_accuracy(judged)), by_category=by_category)
+
+
+def _accuracy(judged: Sequence[JudgedLine]) -> Accuracy:
+    scores = [float(line.label == "CORRECT") for line in judged if line.label]
+    low, high = bootstrap_interval(scores) if scores else (None, None)
+    return Accuracy(
+        questions=len(judged),
+        correct=int(sum(scores)),
+        failed=len(judged) - len(scores),
+        accuracy=mean(scores),
+        low=low,
+        high=high,
+    )
