@@ -12,20 +12,26 @@ from threading import Lock
 from time import perf_counter
 from typing import TypeVar
 
+import numpy as np
 from pydantic import BaseModel
 
-from langgraph_engram.benchmarks.harness import MemoryProtocol, Progress, TokenUsage
+from langgraph_engram.benchmarks.harness import Progress, StoredMemoryProtocol, TokenUsage, mean
 from langgraph_engram.benchmarks.locomo import write_samples
 from langgraph_engram.benchmarks.locomo_data import read_samples
+from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.llm.base import LLMResult, Model, Question
 from langgraph_engram.results import count_tokens
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.runner import add_receipts, comparisons_of
+from langgraph_engram.schema import Scope
+from langgraph_engram.stores.index import ScopeIndex
 
 COUNTED = ("records", "quarantined", "events", "boundaries", "decisions", "syntheses", "pending")
 
 Answer = TypeVar("Answer")
-ModelMemoryOpener = Callable[[str, Model], AbstractContextManager[MemoryProtocol]]
+
+
+ModelMemoryOpener = Callable[[str, Model], AbstractContextManager[StoredMemoryProtocol]]
 """Opens a memory that asks a model, in the folder it is given."""
 
 
@@ -78,7 +84,8 @@ def run_cost(
 
     Returns:
         Counts as plain JSON; `usage.write` has calls and tokens in all and by node, `schema_tokens` what the answers'
-        schemas would add to the prompts, `comparisons` the pairs of records whose vectors were compared against all.
+        schemas would add to the prompts, `comparisons` the pairs of records whose vectors were compared against all,
+        `coherence` how close the turns of an event are (DimMem Figure 4).
 
     Raises:
         UnreadableFile: The file is missing or is not LoCoMo's.
@@ -89,6 +96,7 @@ def run_cost(
     with TemporaryDirectory(prefix="engram-bench-") as folder, open_memory(folder, model) as memory:
         receipt = add_receipts(write_samples(memory, samples, progress))
         preset = memory.status(samples[0].sample_id).preset if samples else ""
+        coherence = mean(event_coherence(memory.store.index(Scope(user_id=sample.sample_id))) for sample in samples)
     usage = receipt.usage
     by_node = {entry.node: TokenUsage.of(entry).model_dump() for entry in usage.by_node}
     return {
@@ -97,6 +105,7 @@ def run_cost(
         "sessions": sum(len(sample.sessions) for sample in samples),
         **{name: getattr(receipt, name) for name in COUNTED},
         "comparisons": comparisons_of(receipt).model_dump(),
+        "coherence": coherence,
         "usage": {
             "write": {
                 **TokenUsage.of(usage).model_dump(),
@@ -106,6 +115,24 @@ def run_cost(
         },
         "seconds": {"write": perf_counter() - started},
     }
+
+
+def event_coherence(index: ScopeIndex) -> float | None:
+    """Return the mean cosine of two turns of one event, in [-1, 1], over events of at least two; None without any.
+
+    DimMem's appendix C chooses its windows by it.
+    """
+    return mean(
+        _mean_cosine(index.turns.vectors[[index.turns.position(turn_id) for turn_id in event.turn_ids]])
+        for event in index.events.items
+        if len(event.turn_ids) > 1
+    )
+
+
+def _mean_cosine(vectors: Vectors) -> float:
+    """Return the mean cosine of all pairs of unit vectors, from the length of their sum."""
+    count = len(vectors)
+    return (float(np.square(vectors.sum(axis=0)).sum()) - count) / (count * (count - 1))
 
 
 def _parse(question: Question[Answer], text: str) -> Answer:

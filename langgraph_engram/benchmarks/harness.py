@@ -14,9 +14,11 @@ import numpy as np
 
 from langgraph_engram.benchmarks.evidence_scores import BUDGETS, Passage, fit_budgets, quoted_turns, to_passage
 from langgraph_engram.formats.messages import Session
+from langgraph_engram.llm.base import Model
 from langgraph_engram.prompts.rendering import CITATION
-from langgraph_engram.results import Receipt, Recollection, Status, Usage, UsageEntry
-from langgraph_engram.schema import Frozen
+from langgraph_engram.results import Receipt, Recollection, Status, Usage, UsageEntry, count_tokens
+from langgraph_engram.schema import Evidence, Frozen
+from langgraph_engram.stores.base import Store
 
 MEDIAN, NEARLY_ALL = 50, 95
 """Percentiles."""
@@ -51,6 +53,12 @@ class MemoryProtocol(Protocol):
         """Return the preset and the model that the memory works with, among others."""
 
 
+class StoredMemoryProtocol(MemoryProtocol, Protocol):
+    """A memory whose store is looked into."""
+
+    store: Store
+
+
 Measured_co = TypeVar("Measured_co", bound=MemoryProtocol, covariant=True)
 MemoryOpener = Callable[[str], AbstractContextManager[Measured_co]]
 """Opens a memory in the folder it is given; leaving the context closes it."""
@@ -70,6 +78,8 @@ class Setup(Generic[Measured_co]):
     encoder: str = ""
     settings: Mapping[str, object] = field(default_factory=dict)
     """Everything else that decides what is written and answered, as JSON."""
+    intent_model: Model | None = None
+    """What parses queries under the settings; None for the rules."""
 
     def names(self) -> dict[str, str]:
         """Return the names, under those of the command line's JSON."""
@@ -127,6 +137,31 @@ class WriteFigures(Frozen):
         return cls(counts=counts, usage=RunUsage.of_run(receipt.usage), seconds=seconds)
 
 
+class ShownFigures(Frozen):
+    """What the reader of an answer was shown."""
+
+    records: int = 0
+    syntheses: int = 0
+    raw_passages: int = 0
+    """Events, units, or runs of turns, as they were said."""
+    raw_turns: int = 0
+    """The turns in them."""
+    tokens: int = 0
+    """Tokens of the passages' texts."""
+
+    @classmethod
+    def of(cls, evidence: Sequence[Evidence]) -> Self:
+        """Count the passages of an answer."""
+        raw = [passage for passage in evidence if not passage.record and not passage.synthesis_id]
+        return cls(
+            records=sum(passage.record is not None for passage in evidence),
+            syntheses=sum(passage.synthesis_id is not None for passage in evidence),
+            raw_passages=len(raw),
+            raw_turns=sum(len(passage.turns) for passage in raw),
+            tokens=sum(count_tokens(passage.text) for passage in evidence),
+        )
+
+
 class AnswerFigures(Frozen):
     """What was answered to one question, and what that took."""
 
@@ -134,6 +169,8 @@ class AnswerFigures(Frozen):
     verdict: str = ""
     """Empty where no memory was asked."""
     went_deep: bool = False
+    shown: ShownFigures = ShownFigures()
+    """What the answer was written from."""
     read: RunUsage = RunUsage()
     """What the answer cost."""
     recall_seconds: float = 0.0
@@ -175,6 +212,7 @@ def measure_answer(
         answer=plain_answer(recollection.answer),
         verdict=recollection.verdict,
         went_deep=recollection.went_deep,
+        shown=ShownFigures.of(recollection.evidence),
         read=RunUsage.of_run(recollection.usage),
         recall_seconds=perf_counter() - started,
         step_seconds=recollection.step_seconds,
@@ -226,6 +264,11 @@ def recall_times(lines: Sequence[AnswerFigures]) -> dict[str, object]:
             for step, seconds in by_step.items()
         },
     }
+
+
+def shown_means(lines: Sequence[AnswerFigures]) -> dict[str, float | None]:
+    """Return the mean of each count of what readers were shown."""
+    return {name: mean(getattr(line.shown, name) for line in lines) for name in ShownFigures.model_fields}
 
 
 def mean(values: Iterable[float | None]) -> float | None:

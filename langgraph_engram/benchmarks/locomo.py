@@ -31,6 +31,7 @@ from langgraph_engram.benchmarks.harness import (
     measure_recall,
     percentile,
     recall_times,
+    shown_means,
     split_by_answer,
     write_counts,
 )
@@ -233,5 +234,6 @@ def _report(lines: Sequence[LocomoLine], written: Sequence[WriteFigures]) -> dic
             "read_p95": figures.read_p95,
             **recall_times(lines),
         },
+        "shown": shown_means(lines),
         "written": write_counts(written),
     }

@@ -33,6 +33,7 @@ from langgraph_engram.benchmarks.harness import (
     measure_recall,
     percentile,
     recall_times,
+    shown_means,
     split_by_answer,
     write_counts,
 )
@@ -151,7 +152,7 @@ def run_longmemeval(
 
     Args:
         path: The file, gzipped or not; it is read, never copied. Items without a haystack count for
-            `assistant_trigger` alone.
+            `assistant_trigger` alone, and only where rules read the queries.
         setup: What is measured.
         limit: The first questions up to this number; only their haystacks are written.
         out: A folder for `questions.jsonl`, one line a question, from which every figure can be recomputed. A run that
@@ -170,11 +171,10 @@ def run_longmemeval(
     if not questions:
         raise InvalidInput(f"no question to ask: limit is {limit!r}, and must be at least 1")
     check_unique(map(_key, questions), path)
-    rules = RuleModel()
-    intents = {question.question_id: _read_intent(rules, question) for question in questions}
+    by_rules = {} if setup.intent_model else _read_intents(questions)
     made_with = {"command": "longmemeval", "data": fingerprint(path), "budgets": BUDGETS, **setup.described()}
     asked = {
-        _key(question): (f"{number}", question, intents[question.question_id])
+        _key(question): (f"{number}", question, by_rules.get(question.question_id))
         for number, question in enumerate(questions)
         if question.sessions
     }
@@ -192,7 +192,7 @@ def run_longmemeval(
         **setup.names(),
         "resumed": run.resumed,
         **_report(lines, written),
-        "assistant_trigger": score_trigger(intents.values()).model_dump(),
+        "assistant_trigger": score_trigger(by_rules.values() or [line.intent for line in lines]).model_dump(),
     }
 
 
@@ -274,10 +274,11 @@ def _run_question(
     setup: Setup[Measured_co],
     name: str,
     question: LongMemEvalQuestion,
-    intent: QuestionIntent,
+    by_rules: QuestionIntent | None,
 ) -> LongMemEvalLine:
     """Write a haystack and ask its question, after a search that is not timed: it loads the index."""
     user_id = question.question_id
+    intent = by_rules or _read_intent(setup.intent_model or RuleModel(), question)
     run.write_memory(name, setup.open_writer, question.sessions, user_id)
     with setup.open_reader(str(run.memory(name))) as memory:
         memory.search(question.question, user_id=user_id)
@@ -299,8 +300,14 @@ def _ask(memory: MemoryProtocol, question: LongMemEvalQuestion, intent: Question
     )
 
 
+def _read_intents(questions: Iterable[LongMemEvalQuestion]) -> dict[str, QuestionIntent]:
+    """Read queries by rules, which costs nothing: those without a haystack too."""
+    rules = RuleModel()
+    return {question.question_id: _read_intent(rules, question) for question in questions}
+
+
 def _read_intent(model: Model, question: LongMemEvalQuestion) -> QuestionIntent:
-    """Read a query as `search` does: by rules."""
+    """Read a query as the memory's graph does."""
     intent = model.ask(ParseIntent(question.question, question.asked_at)).answer
     return QuestionIntent(
         question_id=question.question_id,
@@ -323,5 +330,6 @@ def _report(lines: Sequence[LongMemEvalLine], written: Sequence[WriteFigures]) -
             "read_p95": figures.read_p95,
             **recall_times(lines),
         },
+        "shown": shown_means(lines),
         "written": write_counts(written),
     }

@@ -17,10 +17,11 @@ import numpy as np
 
 from langgraph_engram.benchmarks.harness import (
     AnswerFigures,
-    MemoryProtocol,
     Progress,
     RunUsage,
     Setup,
+    ShownFigures,
+    StoredMemoryProtocol,
     measure_answer,
     plain_answer,
 )
@@ -45,10 +46,9 @@ ANSWERING = "write_answer"
 """The step under whose name the cost of an answer from plain turns is counted."""
 
 
-class ReaderMemoryProtocol(MemoryProtocol, Protocol):
+class ReaderMemoryProtocol(StoredMemoryProtocol, Protocol):
     """A memory with its store and its model."""
 
-    store: Store
     model: Model
 
 
@@ -243,6 +243,7 @@ class TurnReader:
             raise ModelUnavailable(f"{self._model.name} gave no answer: {result.failure.reason}")
         return AnswerFigures(
             answer=plain_answer(result.answer),
+            shown=ShownFigures.of(passages),
             read=RunUsage.of_run(total([result.usage.model_copy(update={"node": ANSWERING})])),
             recall_seconds=perf_counter() - started,
         )

@@ -18,6 +18,7 @@ from langgraph_engram.benchmarks.harness import (
     mean,
     percentile,
     recall_times,
+    shown_means,
 )
 from langgraph_engram.benchmarks.locomo_data import CATEGORIES
 from langgraph_engram.benchmarks.resume import KeyedLine, LineKey
@@ -78,6 +79,8 @@ class ReaderFigures(Frozen):
     """Calls and tokens of all questions, in all and by step."""
     seconds: dict[str, object]
     """Percentiles of an answer and of its steps."""
+    shown: dict[str, float | None]
+    """What was shown to the reader, in the mean."""
     deep_ratio: float | None
     light_within_two_calls: float | None
     """Share of the questions that did not go deep which took two calls at most."""
@@ -151,6 +154,7 @@ def _figures(lines: Sequence[ReadingLine], reader: str, scores: dict[str, dict[i
         completion_tokens_p50=_median(own, lambda line: line.read.completion_tokens),
         usage=add_usage(line.read for line in own),
         seconds=recall_times(own),
+        shown=shown_means(own),
         deep_ratio=mean(line.went_deep for line in own),
         light_within_two_calls=mean(line.read.calls <= LIGHT_CALLS for line in light),
         over_turns=over(turns) if reader != TURNS else None,

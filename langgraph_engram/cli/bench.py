@@ -205,13 +205,16 @@ def judge(
 
 
 @BENCH.command()
-def cost(file: DataSet, preset: Preset = None, as_json: AsJson = False) -> None:
+def cost(file: DataSet, preset: Preset = None, without: Without = None, as_json: AsJson = False) -> None:
     """Count the calls and tokens of writing LoCoMo conversations, answered by rules."""
+    from langgraph_engram.ablations import without as left_out
     from langgraph_engram.benchmarks.cost import run_cost
+    from langgraph_engram.config import resolve
 
+    settings = left_out(resolve(None, None, preset, None).settings, without or ())
     with progress_bar("reading") as bar:
-        figures = run_cost(file, lambda folder, model: open_memory(folder, model, preset), progress=bar)
-    _print_figures(figures, as_json)
+        figures = run_cost(file, lambda folder, model: open_memory(folder, model, None, settings), progress=bar)
+    _print_figures({**figures, "without": without} if without else figures, as_json)
 
 
 @BENCH.command()
@@ -278,6 +281,7 @@ def _setup(
         writer=writing.name,
         reader=reading.name,
         encoder=encoder.name,
+        intent_model=reading if settings.retrieve.intent == "model" and reading.name != RULES else None,
         settings={
             **settings.model_dump(mode="json"),
             "without": list(without or ()),

@@ -4,13 +4,14 @@ from functools import partial
 
 import pytest
 
-from langgraph_engram.benchmarks.cost import CountingModel, run_cost
+from langgraph_engram.ablations import without
+from langgraph_engram.benchmarks.cost import CountingModel, event_coherence, run_cost
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.memory import Memory
-from langgraph_engram.presets import PRESETS
+from langgraph_engram.presets import PRESETS, preset
 from langgraph_engram.prompts.extract_facts import ExtractFacts, SourcedSentences
 from langgraph_engram.results import count_tokens
-from langgraph_engram.schema import Turn
+from langgraph_engram.schema import Scope, Turn
 
 
 @pytest.fixture
@@ -56,3 +57,24 @@ def test_the_default_reads_a_session_in_one_call(locomo_file, open_memory):
     by_node = report["usage"]["write"]["by_node"]
     assert by_node["extract"]["calls"] == report["sessions"]
     assert by_node["synthesize"]["calls"] == report["syntheses"]
+
+
+def test_coherence_is_the_mean_cosine_of_the_turns_of_an_event(store, scope, keep, turn, event):
+    """Two equal turns are 1 alike; an event of one turn counts for nothing (DimMem Figure 4)."""
+    keep(turns=[turn(0, "I ski."), turn(1, "I ski."), turn(2, "Bees hum.")], events=[event(0, 0, 1), event(1, 2)])
+
+    assert event_coherence(store.index(scope)) == pytest.approx(1.0)
+    assert event_coherence(store.index(Scope(user_id="nobody"))) is None
+
+
+def test_the_filter_by_meaning_compares_more(locomo_file):
+    """The baseline of DimMem Table 5 compares every earlier record."""
+
+    def report(settings):
+        return run_cost(
+            locomo_file, lambda folder, model: Memory(folder, model, encoder=HashingEncoder(), settings=settings)
+        )
+
+    by_dimension, by_meaning = report(preset("dimmem")), report(without(preset("dimmem"), ["filter"]))
+
+    assert by_meaning["comparisons"]["made"] > by_dimension["comparisons"]["made"]

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from langgraph_engram.benchmarks.longmemeval import QuestionIntent, recompute, run_longmemeval, score_trigger
 from langgraph_engram.benchmarks.longmemeval_data import read_questions
 from langgraph_engram.errors import InvalidInput, UnreadableFile
+from langgraph_engram.prompts.parse_intent import ParsedIntent
+from langgraph_engram.testing import FakeModel
 
 BUDGETS = ("500", "1000", "2000", "4000")
 
@@ -108,6 +111,17 @@ def test_bad_files_and_limits_are_refused(questions_file, setup, tmp_path):
         run_longmemeval(questions_file, setup, limit=0)
     with pytest.raises(UnreadableFile, match="question_id, question_type and question at item 0"):
         run_longmemeval(other, setup)
+
+
+def test_the_model_that_reads_queries_is_measured(questions_file, setup):
+    """Where a preset has its model parse queries, the trigger is the model's, asked once for each haystack."""
+    model = FakeModel([ParsedIntent(anchor="anything", needs_assistant=True)] * 3)
+
+    figures = run_longmemeval(questions_file, replace(setup, intent_model=model))
+
+    assert len(model.asked) == 3
+    assert figures["assistant_trigger"]["questions"] == 3
+    assert figures["assistant_trigger"]["precision"] < 1
 
 
 def test_the_trigger_has_precision_and_recall():

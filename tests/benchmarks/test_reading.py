@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from langgraph_engram.benchmarks.harness import Setup
+from langgraph_engram.benchmarks.harness import Setup, ShownFigures
 from langgraph_engram.benchmarks.locomo_data import read_samples
 from langgraph_engram.benchmarks.reading import TurnReader, draw_questions, run_reading
 from langgraph_engram.benchmarks.reading_figures import ReadingLine, compare, paired_difference
@@ -14,8 +14,9 @@ from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import InvalidInput, UnreadableFile
 from langgraph_engram.memory import Memory
 from langgraph_engram.prompts.write_answer import WriteAnswer
+from langgraph_engram.results import count_tokens
 from langgraph_engram.rule_model.model import RuleModel
-from langgraph_engram.schema import Scope
+from langgraph_engram.schema import Evidence, Scope
 
 
 @pytest.fixture
@@ -232,3 +233,17 @@ def test_runs_of_different_questions_cannot_be_compared(first, second):
     """Nothing to pair is an error, not a difference of zero."""
     with pytest.raises(ValueError, match="paired scores must be as many"):
         paired_difference(first, second)
+
+
+def test_what_a_reader_was_shown_is_counted(record, turn):
+    """Records, narratives and raw turns apart, so that a reader can be held against its paper."""
+    evidence = [
+        Evidence(evidence_id="r", text="Ana skis.", record=record(0), turns=[turn(0)]),
+        Evidence(evidence_id="s", text="Ana's year in sports.", synthesis_id="s"),
+        Evidence(evidence_id="e", text="Ana: I ski. Ben: So do I.", turns=[turn(1), turn(2)]),
+    ]
+
+    shown = ShownFigures.of(evidence)
+
+    assert (shown.records, shown.syntheses, shown.raw_passages, shown.raw_turns) == (1, 1, 1, 2)
+    assert shown.tokens == sum(count_tokens(passage.text) for passage in evidence)
