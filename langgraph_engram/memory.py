@@ -65,7 +65,7 @@ from langgraph_engram.runner import (
     prefetch_vectors,
 )
 from langgraph_engram.schema import Scope
-from langgraph_engram.settings import ChatSettings, Settings
+from langgraph_engram.settings import AnswerStyle, ChatSettings, Settings
 from langgraph_engram.state import RememberRequest
 from langgraph_engram.stores.folders import open_store
 from langgraph_engram.stores.index import KindIndex
@@ -242,8 +242,13 @@ class Memory:
         as_of: datetime | str | None = None,
         tenant: str = "default",
         agent_id: str | None = None,
+        answer_style: AnswerStyle | None = None,
     ) -> Recollection:
         """Answer from memory, as deep as it takes. Arguments as for `search`.
+
+        Args:
+            answer_style: "auto" for as long as the question asks for, "short" for the fewest words, "full" for full
+                sentences; by default the preset's.
 
         Returns:
             An answer with [n] citing the n-th passage of evidence, a verdict, and the usage.
@@ -251,7 +256,9 @@ class Memory:
         Raises:
             ModelUnavailable: The model gave no answer; this says nothing about what is stored.
         """
-        request = recall_request(query, self._scope(user_id, tenant, agent_id), "recall", budget, now, as_of)
+        request = recall_request(
+            query, self._scope(user_id, tenant, agent_id), "recall", budget, now, as_of, answer_style
+        )
         return self._reads.recall(request)
 
     def stream(
@@ -264,6 +271,7 @@ class Memory:
         as_of: datetime | str | None = None,
         tenant: str = "default",
         agent_id: str | None = None,
+        answer_style: AnswerStyle | None = None,
     ) -> Iterator[RecallUpdate]:
         """Answer from memory, and stream the steps and the answer's text. Arguments and errors as for `recall`.
 
@@ -272,7 +280,9 @@ class Memory:
             recollection. Text after another step replaces what was streamed before. An answer that no model streams
             comes whole, just before the last update.
         """
-        request = recall_request(query, self._scope(user_id, tenant, agent_id), "recall", budget, now, as_of)
+        request = recall_request(
+            query, self._scope(user_id, tenant, agent_id), "recall", budget, now, as_of, answer_style
+        )
         yield from self._reads.stream(request)
 
     def undo(self, run_id: str, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> UndoReceipt:

@@ -52,7 +52,7 @@ PLAIN_SEARCH = RetrieveSettings(
     exchange_reach=0,
 )
 """One search for the query as it was put."""
-AS_FOUND = AnswerSettings(layout="passages")
+AS_FOUND = AnswerSettings(layout="passages", style="short")
 """Passages in the order in which they were found."""
 
 PRESETS: dict[str, Settings] = {
@@ -112,7 +112,7 @@ PRESETS: dict[str, Settings] = {
             update={"routes": ["dense", "synthesis"], "fusion": "concatenate", "top_k": 60}
         ),
         deep=AT_ONCE,
-        answer=AnswerSettings(layout="speakers"),
+        answer=AnswerSettings(layout="speakers", style="short"),
     ),
     "hymem": Settings(
         preset="hymem",
@@ -131,7 +131,7 @@ PRESETS: dict[str, Settings] = {
             reflect_on="every",
             max_tokens=UNLIMITED,
         ),
-        answer=AnswerSettings(layout="passages", style="full", earlier=True),
+        answer=AnswerSettings(layout="passages", style="exhaustive", earlier=True),
     ),
 }
 """The presets by name."""
@@ -147,6 +147,11 @@ def _dimmem_longmemeval(settings: Settings) -> Settings:
 
 VARIANTS: Mapping[tuple[str, str], Variant] = {("dimmem", "longmemeval"): _dimmem_longmemeval}
 """What a paper sets otherwise for one data set, by preset and data set; `engram bench` asks for its own."""
+
+
+def short_answers(settings: Settings) -> Settings:
+    """Return settings with the shortest answers where they would be as long as a question asks for."""
+    return changed(settings, "answer", style="short") if settings.answer.style == "auto" else settings
 
 
 def changed(settings: Settings, group: str, **changed: object) -> Settings:

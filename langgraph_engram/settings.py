@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from langgraph_engram.schema import Action, DateOrder
 
 PresetName = Literal["engram", "dimmem", "esmem", "structmem", "hymem"]
+AnswerStyle = Literal["auto", "short", "full"]
+"""How long an answer is: as the question asks for it, the fewest words, or full sentences."""
 LLMLINGUA_2 = "microsoft/llmlingua-2-bert-base-multilingual-cased-meetingbank"
 """The compressor of DimMem and StructMem, by its name on the Hugging Face hub."""
 
@@ -392,11 +394,17 @@ class AnswerSettings(SettingsGroup):
     them (StructMem appendix A.5)."""
     dimensions: bool = False
     """Whether a record is shown with its type, time, place, reason and purpose (DimMem appendix A.1)."""
-    style: Literal["short", "reasoned", "full"] = "short"
-    """The fewest words; the fewest words after a short reasoning (DimMem appendix E); or all that is possible, in full
-    sentences, without refusing once retrieval went deep (HyMem appendix B)."""
+    style: AnswerStyle | Literal["reasoned", "exhaustive"] = "auto"
+    """As long as the question asks for, the fewest words, or full sentences; or, as papers have it, the fewest words
+    after a short reasoning (DimMem appendix E), or all that is possible, without refusing once retrieval went deep
+    (HyMem appendix B)."""
     earlier: bool = False
     """Whether the answers of earlier rounds are shown beside the memories (HyMem Algorithm 1)."""
+
+
+def styled(settings: AnswerSettings, style: AnswerStyle | None) -> AnswerSettings:
+    """Return the settings with another style of answers; as they are for None."""
+    return settings.model_copy(update={"style": style}) if style else settings
 
 
 class Settings(SettingsGroup):

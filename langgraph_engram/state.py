@@ -30,6 +30,7 @@ from langgraph_engram.schema import (
     Scope,
     Turn,
 )
+from langgraph_engram.settings import AnswerStyle
 from langgraph_engram.temporal.datetimes import with_offset
 
 Moment = Annotated[datetime, AfterValidator(with_offset)]
@@ -112,6 +113,8 @@ class RecallRequest(ScopedRequest):
     as_of: Moment | None = None
     """The moment as of which memory is read; None for now."""
     run_id: str = ""
+    answer_style: AnswerStyle | None = None
+    """How long the answer is; None for the preset's own."""
 
 
 class BatchSelection(Frozen):

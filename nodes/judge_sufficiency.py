@@ -9,7 +9,7 @@ from langgraph_engram.llm.base import Model, entry_of
 from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.retrieval.citations import rests_on_evidence, with_citations, without_reasoning
 from langgraph_engram.retrieval.passages import light_passages, merge_pools
-from langgraph_engram.settings import AnswerSettings, DeepSettings
+from langgraph_engram.settings import AnswerSettings, DeepSettings, styled
 from langgraph_engram.state import ReadState
 
 
@@ -29,7 +29,14 @@ class JudgeSufficiency:
             return {"sufficient": False, "answer": "", "pool": pool}
         earlier = tuple(state.get("earlier_answers", ())) if self.answer.earlier else ()
         asked = self.model.ask(
-            AnswerLight(request.query, state["intent"], tuple(pool), request.now, self.answer, earlier)
+            AnswerLight(
+                request.query,
+                state["intent"],
+                tuple(pool),
+                request.now,
+                styled(self.answer, request.answer_style),
+                earlier,
+            )
         )
         light = with_citations(without_reasoning(asked.answer or ""), pool)
         sufficient = rests_on_evidence(light)

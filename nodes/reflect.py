@@ -4,7 +4,7 @@ The loop ends on a complete answer, a query asked before in any form, an answer 
 nothing new, or a spent budget.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import time
 
 from langgraph_engram.llm.base import Model, entry_of
@@ -12,7 +12,7 @@ from langgraph_engram.prompts.reflect import Reflect
 from langgraph_engram.prompts.rendering import CITATION
 from langgraph_engram.results import total
 from langgraph_engram.retrieval.citations import rests_on_evidence
-from langgraph_engram.settings import DeepSettings
+from langgraph_engram.settings import AnswerSettings, DeepSettings
 from langgraph_engram.state import ReadState
 from langgraph_engram.text.questions import asks_for_single_fact
 from langgraph_engram.text.tokens import content_stems
@@ -28,6 +28,7 @@ class ReflectStep:
     model: Model
     rule_model: Model
     settings: DeepSettings
+    answer: AnswerSettings = field(default_factory=AnswerSettings)
 
     def __call__(self, state: ReadState) -> ReadState:
         """Return the end, or the next query."""
@@ -40,6 +41,7 @@ class ReflectStep:
             state["answer"],
             tuple(state["pool"]),
             tuple(state["asked_queries"]),
+            self.answer,
         )
         if self.settings.reflect_on == "doubtful" and self._is_settled(question):
             return {"done": True, "missing": []}

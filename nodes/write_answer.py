@@ -12,7 +12,7 @@ from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
 from langgraph_engram.retrieval.citations import with_citations, without_reasoning
 from langgraph_engram.retrieval.passages import light_passages, merge_pools
 from langgraph_engram.schema import Evidence
-from langgraph_engram.settings import AnswerSettings, DeepSettings
+from langgraph_engram.settings import AnswerSettings, DeepSettings, styled
 from langgraph_engram.state import ReadState
 
 
@@ -58,7 +58,14 @@ class WriteAnswerStep:
         request = state["request"]
         earlier = tuple(state.get("earlier_answers", ())) if self.answer.earlier else ()
         return self.model.ask(
-            WriteAnswer(request.query, state["intent"], tuple(shown), request.now, self.answer, earlier)
+            WriteAnswer(
+                request.query,
+                state["intent"],
+                tuple(shown),
+                request.now,
+                styled(self.answer, request.answer_style),
+                earlier,
+            )
         )
 
 

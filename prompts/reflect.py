@@ -3,14 +3,15 @@
 As in the paper's Algorithm 1, the first question is judged, never the rewritten one; the whole pool is shown.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
 from langgraph_engram.llm.base import Question
-from langgraph_engram.prompts.rendering import DATA_ONLY, inside, number_evidence
+from langgraph_engram.prompts.rendering import DATA_ONLY, inside, show_evidence
 from langgraph_engram.schema import Evidence, Intent
+from langgraph_engram.settings import AnswerSettings
 
 
 class Reflection(BaseModel):
@@ -18,7 +19,9 @@ class Reflection(BaseModel):
 
     complete: bool = Field(description="true if the answer says everything the question asks for")
     missing: str = Field(default="", description="what is still unknown, in a few words")
-    next_query: str = Field(default="", description="a question to put to memory next, different from those asked")
+    next_query: str = Field(
+        default="", description="if something is missing: a question to put to memory next, different from those asked"
+    )
 
 
 SYSTEM = f"""You check an answer against the question and against what was found.
@@ -38,13 +41,15 @@ class Reflect(Question[Reflection]):
     pool: tuple[Evidence, ...]
     asked: tuple[str, ...] = ()
     """Every query put to memory so far."""
+    settings: AnswerSettings = field(default_factory=AnswerSettings)
+    """How the answer's reader was shown the pool: what decides is shown here as well."""
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
         return [
             SystemMessage(SYSTEM),
             HumanMessage(
-                f"Found:\n{inside('pool', number_evidence(self.pool) or 'nothing')}\n\n"
+                f"Found:\n{inside('pool', show_evidence(self.pool, self.settings) or 'nothing')}\n\n"
                 f"Asked so far: {'; '.join(self.asked)}\nQuestion: {self.query}\nAnswer: {self.answer or 'none'}"
             ),
         ]

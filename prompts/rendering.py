@@ -14,7 +14,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from langgraph_engram.schema import Evidence, Record, Turn
 from langgraph_engram.settings import AnswerSettings
-from langgraph_engram.temporal.datetimes import epoch_seconds, format_day
+from langgraph_engram.temporal.datetimes import epoch_seconds, format_day, format_moment
 from langgraph_engram.temporal.resolve import resolve_times
 from langgraph_engram.text.keywords import is_small_talk
 from langgraph_engram.text.sentences import ends_asking, question_at_end, split_sentences
@@ -62,19 +62,26 @@ def number_evidence(evidence: Sequence[Evidence]) -> str:
 
 
 def format_evidence(evidence: Sequence[Evidence]) -> str:
-    """Quote passages in the order in which they were said, under their days, each turn whole and once.
+    """Quote passages in the order in which they were said, each turn whole and once.
 
-    Many fragments out of order mislead a small reader (docs/decisions/0017). Only what no few short turns stand for,
+    Each day, and each session in it, has a line with the time of day at which what is shown of it begins. Many
+    fragments out of order mislead a small reader (docs/decisions/0017). Only what no few short turns stand for,
     such as a narrative or a long turn, is quoted as the passage itself. Numbers are those of the passages, best first.
     """
     lines: dict[Position, tuple[datetime | None, list[int], str]] = {}
     for number, passage in enumerate(evidence, start=1):
         for position, moment, text in _evidence_lines(passage):
             lines.setdefault(position, (moment, [], text))[1].append(number)
-    ordered = [lines[position] for position in sorted(lines)]
-    headings = day_headings(moment for moment, _, _ in ordered)
-    numbered = (f"{''.join(f'[{number}]' for number in numbers)} {text}" for _, numbers, text in ordered)
-    return "\n".join(line for heading, text in zip(headings, numbered, strict=True) for line in (*heading, text))
+    shown: list[str] = []
+    last = None
+    for position in sorted(lines):
+        moment, numbers, text = lines[position]
+        where = (format_day(moment), position[1])
+        if where != last:
+            shown.append(f"-- {format_moment(moment)}")
+        shown.append(f"{''.join(f'[{number}]' for number in numbers)} {text}")
+        last = where
+    return "\n".join(shown)
 
 
 def _evidence_lines(passage: Evidence) -> Iterator[tuple[Position, datetime | None, str]]:
@@ -185,7 +192,8 @@ def ask_about(
     if earlier:
         shown.append(inside("answers", "\n".join(plain(CITATION.sub("", answer)) for answer in earlier)))
     parts = "\n\n".join(shown)
-    return [SystemMessage(system), HumanMessage(f"{parts}\n\nToday: {format_day(now)}\nQuestion: {query}")]
+    today = f"Today: {format_day(now)}\n" if now else ""
+    return [SystemMessage(system), HumanMessage(f"{parts}\n\n{today}Question: {query}")]
 
 
 def inside(tag: str, text: str) -> str:

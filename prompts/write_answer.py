@@ -17,29 +17,48 @@ UNKNOWN = "I don't know."
 BRIEF = """\
 Answer in as few words as it takes: a name, a date, a place, a number, yes or no, a short phrase, or a short list of \
 everything that is asked for. No full sentence, no explanation."""
+FITTING = """\
+Answer in the form that the question asks for, and no longer: a name, date or number for one thing; a list of all that \
+fits where several are asked for; dated points in the order of time for an order or a development; a paragraph for a \
+summary; steps for a how-to, in the way in which the person wants such answers."""
 CITE = """\
-After the answer, cite in brackets the numbers of the pieces it rests on, like this: ANSWER [2], or ANSWER [1][4].
-Give dates as day, month and year, not as "last week". Where two pieces disagree, the newest holds."""
+After the answer, cite in brackets the numbers of the pieces it rests on, like this: ANSWER [2], or ANSWER [1][4]."""
+DATES = """\
+Give dates as day, month and year, not as "last week"."""
+CONFLICTS = """\
+Where a later piece changes what an earlier one says, the later holds. Where two pieces cannot both be true and none \
+is a change of the other, give both with their days and ask which is right."""
+PARTS = """\
+If the pieces answer only a part, give that part and say what is missing."""
+NEWEST = "Where two pieces disagree, the newest holds."
 WORDING: Mapping[str, str] = {
-    "short": f"{BRIEF} {CITE}",
-    "reasoned": f"First weigh the pieces in two or three sentences. Then write a last line that begins with "
-    f'"Answer:" and holds the answer alone. On that line: {BRIEF} {CITE}',
-    "full": f"Answer completely and precisely, in full sentences; where a time is relative, say to which day. {CITE}",
+    "auto": f"{FITTING} {CITE}\n{DATES} {CONFLICTS}",
+    "short": f"{BRIEF} {CITE}\n{DATES} {NEWEST}",
+    "full": f"Answer completely, in full sentences. {CITE}\n{DATES} {CONFLICTS}",
+    "reasoned": "First weigh the pieces in two or three sentences. Then write a last line that begins with "
+    f'"Answer:" and holds the answer alone. On that line: {BRIEF} {CITE}\n{DATES} {NEWEST}',
+    "exhaustive": "Answer completely and precisely, in full sentences; where a time is relative, say to which day. "
+    f"{CITE}\n{DATES} {NEWEST}",
 }
 """How answers are worded, by style (docs/decisions/0023)."""
 LAST: Mapping[str, str] = {
+    "auto": "Answer in the form that the question asks for.",
     "short": "Answer in a few words.",
+    "full": "Answer in full sentences.",
     "reasoned": 'Reason briefly, then give the line "Answer: ...".',
-    "full": "Answer completely.",
+    "exhaustive": "Answer completely.",
 }
 """What stands last, where a small model heeds it most."""
+LIKELY = "What the pieces do not say but make likely may be concluded."
+ELSE_UNKNOWN = f"If nothing in them bears on the question, answer exactly: {UNKNOWN}"
 CONCLUDING: Mapping[str, str] = {
-    "short": "What the pieces do not say but make likely may be concluded. If nothing in them bears on the question, "
-    f"answer exactly: {UNKNOWN}",
+    "auto": f"{LIKELY} {PARTS} {ELSE_UNKNOWN}",
+    "short": f"{LIKELY} {ELSE_UNKNOWN}",
+    "full": f"{LIKELY} {PARTS} {ELSE_UNKNOWN}",
     "reasoned": "Guess nothing that the pieces do not say. If they do not suffice, the last line is: "
     f"Answer: {UNKNOWN}",
-    "full": "Name every answer that the pieces allow. Where they are incomplete, infer the likeliest answer and give "
-    "it rather than none.",
+    "exhaustive": "Name every answer that the pieces allow. Where they are incomplete, infer the likeliest answer and "
+    "give it rather than none.",
 }
 
 

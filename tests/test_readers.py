@@ -6,14 +6,20 @@ import pytest
 from langchain_core.messages import BaseMessage
 
 from langgraph_engram.ablations import without
+from langgraph_engram.errors import InvalidInput
+from langgraph_engram.graphs.read import build_read_graph
 from langgraph_engram.llm.base import Question
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import preset
 from langgraph_engram.prompts.answer_light import AnswerLight
+from langgraph_engram.prompts.reflect import Reflection
+from langgraph_engram.prompts.rendering import show_evidence
 from langgraph_engram.prompts.write_answer import WriteAnswer
 from langgraph_engram.results import count_tokens
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Evidence
+from langgraph_engram.state import RecallRequest
+from langgraph_engram.testing import FakeModel
 
 THINGS = (
     *("kayak", "violin", "orchard", "telescope", "bakery", "sailboat", "pottery", "marathon"),
@@ -167,7 +173,7 @@ def test_engram_reads_whole_turns_in_the_order_of_time():
     days = [line for line in text_of(question).splitlines() if line.startswith("-- ")]
 
     assert len(question.evidence) <= 12
-    assert days == sorted(days, key=lambda line: datetime.strptime(line.removeprefix("-- "), "%a %d %B %Y"))
+    assert days == sorted(days, key=lambda line: datetime.strptime(line.removeprefix("-- "), "%a %d %B %Y, %H:%M"))
 
 
 ASSISTED = [
@@ -207,3 +213,50 @@ def test_level_two_alone_reads_raw_units():
     assert len(question.evidence) == 10
     assert all(passage.record is None for passage in question.evidence)
     assert any("lighthouse" in turn.text for turn in question.evidence[0].turns)
+
+
+@pytest.mark.parametrize(
+    ("name", "style", "last"),
+    [
+        ("engram", None, "Answer in the form that the question asks for."),
+        ("engram", "short", "Answer in a few words."),
+        ("engram", "full", "Answer in full sentences."),
+        ("esmem", None, "Answer in a few words."),
+        ("esmem", "auto", "Answer in the form that the question asks for."),
+    ],
+)
+def test_answers_are_as_long_as_the_caller_wants(name, style, last):
+    """By default as long as the question asks for under `engram`, and as the paper has it under its preset."""
+    model = WatchedModel()
+    with Memory("memory:", model, name, encoder="hashing") as memory:
+        memory.remember(session(0), user_id="ana", session_id="s0", close_session=True)
+        memory.recall("What did Ana pay for the kayak?", user_id="ana", answer_style=style)
+    question = next(question for question in model.asked if isinstance(question, WriteAnswer | AnswerLight))
+
+    assert text_of(question).splitlines()[-1] == last
+
+
+def test_a_style_that_does_not_exist_is_refused():
+    """The error names those there are; nothing is asked."""
+    with (
+        Memory("memory:", "rules", encoder="hashing") as memory,
+        pytest.raises(InvalidInput, match=r"answer_style is 'long': choose one of 'auto', 'short', 'full'"),
+    ):
+        memory.recall("What did Ana pay?", user_id="ana", answer_style="long")
+
+
+def test_the_reflection_sees_what_the_reader_saw():
+    """The sentence that decides may stand beside the one that was found."""
+    model = FakeModel(
+        [
+            "A kayak [1].",
+            Reflection(complete=True),
+        ],
+    )
+    with Memory("memory:", "rules", encoder="hashing") as memory:
+        memory.remember(session(0), user_id="ana", session_id="s0", close_session=True)
+        graph = build_read_graph(memory.store, model, RuleModel(), memory.settings)
+        graph.invoke({"request": RecallRequest(user_id="ana", query="List everything that Ana said of the kayak.")})
+    light, reflection = model.asked
+
+    assert show_evidence(light.evidence, light.settings) in text_of(reflection)

@@ -36,6 +36,7 @@ from langgraph_engram.results import total
 from langgraph_engram.retrieval.passages import fit_budget, turn_passage
 from langgraph_engram.retrieval.scoring import min_max, top_positions
 from langgraph_engram.schema import Evidence, Intent, Scope
+from langgraph_engram.settings import AnswerSettings
 from langgraph_engram.stores.base import Store
 from langgraph_engram.text.tokens import content_stems
 
@@ -238,7 +239,8 @@ class TurnReader:
             ModelUnavailable: It gave no answer.
         """
         started = perf_counter()
-        result = self._model.ask(WriteAnswer(query, Intent(query=query, anchor=query), tuple(passages)))
+        intent, short = Intent(query=query, anchor=query), AnswerSettings(style="short")
+        result = self._model.ask(WriteAnswer(query, intent, tuple(passages), settings=short))
         if result.failure:
             raise ModelUnavailable(f"{self._model.name} gave no answer: {result.failure.reason}")
         return AnswerFigures(

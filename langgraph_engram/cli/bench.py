@@ -262,10 +262,11 @@ def _setup(
     from langgraph_engram.benchmarks.resume import recording_of
     from langgraph_engram.config import resolve, resolve_chat, resolve_model
     from langgraph_engram.llm.replay import ReplayModel
+    from langgraph_engram.presets import short_answers
 
     chat = resolve_chat()
     choice = resolve(None, writer, preset, None, dataset)
-    settings = left_out(choice.settings, without or ())
+    settings = short_answers(left_out(choice.settings, without or ()))
     writing = resolve_model(choice.model, chat)
     reading = writing if writer == reader else resolve_model(resolve(None, reader, preset, None).model, chat)
 

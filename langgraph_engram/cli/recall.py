@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -35,6 +35,10 @@ def recall(
         str | None,
         typer.Option("--as-of", help="Answer as memory stood then: a date or a time, ISO 8601.", show_default=False),
     ] = None,
+    style: Annotated[
+        Literal["auto", "short", "full"] | None,
+        typer.Option("--style", help="How long the answer is. [default: as the question asks]", show_default=False),
+    ] = None,
     store: Store = None,
     model: Model = None,
     preset: Preset = None,
@@ -47,7 +51,7 @@ def recall(
 
     moment, until = read_moment(now), read_until(as_of)
     with spinner("remembering") as show_step, open_existing(store, model, preset) as memory:
-        ask = memory.search if search else partial(_recall_with_progress, memory, show_step)
+        ask = memory.search if search else partial(_recall_with_progress, memory, show_step, answer_style=style)
         recollection = ask(
             question, user_id=user, budget=budget, now=moment, as_of=until, tenant=tenant, agent_id=agent
         )

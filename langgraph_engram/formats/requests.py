@@ -6,7 +6,7 @@ Every error names the argument, its value, and what to pass instead.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import Literal
+from typing import Literal, get_args
 from uuid import uuid4
 
 from langgraph_engram.errors import EngramError, InvalidInput, InvalidMessages, MissingUser
@@ -20,6 +20,7 @@ from langgraph_engram.formats.messages import (
     shown,
 )
 from langgraph_engram.schema import Scope
+from langgraph_engram.settings import AnswerStyle
 from langgraph_engram.state import Message, RecallRequest, RememberRequest
 
 
@@ -78,17 +79,21 @@ def recall_request(
     budget: int | None = None,
     now: datetime | str | None = None,
     as_of: datetime | str | None = None,
+    answer_style: AnswerStyle | None = None,
 ) -> RecallRequest:
     """Return a request to search or recall, with a new run id.
 
     Raises:
         InvalidMessages: The query is empty, no string, or not valid Unicode.
-        InvalidInput: The budget is no number of tokens, or `now` or `as_of` is no moment.
+        InvalidInput: The budget is no number of tokens, `now` or `as_of` is no moment, or there is no such style.
     """
     if not isinstance(query, str) or not query.strip():
         raise InvalidMessages(f"the question is empty or no text (query is {shown(query)}): ask something")
     if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 1):
         raise InvalidInput(f"the budget is {shown(budget)}: give a whole number of tokens, at least 1, or leave it out")
+    if answer_style is not None and answer_style not in get_args(AnswerStyle):
+        styles = ", ".join(map(repr, get_args(AnswerStyle)))
+        raise InvalidInput(f"answer_style is {shown(answer_style)}: choose one of {styles}, or leave it out")
     return RecallRequest(
         query=check_text("query", query.strip()),
         **dict(scope),
@@ -97,6 +102,7 @@ def recall_request(
         now=_check_moment("now", now, read_moment),
         as_of=_check_moment("as_of", as_of, read_until),
         run_id=str(uuid4()),
+        answer_style=answer_style,
     )
 
 

@@ -38,3 +38,8 @@ def epoch_seconds(moment: datetime | None, unknown: float) -> float:
 def format_day(moment: datetime | None) -> str:
     """Format a day with its weekday: "Mon 8 May 2023"; "undated" for None."""
     return f"{moment:%a} {moment.day} {moment:%B %Y}" if moment else "undated"
+
+
+def format_moment(moment: datetime | None) -> str:
+    """Format a day with the time of day: "Mon 8 May 2023, 14:05"; of midnight the day alone."""
+    return f"{format_day(moment)}, {moment:%H:%M}" if moment and (moment.hour or moment.minute) else format_day(moment)

@@ -45,10 +45,30 @@ def test_turns_stand_in_order_under_their_days():
     told = format_evidence([piece(1, late), piece(2, early), piece(3, early)])
 
     assert told.splitlines() == [
-        "-- Mon 6 May 2024",
+        "-- Mon 6 May 2024, 12:00",
         "[2][3] Ana: I bought skis. They are red.",
-        "-- Wed 8 May 2024",
+        "-- Wed 8 May 2024, 12:00",
         "[1] Ana: I sold the skis yesterday (7 May 2024).",
+    ]
+
+
+def test_each_session_of_a_day_says_when_it_began():
+    """Whoever orders what happened on one day needs the time of day; without one, the day alone is told."""
+    first, second, dateless = (
+        said(0, "I left home.").model_copy(update=changed)
+        for changed in (
+            {},
+            {"turn_id": "t9", "session_id": "s2", "said_at": NOON + timedelta(hours=6, minutes=30)},
+            {"turn_id": "t8", "session_id": "s3", "said_at": NOON.replace(hour=0) + timedelta(days=1)},
+        )
+    )
+
+    told = format_evidence([piece(1, second), piece(2, first), piece(3, dateless)])
+
+    assert [line for line in told.splitlines() if line.startswith("--")] == [
+        "-- Mon 6 May 2024, 12:00",
+        "-- Mon 6 May 2024, 18:30",
+        "-- Tue 7 May 2024",
     ]
 
 

@@ -125,9 +125,9 @@ def test_passages_are_rendered_in_the_order_of_their_instants():
     passages = [Evidence(evidence_id=turn.turn_id, text=turn.text, turns=[turn]) for turn in (late, early)]
 
     assert format_evidence(passages).splitlines() == [
-        "-- Wed 12 June 2024",
+        "-- Wed 12 June 2024, 08:00",
         "[2] Ana: Good morning.",
-        "-- Tue 11 June 2024",
+        "-- Tue 11 June 2024, 16:00",
         "[1] Ana: Good afternoon.",
     ]
 
