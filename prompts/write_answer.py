@@ -24,7 +24,7 @@ summary; steps for a how-to, in the way in which the person wants such answers."
 CITE = """\
 After the answer, cite in brackets the numbers of the pieces it rests on, like this: ANSWER [2], or ANSWER [1][4]."""
 DATES = """\
-Give dates as day, month and year, not as "last week"."""
+Give dates as day, month and year, as far as they are known, not as "last week"."""
 CONFLICTS = """\
 Where a later piece changes what an earlier one says, the later holds. Where two pieces cannot both be true and none \
 is a change of the other, give both with their days and ask which is right."""
