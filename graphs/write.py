@@ -68,7 +68,7 @@ def build_write_graph(
     if describes:
         graph.add_node("describe_events", DescribeEvents(store, model, settings.segment))
     graph.add_node("extract", Extract(store, extractor, settings.extract, settings.segment))
-    graph.add_node("verify", Verify(store, settings.verify))
+    graph.add_node("verify", Verify(store, settings.verify, settings.extract, settings.segment))
     if decides:
         graph.add_node("reload_records", ReloadRecords(store))
     graph.add_node("filter_candidates", FilterCandidates(store, settings.update))

@@ -1,28 +1,35 @@
-"""Verify each record against the turns it cites: numbers, names, dates, words. No model is asked.
+"""Verify each record against what it was extracted from: numbers, names, dates, words. No model is asked.
 
-Speakers, captions, and dates that are resolved from a turn's time count as evidence. What fails is quarantined with its
-reason; it is kept and shown, and no search finds it. A dimension without evidence is left out.
+Speakers, captions, and dates that are resolved from a turn's time count as evidence, in the turns that a record cites
+and in those that were read beside them. What fails is quarantined with its reason; it is kept and shown, and no search
+finds it. A dimension without evidence is left out.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from langgraph_engram.extraction.batching import batch_events
 from langgraph_engram.extraction.evidence import Verifier
-from langgraph_engram.settings import VerifySettings
+from langgraph_engram.settings import ExtractSettings, SegmentSettings, VerifySettings
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.base import Store
 
 
 @dataclass(frozen=True)
 class Verify:
-    """Quarantine what its sources do not say. Reads `request`, `turns`, `events`, `records`; changes `records`."""
+    """Quarantine what was not said. Reads `request`, `turns`, `events`, `records`; changes `records`."""
 
     store: Store
     settings: VerifySettings
+    extract: ExtractSettings = field(default_factory=ExtractSettings)
+    """What shared a prompt."""
+    segment: SegmentSettings = field(default_factory=SegmentSettings)
+    """How many turns were read beside it."""
 
     def __call__(self, state: WriteState) -> WriteState:
-        """Return the records, those without evidence quarantined."""
+        """Return the records, those without evidence quarantined, the others with all turns that they rest on."""
         if not self.settings.enabled:
             return {}
-        index = self.store.index(state["request"].scope)
-        verifier = Verifier(index, state["turns"], state["events"], self.settings)
+        index, turns, events = self.store.index(state["request"].scope), state["turns"], state["events"]
+        prompts = batch_events(index, events, turns, self.extract, self.segment.preceding_turns)
+        verifier = Verifier(index, turns, events, self.settings, prompts)
         return {"records": [verifier.verify(record) for record in state["records"]]}

@@ -1,37 +1,40 @@
-"""Verify records against the turns they cite: numbers, names, dates, words, speakers.
+"""Verify records against what their extraction was shown: numbers, names, dates, words, speakers, denials.
 
-What the turns support is read once a turn, however many records cite it. A record that goes beyond its sources is
-quarantined with the reason; a dimension that nobody near its sources said is left out. What an assistant says that a
-stored record holds already is recycled memory, and no new record.
+What the cited turns say is evidence, and so is what another turn of the same prompt says of the same thing: who reads
+them together names the concert of one sentence by the day that the sentence before gave it. Such a turn joins the
+sources. A record that goes beyond what was shown is quarantined with the reason; a dimension that nobody near its
+sources said is left out. What an assistant says that a stored record holds already is recycled memory, and no new
+record.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
-from langgraph_engram.schema import DateOrder, Event, Interval, Record, Turn
+from langgraph_engram.extraction.batching import Batch
+from langgraph_engram.extraction.support import (
+    SentenceSupport,
+    TurnSupport,
+    read_sentences,
+    sentences_of,
+    support_of,
+)
+from langgraph_engram.schema import Event, Interval, Record, Turn
 from langgraph_engram.settings import VerifySettings
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.temporal.datetimes import wall_time
-from langgraph_engram.temporal.find import find_times
-from langgraph_engram.temporal.resolve import resolve_times
+from langgraph_engram.temporal.find import TimeMention, find_times
 from langgraph_engram.text.names import proper_names
-from langgraph_engram.text.numbers import NUMBER, numbers_in, plain_number, spelled_numbers
-from langgraph_engram.text.sentences import question_at_end
-from langgraph_engram.text.tokens import content_stems, stem, words
+from langgraph_engram.text.numbers import NUMBER
+from langgraph_engram.text.tokens import content_stems, words
 
-MAX_CACHED_TURNS = 2048
-"""Turns whose support is cached in the process."""
-LONG_TURN = 20_000
-"""Characters from which on a turn is long."""
-MAX_CACHED_LONG_TURNS = 16
-"""Long turns whose support is cached: those that a run is at work on."""
-YEAR_DIGITS = 4
 HALF = 0.5
 """Least share of the words of a reason, a purpose or a keyword that were said."""
+NEAR = 2
+"""Turns before a source whose names its pronouns may stand for, whatever else they say."""
+ADDRESSING = frozenset(("you", "your", "yours"))
+"""Words by which a sentence speaks of its listener."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +47,26 @@ class Verifier:
     events: Sequence[Event]
     """The run's events."""
     settings: VerifySettings
+    batches: Sequence[Batch] = ()
+    """What the run's records were extracted from."""
 
     def verify(self, record: Record) -> Record:
-        """Return a record verified, or quarantined with the first reason found."""
+        """Return a record verified, with all turns that it rests on, or quarantined with the first reason found."""
         sources = self._turns(record.source_turn_ids)
-        verified = verify_record(record, sources, self._turns(self._nearby.get(record.event_id, [])), self.settings)
+        batch = self._batch_of.get(record.event_id)
+        core, context = (batch.turns, batch.context) if batch else ((), ())
+        shown = [*context, *core, *self._turns(self._nearby.get(record.event_id, []))]
+        verified = verify_record(record, sources, shown, self.settings, {turn.turn_id for turn in core})
         reason = _recycled_reason(verified, sources, self.index, self.settings) if verified.status == "active" else ""
         return _quarantined(verified, reason) if reason else verified
 
     @cached_property
     def _own(self) -> dict[str, Turn]:
         return {turn.turn_id: turn for turn in self.turns}
+
+    @cached_property
+    def _batch_of(self) -> dict[str, Batch]:
+        return {event_id: batch for batch in self.batches for event_id in batch.event_ids}
 
     @cached_property
     def _nearby(self) -> dict[str, list[str]]:
@@ -65,116 +77,202 @@ class Verifier:
         return [turn for turn in found if turn]
 
 
-def verify_record(record: Record, sources: Sequence[Turn], nearby: Sequence[Turn], settings: VerifySettings) -> Record:
+def verify_record(
+    record: Record,
+    sources: Sequence[Turn],
+    shown: Sequence[Turn],
+    settings: VerifySettings,
+    citable: Collection[str] = (),
+) -> Record:
     """Return the record with the dimensions that have evidence, or quarantined with the first reason found.
 
     Args:
         record: The record to verify.
         sources: The turns it cites.
-        nearby: The turns of its event, whose names may stand for pronouns.
+        shown: The turns that were read when it was written. One that gives a number, a name or a date of it and speaks
+            of the same is evidence; for names, so are the last turns before a source, whose pronouns they may explain.
         settings: How much of its words must have been said.
+        citable: The ids of the turns that join its sources where they are such evidence: the core turns.
     """
     if record.status != "active":
         return record
-    nearby = [*sources, *(turn for turn in nearby if turn not in sources)]
-    reason = (
-        _unsupported_number(record, sources, nearby)
-        or _unsupported_name(record, nearby)
-        or _unsupported_date(record, sources)
-        or _unsupported_words(record, nearby, settings.min_said)
-        or _misattributed(record, sources, nearby)
-    )
-    return _quarantined(record, reason) if reason else _with_supported_dimensions(record, nearby)
-
-
-def missing_number(numbers: Sequence[str], said: Collection[str]) -> str:
-    """Return the first number that was never said, as it stands; empty if all were.
-
-    Args:
-        numbers: Numbers in digits.
-        said: The numbers that were said, written plainly.
-    """
-    return next((number for number in numbers if not _is_said(plain_number(number), said)), "")
+    cited = {turn.turn_id for turn in sources}
+    others = {turn.turn_id: turn for turn in shown if turn.turn_id not in cited}
+    claim = _Claim(record, tuple(sources), tuple(others.values()))
+    rests_on: list[str] = []
+    for detail in claim.details():
+        turn_ids = claim.evidence_for(detail)
+        if turn_ids is None:
+            return _quarantined(record, detail.reason)
+        rests_on += turn_ids
+    nearby = [*sources, *claim.others]
+    reason = _unsupported_words(record, nearby, settings.min_said) or claim.misattribution() or claim.contradiction()
+    if reason:
+        return _quarantined(record, reason)
+    happened = claim.happened()
+    dated = claim.evidence_for(happened) if happened else []
+    verified = _with_supported_dimensions(record if dated is not None else _without_time(record), nearby)
+    joining = [turn_id for turn_id in dict.fromkeys([*rests_on, *(dated or [])]) if turn_id in citable]
+    return verified.model_copy(update={"source_turn_ids": [*joining, *record.source_turn_ids]}) if joining else verified
 
 
 @dataclass(frozen=True)
-class TurnSupport:
-    """What a turn is evidence for."""
+class _Detail:
+    """A number, a name or a date of a record."""
 
+    kind: str
     text: str
-    """Speaker, words with times resolved, captions and day, case-folded."""
-    stems: frozenset[str]
-    """Stems of all words, and of what irregular forms come from."""
-    numbers: frozenset[str]
-    """Numbers in digits, those that are spelled out included."""
-    times: tuple[Interval, ...]
-    """The times it mentions."""
-    asks: str
-    """The question it ends with; empty for none."""
+    about: frozenset[str]
+    """Stems of which another turn that gives it holds one, where it speaks of the same."""
+    is_said_by: Callable[[TurnSupport], bool]
+    """Whether a turn says it."""
+    is_implied_by: Callable[[TurnSupport], bool] | None = None
+    """Whether a source implies it."""
+
+    def is_in_source(self, support: TurnSupport) -> bool:
+        """Return whether a source says or implies it."""
+        return self.is_said_by(support) or (self.is_implied_by is not None and self.is_implied_by(support))
+
+    @property
+    def reason(self) -> str:
+        """Return why the record is quarantined where nobody says it."""
+        return f"the {self.kind} {self.text!r} was not said, or not of this"
 
 
-def support_of(turn: Turn) -> TurnSupport:
-    """Return what a turn is evidence for. It is read once, however many records cite it."""
-    read = _support if len(turn.text) <= LONG_TURN else _long_support
-    return read(turn.speaker, turn.text, tuple(turn.captions), wall_time(turn.said_at), turn.date_order)
+@dataclass(frozen=True)
+class _Claim:
+    """A record, the turns it cites, and those that were read beside them."""
 
+    record: Record
+    sources: tuple[Turn, ...]
+    others: tuple[Turn, ...]
 
-@lru_cache(maxsize=MAX_CACHED_TURNS)
-def _support(
-    speaker: str, text: str, captions: tuple[str, ...], said_at: datetime | None, date_order: DateOrder | None
-) -> TurnSupport:
-    day = f"{said_at:%Y-%m-%d} {said_at.day} {said_at:%B %Y}" if said_at else ""
-    said = " ".join([speaker, resolve_times(text, said_at, date_order), *captions, day])
-    said_words = words(said)
-    return TurnSupport(
-        text=said.casefold(),
-        stems=frozenset(stem(word) for word in said_words) | frozenset(content_stems(said)),
-        numbers=frozenset((*numbers_in(said), *spelled_numbers(said_words))),
-        times=tuple(mention.interval for mention in find_times(text, said_at, date_order)),
-        asks=question_at_end(text),
-    )
+    def details(self) -> Iterator[_Detail]:
+        """Yield the numbers, names and dates of the content. A number speaks of the words beside it."""
+        text = self._undated
+        for match in NUMBER.finditer(text):
+            beside = (*content_stems(text[: match.start()])[-1:], *content_stems(text[match.end() :])[:1])
+            yield _number(match.group(), self._stems.intersection(beside))
+        for name in proper_names(text):
+            if not self._speakers.issuperset(content_stems(name)):
+                yield from (_name(part, self._stems.difference(content_stems(name))) for part in _name_parts(name))
+        yield from (_date(date.text, date.interval, self._stems) for date in self._dates)
 
+    def happened(self) -> _Detail | None:
+        """Return when it happened, as a detail; None where it does not say."""
+        if self.record.event_start is None or self.record.event_end is None:
+            return None
+        time = Interval(start=self.record.event_start, end=self.record.event_end)
+        return _date(time.start.date().isoformat(), time, self._stems)
 
-_long_support = lru_cache(maxsize=MAX_CACHED_LONG_TURNS)(_support.__wrapped__)
+    def evidence_for(self, detail: _Detail) -> list[str] | None:
+        """Return the ids of the turns that a detail rests on beside the sources, often none; None if nobody says it."""
+        if any(detail.is_in_source(support_of(turn)) for turn in self.sources):
+            return []
+        return next(([turn.turn_id] for turn in self._nearest if self._gives(turn, detail)), None)
 
+    def misattribution(self) -> str:
+        """Return whom the record is about by mistake: it says of one speaker what another said of themselves.
 
-def _unsupported_number(record: Record, sources: Sequence[Turn], nearby: Sequence[Turn]) -> str:
-    """Return why a number of the content has no evidence: no source holds it, nor a question quoted with its reply."""
-    numbers = NUMBER.findall(record.content)
-    if not numbers:
-        return ""
-    quoted = [turn for turn in nearby if (asked := support_of(turn).asks) and asked in record.content]
-    missing = missing_number(numbers, {number for turn in (*sources, *quoted) for number in support_of(turn).numbers})
-    return f"the number {missing!r} is in none of its sources" if missing else ""
-
-
-def _is_said(number: str, said: Collection[str]) -> bool:
-    """Return whether a number was said: as it is, as the two digits of a year, or as a full hour on a clock."""
-    of_year = number[2:] if len(number) == YEAR_DIGITS and number.isdigit() else number
-    return number in said or of_year in said or (number.isdigit() and int(number) == 0)
-
-
-def _unsupported_name(record: Record, nearby: Sequence[Turn]) -> str:
-    """Return why a name of the content has no evidence: nobody near its sources mentions it."""
-    supports = [support_of(turn) for turn in nearby]
-    for name in proper_names(record.content):
-        stems = {stem(word) for word in words(name)}
-        if not any(name.casefold() in support.text or stems & support.stems for support in supports):
-            return f"the name {name!r} is not mentioned near its sources"
-    return ""
-
-
-def _unsupported_date(record: Record, sources: Sequence[Turn]) -> str:
-    """Return why the event's date has no evidence: it follows from no source. Empty if there is none."""
-    if record.event_start is None or record.event_end is None:
-        return ""
-    for turn in sources:
-        times = support_of(turn).times
-        if any(time.start <= record.event_end and record.event_start <= time.end for time in times):
+        It names a participant who spoke no source, and nobody who did, while the sentence that it is closest to is in
+        the first person, and neither mentions nor addresses that participant.
+        """
+        named = {*words(self.record.content)}
+        speakers = dict.fromkeys(turn.speaker for turn in self.sources)
+        if self._is_quote or any(_is_named(name, named) for name in speakers):
             return ""
-        if turn.said_at and record.event_start.date() <= turn.said_at.date() <= record.event_end.date():
+        others = dict.fromkeys(turn.speaker for turn in self.others if turn.speaker not in speakers)
+        about = [name for name in others if _is_named(name, named)]
+        closest = self._closest if about else None
+        if not closest or not closest.of_self or closest.words & {*ADDRESSING, *words(" ".join(about))}:
             return ""
-    return f"the date {record.event_start.date().isoformat()} follows from none of its sources"
+        return f"it says of {about[0]} what {self.sources[-1].speaker} said"
+
+    def contradiction(self) -> str:
+        """Return what it denies and its sources do not, or states and they deny; empty for nothing."""
+        if self._is_quote:
+            return ""
+        own, said = read_sentences(self.record.content), sentences_of(self.sources)
+        if any(sentence.denies for sentence in own):
+            return "" if any(sentence.denies for sentence in said) else "it denies what nobody denied"
+        stated = frozenset().union(*(sentence.affirmed for sentence in own)) - self._speakers
+        upheld = frozenset().union(*(sentence.affirmed for sentence in said))
+        for sentence in said:
+            if len(stated & sentence.denied - upheld) > HALF * len(stated):
+                return f"it was denied: {', '.join(sorted(stated & sentence.denied)[:3])}"
+        return ""
+
+    @cached_property
+    def _is_quote(self) -> bool:
+        """Return whether it holds what a speaker said, after their name."""
+        return any(f"{turn.speaker}: " in self.record.content for turn in self.sources)
+
+    @cached_property
+    def _speakers(self) -> frozenset[str]:
+        return frozenset(name for turn in (*self.sources, *self.others) for name in content_stems(turn.speaker))
+
+    @cached_property
+    def _dates(self) -> list[TimeMention]:
+        """Return the dates that it writes out."""
+        return find_times(self.record.content, None)
+
+    @cached_property
+    def _undated(self) -> str:
+        """Return its content without the dates."""
+        text = self.record.content
+        for date in self._dates:
+            text = text[: date.start_char] + " " * (date.end_char - date.start_char) + text[date.end_char :]
+        return text
+
+    @cached_property
+    def _stems(self) -> frozenset[str]:
+        """Return the stems of what it speaks of: no names of speakers, no dates, no numbers."""
+        return frozenset(word for word in content_stems(self._undated) if not word.isdigit()) - self._speakers
+
+    @cached_property
+    def _closest(self) -> SentenceSupport | None:
+        """Return the sentence of the sources that has most in common with it."""
+        return max(sentences_of(self.sources), key=lambda said: len(said.stems & self._stems), default=None)
+
+    @cached_property
+    def _nearest(self) -> list[Turn]:
+        """Return the other turns, those nearest to its last source first."""
+        last = self.sources[-1].seq if self.sources else self.record.seq
+        return sorted(self.others, key=lambda turn: (abs(turn.seq - last), turn.seq))
+
+    def _gives(self, turn: Turn, detail: _Detail) -> bool:
+        support = support_of(turn)
+        if not detail.is_said_by(support):
+            return False
+        is_just_before = any(0 < source.seq - turn.seq <= NEAR for source in self.sources)
+        return (detail.kind == "name" and is_just_before) or not detail.about.isdisjoint(support.stems)
+
+
+def _number(number: str, about: frozenset[str]) -> _Detail:
+    return _Detail("number", number, about, lambda said: said.gives_numbers([number]))
+
+
+def _name(part: str, about: frozenset[str]) -> _Detail:
+    return _Detail("name", part, about, lambda said: said.gives_name(part))
+
+
+def _date(text: str, time: Interval, about: frozenset[str]) -> _Detail:
+    def is_implied_by(source: TurnSupport) -> bool:
+        names = {word for word in content_stems(text) if not word.isdigit()}
+        is_spelled_out = source.gives_numbers(NUMBER.findall(text)) and names <= source.stems
+        return is_spelled_out or source.was_said_in(time)
+
+    return _Detail("date", text, about, lambda said: said.gives_time(time), is_implied_by)
+
+
+def _name_parts(name: str) -> list[str]:
+    """Return the words of a name that each must have been said; the whole name where it has none of its own."""
+    return [part for part in name.split() if content_stems(part)] or [name]
+
+
+def _is_named(name: str, said: Collection[str]) -> bool:
+    parts = words(name)
+    return bool(parts) and all(part in said for part in parts)
 
 
 def _unsupported_words(record: Record, nearby: Sequence[Turn], least: float) -> str:
@@ -196,20 +294,8 @@ def _unsaid(stems: Collection[str], nearby: Sequence[Turn]) -> set[str]:
     return left
 
 
-def _misattributed(record: Record, sources: Sequence[Turn], nearby: Sequence[Turn]) -> str:
-    """Return whom the content is about by mistake: it says of one speaker what another said of themselves.
-
-    It does where the content begins with the name of a participant who spoke no source, and whom no source mentions or
-    speaks to; a question quoted with its reply has its own speaker before a colon.
-    """
-    others = {turn.speaker for turn in nearby} - {turn.speaker for turn in sources}
-    named = next((name for name in others if words(record.content)[: len(words(name))] == words(name)), None)
-    if named is None or not words(named) or record.content.startswith(f"{named}:"):
-        return ""
-    said = {word for turn in sources for word in words(turn.text)}
-    if said & {"you", "your", "yours", "we", "our", "us", *words(named)}:
-        return ""
-    return f"it says of {named} what {sources[-1].speaker if sources else 'nobody'} said"
+def _without_time(record: Record) -> Record:
+    return record.model_copy(update={"event_start": None, "event_end": None, "time_text": ""})
 
 
 def _with_supported_dimensions(record: Record, nearby: Sequence[Turn]) -> Record:

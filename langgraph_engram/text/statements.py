@@ -45,7 +45,7 @@ NEGATION = re.compile(
     r"\b(?:stopped|quit|gave\s+up|given\s+up)\s+\w+ing\b",
     re.IGNORECASE,
 )
-COMPARES = re.compile(r"\b(?:so|more|such|better|happier|as|like)\b", re.IGNORECASE)
+COMPARES = re.compile(r"\b(?:so|more|such|better|happier|as)\b", re.IGNORECASE)
 """After a negation: it praises or compares ("never so happy")."""
 CLAUSE_WORDS = re.compile(rf"\b(?:{PRONOUN}|is|are|was|were|am|has|have|had)\b|['’](?:s|m|re|ve|ll|d)\b", re.IGNORECASE)
 """Words of a clause that no item of a list holds."""

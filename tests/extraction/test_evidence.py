@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langgraph_engram.extraction.evidence import LONG_TURN, support_of, verify_record
+from langgraph_engram.extraction.evidence import verify_record
 from langgraph_engram.extraction.records import RecordBuilder
+from langgraph_engram.extraction.support import LONG_TURN, support_of
 from langgraph_engram.nodes.verify import Verify
 from langgraph_engram.prompts.extract_records import ExtractRecords
 from langgraph_engram.prompts.rendering import number_sentences
@@ -58,7 +59,7 @@ def test_what_the_sources_say_stands(verdict, said, content):
         ("I bought apple trees.", "Ana bought 4 apple trees.", "'4'"),
         ("I bought 3 trees.", "Ana bought 30 trees.", "'30'"),
         ("My sister lives there.", "Ana's sister Runa lives there.", "'Runa'"),
-        ("I camped yesterday.", "Ana camped on 3 May 2023.", "'3'"),
+        ("I camped yesterday.", "Ana camped on 3 May 2023.", "'3 May 2023'"),
     ],
 )
 def test_what_no_source_says_is_quarantined_with_its_reason(verdict, said, content, named):
@@ -75,27 +76,65 @@ def test_an_image_is_evidence(verdict):
     assert verdict("Look!", "Ana shares a photo of 2 dogs in Bergen.").status == "quarantined"
 
 
-def test_a_date_must_follow_from_a_source(verdict):
-    """The event's date is that of the day it was mentioned, or one that the words lead to."""
+def test_a_date_that_follows_from_no_source_is_left_out(verdict):
+    """The event's date is that of the day it was mentioned, or one that the words lead to; the rest is true without."""
     mentioned, follows, invented = (datetime(2023, 5, day, tzinfo=UTC) for day in (8, 7, 1))
 
     verified = [
-        verdict("I camped yesterday.", "Ana camped.", event_start=day, event_end=day.replace(hour=23))
+        verdict(
+            "I camped yesterday.", "Ana camped.", event_start=day, event_end=day.replace(hour=23), time_text="noted"
+        )
         for day in (mentioned, follows, invented)
     ]
 
-    assert [record.status for record in verified] == ["active", "active", "quarantined"]
-    assert "2023-05-01" in verified[2].reject_reason
+    assert [record.status for record in verified] == ["active", "active", "active"]
+    assert [record.event_start for record in verified] == [mentioned, follows, None]
+    assert (verified[2].event_end, verified[2].time_text) == (None, "")
 
 
-def test_a_name_may_stand_in_for_a_pronoun_of_the_event(turn, record):
-    """Names come from the turns around the source; numbers must be in the source itself."""
+def test_what_a_turn_beside_the_source_gives_is_evidence_and_joins_the_sources(turn, record):
+    """A name stands for a pronoun; a number must be said of the same thing; only core turns are cited."""
     nearby = [turn(0, "My sister Runa called 5 times."), turn(1, "She lives in Oslo.")]
 
-    named = verify_record(record(1, "Ana's sister Runa lives in Oslo."), nearby[1:], nearby, VerifySettings())
-    counted = verify_record(record(1, "She called 5 times."), nearby[1:], nearby, VerifySettings())
+    def verify(content, citable=("t0", "t1")):
+        return verify_record(record(1, content), nearby[1:], nearby, VerifySettings(), citable)
 
-    assert (named.status, counted.status) == ("active", "quarantined")
+    named, counted = verify("Ana's sister Runa lives in Oslo."), verify("Runa, who called 5 times, lives in Oslo.")
+    elsewhere = verify("Runa lives in Oslo with 5 cats.")
+    from_context = verify("Runa, who called 5 times, lives in Oslo.", citable=["t1"])
+
+    assert (named.source_turn_ids, counted.source_turn_ids) == (["t0", "t1"], ["t0", "t1"])
+    assert (elsewhere.status, "'5'" in elsewhere.reject_reason) == ("quarantined", True)
+    assert (from_context.status, from_context.source_turn_ids) == ("active", ["t1"])
+
+
+@pytest.mark.parametrize(
+    ("said", "content", "reason"),
+    [
+        ("I eat meat.", "Ana does not eat meat.", "it denies what nobody denied"),
+        ("I don't eat meat, only fish.", "Ana eats meat.", "it was denied: eat, meat"),
+    ],
+)
+def test_a_record_does_not_turn_what_was_said_around(verdict, said, content, reason):
+    """What is denied was denied, and what is stated was not."""
+    verified = verdict(said, content)
+
+    assert (verified.status, verified.reject_reason) == ("quarantined", reason)
+
+
+def test_the_rest_of_a_shared_prompt_is_evidence(store, turn, record, event, to_remember):
+    """Short events share a prompt: what one of them names, a record of the other may name as well."""
+    turns = [
+        turn(0, "I joined a chess club in Bergen."),
+        turn(1, "Is it far?"),
+        turn(2, "No. The club has 40 members."),
+    ]
+    state = {"request": to_remember(), "turns": turns, "events": [event(0, 0), event(1, 1, 2)]}
+    drawn = record(2, "Ana's chess club in Bergen has 40 members.", event_id="e1")
+
+    (verified,) = Verify(store, VerifySettings())({**state, "records": [drawn]})["records"]
+
+    assert (verified.status, verified.source_turn_ids) == ("active", ["t0", "t2"])
 
 
 def test_what_is_quarantined_already_keeps_its_reason(verdict):

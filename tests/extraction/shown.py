@@ -1,0 +1,178 @@
+"""Invented conversations as an extraction is shown them, with records that follow from them and records that do not."""
+
+from datetime import datetime
+
+from langgraph_engram.schema import Turn
+
+CONVERSATIONS = {
+    "games": (
+        "2022-04-04 18:30",
+        "Dario: Hi Yuki! I finally started The Witcher 3 on Friday, and I can't put it down.",
+        "Yuki: Nice! How far are you?",
+        "Dario: I'm 40 hours in already. The side quests are the best part.",
+        "Yuki: I won the chess tournament yesterday!",
+        "Dario: Wow, congratulations! How many people played?",
+        "Yuki: We were 64, and I beat Henrik Dahl in the last round.",
+        "Dario: That must have felt great.",
+        "Yuki: It did, I got a cup and 300 euros. My coach cried, she never does that.",
+        "Dario: Are you going to the next one?",
+        "Yuki: No, I don't like travelling to Malmö. I'd rather rest.",
+    ),
+    "move": (
+        "2024-09-16 09:10",
+        "Priya: We moved to Porto two weeks ago, my sister Anjali helped us.",
+        "Tom: How is the flat?",
+        "Priya: It has 3 rooms and a tiny balcony over the river. The rent is 950 euros.",
+        "Tom: Not bad! I haven't found a place yet, and my lease ends next month.",
+        "Priya: Ask Senhor Matos, he owns two buildings near the station.",
+        "Tom: Thanks, I will. Did the piano arrive?",
+        "Priya: It came on Saturday, but one leg is broken.",
+        "Tom: Oh no! Can it be repaired?",
+        "Priya: A carpenter will come tomorrow. He asked for 120 euros.",
+        "Tom: My dog Biscuit ate my keys last night, I've been at the vet with him for 5 hours.",
+    ),
+    "kitchen": (
+        "2023-11-06 20:00",
+        "Leila: I opened my own bakery last month, it's called Crumb & Co.",
+        "Marcus: That is wonderful news! What sells best?",
+        "Leila: The cardamom buns. We bake 200 of them every morning with two ovens.",
+        "Marcus: I quit smoking in June and eat buns instead.",
+        "Leila: Ha! My brother Farid never touches sugar, he is diabetic.",
+        "Marcus: My nephew is allergic to nuts. He can't eat your almond cake.",
+        "Leila: I have a recipe without nuts. I'll give a baking class at the library on 15 November.",
+        "Marcus: How much is it?",
+        "Leila: It costs 25 euros, and there are 12 places.",
+        "Marcus: I'd love to come. I'll bring my daughter Sofia, she turns nine on Sunday.",
+    ),
+    "trip": (
+        "2023-08-21 13:45",
+        "Nora: Our road trip through Iceland started badly, we hit a sheep on the first day.",
+        "Ben: Is everybody all right?",
+        "Nora: Yes, nobody was hurt, but the car had to be towed to Vik. That was on 12 August.",
+        "Ben: I ran my first marathon yesterday.",
+        "Nora: Really? What was your time?",
+        "Ben: 4 hours and 12 minutes. My knee didn't hurt at all.",
+        "Nora: I want to run one in Bergen in 2024.",
+        "Ben: Ask my friend Ingrid, she has finished it seven times.",
+        "Nora: We swam in a hot spring as well, the water was 38 degrees.",
+        "Ben: I've never been to Iceland. I'm going to Crete with my parents in October.",
+    ),
+}
+"""When each was held, and its turns in order."""
+
+TRUE = (
+    ("games", [2], "Dario is 40 hours into The Witcher 3.", ""),
+    ("games", [2], "Dario thinks the side quests of The Witcher 3 are the best part.", ""),
+    ("games", [5], "64 people played in the chess tournament of 3 April 2022.", "2022-04-03"),
+    ("games", [5], "In the chess tournament Yuki beat Henrik Dahl in the last round.", "2022-04-03"),
+    ("games", [7], "Yuki got a cup and 300 euros for the chess tournament on 3 April 2022.", "2022-04-03"),
+    ("games", [7], "Yuki's coach, who never cries, cried after the tournament that Yuki won.", "2022-04-03"),
+    ("games", [9], "Yuki is not going to the next chess tournament, as Yuki dislikes travelling to Malmö.", ""),
+    ("move", [2], "The flat in Porto that Priya moved to has 3 rooms and a tiny balcony over the river.", ""),
+    ("move", [2], "Priya's rent for the flat in Porto is 950 euros.", ""),
+    ("move", [4], "Tom could ask Senhor Matos, who owns two buildings near the station, for a place.", ""),
+    ("move", [8], "On 17 September 2024 a carpenter will come for the broken leg of Priya's piano.", "2024-09-17"),
+    ("move", [8], "The carpenter asked Priya for 120 euros to repair the piano that came on 14 September 2024.", ""),
+    ("move", [3], "Tom has not found a place yet, and his lease ends in October 2024.", "2024-10"),
+    ("kitchen", [2], "Leila's bakery Crumb & Co. bakes 200 cardamom buns every morning with two ovens.", ""),
+    ("kitchen", [2], "Cardamom buns sell best at the bakery that Leila opened in October 2023.", "2023-10"),
+    ("kitchen", [8], "Leila's baking class at the library on 15 November 2023 costs 25 euros.", "2023-11-15"),
+    ("kitchen", [8], "There are 12 places in Leila's baking class.", "2023-11-15"),
+    ("kitchen", [9], "Marcus would love to come to Leila's baking class with his daughter Sofia.", "2023-11-15"),
+    ("trip", [2], "Nobody was hurt when Nora hit a sheep on the road trip through Iceland.", ""),
+    ("trip", [5], "Ben ran the marathon of 20 August 2023 in 4 hours and 12 minutes.", "2023-08-20"),
+    ("trip", [5], "Ben's knee did not hurt in his first marathon.", "2023-08-20"),
+    ("trip", [8], "On the road trip through Iceland Nora swam in a hot spring of 38 degrees.", ""),
+)
+"""Conversation, cited turns, content, and when it happened: true, and told in other words than one sentence has."""
+
+FALSE = {
+    "number": (
+        ("games", [2], "Dario is 60 hours into The Witcher 3.", ""),
+        ("games", [2], "Dario is 40 hours into The Witcher 2.", ""),
+        ("games", [5], "128 people played in the chess tournament.", ""),
+        ("games", [7], "Yuki got a cup and 500 euros for the tournament.", ""),
+        ("games", [7], "Yuki got a cup and 64 euros.", ""),
+        ("move", [2], "The flat in Porto has 4 rooms.", ""),
+        ("move", [2], "Priya's rent is 120 euros.", ""),
+        ("move", [8], "The carpenter asked Priya for 150 euros.", ""),
+        ("kitchen", [2], "Leila's bakery bakes 12 buns every morning.", ""),
+        ("kitchen", [8], "Leila's baking class has 200 places.", ""),
+        ("trip", [5], "Ben's marathon took him 3 hours and 12 minutes.", ""),
+        ("trip", [8], "The hot spring in which Nora swam had 42 degrees.", ""),
+    ),
+    "name": (
+        ("games", [5], "Yuki beat Magnus Berg in the last round.", ""),
+        ("games", [9], "Yuki does not like travelling to Uppsala.", ""),
+        ("games", [0], "Dario started Elden Ring on Friday and can't put it down.", ""),
+        ("move", [0], "Priya moved to Lisbon, and her sister Anjali helped.", ""),
+        ("move", [0], "Priya's sister Meera helped her move to Porto.", ""),
+        ("move", [4], "Senhor Costa owns two buildings near the station.", ""),
+        ("move", [9], "Tom was at the vet with his dog Anjali for 5 hours.", ""),
+        ("kitchen", [0], "Leila opened a bakery called Bun Republic.", ""),
+        ("kitchen", [4], "Leila's brother Karim is diabetic and never touches sugar.", ""),
+        ("trip", [2], "The car had to be towed to Bergen.", ""),
+        ("trip", [7], "Ben's friend Astrid has finished the marathon in Bergen seven times.", ""),
+        ("trip", [9], "Ben is going to Cyprus with his parents.", ""),
+    ),
+    "negation": (
+        ("games", [9], "Yuki likes travelling to Malmö.", ""),
+        ("games", [2], "Dario doesn't think that the side quests are the best part.", ""),
+        ("games", [3], "Yuki has not won the chess tournament.", ""),
+        ("move", [3], "Tom has found a place.", ""),
+        ("move", [6], "Priya's piano did not come on Saturday.", ""),
+        ("move", [0], "Priya's sister Anjali never helped them move.", ""),
+        ("kitchen", [5], "Marcus's nephew can eat Leila's almond cake.", ""),
+        ("kitchen", [4], "Leila's brother Farid is not diabetic.", ""),
+        ("kitchen", [2], "Leila's bakery does not bake cardamom buns.", ""),
+        ("trip", [5], "Ben's knee hurt.", ""),
+        ("trip", [9], "Ben has been to Iceland.", ""),
+        ("trip", [7], "Ben's friend Ingrid has never finished the marathon.", ""),
+    ),
+    "speaker": (
+        ("games", [0], "Yuki started The Witcher 3 on Friday.", ""),
+        ("games", [3], "Dario won the chess tournament.", ""),
+        ("games", [7], "Dario got a cup and 300 euros.", ""),
+        ("move", [3], "Priya's lease ends next month.", ""),
+        ("move", [9], "Priya's dog Biscuit ate her keys.", ""),
+        ("move", [2], "Tom pays 950 euros of rent.", ""),
+        ("kitchen", [3], "Leila quit smoking in June.", ""),
+        ("kitchen", [0], "Marcus opened his own bakery.", ""),
+        ("kitchen", [9], "The daughter of Leila is called Sofia.", ""),
+        ("trip", [3], "Nora ran her first marathon.", ""),
+        ("trip", [6], "Ben wants to run a marathon in Bergen in 2024.", ""),
+        ("trip", [9], "In October Nora is going to Crete with her parents.", ""),
+    ),
+    "date": (
+        ("games", [3], "Yuki won the chess tournament on 1 April 2022.", ""),
+        ("games", [3], "Yuki won the chess tournament.", "2022-03-27"),
+        ("games", [0], "Dario started The Witcher 3 on 8 April 2022.", ""),
+        ("move", [0], "Priya moved to Porto in July 2024.", ""),
+        ("move", [6], "Priya's piano came on 7 September 2024.", ""),
+        ("move", [8], "A carpenter will come to Priya.", "2024-09-19"),
+        ("kitchen", [0], "Leila opened her bakery in March 2023.", ""),
+        ("kitchen", [6], "Leila gives a baking class at the library on 22 November 2023.", ""),
+        ("kitchen", [3], "Marcus quit smoking in July 2023.", ""),
+        ("trip", [3], "Ben ran his first marathon on 13 August 2023.", ""),
+        ("trip", [2], "The car was towed to Vik.", "2023-08-15"),
+        ("trip", [6], "Nora wants to run a marathon in Bergen in 2025.", ""),
+    ),
+}
+"""The same by what is false in them: nobody said so, somebody said it of another thing, or the contrary was said."""
+
+
+def turns_of(name: str) -> list[Turn]:
+    """Return the turns of a conversation."""
+    said_at, *lines = CONVERSATIONS[name]
+    return [
+        Turn(
+            turn_id=f"{name}-{seq}",
+            session_id=name,
+            seq=seq,
+            role="user",
+            speaker=line.partition(": ")[0],
+            text=line.partition(": ")[2],
+            said_at=datetime.fromisoformat(f"{said_at}:00+00:00"),
+        )
+        for seq, line in enumerate(lines)
+    ]

@@ -1,0 +1,63 @@
+"""What stands in the prompt is evidence: true records pass the gate, falsehoods about the same turns do not."""
+
+import pytest
+
+from langgraph_engram.extraction.evidence import verify_record
+from langgraph_engram.schema import Record
+from langgraph_engram.settings import VerifySettings
+from langgraph_engram.temporal.parse import parse_time
+from tests.extraction.shown import FALSE, TRUE, turns_of
+
+LEAST_TRUE = 19
+"""Of 22 true records."""
+MOST_FALSE = 3
+"""Of 60 planted falsehoods."""
+
+
+def verified(name: str, cited: list[int], content: str, time: str) -> Record:
+    """Verify a record as if the whole conversation had been one prompt."""
+    turns = turns_of(name)
+    sources = [turns[position] for position in cited]
+    happened = parse_time(time, None) if time else None
+    record = Record(
+        record_id="r",
+        content=content,
+        event_start=happened.start if happened else None,
+        event_end=happened.end if happened else None,
+        session_id=name,
+        event_id="e",
+        seq=sources[-1].seq,
+        speaker=sources[-1].speaker,
+        source_turn_ids=[turn.turn_id for turn in sources],
+    )
+    return verify_record(record, sources, turns, VerifySettings(), {turn.turn_id for turn in turns})
+
+
+def passes(name: str, cited: list[int], content: str, time: str) -> bool:
+    """Return whether a record stands as it was written, its date included."""
+    record = verified(name, cited, content, time)
+    return record.status == "active" and (not time or record.event_start is not None)
+
+
+def test_what_the_prompt_gives_elsewhere_is_evidence():
+    """Names, numbers and dates of one sentence stand in a record that another sentence is the source of."""
+    rejected = [claim for claim in TRUE if not passes(*claim)]
+
+    assert len(TRUE) - len(rejected) >= LEAST_TRUE, rejected
+
+
+def test_falsehoods_do_not_pass():
+    """Sixty records, twelve of each kind, that say otherwise than what was shown."""
+    planted = [claim for claims in FALSE.values() for claim in claims]
+    passed = [claim for claim in planted if passes(*claim)]
+
+    assert [len(claims) for claims in FALSE.values()] == [12] * 5
+    assert len(passed) <= MOST_FALSE, passed
+
+
+@pytest.mark.parametrize(("content", "sources"), [(TRUE[0][2], ["games-0", "games-2"]), (TRUE[6][2], ["games-9"])])
+def test_the_turn_that_gives_it_joins_the_sources(content, sources):
+    """A record cites all that it rests on, and no more."""
+    (claim,) = (claim for claim in TRUE if claim[2] == content)
+
+    assert verified(*claim).source_turn_ids == sources
