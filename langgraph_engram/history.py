@@ -12,7 +12,7 @@ from langgraph_engram.results import RecordHistory, UndoReceipt
 from langgraph_engram.schema import Decision, Record, Scope
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.index import RECORDS, RecordIndex
-from langgraph_engram.summarization.scheduling import ScopeView, pending_syntheses, stale_jobs, stale_syntheses
+from langgraph_engram.summarization.scheduling import ScopeView, changed_syntheses, pending_syntheses, stale_jobs
 
 UNDONE = "a decision on what it covers was undone"
 
@@ -42,7 +42,7 @@ def undo(store: Store, scope: Scope, run_id: str, waiting: Sequence[Decision] = 
     restored = list(_restored(standing, index.records))
     archived = list(_archived(standing, index.records))
     records = [*restored, *archived]
-    outdated = stale_syntheses(index, {record.record_id for record in records})
+    outdated = [found for found in changed_syntheses(index, records) if found.status == "stale"]
     jobs = stale_jobs(ScopeView(index, records=records, syntheses=outdated))
     pending_tasks = pending_syntheses(run_id, index, jobs, [UNDONE] * len(jobs))
     now = datetime.now(UTC)

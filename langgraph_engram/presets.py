@@ -62,7 +62,7 @@ PRESETS: dict[str, Settings] = {
         segment=SegmentSettings(strategy="window", describe="none", context_turns=0),
         extract=ExtractSettings(strategy="dimensional", assistant=False, shared_calls=False),
         verify=PAPER_ONLY,
-        update=UpdateSettings(selective=False, ask="pairs"),
+        update=UpdateSettings(cosine=0.7, selective=False, ask="pairs"),
         synthesis=SynthesisSettings(enabled=False),
         retrieve=PLAIN_SEARCH.model_copy(
             update={
@@ -106,7 +106,11 @@ PRESETS: dict[str, Settings] = {
         verify=PAPER_ONLY,
         update=UpdateSettings(enabled=False),
         synthesis=SynthesisSettings(
-            by_window=True, expand="utterance", expand_tokens=UNLIMITED, buffer_tokens=UNLIMITED
+            by_window=True,
+            expand_tokens=UNLIMITED,
+            buffer_tokens=UNLIMITED,
+            shown_tokens=UNLIMITED,
+            max_words=350,
         ),
         retrieve=PLAIN_SEARCH.model_copy(
             update={"routes": ["dense", "synthesis"], "fusion": "concatenate", "top_k": 60}

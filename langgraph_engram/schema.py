@@ -110,12 +110,14 @@ class Event(Frozen):
     topics: list[str] = []
     keywords: list[str] = []
     summary: str = ""
+    """Its title: the topics."""
     status: Literal["open", "closed"] = "open"
 
     @property
     def indexed_text(self) -> str:
-        """The text that the routes search."""
-        return self.summary
+        """The text that the routes search: the title, and the keywords that it lacks (ES-Mem section 3.2)."""
+        further = [word for word in self.keywords if word.casefold() not in self.summary.casefold()]
+        return self.summary + (f" ({', '.join(further)})" if further else "")
 
 
 class Boundary(Frozen):

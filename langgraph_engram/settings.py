@@ -164,8 +164,8 @@ class UpdateSettings(SettingsGroup):
     """What is compared by meaning: records of one type that share keywords, or all (DimMem Table 5, the baseline)."""
     jaccard: float = Field(0.3, ge=0, le=1)
     """theta_k, the minimum keyword Jaccard of a pair (DimMem section 3.4)."""
-    cosine: float = Field(0.7, ge=0, le=1)
-    """theta_s, the minimum cosine of a pair (DimMem section 3.4)."""
+    cosine: float = Field(0.75, ge=0, le=1)
+    """theta_s, the minimum cosine of a pair; .7 in DimMem (section 3.4)."""
     selective: bool = True
     """Whether only records that may change one another are compared, by informative words; DimMem compares all."""
     common_share: float = Field(0.01, ge=0, le=1)
@@ -205,14 +205,16 @@ class SynthesisSettings(SettingsGroup):
     # What it is written from
     seeds: int = Field(15, ge=0)
     """K, seed records from history; 0 for the buffer alone (StructMem section 2.2)."""
-    expand: Literal["event", "utterance"] = "event"
+    expand: Literal["event", "utterance"] = "utterance"
     """What a seed brings with it: the records of its event, or those of the utterance that it is from, which is what
     has the same timestamp in StructMem (Eq. 4)."""
-    expand_tokens: int = Field(1500, ge=0)
+    expand_tokens: int = Field(100, ge=0)
     """Tokens of history shown beside the buffer. StructMem sets no limit."""
     buffer_tokens: int = Field(4000, ge=50)
     """Tokens of buffer in one synthesis; a longer buffer has several. StructMem sets no limit."""
-    max_words: int = Field(350, ge=20)
+    shown_tokens: int = Field(380, ge=0)
+    """Tokens of a buffer that it is written from: of each event in turn what is most central. StructMem shows all."""
+    max_words: int = Field(140, ge=20)
     """Words that a synthesis is asked to keep to; a longer one is cut at twice as many."""
 
 

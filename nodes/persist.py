@@ -19,7 +19,7 @@ from langgraph_engram.settings import SegmentSettings, SynthesisSettings, Update
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.summarization.scheduling import ScopeView, due_tasks, ids_with_new_status, stale_syntheses
+from langgraph_engram.summarization.scheduling import ScopeView, changed_syntheses, due_tasks
 
 NOTHING_KEPT: WriteState = {
     "events": [], "boundaries": [], "records": [], "recheck": False, "changed": [], "decisions": [],
@@ -93,16 +93,16 @@ class Persist:
             close_earlier=self.synthesis.enabled and self.synthesis.at_session_close,
         )
         records = [*run.records, *kept.changed]
-        stale = stale_syntheses(index, ids_with_new_status(index, records))
+        syntheses = changed_syntheses(index, records)
         sessions = dict.fromkeys([state["session_id"], *(event.session_id for event in run.events)])
-        view = ScopeView(index, run.events, records, stale)
+        view = ScopeView(index, run.events, records, syntheses)
         due = due_tasks(state["run_id"], view, sessions, self.synthesis, state["turns"])
         failures = [*state.get("failures", []), *noted]
         return Changes(
             events=run.events,
             boundaries=run.boundaries,
             records=run.records,
-            syntheses=stale,
+            syntheses=syntheses,
             decisions=kept.decisions,
             pending_tasks=[*failures, *due],
             changed=kept.changed,

@@ -19,8 +19,10 @@ class EventNote(BaseModel):
     """What one event is about, and how the conversation came to it."""
 
     event: int = Field(description="number of the event")
-    topic: str = Field(description="what it is about, in three to eight words, with names")
-    transition: str = Field(default="", description="one sentence: what ended before it and what begins, with names")
+    topic: str = Field(description="its title: the subject in two to six words, with names; no list")
+    transition: str = Field(
+        default="", description="one sentence: what ended before it and what begins, with names; empty if nothing ended"
+    )
 
 
 class RelationDraft(BaseModel):
@@ -39,8 +41,8 @@ class EventReading(BaseModel):
 
 
 SYSTEM = f"""{RULES}
-For each event, which begins at a line "== event", note what it is about. Also note relations: what one person does \
-for, feels about or causes in another, "both" where it is mutual.
+For each event, which begins at a line "== event", note its title. Also note the relations that no record tells: what \
+one person does for, feels about or causes in another, "both" where it is mutual.
 {DATA_ONLY}"""
 
 

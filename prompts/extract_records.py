@@ -20,7 +20,8 @@ class RecordDraft(BaseModel):
 
     sources: list[int] = Field(description="numbers in brackets of the sentences that say it")
     memory_type: MemoryType = Field(
-        default="fact", description="episodic: something done or planned; profile: a lasting trait or taste; else fact"
+        default="fact",
+        description="episodic: something done or planned; profile: a lasting trait or preference; else fact",
     )
     content: str = Field(
         default="",
@@ -43,11 +44,13 @@ class Extraction(BaseModel):
 
 RULES = """You keep what is worth remembering of a conversation, so that somebody who was not there can rely on it.
 Sentences have numbers in brackets. Go through them in order, and make one record of each that holds a fact, plan, \
-event, taste, name, number, place or date, that tells what an image shows, or that an assistant recommends. Join \
-sentences only if they say one thing. Leave out what only greets, thanks, praises or asks.
-A record names its sentences by number and says nothing that they do not say. Write names instead of "I", "you" or \
-"they". Where a date stands in brackets after a time, use that date. Text between context tags was said before: read \
-it, keep nothing of it."""
+event, preference, name, number, place or date, or that an assistant recommends. Of an image keep only what nobody \
+says in words. Join sentences only if they say one thing. Leave out what only greets, thanks, praises, encourages or \
+asks.
+A record names its sentences by number. Write names instead of "I", "you", "they" or "it"; take them, and whatever \
+else makes a record clear by itself, from any sentence or from the context, and add nothing that is not shown. Where a \
+date stands in brackets after a time, use that date; else keep the words of the time. Text between context tags was \
+said before: read it, and make no record of it alone. Leave a field out where there is nothing to say."""
 SYSTEM = f"{RULES}\n{DATA_ONLY}"
 
 

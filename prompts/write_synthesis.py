@@ -13,7 +13,7 @@ from langgraph_engram.temporal.datetimes import format_day
 from langgraph_engram.text.sentences import ends_asking
 from langgraph_engram.text.tokens import content_stems
 
-MOST_WORDS = 350
+MOST_WORDS = 140
 """Words of a narrative at most, by default; StructMem asks for 200 to 350."""
 FEWEST_SHARE = 4 / 7
 """The share of them that it has at least, where the memories say as much."""
@@ -72,7 +72,7 @@ def extractive_narrative(question: WriteSynthesis) -> str:
     Questions are left out. Where there is nothing else, the first record stands for all, cut to length.
     """
     buffer, history, most_words = question.buffer, question.history, question.most_words
-    counts = Counter(stem for record in buffer for stem in set(content_stems(record.content)))
+    counts = stem_counts(buffer)
     earlier = _select(history, counts, int(most_words * HISTORY_SHARE))
     new = _select(buffer, counts, most_words - len(_format(earlier).split()))
     return _format([*earlier, *new]) or " ".join(_format(buffer[:1]).split()[:most_words])
@@ -91,7 +91,7 @@ def _format(records: Sequence[Record]) -> str:
 
 def _select(records: Sequence[Record], counts: Counter[str], room: int) -> list[Record]:
     """Return the most central records that fit, in their order. A day costs its heading once."""
-    ranked = sorted(range(len(records)), key=lambda index: (-_centrality(records[index], counts), index))
+    ranked = sorted(range(len(records)), key=lambda index: (-centrality(records[index], counts), index))
     chosen: list[int] = []
     days: set[str] = set()
     for index in ranked:
@@ -106,6 +106,12 @@ def _select(records: Sequence[Record], counts: Counter[str], room: int) -> list[
     return [records[index] for index in sorted(chosen)]
 
 
-def _centrality(record: Record, counts: Counter[str]) -> float:
+def stem_counts(records: Sequence[Record]) -> Counter[str]:
+    """Return how many records hold each stem."""
+    return Counter(stem for record in records for stem in set(content_stems(record.content)))
+
+
+def centrality(record: Record, counts: Counter[str]) -> float:
+    """Return how often the stems of a record recur in others, on average; few stems count for less."""
     stems = set(content_stems(record.content))
     return sum(counts[stem] - 1 for stem in stems) / (len(stems) + SMOOTHING) if stems else 0.0

@@ -155,7 +155,7 @@ def test_esmem_summaries_hold_all_topics_and_keywords(write):
     bees, skis = memory.show("events", "ana")
     assert (len(bees.turn_ids), len(skis.turn_ids)) == (45, 45)
     assert bees.keywords == ["bees", *(f"bees{number}" for number in range(45))]
-    assert all(f"skis{number}" in skis.summary for number in range(45))
+    assert all(f"skis{number}" in skis.indexed_text for number in range(45))
 
 
 def test_esmem_asks_for_each_topic_with_what_the_turn_before_was_about(write):

@@ -1,6 +1,6 @@
 """Find the earlier records that a new one resembles: posting lists for the keywords, one product for the vectors.
 
-Both thresholds are DimMem's (section 3.4). Two records that set one slot of one person to different values are rivals,
+Both thresholds are in DimMem section 3.4. Two records that set one slot of one person to different values are rivals,
 though they may share no word.
 """
 

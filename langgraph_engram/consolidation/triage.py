@@ -1,8 +1,9 @@
 """Rule out near-duplicates that need no decision.
 
-What is no statement cannot be updated: a question, praise of the listener, an image. Two sentences of one turn, two
-people speaking of themselves, and two episodes at times that do not meet (DimMem section 3.4) are two things. What
-remains must share words that say something in its scope, or say that something has changed.
+What is no statement cannot be updated: a question, praise of the listener, an image. Two sentences of one turn are two
+things, and so are what two people say, unless the later says that something has changed, and two episodes at times that
+do not meet (DimMem section 3.4). What remains must share words that say something in its scope, or say that something
+has changed.
 """
 
 from collections import Counter
@@ -25,7 +26,7 @@ from langgraph_engram.text.tokens import content_stems
 
 ONE_TURN = "said in one turn"
 TWO_TIMES = "two times"
-TWO_SPEAKERS = "two speakers of themselves"
+TWO_SPEAKERS = "two speakers, and no change"
 LITTLE_SHARED = "little shared that says something"
 
 
@@ -71,9 +72,10 @@ def ruled_out_reason(older: Record, newer: Record, informative: InformativeStems
     if (before := slot_in(older)) and (after := slot_in(newer)) and before.key == after.key:
         return ""
     first, second = (own_words(record.content, record.speaker) for record in (older, newer))
-    if older.speaker != newer.speaker and (speaks_of_self(first) or speaks_of_self(second)):
+    changes = states_change(newer)
+    if older.speaker != newer.speaker and (not changes or speaks_of_self(first) or speaks_of_self(second)):
         return TWO_SPEAKERS
-    if states_change(newer) or len(informative.of(older) & informative.of(newer)) >= settings.min_shared_words:
+    if changes or len(informative.of(older) & informative.of(newer)) >= settings.min_shared_words:
         return ""
     return LITTLE_SHARED
 

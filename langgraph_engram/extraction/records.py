@@ -6,7 +6,7 @@ was said, after its speaker's name. What a candidate leaves open of a sentence's
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -19,7 +19,7 @@ from langgraph_engram.temporal.parse import parse_time
 from langgraph_engram.text.keywords import keywords_of
 from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.statements import location_of, purpose_of, reason_of
-from langgraph_engram.text.tokens import words
+from langgraph_engram.text.tokens import content_stems, words
 
 FIRST_PERSON = re.compile(r"\b(?:I|I'm|I've|I'd|I'll|[Mm]y|[Mm]e|[Mm]ine|[Mm]yself)\b")
 QUOTED = re.compile(r"[\"“][^\"“”]*[\"”]")
@@ -30,6 +30,8 @@ LEAST_REPEATED = 8
 REPEATED = 0.85
 """Share of the words of the longer that a part of a candidate and a sentence have in common where one repeats the
 other."""
+TOLD = 0.7
+"""Share of a relation's stems in records of its turns from which it adds nothing to them."""
 NO_SOURCE = "it cites no sentence that it was extracted from"
 
 
@@ -71,8 +73,9 @@ class RecordBuilder:
             candidates: Kinds and candidates, in the order of the answer.
 
         Returns:
-            Records without repeats: what is said twice of one event is one record with both sources. A candidate with
-            words that cites no sentence is quarantined with its reason; one with neither leaves nothing.
+            Records without repeats: what is said twice of one event is one record with both sources, and a relation
+            that records of its turns tell already is none. A candidate with words that cites no sentence is quarantined
+            with its reason; one with neither leaves nothing.
         """
         numbered = {sentence.number: sentence for sentence in sentences if sentence.number}
         first = sentences[0].turn
@@ -86,7 +89,8 @@ class RecordBuilder:
                     record = _with_dimensions(record, candidate, text, alone=len(texts) == 1)
                     record = record if self.causal else record.model_copy(update={"reason": "", "purpose": ""})
                 made.append(record)
-        return join_repeats(made)
+        people = {name for sentence in sentences for name in content_stems(sentence.turn.speaker)}
+        return _without_told_relations(join_repeats(made), people)
 
     def _record(
         self, kind: RecordKind, text: "_RecordText", event_of: Mapping[str, str], first: Turn, part: int
@@ -119,6 +123,22 @@ def join_repeats(records: Sequence[Record]) -> list[Record]:
         first = joined.get(key)
         joined[key] = _with_sources(first, record) if first else record
     return list(joined.values())
+
+
+def _without_told_relations(records: Sequence[Record], people: Collection[str]) -> list[Record]:
+    """Return records without the relations most of whose stems, names of people aside, others of their turns hold."""
+    held: dict[str, set[str]] = {}
+    for record in records:
+        if record.kind != "relational":
+            for turn_id in record.source_turn_ids:
+                held.setdefault(turn_id, set()).update(content_stems(record.content))
+    kept: list[Record] = []
+    for record in records:
+        stems = {stem for stem in content_stems(record.content) if stem not in people}
+        told = stems & {stem for turn_id in record.source_turn_ids for stem in held.get(turn_id, ())}
+        if record.kind != "relational" or not stems or len(told) < TOLD * len(stems):
+            kept.append(record)
+    return kept
 
 
 def join_stored(records: Sequence[Record], index: ScopeIndex) -> list[Record]:

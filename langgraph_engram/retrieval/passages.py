@@ -202,7 +202,7 @@ def _event_passage(index: ScopeIndex, candidate: Candidate, shown: Literal["turn
         return turn_passage(turns, candidate.score, candidate.routes)
     return Evidence(
         evidence_id=event.event_id,
-        text=_dated(event.summary, event.started_at),
+        text=_dated(event.indexed_text, event.started_at),
         routes=candidate.routes,
         score=candidate.score,
     )

@@ -113,10 +113,7 @@ def summarize_event(
     distinct = _distinct([topic for topic in topics if topic])
     kept_topics = [*distinct[:1], *distinct[1:][-(settings.max_topics - 1) :]]
     kept_keywords = _distinct(keywords)[: settings.max_keywords]
-    title = "; ".join(kept_topics)
-    further = [word for word in kept_keywords if word.casefold() not in title.casefold()]
-    summary = title + (f" ({', '.join(further)})" if further else "")
-    return {"topics": kept_topics, "keywords": kept_keywords, "summary": summary}
+    return {"topics": kept_topics, "keywords": kept_keywords, "summary": "; ".join(kept_topics)}
 
 
 def windows(count: int, window: int, overlap: int) -> list[tuple[int, int]]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from langgraph_engram.extraction.support import missing_number
 from langgraph_engram.schema import Record, Synthesis
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.summarization.scheduling import SynthesisJob
+from langgraph_engram.summarization.scheduling import SynthesisJob, is_outdated
 from langgraph_engram.temporal.datetimes import format_day
 from langgraph_engram.text.numbers import NUMBER, numbers_in, spelled_numbers
 from langgraph_engram.text.sentences import split_sentences
@@ -63,10 +63,12 @@ def covers_deleted(synthesis: Synthesis, before: ScopeIndex, now: ScopeIndex) ->
 
 
 def with_current_status(job: SynthesisJob, synthesis: Synthesis, index: ScopeIndex) -> Synthesis:
-    """Return a synthesis as stale if a record that it covers has changed since it was asked for."""
+    """Return a synthesis as stale if a record that it tells has changed since it was asked for."""
     now = [index.records.get(record.record_id) for record in job.records]
-    is_unchanged = all(record and record.status == "active" for record in now)
-    return synthesis if is_unchanged else synthesis.model_copy(update={"status": "stale"})
+    is_told_anew = any(
+        record is None or (record.status != "active" and is_outdated(synthesis.text, record)) for record in now
+    )
+    return synthesis.model_copy(update={"status": "stale"}) if is_told_anew else synthesis
 
 
 def _unsupported_number(text: str, records: Sequence[Record]) -> str:

@@ -4,7 +4,8 @@ The buffer is what no synthesis covers yet, so that there is no counter to lose:
 summarized in parts that a model can take in, and every record of it is covered. A stale synthesis is due at once.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -13,11 +14,16 @@ from math import inf
 import numpy as np
 
 from langgraph_engram.pending import UNFINISHED, cited_turns, pending_task
+from langgraph_engram.prompts.write_synthesis import centrality, stem_counts
 from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import Event, PendingTask, Record, Synthesis, Turn
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.datetimes import epoch_seconds
+from langgraph_engram.text.tokens import content_stems
+
+LEAST_TOLD = 0.5
+"""Least share of a record's content stems in a narrative that tells it."""
 
 
 @dataclass(frozen=True)
@@ -128,19 +134,54 @@ def pending_syntheses(
     ]
 
 
-def ids_with_new_status(index: ScopeIndex, records: Sequence[Record]) -> set[str]:
-    """Return the ids of stored records that are written with another status."""
+def with_new_status(index: ScopeIndex, records: Sequence[Record]) -> list[Record]:
+    """Return the stored records that are written with another status."""
     stored = {record.record_id: index.records.get(record.record_id) for record in records}
-    return {record.record_id for record in records if (old := stored[record.record_id]) and old.status != record.status}
+    return [record for record in records if (old := stored[record.record_id]) and old.status != record.status]
 
 
-def stale_syntheses(index: ScopeIndex, changed: Collection[str]) -> list[Synthesis]:
-    """Return the active syntheses that cover a changed record, as stale."""
-    return [
-        synthesis.model_copy(update={"status": "stale"})
-        for synthesis in index.syntheses.items
-        if synthesis.status == "active" and not set(changed).isdisjoint(synthesis.covered_record_ids)
-    ]
+def changed_syntheses(index: ScopeIndex, written: Sequence[Record]) -> list[Synthesis]:
+    """Return the active syntheses that cover a record which is written with another status.
+
+    Args:
+        index: What is stored.
+        written: The records that are written, those included that others are merged into.
+
+    Returns:
+        Each as stale where what it tells has changed; else it covers what its records were merged into as well.
+    """
+    by_id = {record.record_id: record for record in written}
+    changed = {record.record_id: record for record in with_new_status(index, written)}
+    found: list[Synthesis] = []
+    for synthesis in index.syntheses.items:
+        covered = [changed[record_id] for record_id in synthesis.covered_record_ids if record_id in changed]
+        if synthesis.status != "active" or not covered:
+            continue
+        replaced = {record.record_id: by_id.get(record.superseded_by or "") for record in covered}
+        if any(is_outdated(synthesis.text, record, replaced[record.record_id]) for record in covered):
+            found.append(synthesis.model_copy(update={"status": "stale"}))
+        elif merged := [made.record_id for record in covered if (made := replaced[record.record_id])]:
+            ids = list(dict.fromkeys([*synthesis.covered_record_ids, *merged]))
+            found.append(synthesis.model_copy(update={"covered_record_ids": ids}))
+    return found
+
+
+def is_outdated(text: str, record: Record, replacement: Record | None = None) -> bool:
+    """Return whether a narrative has to be told anew, now that a record which it covers has this status.
+
+    Args:
+        text: The narrative.
+        record: The record as it stands now. Once restored it may be told again; one that the narrative left out changes
+            nothing when it goes.
+        replacement: What it was merged into, if it was: a merge that adds nothing to the narrative changes nothing.
+    """
+    if record.status == "active":
+        return True
+    told, stems = frozenset(content_stems(text)), frozenset(content_stems(record.content))
+    if len(stems & told) < LEAST_TOLD * len(stems):
+        return False
+    is_merged = record.status == "merged" and replacement is not None
+    return not (is_merged and replacement and told.issuperset(content_stems(replacement.content)))
 
 
 def by_mention(record: Record) -> tuple[float, str, int, int]:
@@ -264,6 +305,28 @@ def history_of(index: ScopeIndex, buffer: Sequence[Record], settings: SynthesisS
     ranked = earlier[np.argsort(-scores[earlier], kind="stable")]
     seeds = [records.items[position] for position in ranked[: settings.seeds]]
     return _expanded([records.items[position] for position in earlier], seeds, settings)
+
+
+def shown_records(buffer: Sequence[Record], limit: int) -> list[Record]:
+    """Return the records of a buffer that a narrative is written from, in their order, of at most `limit` tokens.
+
+    Each event has its most central record, then each its next, as far as they fit; at least one record is shown.
+    """
+    if sum(count_tokens(record.content) for record in buffer) <= limit:
+        return list(buffer)
+    counts = stem_counts(buffer)
+    ranks = Counter[str]()
+    order: list[tuple[int, int]] = []
+    for position in sorted(range(len(buffer)), key=lambda position: -centrality(buffer[position], counts)):
+        order.append((ranks[buffer[position].event_id], position))
+        ranks[buffer[position].event_id] += 1
+    chosen: list[int] = []
+    for _, position in sorted(order):
+        size = count_tokens(buffer[position].content)
+        if size <= limit or not chosen:
+            chosen.append(position)
+            limit -= size
+    return [buffer[position] for position in sorted(chosen)]
 
 
 def _expanded(earlier: Sequence[Record], seeds: Sequence[Record], settings: SynthesisSettings) -> list[Record]:

@@ -12,7 +12,7 @@ from langgraph_engram.schema import Record, Synthesis, make_id
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.summarization.checks import narrative_fault, shorten
-from langgraph_engram.summarization.scheduling import SynthesisJob, history_of
+from langgraph_engram.summarization.scheduling import SynthesisJob, history_of, shown_records
 
 LOG = logging.getLogger(__name__)
 EMPTY = "the model wrote an empty text"
@@ -53,7 +53,9 @@ class SynthesisWriter:
             return WrittenSyntheses()
         histories = [history_of(index, job.records, self.settings) for job in jobs]
         questions = [
-            WriteSynthesis(job.records, tuple(history), self.settings.max_words)
+            WriteSynthesis(
+                tuple(shown_records(job.records, self.settings.shown_tokens)), tuple(history), self.settings.max_words
+            )
             for job, history in zip(jobs, histories, strict=True)
         ]
         results = self._ask(questions)

@@ -81,7 +81,7 @@ def test_pairs_are_those_of_all_against_all(compass, drawn, known):
         if number >= known
         and newer.memory_type == older.memory_type
         and jaccard(frozenset(newer.keywords), frozenset(older.keywords)) >= 0.3
-        and cosines[number, position] >= 0.7
+        and cosines[number, position] >= UpdateSettings().cosine
     }
     assert {frozenset((pair.older_id, pair.newer_id)) for pair in found.pairs} == expected
     assert len(found.pairs) == len(expected) == found.counts.alike
@@ -116,7 +116,7 @@ def test_a_near_duplicate_of_an_earlier_call_is_found(keep, record, pair_up):
     (pair,) = pair_up(record(1, "Runa no longer lives in Oslo.", keywords=["OSLO", "runa"]))
 
     assert (pair.older_id, pair.newer_id, pair.jaccard) == ("r0", "r1", 1)
-    assert pair.cosine >= 0.7
+    assert pair.cosine >= UpdateSettings().cosine
 
 
 def test_older_records_are_not_paired_again(keep, record, pair_up):
@@ -173,6 +173,11 @@ OSLO = {"keywords": ["Oslo", "music"]}
         ({}, {"source_turn_ids": ["t0"]}, ONE_TURN),
         ({}, {"content": "Ben: I teach music in Oslo.", "speaker": "Ben"}, TWO_SPEAKERS),
         (
+            {"content": "Ana loves to teach music in Oslo."},
+            {"content": "Ben thinks that Ana loves to teach music in Oslo.", "speaker": "Ben"},
+            TWO_SPEAKERS,
+        ),
+        (
             {"memory_type": "episodic", "event_start": NOON, "event_end": NOON},
             {"memory_type": "episodic", "event_start": NOON.replace(year=2024), "event_end": NOON.replace(year=2024)},
             TWO_TIMES,
@@ -187,6 +192,15 @@ def test_what_is_ruled_out_is_counted_and_not_asked(keep, record, find_pairs, ol
 
     assert pairs == []
     assert (counts.alike, counts.ruled_out) == (1, {reason: 1})
+
+
+def test_a_change_that_another_reports_is_asked_about(keep, record, find_pairs):
+    """What one says may be out of date by what another says of the same."""
+    keep(records=[record(0, "The music class in Oslo is on Monday.", **OSLO)])
+
+    pairs, _ = find_pairs(record(1, "The music class in Oslo is no longer on Monday.", speaker="Ben", **OSLO))
+
+    assert pairs == [("r0", "r1")]
 
 
 @pytest.mark.parametrize(

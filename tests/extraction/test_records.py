@@ -60,6 +60,21 @@ def test_a_relation_in_the_words_of_a_record_is_that_record(turn):
     assert (record.kind, record.memory_type, record.source_turn_ids) == ("dimensional", "episodic", ["t0", "t1"])
 
 
+def test_a_relation_that_records_tell_already_is_left_out(turn):
+    """What it says of two people stands in the records of its sentences; one that says more stays."""
+    said = number_sentences([turn(0, "Ben helped me to carry the boat."), turn(1, "I thanked him with a cake.")])
+    candidates = [
+        ("dimensional", RecordDraft(sources=[1], content="Ben helped Ana to carry the boat.")),
+        ("dimensional", RecordDraft(sources=[2], content="Ana thanked Ben with a cake.")),
+        ("relational", SourcedSentence(sources=[1, 2], content="Ben helped Ana with the boat, and Ana thanked Ben.")),
+        ("relational", SourcedSentence(sources=[1], content="Ana trusts Ben in every storm.")),
+    ]
+
+    records = RecordBuilder("scope", 400).build(said, EVENT_OF, candidates)
+
+    assert [record.content for record in records if record.kind == "relational"] == ["Ana trusts Ben in every storm."]
+
+
 def test_a_repeat_with_a_source_mends_one_without(build):
     """The first time the model forgot the source; the second time it named it."""
     (record,) = build(RecordDraft(sources=[], content="Ana camped."), RecordDraft(sources=[2], content="Ana camped."))

@@ -14,7 +14,7 @@ from langgraph_engram.results import UsageEntry, count_tokens
 from langgraph_engram.schema import Record, Synthesis
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.summarization.checks import shorten
-from langgraph_engram.summarization.scheduling import equal_parts, stale_syntheses
+from langgraph_engram.summarization.scheduling import changed_syntheses, equal_parts, shown_records
 from langgraph_engram.testing import FakeModel
 
 
@@ -161,7 +161,7 @@ def test_seeds_come_from_history_and_bring_their_whole_event(keep, near, record,
     ]  # fmt: skip
     keep(records=[*near, *before], events=[event(0, 0, 1, status="closed")])
 
-    asked, _, (kept,) = synthesize(seeds=seeds)
+    asked, _, (kept,) = synthesize(seeds=seeds, expand="event")
 
     assert [record.record_id for record in asked[0].history] == ["seed", "beside"]
     assert kept.seed_event_ids == ["old"]
@@ -334,7 +334,7 @@ def test_what_changed_while_it_was_written_is_stale_at_once(store, scope, keep, 
 
     def supersede(question):
         keep(changed=[near[0].model_copy(update={"status": "superseded"})])
-        return "A story."
+        return "Ana camps, and swims."
 
     _, _, (written,) = synthesize([supersede])
     _, _, (again,) = synthesize(["Another story."])
@@ -356,19 +356,61 @@ def test_what_another_run_covered_meanwhile_is_not_written_twice(keep, near, eve
     assert [synthesis.text for synthesis in kept] == ["First."]
 
 
-def test_a_change_makes_stale_what_covers_it(store, scope, keep):
-    """Only active syntheses over a changed record turn stale."""
+def test_a_change_of_what_it_tells_makes_a_synthesis_stale(store, scope, keep, near):
+    """One that left out what is superseded, or covers others, stands; one that left out what is restored does not."""
     keep(
+        records=near,
         syntheses=[
-            Synthesis(synthesis_id="y0", text="x", covered_record_ids=["r0"]),
-            Synthesis(synthesis_id="y1", text="x", covered_record_ids=["r1"]),
-        ]
+            Synthesis(synthesis_id="y0", text="In May Ana camps.", covered_record_ids=["r0", "r1"]),
+            Synthesis(synthesis_id="y1", text="In May Ana swims.", covered_record_ids=["r1"]),
+            Synthesis(synthesis_id="y2", text="It is May.", covered_record_ids=["r0"]),
+        ],
     )
+    gone = near[0].model_copy(update={"status": "superseded"})
 
-    found = stale_syntheses(store.index(scope), {"r0"})
+    found = changed_syntheses(store.index(scope), [gone])
+    keep(records=[gone])
+    restored = changed_syntheses(store.index(scope), [near[0]])
 
     assert [(synthesis.synthesis_id, synthesis.status) for synthesis in found] == [("y0", "stale")]
-    assert stale_syntheses(store.index(scope), set()) == []
+    assert [(synthesis.synthesis_id, synthesis.status) for synthesis in restored] == [("y0", "stale"), ("y2", "stale")]
+    assert changed_syntheses(store.index(scope), []) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "covered"),
+    [("Ana camps.", "active", ["r0", "r1", "made"]), ("Ana camps in Oslo.", "stale", ["r0", "r1"])],
+)
+def test_a_merge_that_adds_nothing_is_covered_and_not_told_anew(store, scope, keep, near, content, status, covered):
+    """The narrative says all of it already; one that does not is told anew."""
+    keep(
+        records=near,
+        syntheses=[Synthesis(synthesis_id="y0", text="In May Ana camps.", covered_record_ids=["r0", "r1"])],
+    )
+    made = near[0].model_copy(update={"record_id": "made", "content": content, "derived_from": ["r0", "old"]})
+    merged = near[0].model_copy(update={"status": "merged", "superseded_by": "made"})
+
+    (found,) = changed_syntheses(store.index(scope), [made, merged])
+
+    assert (found.status, found.covered_record_ids) == (status, covered)
+
+
+def test_a_narrative_is_written_from_a_share_of_each_event(keep, record, event, synthesize):
+    """What is shown keeps to its bound and leaves no event out; everything is covered."""
+    records = [record(seq, f"Ana packs her tent and bag number {seq}.", event_id=f"e{seq % 3}") for seq in range(12)]
+    keep(records=records, events=[event(0, *range(12), status="closed")])
+
+    asked, _, (kept,) = synthesize(shown_tokens=60)
+
+    (shown,) = [question.buffer for question in asked]
+    assert sum(count_tokens(record.content) for record in shown) <= 60
+    assert {record.event_id for record in shown} == {"e0", "e1", "e2"}
+    assert len(kept.covered_record_ids) == 12
+
+
+def test_a_bound_smaller_than_any_record_shows_one(record):
+    """A narrative is written from something."""
+    assert len(shown_records([record(0), record(1)], 1)) == 1
 
 
 def bare(seq, content):

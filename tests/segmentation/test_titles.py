@@ -20,7 +20,7 @@ def cut(store, request, turns, **chosen):
 
 
 def test_an_event_is_named_by_what_recurs_in_it(store, to_remember, turn):
-    """Not by each turn's words: the name is short, the summary bounded, and the boundary text holds the name alone."""
+    """Not by each turn's words: the name is short, keywords are only searched, and a boundary holds the name alone."""
     turns = [turn(seq, text) for seq, text in enumerate(WALKS)]
 
     update = cut(store, to_remember(), turns, name_keywords=2)
@@ -32,7 +32,8 @@ def test_an_event_is_named_by_what_recurs_in_it(store, to_remember, turn):
         2,
         SegmentSettings().max_keywords,
     )
-    assert event.summary.startswith(f"{event.topics[0]} (")
+    assert event.summary == event.topics[0]
+    assert event.indexed_text.startswith(f"{event.summary} (")
     assert boundary.text == f"The conversation opens with Ana on {event.topics[0]}."
 
 
