@@ -110,7 +110,7 @@ def test_the_reader_is_shown_both_sides_under_one_number(told, layout):
     asked = next(question for question in ana.model.asked if "Answer" in type(question).__name__)
     prompt = str(asked.render()[-1].content)
     assert all(cake in prompt for cake in CAKES)
-    assert ("1 Mar 2024" in prompt or "1 March 2024" in prompt) and ("2 Mar 2024" in prompt or "2 March" in prompt)
+    assert all(day in prompt.replace("March", "Mar") for day in ("1 Mar 2024", "2 Mar 2024"))
 
 
 def test_undo_takes_the_link_away(told):

@@ -66,7 +66,7 @@ def undo(
     agent: Agent = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take back what a run merged, superseded and linked as conflicts. Nothing is deleted, and its decisions stay in the history."""
+    """Take back what a run merged, superseded or linked. Nothing is deleted; its decisions stay in the history."""
     with open_existing(store) as memory:
         receipt = memory.undo(run_id, user_id=user, tenant=tenant, agent_id=agent)
         pending = memory.status(user, tenant=tenant, agent_id=agent).pending
