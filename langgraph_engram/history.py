@@ -6,7 +6,7 @@ An undone decision stays in the audit trail, marked.
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from langgraph_engram.consolidation.merging import as_active
+from langgraph_engram.consolidation.merging import as_active, conflicts_among, without_conflicts
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.results import RecordHistory, UndoReceipt
 from langgraph_engram.schema import Decision, Record, Scope
@@ -21,7 +21,7 @@ def undo(store: Store, scope: Scope, run_id: str, waiting: Sequence[Decision] = 
     """Undo what a run's decisions changed, in one commit.
 
     Merged and superseded records are active again, what merges made is archived, and syntheses over any of them turn
-    stale, and pending, so that a retry writes them anew.
+    stale, and pending, so that a retry writes them anew. Conflicts are no longer linked.
 
     Args:
         waiting: The decisions of other runs that wait for a person.
@@ -47,8 +47,9 @@ def undo(store: Store, scope: Scope, run_id: str, waiting: Sequence[Decision] = 
     pending_tasks = pending_syntheses(run_id, index, jobs, [UNDONE] * len(jobs))
     now = datetime.now(UTC)
     marked = [decision.model_copy(update={"undone_at": now}) for decision in standing]
+    written = [*records, *_unlinked(standing, trail, index.records, records)]
     # Records are written before decisions, so that an interrupted undo can be repeated.
-    store.commit(scope, Changes(records=records, syntheses=outdated, decisions=marked, pending_tasks=pending_tasks))
+    store.commit(scope, Changes(records=written, syntheses=outdated, decisions=marked, pending_tasks=pending_tasks))
     return UndoReceipt(
         run_id=run_id,
         decisions=len(marked),
@@ -121,6 +122,18 @@ def _archived(decisions: Sequence[Decision], index: RecordIndex) -> Iterable[Rec
             yield merged.model_copy(update={"status": "archived"})
 
 
+def _unlinked(
+    standing: Sequence[Decision], trail: Sequence[Decision], index: RecordIndex, written: Sequence[Record]
+) -> Iterable[Record]:
+    """Yield the records that these decisions alone link as conflicts, without those links, as they are written else."""
+    rest = conflicts_among(decision for decision in trail if decision not in standing)
+    known = {record.record_id: record for record in written}
+    for record_id, others in conflicts_among(standing).items():
+        record = known.get(record_id) or index.get(record_id)
+        if record:
+            yield without_conflicts(record, {*others} - {*rest.get(record_id, [])})
+
+
 def _require_last(run_id: str, standing: Sequence[Decision], trail: Sequence[Decision]) -> None:
     """Refuse where a later decision rests on a result of these."""
     for later in trail:
@@ -141,18 +154,22 @@ def _require_unawaited(run_id: str, standing: Sequence[Decision], waiting: Seque
 
 
 def _builds_on(standing: Sequence[Decision], later: Decision) -> bool:
-    """Return whether a decision changes a result of these, or rests on what one of them merged."""
-    if later.action == "KEEP_BOTH":
-        return False
+    """Return whether a decision changes a result of these, or rests on what one of them merged or linked."""
     merges = {decision.result_id for decision in standing if decision.action == "MERGE"}
     results = {decision.result_id for decision in standing}
-    closed = set(later.pair) - ({later.result_id} if later.action == "SUPERSEDE" else set())
-    return bool(merges & set(later.pair) or results & closed)
+    match later.action:
+        case "KEEP_BOTH":
+            return False
+        case "CONFLICT":
+            return not merges.isdisjoint(later.pair)
+        case "SUPERSEDE":
+            return not merges.isdisjoint(later.pair) or not results.isdisjoint({*later.pair} - {later.result_id})
+    return not {*results, *conflicts_among(standing)}.isdisjoint(later.pair)
 
 
 def _nothing_to_undo(run_id: str, trail: Sequence[Decision]) -> InvalidInput:
     if any(decision.run_id == run_id for decision in trail):
-        return InvalidInput(f"run {run_id!r} merged and superseded nothing: there is nothing to undo")
+        return InvalidInput(f"run {run_id!r} merged, superseded and linked nothing: there is nothing to undo")
     return InvalidInput(
         f"run {run_id!r} decided on nothing here: `engram show --user USER --kind decisions` names the runs that did"
     )

@@ -123,9 +123,9 @@ class ProposedDecision(Frozen):
     decision_id: str
     action: Action
     old: list[str]
-    """The texts of the records that would be merged or superseded, oldest first."""
+    """The texts of the records that would be merged or superseded, or are in conflict with `new`, oldest first."""
     new: str
-    """The text of the record that would replace them."""
+    """The text of the record that would replace them, or of the newest in a conflict."""
     reason: str = ""
 
 

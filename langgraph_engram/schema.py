@@ -21,7 +21,7 @@ RecordKind = Literal["dimensional", "factual", "relational", "key_sentence"]
 RecordStatus = Literal["active", "superseded", "merged", "archived", "quarantined"]
 EventKind = Literal["window", "event", "session", "buffer"]
 BoundaryKind = Literal["topic", "session_break", "opening"]
-Action = Literal["MERGE", "SUPERSEDE", "KEEP_BOTH"]
+Action = Literal["MERGE", "SUPERSEDE", "CONFLICT", "KEEP_BOTH"]
 DateOrder = Literal["day_first", "month_first"]
 """In which order a date such as 03/04/2025 is written."""
 Dimension = Literal["content", "time", "location", "reason", "purpose", "keywords"]
@@ -169,6 +169,8 @@ class Record(Frozen):
     reject_reason: str = ""
     """Why it is quarantined."""
     superseded_by: str | None = None
+    conflicts_with: list[str] = []
+    """Records that cannot be true together with it, where neither is known to be a change of the other."""
     derived_from: list[str] = []
     valid_from: datetime | None = None
     valid_to: datetime | None = None
@@ -279,6 +281,11 @@ class Evidence(Frozen):
     score: float = 0.0
     relevance: float = Field(0.0, ge=0, le=1)
     """Calibrated probability that it holds what the query asks for."""
+
+    @property
+    def shows_others(self) -> bool:
+        """Whether the text shows beside the record what took its place, or what it is in conflict with."""
+        return self.record is not None and (self.record.status == "superseded" or bool(self.record.conflicts_with))
 
 
 class Pair(Frozen):

@@ -1,4 +1,4 @@
-"""Carry out what was decided on near-duplicates: make what a merge makes, and mark what is merged or superseded."""
+"""Carry out what was decided on near-duplicates: make what a merge makes, mark what it replaces, link conflicts."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ class ApplyUpdates:
     store: Store
 
     def __call__(self, state: WriteState) -> WriteState:
-        """Return the run's records with what was made of them, and the older records whose status changes."""
+        """Return the run's records with what was made of them, and the older records that change."""
         stored = self.store.index(state["request"].scope).records
         own = {record.record_id: record for record in state["records"]}
         cited = [record_id for proposal in state["proposals"] for record_id in proposal.decision.pair]
@@ -29,6 +29,7 @@ class ApplyUpdates:
             new, marked = carry_out(proposal, known)
             made += new
             changed |= {record.record_id: record for record in marked}
+            known |= changed  # several conflicts may link one record
         return {
             "records": [*(changed.get(record_id, record) for record_id, record in own.items()), *made],
             "changed": [record for record_id, record in changed.items() if record_id not in own],

@@ -63,6 +63,7 @@ class Persist:
             may_recheck = updated.may_recheck(index, state.get("rechecks", 0), state.get("proposals", []))
             if (is_changed or missed) and may_recheck:
                 return _recheck(state, updated, index)
+            kept = kept.relinked(index)
             noted = [*dropped, *updated.missed_tasks(index, missed, dropped)]
             self.store.commit(scope, self._changes(state, kept, noted, index, tasks))
         redone: WriteState = {

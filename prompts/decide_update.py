@@ -38,6 +38,7 @@ SYSTEM = f"""You compare memories that look alike. They stand in clusters, numbe
 cluster, from oldest to newest. Decide about each cluster by itself.
 MERGE: they tell the same thing; one sentence can hold every detail of them, and adds none.
 SUPERSEDE: the newest says that what the older ones say is no longer so, or has changed.
+CONFLICT: they cannot both be true, and the newer does not say that the older has changed.
 KEEP_BOTH: they are different things, different occasions, or you are not sure.
 Facts may change. One event told twice is merged; two events on different days are different things.
 Tastes that add up are merged. What different people say of themselves is kept.

@@ -280,6 +280,19 @@ class RecordIndex(KindIndex[Record]):
             record = by
         return record if len(seen) > 1 and record.status == "active" else None
 
+    def in_conflict(self, record: Record) -> list[Record]:
+        """Return the active records that cannot be true together with one, in order of time.
+
+        One that was merged with a repeat is in conflict as what was made of it; one that was superseded no longer is.
+        """
+        found: dict[str, Record] = {}
+        for other in map(self.get, record.conflicts_with):
+            while other and other.status == "merged":
+                other = self.get(other.superseded_by or "")
+            if other and other.status == "active" and other.record_id != record.record_id:
+                found[other.record_id] = other
+        return sorted(found.values(), key=self.kind.sort_key)
+
     @staticmethod
     def _seconds(times: Iterable[datetime | None]) -> NDArray[np.float64]:
         return np.array([epoch_seconds(time, float("nan")) for time in times], dtype=np.float64)

@@ -21,8 +21,14 @@ from langgraph_engram.testing import FakeModel
 ANA = Scope(user_id="ana")
 
 
+def day_of(text):
+    """Return when a home is mentioned, each on a day of its own; None for anything else."""
+    days = {"Lisbon": 1, "Porto": 2, "Faro": 3}
+    return next((f"2024-03-0{day}T09:00:00Z" for home, day in days.items() if home in text), None)
+
+
 def request(run, *texts, **fields):
-    said = [{"speaker": "Ana", "text": text} for text in texts]
+    said = [{"speaker": "Ana", "text": text, "said_at": day_of(text)} for text in texts]
     return {"request": {"user_id": "ana", "session_id": "s1", "run_id": run, "messages": said, **fields}}
 
 

@@ -29,6 +29,7 @@ COLUMNS: dict[ShownKind, dict[str, str]] = {
     ShownKind.RECORDS: {
         "said": "mentioned_at", "type": "memory_type", "status": "status", "content": "content",
         "from": "event_start", "to": "event_end", "place": "location", "why": "reason",
+        "conflicts": "conflicts_with",
     },
     ShownKind.EVENTS: {
         "started": "started_at", "session": "session_id", "no.": "seq", "turns": "turn_ids", "status": "status",
@@ -49,8 +50,8 @@ COLUMNS: dict[ShownKind, dict[str, str]] = {
     },
 }  # fmt: skip
 """The title of each column, and the field that it shows."""
-LENGTH_ONLY = frozenset({"turn_ids", "covered_record_ids"})
-"""Lists of which only the length is shown; `--json` has them whole."""
+LENGTH_ONLY = frozenset({"turn_ids", "covered_record_ids", "conflicts_with"})
+"""Lists of which only the length is shown, where it is not 0; `--json` has them whole."""
 DATES = frozenset({"event_start", "event_end", "window_start", "window_end"})
 """Times of which only the date is shown."""
 
@@ -88,7 +89,7 @@ def format_cell(field: str, value: object) -> str:
     if isinstance(value, float):
         return f"{value:.2f}"
     if isinstance(value, list):
-        return str(len(value)) if field in LENGTH_ONLY else ", ".join(value)
+        return str(len(value) or "") if field in LENGTH_ONLY else ", ".join(value)
     return str(value)
 
 

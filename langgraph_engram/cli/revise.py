@@ -45,16 +45,17 @@ def approve(
 
 
 def _print_approvals(waiting: list[Approval]) -> None:
-    """Print each decision with what it would replace, and by what."""
+    """Print each decision with what it would replace, and by what; both sides of a conflict alike."""
     if not waiting:
         print_text("no run waits for approval")
     for run in waiting:
         print_text(f"run {run.run_id}", "bold")
         for decision in run.decisions:
             print_text(f"{decision.action}: {one_line(decision.reason)}", indent=2, hang=2)
+            before, after = ("= ", "= ") if decision.action == "CONFLICT" else ("- ", "+ ")
             for text in decision.old:
-                print_text(f"- {one_line(text)}", "red", indent=4, hang=2)
-            print_text(f"+ {one_line(decision.new)}", "green", indent=4, hang=2)
+                print_text(f"{before}{one_line(text)}", "red", indent=4, hang=2)
+            print_text(f"{after}{one_line(decision.new)}", "green", indent=4, hang=2)
 
 
 def undo(
@@ -65,7 +66,7 @@ def undo(
     agent: Agent = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take back what a run merged and superseded. Nothing is deleted, and its decisions stay in the history."""
+    """Take back what a run merged, superseded or linked. Nothing is deleted; its decisions stay in the history."""
     with open_existing(store) as memory:
         receipt = memory.undo(run_id, user_id=user, tenant=tenant, agent_id=agent)
         pending = memory.status(user, tenant=tenant, agent_id=agent).pending
@@ -83,7 +84,7 @@ def _format_undo(receipt: UndoReceipt) -> str:
         return f"nothing to do: run {receipt.run_id} was undone before"
     parts = [
         f"{format_count(receipt.decisions, 'decision')} undone",
-        f"{format_count(receipt.restored, 'record')} active again",
+        f"{format_count(receipt.restored, 'record')} active again" if receipt.restored else "",
         f"{format_count(receipt.archived, 'merged record')} archived" if receipt.archived else "",
         f"{format_count(receipt.stale_syntheses, 'synthesis', 'syntheses')} stale" if receipt.stale_syntheses else "",
     ]

@@ -8,7 +8,7 @@ and near-duplicates that were stored meanwhile are looked for again.
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from langgraph_engram.consolidation.merging import as_active
+from langgraph_engram.consolidation.merging import as_active, conflicts_among, in_conflict
 from langgraph_engram.consolidation.pairing import PairFinder
 from langgraph_engram.pending import cited_turns, pending_task
 from langgraph_engram.schema import Decision, Pair, PendingTask, Proposal, Record, Scope
@@ -28,7 +28,7 @@ class UpdatedRecords:
     records: Sequence[Record] = ()
     """The run's records, with what merges made."""
     changed: Sequence[Record] = ()
-    """Older records whose status changes."""
+    """Older records that change."""
     decisions: Sequence[Decision] = ()
     reloaded: Collection[str] = ()
     """Ids of those of `records` that were stored before the run."""
@@ -60,20 +60,50 @@ class UpdatedRecords:
         ]
         cited = {record_id for decision in outdated for record_id in decision.pair}
         turns = cited_turns(index, (record for record in left if record.record_id in cited))
+        holding = [decision for decision in self.decisions if decision not in outdated]
+        held = {record_id for decision in holding if decision.action != "KEEP_BOTH" for record_id in decision.pair}
         kept = replace(
             self,
             records=left,
-            changed=[record for record in self.changed if (record.record_id, record.superseded_by) not in undone],
-            decisions=[decision for decision in self.decisions if decision not in outdated],
+            changed=[
+                record
+                for record in self.changed
+                if record.record_id in held and (record.record_id, record.superseded_by) not in undone
+            ],
+            decisions=holding,
         )
         return kept, [pending_task(self.run_id, turns, "consolidate", CHANGED)] if turns else []
+
+    def relinked(self, index: ScopeIndex) -> "UpdatedRecords":
+        """Return this with the conflicts that its decisions link, beside those that are stored by now.
+
+        Args:
+            index: What stands in the store now.
+        """
+        linked = conflicts_among(self.decisions)
+
+        def relink(record: Record) -> Record:
+            if record.derived_from:
+                return record
+            stored = index.records.get(record.record_id)
+            known = record.model_copy(update={"conflicts_with": stored.conflicts_with if stored else []})
+            return in_conflict(known, linked.get(record.record_id, []))
+
+        changed = [relink(record) for record in self.changed]
+        return replace(
+            self,
+            records=[relink(record) for record in self.records],
+            changed=[record for record in changed if record != index.records.get(record.record_id)],
+        )
 
     def undecided(self, index: ScopeIndex) -> list[Record]:
         """Return the run's records as they were before it decided on any; those reloaded as they stand, if they do."""
         made = {decision.result_id for decision in self.decisions if decision.action == "MERGE"}
         reloaded = [index.records.get(record_id) for record_id in self.reloaded]
         own = [
-            as_active(record) if record.status in ("merged", "superseded") else record
+            as_active(record).model_copy(update={"conflicts_with": []})
+            if record.status in ("merged", "superseded") or record.conflicts_with
+            else record
             for record in self.records
             if record.record_id not in made and record.record_id not in self.reloaded
         ]
@@ -82,7 +112,11 @@ class UpdatedRecords:
     @property
     def written(self) -> list[Record]:
         """Return the records to write: not those that were only reloaded, for another run may have changed them."""
-        return [record for record in self.records if record.record_id not in self.reloaded or record.status != "active"]
+        changed = {record.record_id for record in self.records if record.status != "active"}
+        changed |= conflicts_among(self.decisions).keys()
+        return [
+            record for record in self.records if record.record_id not in self.reloaded or record.record_id in changed
+        ]
 
     def may_recheck(self, index: ScopeIndex, rechecks: int, proposals: Sequence[Proposal]) -> bool:
         """Return whether the run may decide anew: not what it began to write or asked a person about, nor endlessly.
@@ -148,6 +182,8 @@ def _is_outdated(decision: Decision, own: Collection[str], records: RecordIndex)
     if decision.action == "KEEP_BOTH":
         return any(record is None and record_id not in own for record_id, record in stored.items())
     return any(
-        record.status != "active" and record.superseded_by != decision.result_id if record else record_id not in own
+        record.status != "active" and (record.superseded_by or "") != decision.result_id
+        if record
+        else record_id not in own
         for record_id, record in stored.items()
     )

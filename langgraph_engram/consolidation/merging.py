@@ -1,14 +1,14 @@
-"""Carry out what was decided on records: merge them into one, or let the newest supersede the others.
+"""Carry out what was decided on records: merge them into one, let the newest supersede the others, or link them.
 
 Nothing is deleted. A decision may wait for a person, who is shown it as text and approves or rejects it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from langgraph_engram.consolidation.triage import are_apart_in_time
 from langgraph_engram.results import ProposedDecision
-from langgraph_engram.schema import Proposal, Record, make_id
+from langgraph_engram.schema import Decision, Proposal, Record, make_id
 from langgraph_engram.temporal.datetimes import instant_of
 from langgraph_engram.text.names import proper_names
 from langgraph_engram.text.numbers import numbers_in
@@ -20,6 +20,8 @@ LEAVES_OUT = "the merged text leaves out a name or a number that one of them say
 TWO_EVENTS = "two events at two times do not merge"
 AWAITED = "a person's approval is awaited"
 REJECTED = "rejected by a person"
+MAX_CONFLICTS = 19
+"""Records that one is linked to at most: a conflict of twenty statements."""
 
 
 def carry_out(proposal: Proposal, known: Mapping[str, Record]) -> tuple[list[Record], list[Record]]:
@@ -33,6 +35,8 @@ def carry_out(proposal: Proposal, known: Mapping[str, Record]) -> tuple[list[Rec
             return [made], _as_merged(group, made)
         case "SUPERSEDE":
             return [], as_superseded(group[:-1], group[-1])
+        case "CONFLICT":
+            return [], [in_conflict(record, proposal.decision.pair) for record in group]
     return [], []
 
 
@@ -40,14 +44,16 @@ def merged(group: Sequence[Record], content: str) -> Record:
     """Return one record made of several, oldest first.
 
     It has the union of sources and keywords, the widest span of time, and the newest's other dimensions; where the
-    newest has none, the last that has one gives it.
+    newest has none, the last that has one gives it. What one of them is in conflict with is in conflict with it.
     """
     newest = group[-1]
+    conflicts = [other for record in group for other in record.conflicts_with]
     ids = [record.record_id for record in group]
     dimensions = {name: _last(group, name) for name in ("time_text", "location", "reason", "purpose")}
-    return newest.model_copy(
+    made = newest.model_copy(
         update={
             **dimensions,
+            "conflicts_with": [],
             "record_id": make_id("merge", *sorted(ids)),
             "content": content,
             "derived_from": ids,
@@ -58,6 +64,7 @@ def merged(group: Sequence[Record], content: str) -> Record:
             "valid_from": min((record.valid_from for record in group if record.valid_from), default=None),
         }
     )
+    return in_conflict(made, [other for other in conflicts if other not in ids])
 
 
 def objection_to_merge(group: Sequence[Record], made: Record) -> str:
@@ -77,6 +84,29 @@ def as_superseded(group: Sequence[Record], by: Record) -> list[Record]:
     start = _true_from(by)
     status = {"status": "superseded", "superseded_by": by.record_id}
     return [record.model_copy(update={**status, "valid_to": _valid_to(start, record)}) for record in group]
+
+
+def in_conflict(record: Record, others: Iterable[str]) -> Record:
+    """Return a record linked to others that cannot be true together with it: to the newest `MAX_CONFLICTS` at most."""
+    linked = dict.fromkeys([*record.conflicts_with, *others])
+    ids = [record_id for record_id in linked if record_id != record.record_id]
+    return record.model_copy(update={"conflicts_with": ids[-MAX_CONFLICTS:]})
+
+
+def without_conflicts(record: Record, others: Collection[str]) -> Record:
+    """Return a record without its links to some others."""
+    left = [record_id for record_id in record.conflicts_with if record_id not in others]
+    return record.model_copy(update={"conflicts_with": left})
+
+
+def conflicts_among(decisions: Iterable[Decision]) -> dict[str, list[str]]:
+    """Return the ids that each record is linked to by decisions that stand, oldest decision first."""
+    linked: dict[str, list[str]] = {}
+    for decision in decisions:
+        if decision.action == "CONFLICT" and decision.undone_at is None:
+            for record_id in decision.pair:
+                linked.setdefault(record_id, []).extend(other for other in decision.pair if other != record_id)
+    return linked
 
 
 def as_active(record: Record) -> Record:
@@ -117,9 +147,9 @@ def _last(group: Sequence[Record], name: str) -> str:
 
 
 def describe_proposal(proposal: Proposal, known: Mapping[str, Record]) -> ProposedDecision:
-    """Return a decision as a person reads it: what would go, and what would stand in its place."""
+    """Return a decision as a person reads it: what stands, and what would take its place or contradict it."""
     *others, last = proposal.decision.pair
-    going = others if proposal.decision.action == "SUPERSEDE" else proposal.decision.pair
+    going = proposal.decision.pair if proposal.decision.action == "MERGE" else others
     return ProposedDecision(
         decision_id=proposal.decision.decision_id,
         action=proposal.decision.action,

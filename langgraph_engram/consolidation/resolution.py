@@ -1,9 +1,9 @@
 """Turn verdicts on clusters or pairs into resolutions that do not contradict one another, and these into proposals.
 
 What a verdict does not say clearly keeps everything. Pair by pair, the result does not depend on the order of the
-pairs: a record that any pair supersedes is superseded by the newest that does, and what merges in a chain of pairs
-ends in one record. A merge that would lose a cited source, that says what its sources do not, or that makes one of two
-events is refused.
+pairs: a record that any pair supersedes is superseded by the newest that does, what merges in a chain of pairs ends in
+one record, and conflicts are between records that stay. A merge that would lose a cited source, that says what its
+sources do not, or that makes one of two events is refused.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ NO_SUCH_MEMBER = "the answer names a memory that is not among them, so nothing c
 ONE_MEMBER = "the answer names one memory alone, so nothing changes"
 NAMED_TWICE = "an earlier verdict is about some of them, so nothing changes"
 OTHERS_STAY = "the others stand beside what was decided"
-WITH_SUPERSEDED = "one of them is superseded, so they do not merge"
+WITH_REPLACED = "something else takes the place of one of them"
 LINE_TOKENS = 25
 """Tokens of what stands around a record's content in a question: its number, its day and its dimensions."""
 
@@ -134,19 +134,21 @@ def resolve_cluster(records: Sequence[Record], verdicts: Sequence[UpdateVerdict]
     resolutions: list[Resolution] = []
     notes: list[str] = []
     taken: set[int] = set()
+    gone: set[int] = set()
     for verdict in verdicts:
         numbers = sorted(set(verdict.members)) or list(range(1, len(records) + 1))
-        objection = _objection(numbers, len(records), taken)
+        replaced = _replaced(numbers, verdict.action)
+        objection = _objection(numbers, len(records)) or (NAMED_TWICE if gone & {*numbers} or taken & replaced else "")
         if objection or verdict.action == "KEEP_BOTH":
             notes.append(objection or verdict.reason)
             continue
         taken.update(numbers)
+        gone |= replaced
         members = tuple(records[number - 1] for number in numbers)
         resolutions.append(Resolution(members, verdict.action, verdict.reason, verdict.content.strip()))
     if not resolutions:
         return [Resolution(tuple(records), "KEEP_BOTH", notes[0] if notes else NO_VERDICT)]
-    gone = {id(record) for resolution in resolutions for record in _replaced(resolution)}
-    staying = tuple(record for record in records if id(record) not in gone)
+    staying = tuple(record for number, record in enumerate(records, start=1) if number not in gone)
     if len(taken) < len(records) and len(staying) > 1:
         resolutions.append(Resolution(staying, "KEEP_BOTH", notes[0] if notes else OTHERS_STAY))
     return resolutions
@@ -165,12 +167,17 @@ def resolve_pairs(decided: Sequence[_PairVerdict]) -> list[Resolution]:
         and verdict.content.strip()
         and superseding.keys().isdisjoint((older.record_id, newer.record_id))
     ]
+    merged_ids = {record.record_id for older, newer, _ in merging for record in (older, newer)}
     resolutions = [*_supersessions(superseding), *_merges(merging)]
     resolved = {frozenset((older.record_id, newer.record_id)) for older, newer, _ in [*superseding.values(), *merging]}
     for older, newer, verdict in pairs:
-        if frozenset((older.record_id, newer.record_id)) not in resolved:
-            reason = WITH_SUPERSEDED if verdict.action != "KEEP_BOTH" else verdict.reason
-            resolutions.append(Resolution((older, newer), "KEEP_BOTH", reason))
+        ids = frozenset((older.record_id, newer.record_id))
+        if ids in resolved:
+            continue
+        stay = ids.isdisjoint(superseding) and ids.isdisjoint(merged_ids)
+        action: Action = "CONFLICT" if verdict.action == "CONFLICT" and stay else "KEEP_BOTH"
+        reason = verdict.reason if verdict.action in (action, "KEEP_BOTH") else WITH_REPLACED
+        resolutions.append(Resolution((older, newer), action, reason))
     return resolutions
 
 
@@ -229,16 +236,20 @@ def _pair_verdict(answer: UpdateVerdicts) -> UpdateVerdict:
     return next(verdicts, UpdateVerdict(action="KEEP_BOTH", reason=NO_VERDICT))
 
 
-def _objection(numbers: Sequence[int], most: int, taken: set[int]) -> str:
+def _objection(numbers: Sequence[int], most: int) -> str:
     if numbers[0] < 1 or numbers[-1] > most:
         return NO_SUCH_MEMBER
-    if len(numbers) < 2:
-        return ONE_MEMBER
-    return NAMED_TWICE if taken.intersection(numbers) else ""
+    return ONE_MEMBER if len(numbers) < 2 else ""
 
 
-def _replaced(resolution: Resolution) -> tuple[Record, ...]:
-    return resolution.members[:-1] if resolution.action == "SUPERSEDE" else resolution.members
+def _replaced(numbers: Sequence[int], action: Action) -> set[int]:
+    """Return the members, oldest first, whose place another record takes."""
+    match action:
+        case "MERGE":
+            return {*numbers}
+        case "SUPERSEDE":
+            return {*numbers[:-1]}
+    return set()
 
 
 def _supersessions(superseding: Mapping[str, _PairVerdict]) -> Iterator[Resolution]:

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from langgraph_engram.consolidation.merging import as_active, as_superseded
+from langgraph_engram.consolidation.merging import as_active, as_superseded, without_conflicts
 from langgraph_engram.erasure.checkpoints import ErasureMarks, Residue, threads_with
 from langgraph_engram.erasure.selection import Erased, StoredScope, Target, select_erased
 from langgraph_engram.pending import UNFINISHED, is_cut_off, pending_task, stored_turns
@@ -110,22 +110,23 @@ class Cleanup:
         return [self._describe_again(boundary, current) for boundary in affected]
 
     def records(self) -> list[Record]:
-        """Return the records that an erased record superseded, active again.
+        """Return the records that an erased record superseded, active again, and those that it was in conflict with.
 
         Where the erased record was superseded itself, they stay superseded by its successor.
         """
         erased = {record.record_id: record for record in self.erased.records}
+        left = [record for record in self.stored.index.records.items if record.record_id not in erased]
         return [
-            self._restored(record, erased)
-            for record in self.stored.index.records.items
-            if record.record_id not in erased and record.superseded_by in erased
+            without_conflicts(self._restored(record, erased) if record.superseded_by in erased else record, erased)
+            for record in left
+            if record.superseded_by in erased or not erased.keys().isdisjoint(record.conflicts_with)
         ]
 
     def pending_tasks(self, restored: Sequence[Record]) -> list[PendingTask]:
         """Return the steps to repeat for the turns that are left, and those that were pending already.
 
         Args:
-            restored: The records that are active again.
+            restored: What `records` returned.
         """
         parts = {part for record in self.erased.records for part in record.derived_from}
         unmerged = [record for record in restored if record.status == "active" and record.record_id in parts]

@@ -8,6 +8,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Literal
 
+from langgraph_engram.prompts.rendering import BUT_ALSO, CHANGED_SINCE
 from langgraph_engram.results import count_tokens
 from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.schema import Evidence, Record, Turn, make_id
@@ -16,10 +17,10 @@ from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.resolve import resolve_times
 from langgraph_engram.text.statements import own_words, shows_image
 
-CHANGED_SINCE = "\nChanged since: "
-"""Separates a superseded record from its successor."""
 ELLIPSIS = " … "
 """Separates the records of a passage between which others were extracted."""
+MAX_CONFLICTS_SHOWN = 3
+"""Records that a passage shows beside those that they are in conflict with, the newest ones."""
 MAX_SKIPPED = 20
 """Passages too large for the rest of a budget after which no smaller one is looked for."""
 MIN_LIGHT_PASSAGES = 3
@@ -169,8 +170,8 @@ def merge_pools(pool: Sequence[Evidence], found: Sequence[Evidence], budget: int
 
 
 def stands_alone(passage: Evidence) -> bool:
-    """Return whether turns cannot replace a passage: a narrative, or a superseded record beside its successor."""
-    return bool(passage.synthesis_id) or (passage.record is not None and passage.record.status == "superseded")
+    """Return whether turns cannot replace a passage: a narrative, or a record beside what changes or contradicts it."""
+    return bool(passage.synthesis_id) or passage.shows_others
 
 
 def consecutive_runs(turns: Sequence[Turn]) -> list[list[Turn]]:
@@ -219,16 +220,27 @@ def _record_passage(index: ScopeIndex, candidate: Candidate) -> Evidence:
     if successor:
         shown.append(successor)
         text += CHANGED_SINCE + _dated(successor.content, successor.mentioned_at)
+    others = _in_conflict(index, shown)
+    shown += others
+    text += "".join(BUT_ALSO + _dated(other.content, other.mentioned_at) for other in others)
     sources = dict.fromkeys(turn_id for source in shown for turn_id in source.source_turn_ids)
     turns = [turn for turn_id in sources if (turn := index.turns.get(turn_id))]
     return Evidence(
         evidence_id=record.record_id,
         text=text,
-        record=record,
+        record=record.model_copy(update={"conflicts_with": [other.record_id for other in others]}),
         turns=turns,
         routes=candidate.routes,
         score=candidate.score,
     )
+
+
+def _in_conflict(index: ScopeIndex, shown: Sequence[Record]) -> list[Record]:
+    """Return what is in conflict with the active records of a passage and is none of them, in order of time."""
+    active = [record for record in shown if record.status == "active"]
+    found = {other.record_id: other for record in active for other in index.records.in_conflict(record)}
+    others = [other for other in found.values() if other not in shown]
+    return sorted(others, key=index.records.kind.sort_key)[-MAX_CONFLICTS_SHOWN:]
 
 
 def _gaps(records: Sequence[Record]) -> list[str]:

@@ -2,8 +2,9 @@
 
 A quote is one sentence, or two where its speaker says more in a turn close by, in the order in which they were said.
 Nothing is read off a sentence and no clause is cut from it, so that no quote says what was not said. What has been
-superseded is quoted only behind what took its place. Sentences are chosen by how relevant their passage is and by how
-many of the query's content words they hold; of what people say of themselves the newest comes first.
+superseded is quoted only behind what took its place, and a conflict with both sides. Sentences are chosen by how
+relevant their passage is and by how many of the query's content words they hold; of what people say of themselves the
+newest comes first.
 """
 
 import math
@@ -13,7 +14,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 from langgraph_engram.prompts.answer_light import AnswerLight
-from langgraph_engram.prompts.rendering import CITATION, Sentence, number_sentences
+from langgraph_engram.prompts.rendering import BUT_ALSO, CHANGED_SINCE, CITATION, Sentence, number_sentences
 from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
 from langgraph_engram.rule_model.selection import needed_stems
 from langgraph_engram.schema import Evidence, Intent, Record, Turn
@@ -40,8 +41,6 @@ MIN_RELEVANCE = 0.02
 """Share of the relevance of the best passage from which a further quote is given."""
 MAX_SUPERSEDED = 2
 """Superseded sentences behind what took their place."""
-CHANGED = "\nChanged since: "
-"""What stands in a passage between a superseded record and the one that took its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +63,8 @@ class Quotable:
     """Session and position of its turn; None where the turn is gone."""
     earlier: tuple["Quotable", ...] = ()
     """What it took the place of."""
+    rivals: tuple["Quotable", ...] = ()
+    """What cannot be true together with it."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -109,7 +110,10 @@ def _choose(sentences: Sequence[Quotable], scores: Sequence[float]) -> Iterator[
         quoted = sorted((best, close_by), key=lambda sentence: sentence.turn or ()) if close_by else [best]
         yield quoted
         turns = {sentence.turn for sentence in quoted if sentence.turn}
-        left = [other for other in others if other is not close_by and other.turn not in turns]
+        rivals = {rival.key for sentence in quoted for rival in sentence.rivals}
+        left = [
+            other for other in others if other is not close_by and other.turn not in turns and other.key not in rivals
+        ]
 
 
 def _asks_for_own_state(query: str, intent: Intent) -> bool:
@@ -134,7 +138,8 @@ def _is_newer(best: Sequence[Quotable], quoted: Sequence[Quotable]) -> bool:
 
 def _is_close_by(sentence: Quotable, other: Quotable) -> bool:
     """Return whether the same person says the other one in another turn close by, that day, and it is relevant."""
-    if not (sentence.turn and other.turn) or sentence.earlier or other.earlier:
+    beside = (sentence.earlier, other.earlier, sentence.rivals, other.rivals)
+    if not (sentence.turn and other.turn) or any(beside):
         return False
     (session, seq), (other_session, other_seq) = sentence.turn, other.turn
     near = session == other_session and 0 < abs(other_seq - seq) <= REACH and sentence.day == other.day
@@ -142,14 +147,20 @@ def _is_close_by(sentence: Quotable, other: Quotable) -> bool:
 
 
 def _line(sentences: Sequence[Quotable]) -> str:
-    """Return sentences of one exchange with who said them and when, and behind them what is no longer so."""
+    """Return sentences of one exchange with who said them and when; then what is no longer so, or contradicts them."""
     first = sentences[0]
-    who = ", ".join(part for part in (first.speaker, first.day) if part)
+    who = _who_and_when(first)
     said = " … ".join(_said_words(sentence) for sentence in sentences)
     superseded = [earlier for sentence in sentences for earlier in sentence.earlier]
     before = "; ".join(f"{earlier.day}: {_said_words(earlier)}" for earlier in superseded)
+    rivals = [rival for sentence in sentences for rival in sentence.rivals]
+    beside = "; ".join(f"{_who_and_when(rival)}: {_said_words(rival)}" for rival in rivals)
     mark = "" if not who else ", " if first.replies_to or first.image else ": "
-    return f"{who}{mark}{said}{before and f' Before, {before}'}"
+    return f"{who}{mark}{said}{before and f' Before, {before}'}{beside and f' But also, {beside}'}"
+
+
+def _who_and_when(sentence: Quotable) -> str:
+    return ", ".join(part for part in (sentence.speaker, sentence.day) if part)
 
 
 def _said_words(sentence: Quotable) -> str:
@@ -184,34 +195,57 @@ def _rarity(needed: Set[str], held: Sequence[Set[str]]) -> dict[str, float]:
 
 
 def _distinct(evidence: Sequence[Evidence]) -> list[Quotable]:
-    """Return each sentence that the passages show once, without small talk; superseded ones under what is so now."""
+    """Return each sentence that the passages show once, without small talk, with what it changes or contradicts."""
     turns = {(turn.session_id, turn.seq): turn for passage in evidence for turn in passage.turns}
     found: dict[tuple[str, str], Quotable] = {}
     outdated: set[tuple[str, str]] = set()
     current: list[Quotable] = []
     for number, passage in enumerate(evidence, start=1):
-        if not (passage.record and passage.record.status == "superseded"):
+        record = passage.record
+        if not (record and passage.shows_others):
             current += _shown(number, passage, turns)
             continue
-        older, newer = _changed(number, passage, passage.record, turns)
+        head, *contradicting = passage.text.split(BUT_ALSO)
+        passage = passage.model_copy(update={"text": head})
+        rivals = tuple(_rivals(number, passage, contradicting, turns))
+        keys = {rival.key for rival in rivals}
+        if record.status != "superseded":
+            own = (sentence for sentence in _shown(number, passage, turns) if sentence.key not in keys)
+            current += (replace(sentence, rivals=rivals) for sentence in own)
+            continue
+        older, newer = _changed(number, passage, record, turns)
         outdated |= {sentence.key for sentence in older}
         if newer:
             known = found.get(newer.key, newer)
-            found[newer.key] = replace(known, earlier=(*known.earlier, *older)[:MAX_SUPERSEDED])
+            found[newer.key] = replace(known, earlier=(*known.earlier, *older)[:MAX_SUPERSEDED], rivals=rivals)
     for sentence in current:
         if sentence.key not in outdated:
-            found.setdefault(sentence.key, sentence)
+            known = found.get(sentence.key, sentence)
+            found[sentence.key] = replace(known, rivals=known.rivals or sentence.rivals)
     return sorted(found.values(), key=lambda sentence: sentence.number)
 
 
 def _changed(number: int, passage: Evidence, record: Record, turns: Turns) -> tuple[list[Quotable], Quotable | None]:
     """Return what a superseded record says, and what took its place; none where the passage does not show that."""
-    before, _, after = passage.text.partition(CHANGED)
+    before, _, after = passage.text.partition(CHANGED_SINCE)
     of_older = [turn for turn in passage.turns if turn.turn_id in record.source_turn_ids]
     of_newer = [turn for turn in passage.turns if turn.turn_id not in record.source_turn_ids]
     older = list(_shown(number, passage.model_copy(update={"text": before, "turns": of_older}), turns))
     newer = passage.model_copy(update={"text": after, "turns": of_newer, "record": None})
     return older, next(_shown(number, newer, turns), None) if after else None
+
+
+def _rivals(number: int, passage: Evidence, contradicting: Sequence[str], turns: Turns) -> Iterator[Quotable]:
+    """Yield a sentence of each text that contradicts the record of a passage."""
+    own = passage.record.source_turn_ids if passage.record else []
+    others = [turn for turn in passage.turns if turn.turn_id not in own]
+    found: set[tuple[str, str]] = set()
+    for text in contradicting if others else ():
+        shown = passage.model_copy(update={"text": text, "turns": others, "record": None})
+        rival = next((sentence for sentence in _shown(number, shown, turns) if sentence.key not in found), None)
+        if rival:
+            found.add(rival.key)
+            yield rival
 
 
 def _shown(number: int, passage: Evidence, turns: Turns) -> Iterator[Quotable]:

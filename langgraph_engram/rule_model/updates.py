@@ -1,7 +1,8 @@
 """Decide on records that resemble one another without a model: merge repeats, let a stated change supersede.
 
 The rule is careful: what it is not sure of stays. Two sentences on different days are different things. A change is
-stated in so many words ("no longer"), or a later sentence sets the same attribute of the same person to another value.
+stated in so many words ("no longer"), or a sentence of a later day sets the same attribute of the same person to
+another value. Two values of one attribute on one day, or where a day is unknown, are a conflict.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +23,7 @@ LEAST_STEMS = 2
 
 
 def decide_update(question: DecideUpdate) -> UpdateVerdicts:
-    """Merge repeats, supersede what a later record says has changed, and keep the rest."""
+    """Merge repeats, supersede what a later record says has changed, link what contradicts it, and keep the rest."""
     return UpdateVerdicts(
         verdicts=[
             verdict
@@ -39,18 +40,30 @@ def _decide(cluster: int, records: Sequence[Record]) -> Iterator[UpdateVerdict]:
         newest = remaining.pop()
         repeats = [index for index in remaining if _repeats(records[index], records[newest])]
         outdated = [] if repeats else [index for index in remaining if _supersedes(records[newest], records[index])]
-        members = [*(repeats or outdated), newest]
-        remaining = [index for index in remaining if index not in members]
-        numbers = [index + 1 for index in members] if len(members) < len(records) else []
+        rivals = [] if repeats else _rivals(records, remaining, newest)
+        remaining = [index for index in remaining if index not in (*repeats, *outdated, *rivals)]
         if repeats:
-            longest = max((records[index] for index in members), key=lambda record: len(record.content))
-            yield UpdateVerdict(
-                cluster=cluster, action="MERGE", members=numbers, content=longest.content, reason="the same words"
-            )
-        elif outdated:
-            yield UpdateVerdict(
-                cluster=cluster, action="SUPERSEDE", members=numbers, reason="the newest says that it has changed"
-            )
+            texts = [records[index].content for index in (*repeats, newest)]
+            verdict = UpdateVerdict(action="MERGE", content=max(texts, key=len), reason="the same words")
+            yield _about(verdict, cluster, [*repeats, newest], len(records))
+        if outdated:
+            verdict = UpdateVerdict(action="SUPERSEDE", reason="the newest says that it has changed")
+            yield _about(verdict, cluster, [*outdated, newest], len(records))
+        if rivals:
+            verdict = UpdateVerdict(action="CONFLICT", reason="two values of one attribute, and no later day")
+            yield _about(verdict, cluster, [*rivals, newest], len(records))
+
+
+def _about(verdict: UpdateVerdict, cluster: int, members: Sequence[int], size: int) -> UpdateVerdict:
+    """Return a verdict on some members of a cluster, by position; all of them are not named."""
+    numbers = [index + 1 for index in members] if len(members) < size else []
+    return verdict.model_copy(update={"cluster": cluster, "members": numbers})
+
+
+def _rivals(records: Sequence[Record], others: Sequence[int], newest: int) -> list[int]:
+    """Return the positions of what contradicts the newest, in order: of each value the last that sets it."""
+    by_value = {_slot(records[index]): index for index in others if _contradicts(records[newest], records[index])}
+    return sorted(by_value.values())
 
 
 def _keep(cluster: int) -> UpdateVerdict:
@@ -64,18 +77,36 @@ def _repeats(older: Record, newest: Record) -> bool:
 
 
 def _supersedes(newest: Record, older: Record) -> bool:
-    """Return whether the newest makes the older untrue: it sets the same attribute, or says that something changed."""
+    """Return whether the newest makes the older untrue: it sets the same attribute later, or says that it changed."""
     before, after = _slot(older), _slot(newest)
+    says_so = signals_change(own_words(newest.content, newest.speaker))
     if before and after and before.key == after.key:
-        return before.value != after.value and not _mentions_earlier_time(newest, older)
-    says_so = newest.memory_type != "episodic" and signals_change(own_words(newest.content, newest.speaker))
-    return says_so and older.speaker == newest.speaker and _overlap(older, newest) >= SAME_SUBJECT
+        is_change = says_so or _is_of_later_day(newest, older)
+        return is_change and before.value != after.value and not _mentions_earlier_time(newest, older)
+    is_state = says_so and newest.memory_type != "episodic"
+    return is_state and older.speaker == newest.speaker and _overlap(older, newest) >= SAME_SUBJECT
 
 
-def _mentions_earlier_time(newest: Record, older: Record) -> bool:
-    """Return whether the newest mentions a time that was over when the older was said."""
-    mentioned = wall_time(older.mentioned_at)
-    return bool(newest.event_end and mentioned and newest.event_end < mentioned)
+def _contradicts(newest: Record, older: Record) -> bool:
+    """Return whether both set one attribute to two values, and neither day nor words tell of a change."""
+    before, after = _slot(older), _slot(newest)
+    if not (before and after) or before.key != after.key or before.value == after.value:
+        return False
+    tells_of_change = signals_change(own_words(newest.content, newest.speaker)) or _is_of_later_day(newest, older)
+    is_of_two_times = _mentions_earlier_time(newest, older) or _mentions_earlier_time(older, newest)
+    return not (tells_of_change or is_of_two_times)
+
+
+def _is_of_later_day(newest: Record, older: Record) -> bool:
+    """Return whether the newest was said on a later day than the older; not where a day is unknown."""
+    first, last = wall_time(older.mentioned_at), wall_time(newest.mentioned_at)
+    return bool(first and last and first.date() < last.date())
+
+
+def _mentions_earlier_time(record: Record, other: Record) -> bool:
+    """Return whether a record mentions a time that was over when the other was said."""
+    mentioned = wall_time(other.mentioned_at)
+    return bool(record.event_end and mentioned and record.event_end < mentioned)
 
 
 def _slot(record: Record) -> Slot | None:

@@ -3,7 +3,7 @@
 import pytest
 
 from langgraph_engram.consolidation.conflicts import CHANGED, MAX_RECHECKS, MISSED, UpdatedRecords
-from langgraph_engram.consolidation.merging import as_superseded
+from langgraph_engram.consolidation.merging import as_superseded, in_conflict
 from langgraph_engram.consolidation.pairing import PairFinder
 from langgraph_engram.schema import Decision, Proposal
 from langgraph_engram.settings import UpdateSettings
@@ -58,6 +58,57 @@ def test_a_decision_about_what_is_gone_is_dropped(left_of):
 def test_a_decision_that_changes_nothing_holds(left_of, record):
     """To keep both is true of what became of either."""
     assert left_of(record(0, status="superseded", superseded_by="r9"), action="KEEP_BOTH") == (None, [])
+
+
+@pytest.fixture
+def linked(store, scope, keep, turn, record):
+    """Put what is stored beside a run that links r0 and r1; return what is left of the run."""
+
+    def run(*stored, others=(), **fields):
+        conflict = DECISION.model_copy(update={"action": "CONFLICT"})
+        keep(turns=[turn(number) for number in range(4)], records=stored)
+        first, second = in_conflict(record(0), ["r1"]), in_conflict(record(1), ["r0"])
+        updated = UpdatedRecords("run", [second], [first], [conflict, *others], **fields)
+        left, _ = updated.without_outdated(store.index(scope))
+        return left.relinked(store.index(scope))
+
+    return run
+
+
+@pytest.mark.parametrize("status", ["superseded", "merged", "archived"])
+def test_a_conflict_with_what_has_left_is_dropped(linked, record, status):
+    """Neither is linked, and what another run made of the older one is not written over."""
+    by = None if status == "archived" else "r9"
+
+    left = linked(record(0, status=status, superseded_by=by))
+
+    assert ([kept.conflicts_with for kept in left.records], left.changed, left.decisions) == ([[]], [], [])
+
+
+def test_links_that_another_run_stored_meanwhile_are_kept(linked, record):
+    """Two runs may link one record."""
+    left = linked(record(0, conflicts_with=["r3"]), record(3, conflicts_with=["r0"]))
+
+    assert [kept.conflicts_with for kept in (*left.records, *left.changed)] == [["r0"], ["r3", "r1"]]
+
+
+def test_what_is_linked_already_is_not_written_again(linked, record):
+    """A commit that is done again changes nothing."""
+    assert linked(record(0, conflicts_with=["r1"])).changed == []
+
+
+def test_a_reloaded_record_is_written_with_its_link(linked, record):
+    """It stays active, and still it changes."""
+    left = linked(record(0), record(1), reloaded=["r1"])
+
+    assert [kept.conflicts_with for kept in left.written] == [["r0"]]
+
+
+def test_a_run_that_decides_anew_has_linked_nothing(store, scope, record):
+    """Its records are as they were extracted."""
+    updated = UpdatedRecords("run", [record(1, conflicts_with=["r0"])])
+
+    assert updated.undecided(store.index(scope)) == [record(1)]
 
 
 @pytest.fixture

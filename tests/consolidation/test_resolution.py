@@ -33,6 +33,7 @@ from langgraph_engram.testing import FakeModel
 
 MERGE = UpdateVerdict(action="MERGE", content="Ana camped by the lake, again.", reason="one thing")
 SUPERSEDE = UpdateVerdict(action="SUPERSEDE", reason="it has changed")
+CONFLICT = UpdateVerdict(action="CONFLICT", reason="they cannot both be true")
 KEEP = UpdateVerdict(action="KEEP_BOTH", reason="two things")
 
 
@@ -234,12 +235,40 @@ def test_the_first_verdict_on_a_member_holds(record):
     ]  # fmt: skip
 
 
+def test_what_supersedes_may_be_in_conflict(record):
+    """A record that stays may be named again, one that goes may not."""
+    verdicts = [
+        SUPERSEDE.model_copy(update={"members": [1, 3]}),
+        CONFLICT.model_copy(update={"members": [2, 3]}),
+        CONFLICT.model_copy(update={"members": [1, 2]}),
+        MERGE.model_copy(update={"members": [2, 3]}),
+    ]
+
+    resolutions = resolve_cluster([record(seq) for seq in range(3)], verdicts)
+
+    assert [(found.action, [member.record_id for member in found.members]) for found in resolutions] == [
+        ("SUPERSEDE", ["r0", "r2"]), ("CONFLICT", ["r1", "r2"]),
+    ]  # fmt: skip
+
+
+def test_a_record_may_stand_in_several_conflicts(update, record):
+    """Pair by pair, each link is kept, and nothing leaves."""
+    pairs = [pair("r0", "r1"), pair("r1", "r2")]
+
+    state = update([answer(CONFLICT)] * 2, [record(seq) for seq in range(3)], pairs, ask="pairs")
+
+    assert {found.record_id: found.conflicts_with for found in state["records"]} == {
+        "r0": ["r1"], "r1": ["r0", "r2"], "r2": ["r1"],
+    }  # fmt: skip
+    assert set(statuses(state).values()) == {"active"}
+
+
 RECORDS = [
     Record(record_id=name, content=name, session_id="s", event_id="e", seq=seq, source_turn_ids=[name])
     for seq, name in enumerate("abcde")
 ]
 DECIDED = st.lists(
-    st.tuples(st.integers(0, 4), st.integers(0, 4), st.sampled_from([MERGE, SUPERSEDE, KEEP])).filter(
+    st.tuples(st.integers(0, 4), st.integers(0, 4), st.sampled_from([MERGE, SUPERSEDE, CONFLICT, KEEP])).filter(
         lambda pair: pair[0] < pair[1]
     ),
     unique_by=lambda pair: pair[:2],
@@ -257,7 +286,7 @@ def test_pairs_in_any_order_give_the_same_resolutions(drawn, random):
     leaving = [
         member.record_id
         for found in resolutions
-        if found.action != "KEEP_BOTH"
+        if found.action in ("MERGE", "SUPERSEDE")
         for member in (found.members if found.action == "MERGE" else found.members[:-1])
     ]
     assert len(leaving) == len(set(leaving))

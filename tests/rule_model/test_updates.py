@@ -52,6 +52,59 @@ def test_what_is_not_sure_stays(record, older, newer):
     assert decide(record(f"Ana: {older}"), record(f"Ana: {newer}", 1)) == [("KEEP_BOTH", [])]
 
 
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("I live in Lisbon.", "I live in Porto."),
+        ("My phone number is 555-0134.", "My phone number is 555-0199."),
+        ("My sister Runa lives in Oslo.", "Runa lives in Bergen."),
+    ],
+)
+@pytest.mark.parametrize("known", [True, False])
+def test_two_values_of_one_day_are_a_conflict(record, older, newer, known):
+    """Nothing tells which came later; the same where a day is unknown."""
+    fields = {} if known else {"mentioned_at": None}
+
+    assert decide(record(f"Ana: {older}", **fields), record(f"Ana: {newer}")) == [("CONFLICT", [])]
+
+
+@pytest.mark.parametrize(
+    ("newer", "action"),
+    [("I moved to Porto.", "SUPERSEDE"), ("I live in Lisbon, near the sea.", "KEEP_BOTH")],
+)
+def test_a_stated_change_and_the_same_value_are_no_conflict(record, newer, action):
+    """The words tell of the change, or say the same."""
+    assert decide(record("Ana: I live in Lisbon."), record(f"Ana: {newer}")) == [(action, [])]
+
+
+@pytest.mark.parametrize("earlier", [0, 1])
+def test_values_of_two_times_are_no_conflict(record, earlier):
+    """Where Ana moved in 2001 says nothing against where she lives."""
+    then = {"event_start": MAY.replace(year=2001), "event_end": MAY.replace(year=2001)}
+    fields = [then if position == earlier else {} for position in range(2)]
+    homes = ("Ana: I settled in Porto.", "Ana: I live in Lisbon.")
+    records = [record(home, **found) for home, found in zip(homes, fields, strict=True)]
+
+    assert decide(*records) == [("KEEP_BOTH", [])]
+
+
+@pytest.mark.parametrize("days", [(0, 0), (0, 1)])
+@pytest.mark.parametrize("unit", ["The run took {} minutes.", "I read chapter {} of the book."])
+def test_a_sentence_with_another_number_stays(record, unit, days):
+    """Of one day or of two: another run, another chapter."""
+    records = [record(f"Ana: {unit.format(number)}", day) for number, day in zip((52, 49), days, strict=True)]
+
+    assert decide(*records) == [("KEEP_BOTH", [])]
+
+
+def test_each_value_is_named_once(record):
+    """What supersedes may contradict another of its day; of two that say the same the last is linked."""
+    homes = ("I live in Rome.", "I live in Lisbon.", "I live in Lisbon, by the sea.", "I live in Porto.")
+    records = [record(f"Ana: {home}", day) for home, day in zip(homes, (0, 1, 1, 1), strict=True)]
+
+    assert decide(*records) == [("SUPERSEDE", [1, 4]), ("CONFLICT", [3, 4])]
+
+
 def test_a_later_word_of_an_earlier_time_supersedes_nothing(record):
     """To have moved in 2001 does not end what was so in 2023."""
     home = record("Ana: I live in Lisbon.")

@@ -1,0 +1,261 @@
+"""Statements that cannot both be true are linked, shown together with their days, and stay until one gives way."""
+
+import pytest
+
+from langgraph_engram.embeddings.base import HashingEncoder
+from langgraph_engram.errors import InvalidInput
+from langgraph_engram.llm.base import Failure
+from langgraph_engram.memory import Memory
+from langgraph_engram.presets import preset
+from langgraph_engram.prompts.decide_update import DecideUpdate, UpdateVerdict, UpdateVerdicts
+from langgraph_engram.rule_model.model import RULES
+from langgraph_engram.schema import Record
+from langgraph_engram.settings import Settings, UpdateSettings
+from langgraph_engram.testing import FakeModel
+
+CAKES = ("The wedding cake of Runa has four tiers.", "The wedding cake of Runa has six tiers.")
+HOMES = ("I live in Lisbon.", "I live in Porto.")
+CONFLICT = UpdateVerdict(action="CONFLICT", reason="one cake, two sizes")
+MERGE = UpdateVerdict(action="MERGE", content=f"Ana: {CAKES[1]}", reason="the same cake")
+SUPERSEDE = UpdateVerdict(action="SUPERSEDE", reason="the cake has grown")
+ENGRAM = preset("engram")
+ANYTHING = ENGRAM.model_copy(update={"retrieve": ENGRAM.retrieve.model_copy(update={"relevance_threshold": 0.0})})
+"""Quotes whatever is found."""
+
+
+class Told:
+    """A memory of what Ana says, in which each cluster gets the next of some verdicts and rules answer all else."""
+
+    def __init__(self, folder, verdicts=(), settings=None):
+        self.verdicts = list(verdicts)
+        self.model = FakeModel([self._answer] * 500)
+        self.memory = Memory(folder, self.model, encoder=HashingEncoder(), settings=settings or ANYTHING)
+
+    def _answer(self, question):
+        if isinstance(question, DecideUpdate):
+            return UpdateVerdicts(verdicts=[self.verdicts.pop(0)]) if self.verdicts else Failure("refused", "no more")
+        return RULES[type(question)](question)
+
+    def say(self, text, day, hour=9):
+        """Remember a sentence as a session of its own."""
+        said = [{"speaker": "Ana", "text": text, "said_at": f"2024-03-{day:02}T{hour:02}:00:00Z"}]
+        return self.memory.remember(said, user_id="u", session_id=f"day-{day}-{hour}", close_session=True)
+
+    def records(self):
+        """Return the active records by their text."""
+        records = self.memory.show("records", "u")
+        return {record.content.removeprefix("Ana: "): record for record in records if record.status == "active"}
+
+    def links(self):
+        """Return the texts that each active record is linked to."""
+        by_id = {record.record_id: record.content.removeprefix("Ana: ") for record in self.memory.show("records", "u")}
+        return {text: [by_id[other] for other in record.conflicts_with] for text, record in self.records().items()}
+
+    def found(self, query="wedding cake of Runa tiers"):
+        """Return the texts of the passages of records that a search finds."""
+        return [passage.text for passage in self.memory.search(query, user_id="u").evidence if passage.record]
+
+
+@pytest.fixture
+def told(tmp_path):
+    opened = []
+
+    def make(*verdicts, settings=None):
+        opened.append(Told(tmp_path / "store", verdicts, settings))
+        return opened[-1]
+
+    yield make
+    for each in opened:
+        each.memory.close()
+
+
+def test_both_sides_stay_and_are_linked(told):
+    """Nothing is merged, superseded or lost, and the decision is in the trail of both."""
+    ana = told(CONFLICT)
+    ana.say(CAKES[0], 1)
+    receipt = ana.say(CAKES[1], 2)
+
+    first, second = ana.records().values()
+    lineage = ana.memory.history(first.record_id, user_id="u")
+
+    assert receipt.decisions == 1
+    assert (first.conflicts_with, second.conflicts_with) == ([second.record_id], [first.record_id])
+    assert [decision.action for decision in lineage.decisions] == ["CONFLICT"]
+
+
+def test_a_search_shows_both_sides_with_their_days(told):
+    """Whichever is found, the other stands beside it, and the turns of both are cited."""
+    ana = told(CONFLICT)
+    ana.say(CAKES[0], 1)
+    ana.say(CAKES[1], 2)
+
+    passages = ana.memory.search("wedding cake of Runa tiers", user_id="u").evidence
+
+    shown = {passage.text for passage in passages if passage.record}
+    assert f"1 Mar 2024, Ana: {CAKES[0]}\nBut also: 2 Mar 2024, Ana: {CAKES[1]}" in shown
+    assert f"2 Mar 2024, Ana: {CAKES[1]}\nBut also: 1 Mar 2024, Ana: {CAKES[0]}" in shown
+    assert all(len(passage.turns) == 2 for passage in passages if passage.record)
+
+
+@pytest.mark.parametrize("layout", ["turns", "passages", "speakers"])
+def test_the_reader_is_shown_both_sides_under_one_number(told, layout):
+    """In each layout of a prompt, with the days."""
+    settings = ANYTHING.model_copy(update={"answer": ANYTHING.answer.model_copy(update={"layout": layout})})
+    ana = told(CONFLICT, settings=settings)
+    ana.say(CAKES[0], 1)
+    ana.say(CAKES[1], 2)
+
+    ana.memory.recall("How many tiers has the wedding cake of Runa?", user_id="u")
+
+    asked = next(question for question in ana.model.asked if "Answer" in type(question).__name__)
+    prompt = str(asked.render()[-1].content)
+    assert all(cake in prompt for cake in CAKES)
+    assert all(day in prompt.replace("March", "Mar") for day in ("1 Mar 2024", "2 Mar 2024"))
+
+
+def test_undo_takes_the_link_away(told):
+    """Both stand as if nobody had decided, and the decision is marked."""
+    ana = told(CONFLICT)
+    ana.say(CAKES[0], 1)
+    receipt = ana.say(CAKES[1], 2)
+
+    undone = ana.memory.undo(receipt.run_id, user_id="u")
+
+    assert (undone.decisions, undone.restored) == (1, 0)
+    assert ana.links() == {CAKES[0]: [], CAKES[1]: []}
+    assert not [text for text in ana.found() if "But also" in text]
+    assert ana.memory.show("decisions", "u")[0].undone_at is not None
+
+
+def test_a_side_that_is_superseded_is_no_conflict_any_more_and_is_again_after_undo(told):
+    """The link stays, and is not shown while one side does not hold."""
+    third = "The wedding cake of Runa has seven tiers now."
+    ana = told(CONFLICT, UpdateVerdict(action="SUPERSEDE", members=[2, 3], reason="it has grown"))
+    ana.say(CAKES[0], 1)
+    ana.say(CAKES[1], 2)
+    receipt = ana.say(third, 3)
+    shown = ana.found()
+
+    ana.memory.undo(receipt.run_id, user_id="u")
+
+    assert not [text for text in shown if "But also" in text]
+    assert [text for text in ana.found() if "But also" in text]
+
+
+def test_to_merge_both_sides_resolves_the_conflict(told):
+    """What is made of them contradicts nothing."""
+    ana = told(CONFLICT, UpdateVerdict(action="MERGE", content=f"Ana: {CAKES[1]}", reason="one cake after all"))
+    ana.say(CAKES[0], 1)
+    ana.say(CAKES[1], 2)
+    ana.say(CAKES[1], 3)
+
+    assert ana.links() == {CAKES[1]: []}
+    assert not [text for text in ana.found() if "But also" in text]
+
+
+def test_to_repeat_one_side_resolves_nothing(told):
+    """What the repeats are merged into contradicts the other side, and the conflict is undone after the merge."""
+    merge = UpdateVerdict(action="MERGE", members=[2, 3], content=f"Ana: {CAKES[1]}", reason="said twice")
+    ana = told(CONFLICT, merge)
+    ana.say(CAKES[0], 1)
+    second = ana.say(CAKES[1], 2)
+    third = ana.say(CAKES[1], 3)
+
+    assert f"1 Mar 2024, Ana: {CAKES[0]}\nBut also: 3 Mar 2024, Ana: {CAKES[1]}" in ana.found()
+    with pytest.raises(InvalidInput, match=third.run_id):
+        ana.memory.undo(second.run_id, user_id="u")
+    ana.memory.undo(third.run_id, user_id="u")
+    ana.memory.undo(second.run_id, user_id="u")
+    assert all(links == [] for links in ana.links().values())
+
+
+@pytest.mark.parametrize("gone", [0, 1])
+def test_to_forget_one_side_leaves_the_other_clean(told, gone):
+    """No id, no passage and no decision names what was forgotten."""
+    ana = told(CONFLICT)
+    ana.say(CAKES[0], 1)
+    ana.say(CAKES[1], 2)
+
+    receipt = ana.memory.forget(user_id="u", record_id=ana.records()[CAKES[gone]].record_id)
+
+    assert receipt.residue == []
+    assert ana.links() == {CAKES[1 - gone]: []}
+    assert ana.memory.show("decisions", "u") == []
+
+
+def test_an_earlier_moment_shows_no_later_contradiction(told):
+    """As of the first day nothing was said against it."""
+    ana = told(CONFLICT)
+    ana.say(CAKES[0], 1)
+    ana.say(CAKES[1], 2)
+
+    found = ana.memory.search("wedding cake tiers", user_id="u", as_of="2024-03-01T12:00:00Z").evidence
+
+    assert [passage.text for passage in found if passage.record] == [f"1 Mar 2024, Ana: {CAKES[0]}"]
+    assert [passage.record.conflicts_with for passage in found if passage.record] == [[]]
+
+
+def test_twenty_statements_are_one_conflict(told):
+    """Each is linked to nineteen others at most, and shown with a few."""
+    settings = ANYTHING.model_copy(update={"update": UpdateSettings(max_cluster=30, common_floor=100)})
+    ana = told(*[CONFLICT] * 30, settings=settings)
+    for day in range(1, 24):
+        ana.say(f"The wedding cake of Runa has {day + 3} tiers.", day)
+
+    links = ana.links()
+    most = max(text.count("But also") for text in ana.found())
+
+    assert len(links) == 23
+    assert {len(others) for others in links.values()} == {19}
+    assert all(text not in others for text, others in links.items())
+    assert most == 3
+
+
+@pytest.mark.parametrize(("said", "linked"), [("approve", True), ("reject", False)])
+def test_a_conflict_may_wait_for_a_person(told, said, linked):
+    """`update.approve` names it; what is shown is both texts."""
+    ana = told(CONFLICT, settings=Settings(update=UpdateSettings(approve=["CONFLICT"])))
+    ana.say(CAKES[0], 1)
+    receipt = ana.say(CAKES[1], 2)
+    (approval,) = ana.memory.approvals("u")
+    (decision,) = approval.decisions
+
+    ana.memory.approve(receipt.run_id, said, user_id="u")
+
+    assert (decision.action, decision.old, decision.new) == ("CONFLICT", [f"Ana: {CAKES[0]}"], f"Ana: {CAKES[1]}")
+    assert ana.links() == ({CAKES[0]: [CAKES[1]], CAKES[1]: [CAKES[0]]} if linked else {CAKES[0]: [], CAKES[1]: []})
+
+
+def test_a_link_is_read_back_from_disk(told, tmp_path):
+    """Another process finds it, and a record that was written without the field has none."""
+    ana = told(CONFLICT)
+    ana.say(CAKES[0], 1)
+    ana.say(CAKES[1], 2)
+    before = ana.links()
+    ana.memory.close()
+
+    again = told()
+
+    assert again.links() == before == {CAKES[0]: [CAKES[1]], CAKES[1]: [CAKES[0]]}
+    stored = again.records()[CAKES[0]].model_dump(mode="json", exclude={"conflicts_with"})
+    assert Record.model_validate(stored).conflicts_with == []
+
+
+@pytest.fixture
+def by_rules():
+    with Memory("memory:", "rules", encoder=HashingEncoder(), settings=ANYTHING) as memory:
+        yield memory
+
+
+def test_rules_link_two_values_of_one_day_and_quote_both(by_rules):
+    """A person has one home at a time, and nothing tells which came later: one line holds both, with their days."""
+    for hour, home in enumerate(HOMES, start=9):
+        said = [{"speaker": "Ana", "text": home, "said_at": f"2024-03-01T{hour:02}:00:00Z"}]
+        by_rules.remember(said, user_id="u", session_id=f"s{hour}", close_session=True)
+
+    (line, *_) = by_rules.recall("Where does Ana live?", user_id="u").answer.splitlines()
+
+    assert [decision.action for decision in by_rules.show("decisions", "u")] == ["CONFLICT"]
+    assert sorted(line.partition(" [")[0].split(" But also, ")) == sorted(
+        [f'Ana, 1 Mar 2024: "{home}"' for home in HOMES]
+    )
