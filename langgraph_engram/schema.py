@@ -176,7 +176,8 @@ class Record(Frozen):
     """Why it is quarantined."""
     superseded_by: str | None = None
     conflicts_with: list[str] = []
-    """Records that cannot be true together with it, where neither is known to be a change of the other."""
+    """Ids of records that cannot be true together with it, none of them known to be a change of another. One that is
+    superseded stays linked, since that may be undone; only active ones are shown beside it."""
     derived_from: list[str] = []
     valid_from: datetime | None = None
     valid_to: datetime | None = None

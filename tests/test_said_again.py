@@ -14,8 +14,8 @@ def memory():
         yield opened
 
 
-def say(text, minute):
-    return {"speaker": "Ana", "text": text, "said_at": f"2023-05-08T12:{minute:02}:00Z"}
+def say(text, days):
+    return {"speaker": "Ana", "text": text, "said_at": f"2023-05-{8 + days:02}T12:00:00Z"}
 
 
 @pytest.mark.parametrize("at_once", [True, False])

@@ -34,13 +34,16 @@ def decide_update(question: DecideUpdate) -> UpdateVerdicts:
 
 
 def _decide(cluster: int, records: Sequence[Record]) -> Iterator[UpdateVerdict]:
-    """Yield a verdict on each record, newest first, with all that it repeats, or with all that it makes untrue."""
+    """Yield a verdict on each record, newest first, with all that it repeats, or with all that it makes untrue.
+
+    What is in conflict is not merged with its repeats: what a merge takes the place of can be linked to nothing.
+    """
     remaining = list(range(len(records)))
     while remaining:
         newest = remaining.pop()
-        repeats = [index for index in remaining if _repeats(records[index], records[newest])]
+        rivals = _rivals(records, remaining, newest)
+        repeats = [] if rivals else [index for index in remaining if _repeats(records[index], records[newest])]
         outdated = [] if repeats else [index for index in remaining if _supersedes(records[newest], records[index])]
-        rivals = [] if repeats else _rivals(records, remaining, newest)
         remaining = [index for index in remaining if index not in (*repeats, *outdated, *rivals)]
         if repeats:
             texts = [records[index].content for index in (*repeats, newest)]

@@ -111,7 +111,7 @@ def test_the_words_of_memorys_model_do_not_stream_as_the_callers(monkeypatch):
 
 def test_an_approval_pauses_memorys_run_alone(on):
     """The caller's run goes on; what waits for a person waits in the memory."""
-    settings = Settings(update=UpdateSettings(approve=["SUPERSEDE", "MERGE"]))
+    settings = Settings(update=UpdateSettings(approve=["SUPERSEDE", "MERGE", "CONFLICT"]))
     with Memory(store="memory:", encoder="hashing", settings=settings) as memory:
         graph = caller(memory, InMemorySaver())
         graph.invoke({"text": "I live in Lisbon."}, on("a"))

@@ -169,10 +169,11 @@ def test_turns_keep_the_relevance_of_what_led_to_them(store, keep, turn, state, 
     assert [(len(passage.turns), passage.relevance) for passage in update["pool"]] == [(1, 0.7)]
 
 
-def test_what_is_superseded_stays_as_it_was_shown(store, keep, turn, record, state, passage):
-    """Its turns alone would not show that it has changed."""
+@pytest.mark.parametrize("fields", [{"status": "superseded", "superseded_by": "r5"}, {"conflicts_with": ["r5"]}])
+def test_what_is_superseded_or_in_conflict_stays_as_it_was_shown(store, keep, turn, record, state, passage, fields):
+    """Its turns alone would not show that it has changed, or is contradicted."""
     keep(turns=[turn(number, f"Line {number}.") for number in range(6)])
-    old = record(1, "Line 1.", status="superseded", superseded_by="r5")
+    old = record(1, "Line 1.", **fields)
     found = [passage("old", record=old, turns=[turn(1), turn(5)], score=1.0), passage("p3", turns=[turn(3)], score=0.9)]
 
     update = Backtrack(store, DeepSettings())(
@@ -180,7 +181,7 @@ def test_what_is_superseded_stays_as_it_was_shown(store, keep, turn, record, sta
     )
 
     assert [[turn.seq for turn in found.turns] for found in update["pool"]] == [[2, 3, 4], [1, 5]]
-    assert update["pool"][1].record.status == "superseded"
+    assert update["pool"][1].record == old
 
 
 def test_the_budget_holds_and_what_does_not_fit_stays_light(back):

@@ -83,14 +83,21 @@ def test_what_was_reworded_is_told_in_its_own_words():
     assert "[2] Ana: piece 2" in told
 
 
-def test_what_is_superseded_is_told_with_what_took_its_place():
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"status": "superseded", "superseded_by": "r2"}, "Changed since"),
+        ({"conflicts_with": ["r2"]}, "But also"),
+    ],
+)
+def test_what_is_superseded_or_in_conflict_is_told_with_the_other(fields, words):
     """Where its turns are not told whole, its piece says both."""
     turns = [said(seq, f"Line {seq}.") for seq in range(5)]
-    one = piece(1, *turns, status="superseded", superseded_by="r2")
+    one = piece(1, *turns, **fields)
 
-    told = format_evidence([one.model_copy(update={"text": f"{one.text}\nChanged since: Ana: Line 9."})])
+    told = format_evidence([one.model_copy(update={"text": f"{one.text}\n{words}: Ana: Line 9."})])
 
-    assert told.splitlines()[-1] == "[1] Ana: piece 1 Changed since: Ana: Line 9."
+    assert told.splitlines()[-1] == f"[1] Ana: piece 1 {words}: Ana: Line 9."
 
 
 def test_a_long_turn_is_told_by_its_piece():

@@ -84,6 +84,48 @@ def test_what_was_superseded_is_quoted_behind_what_took_its_place(ask, turns, re
     assert ask("Where does Ana live?", [changed.model_copy(update={"text": text.split(chr(10))[0]})]) == [UNKNOWN]
 
 
+def test_a_conflict_is_quoted_with_every_side(ask, turns, record):
+    """Once, though each side is found by itself too."""
+    said = turns("Ana: My cat was born in the barn of Runa in May.", "Ben: Ah, no.", "Ana: My cat was born in June.")
+    texts = [f"8 May 2023, {turn.speaker}: {turn.text}" for turn in said]
+    found = [
+        Evidence(
+            evidence_id=turn.turn_id,
+            text=f"{text}\nBut also: {other}",
+            record=record(f"Ana: {turn.text}", source_turn_ids=[turn.turn_id], conflicts_with=["other"]),
+            turns=[turn, against],
+            score=1.0,
+        )
+        for turn, text, against, other in (
+            (said[0], texts[0], said[2], texts[2]),
+            (said[2], texts[2], said[0], texts[0]),
+        )
+    ]
+
+    assert ask("When was Ana's cat born?", found, "Ana") == [
+        'Ana, 8 May 2023: "My cat was born in the barn of Runa in May." '
+        'But also, Ana, 8 May 2023: "My cat was born in June." [1]'
+    ]
+
+
+def test_what_took_the_place_of_another_is_quoted_with_what_contradicts_it(ask, turns, record):
+    """What is so now, what was before, and what else is said to be so."""
+    said = turns("Ana: I live in Rome.", "Ana: I moved to Oslo.", "Ana: I live in Kyiv.")
+    lines = [f"8 May 2023, Ana: {turn.text}" for turn in said]
+    changed = Evidence(
+        evidence_id="old",
+        text=f"{lines[0]}\nChanged since: {lines[1]}\nBut also: {lines[2]}",
+        record=record("Ana: I live in Rome.", source_turn_ids=[said[0].turn_id], status="superseded"),
+        turns=list(said),
+        score=1.0,
+    )
+
+    assert ask("Where does Ana live?", [changed], "Ana") == [
+        'Ana, 8 May 2023: "I moved to Oslo." Before, 8 May 2023: "I live in Rome." '
+        'But also, Ana, 8 May 2023: "I live in Kyiv." [1]'
+    ]
+
+
 def test_a_quote_holds_what_its_speaker_says_close_by(ask, turns):
     """What is told in one turn is often explained in the next: both, in the order in which they were said."""
     said = turns("Ana: I got promoted at work!", "Ben: Congratulations! To what?", "Ana: To assistant manager.")

@@ -105,6 +105,13 @@ def test_each_value_is_named_once(record):
     assert decide(*records) == [("SUPERSEDE", [1, 4]), ("CONFLICT", [3, 4])]
 
 
+def test_a_conflict_comes_before_a_repeat(record):
+    """What a merge would take the place of could be linked to nothing."""
+    homes = ("I live in Lisbon by the sea.", "I live in Porto.", "I live in Lisbon by the sea!")
+
+    assert decide(*(record(f"Ana: {home}") for home in homes)) == [("CONFLICT", [2, 3])]
+
+
 def test_a_later_word_of_an_earlier_time_supersedes_nothing(record):
     """To have moved in 2001 does not end what was so in 2023."""
     home = record("Ana: I live in Lisbon.")
