@@ -215,7 +215,8 @@ class SynthesisSettings(SettingsGroup):
     buffer_tokens: int = Field(4000, ge=50)
     """Tokens of buffer in one synthesis; a longer buffer has several. StructMem sets no limit."""
     shown_tokens: int = Field(380, ge=0)
-    """Tokens of a buffer that it is written from: of each event in turn what is most central. StructMem shows all."""
+    """Tokens of a buffer that it is written from: of each event in turn what has a time, then what is most central.
+    StructMem shows all."""
     max_words: int = Field(140, ge=20)
     """Words that a synthesis is asked to keep to; a longer one is cut at twice as many."""
 

@@ -56,7 +56,7 @@ asks.
 A record names its sentences by number. Write names instead of "I", "you", "they" or "it"; take them, and whatever \
 else makes a record clear by itself, from any sentence or from the context, and add nothing that is not shown. Where a \
 date stands in brackets after a time, use that date; else keep the words of the time. Text between context tags was \
-said before: read it, and make no record of it alone. Leave a field out where there is nothing to say."""
+said before: read it, and make no record of it alone. Leave a field empty, or out, where there is nothing to say."""
 SYSTEM = f"{RULES}\n{DATA_ONLY}"
 
 

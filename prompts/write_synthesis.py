@@ -11,7 +11,7 @@ from langgraph_engram.prompts.rendering import DATA_ONLY, inside, list_records, 
 from langgraph_engram.schema import Record
 from langgraph_engram.temporal.datetimes import format_day
 from langgraph_engram.text.sentences import ends_asking
-from langgraph_engram.text.tokens import content_stems
+from langgraph_engram.text.tokens import content_stems, words
 
 MOST_WORDS = 140
 """Words of a narrative at most, by default; StructMem asks for 200 to 350."""
@@ -49,13 +49,13 @@ class WriteSynthesis(Question[str]):
 
 
 def _lines(records: Sequence[Record]) -> str:
-    """Quote records in order, one a line after who said it, under a line for each day."""
+    """Quote records in order, one a line that begins with who said it, under a line for each day."""
     return list_records([record.model_copy(update={"content": _with_speaker(record)}) for record in records])
 
 
 def _with_speaker(record: Record) -> str:
-    is_named = not record.speaker or record.content.startswith(f"{record.speaker}:")
-    return record.content if is_named else f"{record.speaker}: {record.content}"
+    name = words(record.speaker)
+    return record.content if words(record.content)[: len(name)] == name else f"{record.speaker}: {record.content}"
 
 
 def _time_range(records: Sequence[Record]) -> str:

@@ -2,7 +2,8 @@
 
 The rule is careful: what it is not sure of stays. Two sentences on different days are different things. A change is
 stated in so many words ("no longer"), or a sentence of a later day sets the same attribute of the same person to
-another value. Two values of one attribute on one day, or where a day is unknown, are a conflict.
+another value. Two values of one attribute on one day, or where nobody knows which came
+later, are a conflict.
 """
 
 from collections.abc import Iterator, Sequence
@@ -84,7 +85,7 @@ def _supersedes(newest: Record, older: Record) -> bool:
     before, after = _slot(older), _slot(newest)
     says_so = signals_change(own_words(newest.content, newest.speaker))
     if before and after and before.key == after.key:
-        is_change = says_so or _is_of_later_day(newest, older)
+        is_change = says_so or _is_later(newest, older)
         return is_change and before.value != after.value and not _mentions_earlier_time(newest, older)
     is_state = says_so and newest.memory_type != "episodic"
     return is_state and older.speaker == newest.speaker and _overlap(older, newest) >= SAME_SUBJECT
@@ -95,15 +96,17 @@ def _contradicts(newest: Record, older: Record) -> bool:
     before, after = _slot(older), _slot(newest)
     if not (before and after) or before.key != after.key or before.value == after.value:
         return False
-    tells_of_change = signals_change(own_words(newest.content, newest.speaker)) or _is_of_later_day(newest, older)
+    tells_of_change = signals_change(own_words(newest.content, newest.speaker)) or _is_later(newest, older)
     is_of_two_times = _mentions_earlier_time(newest, older) or _mentions_earlier_time(older, newest)
     return not (tells_of_change or is_of_two_times)
 
 
-def _is_of_later_day(newest: Record, older: Record) -> bool:
-    """Return whether the newest was said on a later day than the older; not where a day is unknown."""
+def _is_later(newest: Record, older: Record) -> bool:
+    """Return whether the newest was said on a later day, or, where a day is unknown, later in one conversation."""
     first, last = wall_time(older.mentioned_at), wall_time(newest.mentioned_at)
-    return bool(first and last and first.date() < last.date())
+    if first and last:
+        return first.date() < last.date()
+    return older.session_id == newest.session_id and older.seq < newest.seq
 
 
 def _mentions_earlier_time(record: Record, other: Record) -> bool:

@@ -310,14 +310,19 @@ def history_of(index: ScopeIndex, buffer: Sequence[Record], settings: SynthesisS
 def shown_records(buffer: Sequence[Record], limit: int) -> list[Record]:
     """Return the records of a buffer that a narrative is written from, in their order, of at most `limit` tokens.
 
-    Each event has its most central record, then each its next, as far as they fit; at least one record is shown.
+    Each event has its first record, then each its next, as far as they fit: what happened at a known time comes before
+    what did not, the more central before the less. At least one record is shown.
     """
     if sum(count_tokens(record.content) for record in buffer) <= limit:
         return list(buffer)
     counts = stem_counts(buffer)
     ranks = Counter[str]()
     order: list[tuple[int, int]] = []
-    for position in sorted(range(len(buffer)), key=lambda position: -centrality(buffer[position], counts)):
+    ranked = sorted(
+        range(len(buffer)),
+        key=lambda position: (buffer[position].event_start is None, -centrality(buffer[position], counts)),
+    )
+    for position in ranked:
         order.append((ranks[buffer[position].event_id], position))
         ranks[buffer[position].event_id] += 1
     chosen: list[int] = []

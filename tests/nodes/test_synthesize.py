@@ -408,6 +408,14 @@ def test_a_narrative_is_written_from_a_share_of_each_event(keep, record, event, 
     assert len(kept.covered_record_ids) == 12
 
 
+def test_what_has_a_time_is_shown_first(record):
+    """A narrative tells what happened before what people think of it, in whatever words they do."""
+    opinions = [record(seq, f"Ana likes her tent by the lake, said {seq}.") for seq in range(5)]
+    trip = record(5, "Ana went to Oslo.", event_start=opinions[0].mentioned_at)
+
+    assert shown_records([*opinions, trip], 6) == [trip]
+
+
 def test_a_bound_smaller_than_any_record_shows_one(record):
     """A narrative is written from something."""
     assert len(shown_records([record(0), record(1)], 1)) == 1
