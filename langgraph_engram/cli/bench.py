@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from langgraph_engram.cli.factory import open_memory
-from langgraph_engram.cli.options import AsJson, Model, Preset
+from langgraph_engram.cli.options import AsJson, Model, Preset, open_memory
 from langgraph_engram.cli.output import print_json, print_table, progress_bar
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import TypeAdapter
 
-from langgraph_engram.cli.factory import open_memory
 from langgraph_engram.cli.format import format_cost, format_count, format_receipt, print_recollection
-from langgraph_engram.cli.options import AsJson, Model, Preset, Store
+from langgraph_engram.cli.options import AsJson, Model, Preset, Store, open_memory
 from langgraph_engram.cli.output import print_json, print_text, progress_bar
 from langgraph_engram.results import Receipt, Recollection
 from langgraph_engram.schema import Frozen

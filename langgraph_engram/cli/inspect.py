@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 from pydantic import BaseModel
 
-from langgraph_engram.cli.factory import open_existing
 from langgraph_engram.cli.format import format_count, next_steps, scope_options
-from langgraph_engram.cli.options import Agent, AsJson, Model, Preset, RecordId, Store, Tenant, User
+from langgraph_engram.cli.options import Agent, AsJson, Model, Preset, RecordId, Store, Tenant, User, open_existing
 from langgraph_engram.cli.output import one_line, print_json, print_table, print_text
 from langgraph_engram.results import Status
 

@@ -1,9 +1,21 @@
-"""The options and arguments that commands share. One that is not given comes from `ENGRAM_*`, else is a default."""
+"""The options and arguments that commands share, and the memory that they open.
+
+One that is not given comes from `ENGRAM_*`, else is a default. `Memory` is imported when it is needed, so that
+`engram --help` is fast.
+"""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from langgraph_engram.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from langgraph_engram.embeddings.base import Encoder
+    from langgraph_engram.llm.base import Model as LanguageModel
+    from langgraph_engram.memory import Memory
+    from langgraph_engram.settings import Settings
 
 
 def _checked_user(user: str) -> str:
@@ -43,3 +55,34 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document an
 Conversations = Annotated[
     Path, typer.Argument(metavar="FILE", help="JSON or JSON lines, gzipped or not.", show_default=False)
 ]
+
+
+def open_memory(
+    store: str | None,
+    model: "str | LanguageModel | None",
+    preset: str | None,
+    settings: "Settings | None" = None,
+    encoder: "Encoder | None" = None,
+) -> "Memory":
+    """Open a memory as `Memory` does: what is None comes from `ENGRAM_*`, else from defaults.
+
+    Raises:
+        InvalidInput: An unknown name.
+    """
+    from langgraph_engram.memory import Memory
+
+    return Memory(store, model, preset, settings=settings, encoder=encoder)
+
+
+def open_existing(store: str | None, model: str | None = None, preset: str | None = None) -> "Memory":
+    """Open a memory that was written before: a mistyped folder must not look like an empty memory.
+
+    Raises:
+        InvalidInput: There is no such folder.
+    """
+    from langgraph_engram.config import resolve
+
+    location = resolve(store, model, preset, None).store
+    if "://" not in location and not Path(location).exists():
+        raise InvalidInput(f"no memory at {location!r}: remember something first, or name the folder with --store")
+    return open_memory(store, model, preset)

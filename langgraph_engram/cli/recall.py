@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from langgraph_engram.cli.factory import open_existing
 from langgraph_engram.cli.format import print_recollection
-from langgraph_engram.cli.options import Agent, AsJson, Model, Preset, Store, Tenant, User
+from langgraph_engram.cli.options import Agent, AsJson, Model, Preset, Store, Tenant, User, open_existing
 from langgraph_engram.cli.output import print_json, spinner
 
 if TYPE_CHECKING:

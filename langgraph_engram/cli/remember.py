@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from langgraph_engram.cli.factory import open_memory
 from langgraph_engram.cli.format import format_cost, format_count, format_receipt, next_steps, scope_options
-from langgraph_engram.cli.options import Agent, AsJson, Conversations, Model, Preset, Store, Tenant, User
+from langgraph_engram.cli.options import Agent, AsJson, Conversations, Model, Preset, Store, Tenant, User, open_memory
 from langgraph_engram.cli.output import FAILED, fail, one_line, print_json, print_text, progress_bar, spinner
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.results import Receipt

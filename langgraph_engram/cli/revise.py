@@ -4,9 +4,19 @@ from typing import Annotated
 
 import typer
 
-from langgraph_engram.cli.factory import open_existing
 from langgraph_engram.cli.format import format_count, format_receipt, next_steps, scope_options
-from langgraph_engram.cli.options import RUN_HELP, Agent, AsJson, Model, Preset, RunId, Store, Tenant, User
+from langgraph_engram.cli.options import (
+    RUN_HELP,
+    Agent,
+    AsJson,
+    Model,
+    Preset,
+    RunId,
+    Store,
+    Tenant,
+    User,
+    open_existing,
+)
 from langgraph_engram.cli.output import one_line, print_json, print_text
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.results import Approval, ErasureReceipt, UndoReceipt

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from langgraph_engram.cli.factory import open_memory
-from langgraph_engram.cli.options import Agent, Model, Preset, Store, Tenant, User
+from langgraph_engram.cli.options import Agent, Model, Preset, Store, Tenant, User, open_memory
 from langgraph_engram.errors import InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
