@@ -48,6 +48,7 @@ from langgraph_engram.llm.base import Model
 from langgraph_engram.results import (
     Approval,
     ErasureReceipt,
+    Profile,
     RecallUpdate,
     Receipt,
     Recollection,
@@ -55,6 +56,7 @@ from langgraph_engram.results import (
     Status,
     UndoReceipt,
 )
+from langgraph_engram.retrieval.standing import profile_of
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.runner import (
     ReadRunner,
@@ -72,7 +74,7 @@ from langgraph_engram.stores.index import KindIndex
 
 Progress = Callable[[str, int, int], None]
 """Called with the current step, how many sessions are done, and how many there are."""
-ItemKind = Literal["records", "events", "boundaries", "syntheses", "decisions", "turns"]
+ItemKind = Literal["records", "events", "boundaries", "syntheses", "decisions", "turns", "profile"]
 
 
 class Memory:
@@ -285,6 +287,20 @@ class Memory:
         )
         yield from self._reads.stream(request)
 
+    def profile(
+        self, user_id: str, *, budget: int = 300, tenant: str = "default", agent_id: str | None = None
+    ) -> Profile:
+        """Return what the user has said once and for all: instructions, preferences, who they are.
+
+        Args:
+            budget: Tokens of the text at most.
+
+        Returns:
+            A text that quotes them, one a line with its day, and all of their records: instructions first, then what is
+            newest. What was superseded is left out.
+        """
+        return profile_of(self.store.index(self._scope(user_id, tenant, agent_id)), budget)
+
     def undo(self, run_id: str, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> UndoReceipt:
         """Take back what a run merged and superseded. Nothing is deleted, and undoing twice changes nothing.
 
@@ -392,7 +408,7 @@ class Memory:
     def show(
         self, kind: ItemKind, user_id: str, *, tenant: str = "default", agent_id: str | None = None
     ) -> Sequence[BaseModel]:
-        """Return everything of one kind that is stored for a user, in order of time.
+        """Return everything of one kind that is stored for a user, in order of time; of "profile", as `profile` does.
 
         Raises:
             InvalidInput: No such kind.
@@ -402,6 +418,8 @@ class Memory:
             raise InvalidInput(f"unknown kind {kind!r}: choose one of {', '.join(get_args(ItemKind))}")
         if kind == "decisions":
             return self.store.decisions(scope)
+        if kind == "profile":
+            return self.profile(user_id, tenant=tenant, agent_id=agent_id).records
         items: KindIndex[Any] = getattr(self.store.index(scope), kind)
         return [items.items[position] for position in items.order()]
 
@@ -411,6 +429,7 @@ class Memory:
     asearch = in_thread(search)
     arecall = in_thread(recall)
     astream = iterated_in_thread(stream)
+    aprofile = in_thread(profile)
     aundo = in_thread(undo)
     ahistory = in_thread(history)
     aapprovals = in_thread(approvals)

@@ -50,6 +50,7 @@ PLAIN_SEARCH = RetrieveSettings(
     split_comparisons=False,
     session_factor=0,
     exchange_reach=0,
+    standing_share=0,
 )
 """One search for the query as it was put."""
 AS_FOUND = AnswerSettings(layout="passages", style="short")

@@ -145,6 +145,15 @@ class RecordHistory(Frozen):
     """The decisions between them, oldest first."""
 
 
+class Profile(Frozen):
+    """What the user has said once and for all: instructions, preferences, who they are. What was superseded is out."""
+
+    text: str
+    """One quote a line, with its day, speaker and kind; as data, never an order. Empty for none."""
+    records: list[Record]
+    """All of them, in the order of the lines: instructions, then the rest, each newest first."""
+
+
 class Recollection(Frozen):
     """What one `recall` or `search` found. An empty result has a verdict; a failure is an error."""
 

@@ -17,6 +17,10 @@ NAMESPACE = UUID("6f1d5cf6-5c0e-5b5e-9d63-0f8f5d4d8a11")
 
 Role = Literal["user", "assistant", "system", "tool"]
 MemoryType = Literal["fact", "episodic", "profile"]
+Standing = Literal["instruction", "preference", "identity"]
+"""What the user says once and for all: how to be answered from now on, what they prefer, who they are."""
+STANDING = "standing"
+"""The route that finds standing statements, in the scores of evidence."""
 RecordKind = Literal["dimensional", "factual", "relational", "key_sentence"]
 RecordStatus = Literal["active", "superseded", "merged", "archived", "quarantined"]
 EventKind = Literal["window", "event", "session", "buffer"]
@@ -144,6 +148,8 @@ class Record(Frozen):
     record_id: str
     kind: RecordKind = "dimensional"
     memory_type: MemoryType | None = None
+    standing: Standing | None = None
+    """What kind of standing statement of the user it is; None for any other memory."""
     content: str
     time_text: str = ""
     """The time as it was said."""

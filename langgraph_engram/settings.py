@@ -166,6 +166,8 @@ class UpdateSettings(SettingsGroup):
     """theta_k, the minimum keyword Jaccard of a pair (DimMem section 3.4)."""
     cosine: float = Field(0.7, ge=0, le=1)
     """theta_s, the minimum cosine of a pair (DimMem section 3.4)."""
+    standing_cosine: float = Field(0.6, ge=0, le=1)
+    """Minimum cosine of a pair of standing statements of one kind, whatever their keywords; where `selective`."""
     selective: bool = True
     """Whether only records that may change one another are compared, by informative words; DimMem compares all."""
     common_share: float = Field(0.01, ge=0, le=1)
@@ -338,6 +340,15 @@ class RetrieveSettings(SettingsGroup):
     """Syntheses beside the records (StructMem section 3.4)."""
     rrf_k: int = Field(60, ge=1)
     """The constant of reciprocal rank fusion (Cormack et al. 2009)."""
+
+    # Standing statements
+    standing_share: float = Field(0.1, ge=0, le=1)
+    """Share of the budget for the user's standing instructions, and the preferences and facts about them that are
+    nearest to the query, where no route found them; 0 for none (docs/decisions/0040)."""
+    standing_k: int = Field(3, ge=0)
+    """Preferences and facts about the user among them, at most."""
+    standing_cosine: float = Field(0.2, ge=0, le=1)
+    """Minimum cosine of such a preference or fact with the query; instructions bear on any."""
 
     # Reranking
     rerank_model: str | None = None

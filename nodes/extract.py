@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from langgraph_engram.extraction.batching import batch_events
 from langgraph_engram.extraction.extractor import Extractor
 from langgraph_engram.extraction.records import RecordBuilder, join_repeats, join_stored, without_known_kinds
+from langgraph_engram.extraction.standing import mark_standing
 from langgraph_engram.pending import pending_tasks_for, turns_to_extract
 from langgraph_engram.segmentation.titles import describe_by_notes, name_by_notes
 from langgraph_engram.settings import ExtractSettings, SegmentSettings
@@ -39,6 +40,7 @@ class Extract:
                 for record in builder.build(found.batch.sentences, found.batch.event_of, found.candidates)
             ]
         )
+        records = mark_standing(records, index, turns, request.user_id, self.store.encoder)
         if is_retry:
             records = without_known_kinds(records, turns, index)
         notes = {event_id: note for found in extracted for event_id, note in found.notes.items()}

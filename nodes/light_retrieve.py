@@ -12,6 +12,7 @@ from langgraph_engram.retrieval.passages import fit_budget, format_passage, smal
 from langgraph_engram.retrieval.queries import part_intents
 from langgraph_engram.retrieval.relevance import with_relevance
 from langgraph_engram.retrieval.routes import Routes, RouteScores
+from langgraph_engram.retrieval.standing import with_standing
 from langgraph_engram.schema import Evidence, Intent
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.state import ReadState
@@ -45,9 +46,11 @@ class LightRetrieve:
             ranked = rerank(self.reranker, state["query"], ranked, self.settings.rerank_n)
         ranked, found = tee(ranked)
         budget = request.budget or self.settings.budget
-        evidence = with_relevance(index, state["intent"], scores[0].query, fit_budget(ranked, budget))
+        fitting = fit_budget(ranked, budget)
+        shown = with_standing(index, scores[0].query, fitting, budget, self.settings)
+        evidence = with_relevance(index, state["intent"], scores[0].query, shown)
         notes = [f"the route {name!r} has no data here" for name in scores[0].empty]
-        if not evidence and (least := smallest_size(found)):
+        if not fitting and (least := smallest_size(found)):
             notes.append(f"no passage fits the budget of {budget:,} tokens: the smallest takes {least:,}")
         return {"evidence": evidence, "notes": list(dict.fromkeys([*state.get("notes", []), *notes]))}
 

@@ -6,6 +6,7 @@ model reads them. There is no example: a small model copies its names.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 from langchain_core.messages import BaseMessage
 from pydantic import BaseModel, Field
@@ -21,6 +22,11 @@ class RecordDraft(BaseModel):
     sources: list[int] = Field(description="numbers in brackets of the sentences that say it")
     memory_type: MemoryType = Field(
         default="fact", description="episodic: something done or planned; profile: a lasting trait or taste; else fact"
+    )
+    standing: Literal["no", "instruction", "preference", "identity"] = Field(
+        default="no",
+        description="instruction: how the user wants an assistant to act from now on; preference: what the user "
+        "prefers in general; identity: who the user is; no for anything else or about anybody else",
     )
     content: str = Field(
         default="",

@@ -9,18 +9,21 @@ import numpy as np
 from langgraph_engram.logistic import Numbers, sigmoid
 
 RIDGE = 10.0
-"""The weight of the squared norm of the standardised weights."""
+"""The usual strength."""
 STEPS = 50
 TOLERANCE = 1e-9
 
 
-def fit_logistic(features: Numbers, labels: Numbers, weights: Numbers) -> tuple[float, Numbers]:
+def fit_logistic(
+    features: Numbers, labels: Numbers, weights: Numbers, strength: float = RIDGE
+) -> tuple[float, Numbers]:
     """Fit the probability of label 1.
 
     Args:
         features: Of shape (rows, columns).
         labels: 0 or 1 for each row.
         weights: The weight of each row.
+        strength: The weight of the squared norm of the standardised weights.
 
     Returns:
         The intercept, and a weight for each column, in the units of the features.
@@ -28,7 +31,7 @@ def fit_logistic(features: Numbers, labels: Numbers, weights: Numbers) -> tuple[
     mean, deviation = features.mean(axis=0), features.std(axis=0)
     deviation = np.where(deviation > 0, deviation, 1.0)
     rows = np.column_stack([np.ones(len(features)), (features - mean) / deviation])
-    ridge = np.diag([TOLERANCE, *[RIDGE] * features.shape[1]])
+    ridge = np.diag([TOLERANCE, *[strength] * features.shape[1]])
     solution = np.zeros(rows.shape[1])
     for _ in range(STEPS):
         predicted = sigmoid(rows @ solution)

@@ -23,6 +23,7 @@ class ShownKind(StrEnum):
     SYNTHESES = "syntheses"
     DECISIONS = "decisions"
     TURNS = "turns"
+    PROFILE = "profile"
 
 
 COLUMNS: dict[ShownKind, dict[str, str]] = {
@@ -46,6 +47,9 @@ COLUMNS: dict[ShownKind, dict[str, str]] = {
     ShownKind.TURNS: {
         "said": "said_at", "session": "session_id", "no.": "seq", "speaker": "speaker", "text": "text",
         "images": "captions",
+    },
+    ShownKind.PROFILE: {
+        "said": "mentioned_at", "kind": "standing", "speaker": "speaker", "content": "content", "id": "record_id",
     },
 }  # fmt: skip
 """The title of each column, and the field that it shows."""

@@ -49,6 +49,7 @@ def merged(group: Sequence[Record], content: str) -> Record:
         update={
             **dimensions,
             "record_id": make_id("merge", *sorted(ids)),
+            "standing": next((record.standing for record in reversed(group) if record.standing), None),
             "content": content,
             "derived_from": ids,
             "source_turn_ids": list(dict.fromkeys(turn_id for record in group for turn_id in record.source_turn_ids)),

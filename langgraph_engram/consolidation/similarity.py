@@ -1,7 +1,8 @@
 """Find the earlier records that a new one resembles: posting lists for the keywords, one product for the vectors.
 
 Both thresholds are DimMem's (section 3.4). Two records that set one slot of one person to different values are rivals,
-though they may share no word.
+though they may share no word. Standing statements of one kind are compared by meaning alone: they are few, and a later
+one on the same matter takes the place of the earlier (docs/decisions/0040).
 """
 
 from collections import OrderedDict
@@ -42,23 +43,27 @@ class KeywordIndex:
     """The terms of each record are its keywords, case-folded, each under its type (DimMem: the type group)."""
     slots: BM25Index = field(default_factory=BM25Index)
     """The term of a record is the slot that it sets, if it sets one."""
+    standing: BM25Index = field(default_factory=BM25Index)
+    """The term of a record is the kind of standing statement that it is, if it is one."""
     states: AppendOnlyArray[np.bool_] = _EMPTY
     """Whether each record states something that may change."""
 
     def extended(self, records: Sequence[Record]) -> "KeywordIndex":
         """Return the index of `records`, which begin with this index's own, some of them changed."""
-        keywords, slots = self.keywords.fork(), self.slots.fork()
+        keywords, slots, standing = self.keywords.fork(), self.slots.fork(), self.standing.fork()
         known = len(self.records)
         changed = [position for position, differs in enumerate(map(is_not, self.records, records)) if differs]
         for position in changed:
             keywords.replace(position, _keyword_terms(records[position]))
             slots.replace(position, _slot_terms(records[position]))
+            standing.replace(position, _standing_terms(records[position]))
         keywords.extend(map(_keyword_terms, records[known:]))
         slots.extend(map(_slot_terms, records[known:]))
+        standing.extend(map(_standing_terms, records[known:]))
         states = self.states.extended(_stating(records[known:]))
         if changed:
             states = states.replaced(changed, _stating([records[position] for position in changed]))
-        return KeywordIndex(records, keywords, slots, states)
+        return KeywordIndex(records, keywords, slots, standing, states)
 
 
 _cache: WeakKeyDictionary[Store, OrderedDict[str, KeywordIndex]] = WeakKeyDictionary()
@@ -141,8 +146,8 @@ def near_duplicates(
         settings: The thresholds.
 
     Returns:
-        Those that pass both thresholds, or set the same slot to another value, by position; and how many vectors were
-        compared.
+        Those that pass both thresholds, set the same slot to another value, or are standing statements of its kind and
+        close in meaning, by position; and how many vectors were compared.
     """
     if not compared.comparable[position]:
         return [], 0
@@ -151,9 +156,11 @@ def near_duplicates(
     else:
         near = _keyword_candidates(compared, position, counts, settings.jaccard)
     rivals = _rivals(compared, position) if settings.selective else np.empty(0, dtype=np.intp)
-    candidates = np.union1d(near, rivals)
+    standing = _standing_alike(compared, position) if settings.selective else np.empty(0, dtype=np.intp)
+    candidates = np.union1d(np.union1d(near, rivals), standing)
     cosines = compared.cosines(position, candidates)
     passing = (np.isin(candidates, near) & (cosines >= settings.cosine)) | np.isin(candidates, rivals)
+    passing |= np.isin(candidates, standing) & (cosines >= settings.standing_cosine)
     own = compared.keywords(position)
     found = [
         NearDuplicate(int(candidate), jaccard(own, compared.keywords(int(candidate))), float(cosine))
@@ -198,6 +205,13 @@ def _rivals(compared: ComparisonSet, position: int) -> Positions:
     return np.array([rival for rival in rivals if compared.comparable[rival]], dtype=np.intp)
 
 
+def _standing_alike(compared: ComparisonSet, position: int) -> Positions:
+    """Return the positions of the earlier standing statements of the new one's kind, in order."""
+    kind = compared.index.records[position].standing
+    holders = compared.index.standing.positions(kind) if kind else ()
+    return np.array([holder for holder in holders if holder < position and compared.comparable[holder]], dtype=np.intp)
+
+
 def _keyword_terms(record: Record) -> list[str]:
     """Return a record's keywords as terms of its type, case-folded, without repeats."""
     return list(dict.fromkeys(f"{record.memory_type}: {word.casefold()}" for word in record.keywords))
@@ -206,6 +220,10 @@ def _keyword_terms(record: Record) -> list[str]:
 def _slot_terms(record: Record) -> list[str]:
     slot = slot_in(record)
     return [slot.key] if slot else []
+
+
+def _standing_terms(record: Record) -> list[str]:
+    return [record.standing] if record.standing else []
 
 
 def _stating(records: Sequence[Record]) -> NDArray[np.bool_]:

@@ -73,6 +73,8 @@ def ruled_out_reason(older: Record, newer: Record, informative: InformativeStems
     first, second = (own_words(record.content, record.speaker) for record in (older, newer))
     if older.speaker != newer.speaker and (speaks_of_self(first) or speaks_of_self(second)):
         return TWO_SPEAKERS
+    if older.standing and older.standing == newer.standing:
+        return ""
     if states_change(newer) or len(informative.of(older) & informative.of(newer)) >= settings.min_shared_words:
         return ""
     return LITTLE_SHARED
@@ -84,7 +86,9 @@ def common_from(records: int, settings: UpdateSettings) -> float:
 
 
 def states_something(record: Record) -> bool:
-    """Return whether a record may change: it is no question, no image, and more than praise of the listener."""
+    """Return whether a record may change: it is standing, or no question, no image, and more than praise."""
+    if record.standing:
+        return True
     said = own_words(record.content, record.speaker)
     return not (is_question(said) or shows_image(record.content) or speaks_to_listener(said))
 

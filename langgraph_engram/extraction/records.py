@@ -242,6 +242,7 @@ def _with_dimensions(record: Record, candidate: RecordDraft, text: _RecordText, 
     return record.model_copy(
         update={
             "memory_type": candidate.memory_type,
+            "standing": None if candidate.standing == "no" else candidate.standing,
             "time_text": time_text,
             "event_start": happened.start if happened else None,
             "event_end": happened.end if happened else None,

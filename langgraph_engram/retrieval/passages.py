@@ -10,7 +10,7 @@ from typing import Literal
 
 from langgraph_engram.results import count_tokens
 from langgraph_engram.retrieval.grouping import Candidate
-from langgraph_engram.schema import Evidence, Record, Turn, make_id
+from langgraph_engram.schema import STANDING, Evidence, Record, Turn, make_id
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.resolve import resolve_times
@@ -141,6 +141,8 @@ def smallest_size(passages: Iterable[Evidence]) -> int:
 def light_passages(evidence: Sequence[Evidence], settings: DeepSettings) -> Sequence[Evidence]:
     """Return the passages that a light answer is written from: few where the best stand out, else up to k.
 
+    What the standing route found is always among them.
+
     Args:
         evidence: Passages, best first.
         settings: k, and the minimum share of the best score (docs/decisions/0024).
@@ -148,8 +150,9 @@ def light_passages(evidence: Sequence[Evidence], settings: DeepSettings) -> Sequ
     least = settings.min_share * max((passage.score for passage in evidence), default=0.0)
     return [
         passage
-        for position, passage in enumerate(evidence[: settings.light_k])
-        if position < MIN_LIGHT_PASSAGES or passage.score >= least
+        for position, passage in enumerate(evidence)
+        if STANDING in passage.routes
+        or (position < settings.light_k and (position < MIN_LIGHT_PASSAGES or passage.score >= least))
     ]
 
 

@@ -1,0 +1,144 @@
+"""Recognise standing statements: the user's instructions for later, preferences, and who they are.
+
+A language model marks them as it extracts. Records in the words that were said are classified here: by a logistic
+regression for each kind, over the sentence's embedding and over the words and pairs of words that were frequent in its
+training sentences (`training/standing.py`). See docs/decisions/0040.
+"""
+
+import json
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import get_args
+
+import numpy as np
+
+from langgraph_engram.embeddings.base import Encoder, Vectors
+from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
+from langgraph_engram.logistic import LogisticModel, Numbers
+from langgraph_engram.schema import Record, Standing, Turn
+from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.text.statements import own_words
+from langgraph_engram.text.tokens import words
+
+WEIGHTS_FILE = "standing_weights.json"
+KINDS: tuple[Standing, ...] = get_args(Standing)
+THRESHOLD = 0.7
+"""The probability from which a sentence is a standing statement; there are few, and a false one is shown again and
+again."""
+TERM = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*|[^\w\s]")
+START = "^"
+"""Stands before the first word."""
+QUOTATION = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*|[\"“][^\"“”]*[\"”]", re.DOTALL | re.MULTILINE)
+"""What somebody quotes or pastes: a block of code, a line of a reply, a text between quotation marks."""
+MOST_QUOTED = 0.5
+"""Share of a sentence that a quotation inside it may take up."""
+
+
+@dataclass(frozen=True)
+class StandingModel:
+    """The regressions, one a kind, over the same features."""
+
+    terms: tuple[str, ...]
+    models: dict[Standing, LogisticModel]
+
+    def classify(self, texts: Sequence[str], vectors: Vectors) -> list[Standing | None]:
+        """Return the likeliest kind of each sentence; None where no kind reaches `THRESHOLD`.
+
+        Args:
+            texts: Sentences, without the speaker's name; at least one.
+            vectors: Their unit vectors with the speaker's name, of shape (len(texts), d), of MiniLM.
+        """
+        features = features_of(texts, vectors, self.terms)
+        probabilities = np.stack([self.models[kind].probability(features) for kind in KINDS])
+        best = zip(probabilities.argmax(axis=0), probabilities.max(axis=0), strict=True)
+        return [KINDS[kind] if probability >= THRESHOLD else None for kind, probability in best]
+
+
+@cache
+def load_model() -> StandingModel:
+    """Return the shipped model."""
+    stored = json.loads(files("langgraph_engram.extraction").joinpath(WEIGHTS_FILE).read_text(encoding="utf-8"))
+    names = tuple(stored[KINDS[0]]["weights"])
+    models = {kind: LogisticModel(names, stored[kind]["intercept"], stored[kind]["weights"]) for kind in KINDS}
+    return StandingModel(tuple(name for name in names if not name.isdigit()), models)
+
+
+def terms_of(text: str) -> set[str]:
+    """Return the words and signs of a sentence, and each pair of neighbours, case-folded; numbers are left out."""
+    found = TERM.findall(text.casefold().replace("’", "'"))
+    return {*found, *(f"{first} {second}" for first, second in pairwise([START, *found]))}
+
+
+def features_of(texts: Sequence[str], vectors: Vectors, terms: Sequence[str]) -> Numbers:
+    """Return the features of sentences, of shape (len(texts), d + len(terms)): the embedding, then 1 for each term."""
+    position = {term: number for number, term in enumerate(terms)}
+    found = np.zeros((len(texts), len(terms)))
+    for row, text in zip(found, texts, strict=True):
+        row[[position[term] for term in terms_of(text) if term in position]] = 1
+    return np.concatenate([vectors.astype(np.float64), found], axis=1)
+
+
+def mark_standing(
+    records: Sequence[Record], index: ScopeIndex, turns: Sequence[Turn], user_id: str, encoder: Encoder
+) -> list[Record]:
+    """Return records with the marks of the user's own standing statements, and no others.
+
+    What a model has marked stays marked. Records in the words of a speaker are classified, if the encoder is MiniLM.
+
+    Args:
+        records: New records.
+        index: The scope, with their turns in it.
+        turns: The turns that they were extracted from.
+        user_id: The scope's user.
+        encoder: The store's.
+    """
+    own = {turn.turn_id: turn for turn in turns if _is_users_own(turn, index.session_turns(turn.session_id), user_id)}
+    kinds = {record.record_id: record.standing for record in records if _rests_on(record, own)}
+    said = [record for record in records if record.record_id in kinds and not record.standing]
+    said = [
+        record for record in said if _is_as_said(record) and not _is_quoted(record, own[record.source_turn_ids[-1]])
+    ]
+    if said and encoder.name == VECTOR_SPACE:
+        vectors = encoder.encode([record.indexed_text for record in said])
+        texts = [own_words(record.content, record.speaker) for record in said]
+        found = load_model().classify(texts, vectors)
+        kinds |= {record.record_id: kind for record, kind in zip(said, found, strict=True)}
+    return [
+        record
+        if record.standing == kinds.get(record.record_id)
+        else record.model_copy(update={"standing": kinds.get(record.record_id)})
+        for record in records
+    ]
+
+
+def _is_users_own(turn: Turn, session: Sequence[Turn], user_id: str) -> bool:
+    """Return whether the user said a turn: the only person of the session, or the one of the user's name."""
+    people = {spoken.speaker for spoken in session if spoken.role == "user"} | {turn.speaker}
+    return turn.role == "user" and (len(people) == 1 or turn.speaker.casefold() in (user_id.casefold(), "user"))
+
+
+def _rests_on(record: Record, own: Collection[str]) -> bool:
+    """Return whether the last turn that a record cites is the user's own; an assistant may have asked before."""
+    return record.status == "active" and bool(record.source_turn_ids) and record.source_turn_ids[-1] in own
+
+
+def _is_as_said(record: Record) -> bool:
+    return own_words(record.content, record.speaker) != record.content
+
+
+def _is_quoted(record: Record, turn: Turn) -> bool:
+    """Return whether a sentence is mostly a quotation, or part of one."""
+    said = words(own_words(record.content, record.speaker))
+    for quotation in QUOTATION.findall(turn.text):
+        quoted = words(quotation)
+        if _holds(quoted, said) or (_holds(said, quoted) and len(quoted) > MOST_QUOTED * len(said)):
+            return True
+    return not said
+
+
+def _holds(text: Sequence[str], part: Sequence[str]) -> bool:
+    return bool(part) and f" {' '.join(part)} " in f" {' '.join(text)} "

@@ -1,0 +1,106 @@
+"""Choose the user's standing statements that bear on a query, whatever its words, and list them as a profile.
+
+All instructions bear on any request; of preferences, and of what the user is, those nearest in meaning. They are quoted
+with their speaker and their day, as data: what a reader makes of them is said outside the quotes (docs/decisions/0040).
+"""
+
+from collections.abc import Sequence
+from math import inf
+
+import numpy as np
+
+from langgraph_engram.embeddings.base import Vectors
+from langgraph_engram.prompts.rendering import plain
+from langgraph_engram.results import Profile, count_tokens
+from langgraph_engram.retrieval.grouping import Candidate
+from langgraph_engram.retrieval.passages import fit_budget, format_passage
+from langgraph_engram.schema import STANDING, Evidence, Record
+from langgraph_engram.settings import RetrieveSettings
+from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.temporal.datetimes import epoch_seconds, format_day
+from langgraph_engram.text.statements import own_words
+
+MAX_QUOTED = 240
+"""Characters of a statement that a profile quotes."""
+
+
+def with_standing(
+    index: ScopeIndex, query: Vectors, found: Sequence[Evidence], budget: int, settings: RetrieveSettings
+) -> list[Evidence]:
+    """Return passages with the standing statements that bear on a query among them.
+
+    What was found and shows one stays where it is, and is marked with the route. The others come last, and the last
+    passages that show none give way to them.
+
+    Args:
+        index: What was searched.
+        query: The unit vector that was searched for, of shape (d,).
+        found: Passages that fit the budget together, best first.
+        budget: Tokens of all passages together.
+        settings: The share of the budget that statements may take which no other route found.
+    """
+    wanted = _bearing_on(index, query, settings) if settings.standing_share else []
+    marked = [_marked(passage, [statement for statement in wanted if _shows(passage, statement)]) for passage in found]
+    unseen = [statement for statement in wanted if not any(_shows(passage, statement) for passage in found)]
+    missing = fit_budget(unseen, int(settings.standing_share * budget))
+    if not missing:
+        return marked
+    fixed = [passage for passage in marked if STANDING in passage.routes]
+    left = budget - sum(count_tokens(passage.text) for passage in (*fixed, *missing))
+    others = fit_budget([passage for passage in marked if passage not in fixed], left)
+    return [*(passage for passage in marked if passage in fixed or passage in others), *missing]
+
+
+def profile_of(index: ScopeIndex, budget: int) -> Profile:
+    """Return the user's standing statements: instructions first, then what is newest.
+
+    Args:
+        index: The memories of a scope.
+        budget: Tokens of the text at most; a line that does not fit is left out of it.
+    """
+    records = [record for record in index.records.items if record.standing and record.status == "active"]
+    records.sort(key=lambda record: (epoch_seconds(record.mentioned_at, -inf), record.seq, record.part), reverse=True)
+    records.sort(key=lambda record: record.standing != "instruction")
+    lines: list[str] = []
+    for record in records:
+        line = _line(record)
+        if count_tokens("\n".join([*lines, line])) <= budget:
+            lines.append(line)
+    return Profile(text="\n".join(lines), records=records)
+
+
+def _bearing_on(index: ScopeIndex, query: Vectors, settings: RetrieveSettings) -> list[Evidence]:
+    """Return all instructions, then the statements of other kinds that are near, each nearest first."""
+    positions = [
+        position for position, record in enumerate(index.records.items) if record.standing and record.status == "active"
+    ]
+    if not positions:
+        return []
+    cosines = np.clip(index.records.cosine(query), 0, 1)
+    positions.sort(key=lambda position: -cosines[position])
+    instructions = [place for place in positions if index.records.items[place].standing == "instruction"]
+    near = [place for place in positions if place not in instructions and cosines[place] >= settings.standing_cosine]
+    return [
+        format_passage(index, Candidate("record", position, 0.0, {STANDING: float(cosines[position])}))
+        for position in (*instructions, *near[: settings.standing_k])
+    ]
+
+
+def _shows(passage: Evidence, statement: Evidence) -> bool:
+    """Return whether a passage quotes a statement, as its own or beside others."""
+    record = statement.record
+    return record is not None and own_words(record.content, record.speaker) in passage.text
+
+
+def _marked(passage: Evidence, statements: Sequence[Evidence]) -> Evidence:
+    if not statements:
+        return passage
+    score = max(statement.routes[STANDING] for statement in statements)
+    return passage.model_copy(update={"routes": {**passage.routes, STANDING: score}})
+
+
+def _line(record: Record) -> str:
+    """Quote a statement on one line: its day, its speaker, its kind, and the words, which no quotation mark ends."""
+    said = plain(own_words(record.content, record.speaker)).replace('"', "'")
+    shown = said if len(said) <= MAX_QUOTED else f"{said[:MAX_QUOTED].rstrip()} …"
+    return f'- {format_day(record.mentioned_at)}, {plain(record.speaker)} ({record.standing}): "{shown}"'

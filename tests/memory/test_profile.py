@@ -1,0 +1,88 @@
+"""What a user says once and for all is kept as a profile, and shown where it bears on a request."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+
+from langgraph_engram.integrations.transcripts import STANDING_LEAD, format_recalled
+from langgraph_engram.memory import Memory
+from langgraph_engram.results import count_tokens
+
+JANUARY = datetime(2026, 1, 2, 10, tzinfo=UTC)
+SAID = [
+    ("user", "Always list the ingredients first when I ask for a recipe. I'm vegan."),
+    ("assistant", "I will. Always wash your hands before cooking."),
+    ("user", "We saw a heron at the lake, and it stood there for an hour."),
+]
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory):
+    """Ana has said what she wants, and what she is."""
+    with Memory(tmp_path_factory.mktemp("profile") / "store", "rules") as opened:
+        turns = [{"role": role, "content": text, "timestamp": JANUARY} for role, text in SAID]
+        opened.remember(turns, user_id="ana", session_id="s1", close_session=True)
+        yield opened
+
+
+def test_a_profile_holds_what_the_user_said_once_and_for_all(memory):
+    """The assistant's advice and what happened are no part of it."""
+    profile = memory.profile("ana")
+
+    assert profile.text.splitlines() == [
+        '- Fri 2 January 2026, user (instruction): "Always list the ingredients first when I ask for a recipe."',
+        '- Fri 2 January 2026, user (identity): "I\'m vegan."',
+    ]
+    assert memory.show("profile", "ana") == profile.records
+    assert asyncio.run(memory.aprofile("ana")) == profile
+    assert count_tokens(memory.profile("ana", budget=30).text) <= 30
+
+
+def test_nobody_else_has_it(memory):
+    """A profile is of one scope."""
+    assert memory.profile("ben").records == []
+    assert memory.profile("ana", agent_id="cook").records == []
+
+
+def test_a_search_shows_the_instruction_whatever_is_asked(memory):
+    """Within the budget, with its route; and again in the prompt of an agent, as a quote."""
+    found = memory.search("How do I bake a cake?", user_id="ana")
+
+    standing = [passage for passage in found.evidence if "standing" in passage.routes]
+    assert any("Always list the ingredients first" in passage.text for passage in standing)
+    shown = format_recalled(found)
+    assert STANDING_LEAD in shown
+    assert '(standing) "2 Jan 2026, user: Always list the ingredients first' in shown
+
+
+def test_a_recall_rests_on_it_too(memory):
+    """What a reader is given holds the instruction."""
+    recollection = memory.recall("How do I bake a cake?", user_id="ana")
+
+    assert any("standing" in passage.routes for passage in recollection.evidence)
+
+
+def test_what_is_forgotten_is_in_no_profile(tmp_path):
+    """A statement goes by its record, and comes back if it is said again."""
+    with Memory(tmp_path / "store", "rules") as memory:
+        memory.remember([{"role": "user", "content": "I'm vegan."}], user_id="ana", session_id="s1")
+        (kept,) = memory.profile("ana").records
+
+        memory.forget(user_id="ana", record_id=kept.record_id)
+
+        assert memory.profile("ana").records == []
+
+
+def test_what_is_repeated_is_merged_and_can_be_undone(tmp_path):
+    """Few statements stay: the same words again are one, with both sources."""
+    wish = "Always list the ingredients first when I ask for a recipe."
+    with Memory(tmp_path / "store", "rules") as memory:
+        memory.remember([{"role": "user", "content": wish}], user_id="ana", session_id="s1")
+        receipt = memory.remember([{"role": "user", "content": wish}], user_id="ana", session_id="s2")
+        (kept,) = memory.profile("ana").records
+        assert len(kept.source_turn_ids) == 2
+
+        memory.undo(receipt.run_id, user_id="ana")
+
+        assert len(memory.profile("ana").records) == 2
