@@ -119,6 +119,18 @@ def test_a_near_duplicate_of_an_earlier_call_is_found(keep, record, pair_up):
     assert pair.cosine >= UpdateSettings().cosine
 
 
+def test_standing_statements_of_one_kind_are_compared_by_meaning(keep, record, pair_up):
+    """A later wish on the same matter shares no keyword with the earlier; a wish about something else is no pair."""
+    wish = {"standing": "instruction"}
+    keep(records=[record(0, "Ana: Always answer my letters in English.", **wish)])
+
+    (pair,) = pair_up(record(1, "Ana: You should answer my letters in German.", **wish))
+
+    assert (pair.older_id, pair.newer_id, pair.jaccard) == ("r0", "r1", 0)
+    assert pair_up(record(2, "Ana: Use metric units.", **wish)) == []
+    assert pair_up(record(3, "Ana: You should answer my letters in German.")) == []
+
+
 def test_older_records_are_not_paired_again(keep, record, pair_up):
     """Only what is new is compared, and never with itself when it is written twice."""
     repeats = [record(seq, "Runa lives in Oslo.", keywords=["Runa"]) for seq in range(2)]

@@ -35,6 +35,13 @@ def test_a_share_of_nothing_shows_k(passage):
     assert len(light_passages(found, DeepSettings(min_share=0, light_k=7))) == 7
 
 
+def test_standing_statements_are_always_among_them(passage):
+    """Whatever their place and score."""
+    found = [*(passage(f"p{position}", score=1.0) for position in range(15)), passage("s", routes={"standing": 0.1})]
+
+    assert ids_of(light_passages(found, DeepSettings()))[-2:] == ["p11", "s"]
+
+
 def test_a_pool_holds_each_passage_once_and_keeps_its_numbers(passage):
     """What an answer has cited keeps its number."""
     pool = merge_pools([passage("a"), passage("b")], [passage("b"), passage("c"), passage("c")])
