@@ -29,11 +29,6 @@ class RecordDraft(BaseModel):
         description="instruction: how the user wants an assistant to act from now on; preference: what the user "
         "prefers in general; identity: who the user is; no for anything else or about anybody else",
     )
-    standing: Literal["no", "instruction", "preference", "identity"] = Field(
-        default="no",
-        description="instruction: how the user wants an assistant to act from now on; preference: what the user "
-        "prefers in general; identity: who the user is; no for anything else or about anybody else",
-    )
     content: str = Field(
         default="",
         description="one self-contained sentence with names instead of pronouns; empty to keep the sentence as it is",
