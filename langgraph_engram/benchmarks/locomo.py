@@ -11,6 +11,7 @@ from langgraph_engram.benchmarks.answer_scores import bleu1_amem, f1_amem, f1_lo
 from langgraph_engram.benchmarks.evidence_scores import (
     BUDGETS,
     SHOWN,
+    Passage,
     all_evidence_recall,
     answer_token_recall,
     evidence_precision,
@@ -197,6 +198,10 @@ def _score(lines: Sequence[LocomoLine]) -> LocomoScores:
             temporal_interval(line.answer, line.gold) for line in answered if line.category == TEMPORAL
         ),
     )
+
+
+def _tokens(passages: Sequence[Passage]) -> int:
+    return sum(count_tokens(passage.text) for passage in passages)
 
 
 def _run_sample(
