@@ -181,14 +181,7 @@ def _score(lines: Sequence[LocomoLine]) -> LocomoScores:
             lines, lambda passages, line: answer_token_recall(passages, scored_gold(line.gold, line.category))
         ),
         evidence_precision=mean_at_budgets(lines, lambda passages, line: evidence_precision(passages, line.evidence)),
-        shown_tokens=percentile(
-            [
-                sum(count_tokens(passage.text) for passage in line.passages[SHOWN])
-                for line in lines
-                if SHOWN in line.passages
-            ],
-            MEDIAN,
-        ),
+        shown_tokens=percentile([_tokens(line.passages[SHOWN]) for line in lines if SHOWN in line.passages], MEDIAN),
         quote_1=mean(quote_recall(line.quotes, line.evidence, 1) for line in quoted),
         quote_3=mean(quote_recall(line.quotes, line.evidence, 3) for line in quoted),
         f1_locomo=mean(f1_locomo(line.answer, line.gold, line.category) for line in answered),

@@ -86,8 +86,8 @@ def recall_request(
 
     Raises:
         InvalidMessages: The query is empty, no string, or not valid Unicode.
-        InvalidInput: The budget is no number of tokens, `stop` is no share, `now` or `as_of` is no moment, or there is no
-            such style.
+        InvalidInput: The budget is no number of tokens, `stop` is no share, `now` or `as_of` is no moment, or there is
+            no such style.
     """
     if not isinstance(query, str) or not query.strip():
         raise InvalidMessages(f"the question is empty or no text (query is {shown(query)}): ask something")
