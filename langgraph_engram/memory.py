@@ -213,6 +213,7 @@ class Memory:
         *,
         user_id: str,
         budget: int | None = None,
+        stop: float | None = None,
         now: datetime | str | None = None,
         as_of: datetime | str | None = None,
         tenant: str = "default",
@@ -222,16 +223,18 @@ class Memory:
 
         Args:
             query: What is looked for.
-            budget: Tokens of evidence in the result.
+            budget: Tokens of evidence in the result at most.
+            stop: How weak a passage ends the list, as a share of the best, in [0, 1]; 0 to fill the budget, by default
+                `retrieve.stop`.
             now: The time from which "last week" counts, a datetime or ISO 8601 text; by default `as_of`, else the
                 newest turn's time. Without an offset it is UTC.
             as_of: The time as of which memory is read, in the same forms; a date stands for the end of its day. What
                 was said or superseded later does not count.
 
         Returns:
-            Evidence, best first, within the budget; no answer.
+            Evidence, best first, as far as it is relevant and fits the budget; no answer.
         """
-        request = recall_request(query, self._scope(user_id, tenant, agent_id), "search", budget, now, as_of)
+        request = recall_request(query, self._scope(user_id, tenant, agent_id), "search", budget, now, as_of, stop=stop)
         return self._reads.search(request)
 
     def recall(

@@ -45,6 +45,8 @@ AT_ONCE = DeepSettings(sufficiency="always", light_k=UNLIMITED, min_share=0, ref
 """One retrieval and one answer from all that it found."""
 PLAIN_SEARCH = RetrieveSettings(
     budget=UNLIMITED,
+    stop=0,
+    relevance_weight=0,
     neighbours=[],
     first_person_query=False,
     split_comparisons=False,

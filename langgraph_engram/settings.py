@@ -240,7 +240,11 @@ class RetrieveSettings(SettingsGroup):
     without repeats (DimMem), events by boundary and summary (ES-Mem), events by their raw text (HyMem Table 2, Level 2
     alone), or records then narratives (StructMem)."""
     budget: int = Field(2000, ge=50)
-    """Tokens of evidence in a result."""
+    """Tokens of evidence in a result at most."""
+    stop: float = Field(0.16, ge=0, le=1)
+    """Strength at which a search ends, as a share of the best (docs/decisions/0037); 0 to fill the budget."""
+    relevance_weight: float = Field(0.15, ge=0)
+    """Power of the odds of relevance in a passage's strength, which orders passages; 0 for the fusion's order."""
     relevance_threshold: float = Field(0.232, ge=0, le=1)
     """Relevance of the best passage from which evidence is `partial` rather than `absent` (docs/decisions/0030)."""
 

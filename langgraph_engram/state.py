@@ -107,7 +107,9 @@ class RecallRequest(ScopedRequest):
     query: str = Field(min_length=1)
     mode: Literal["search", "recall"] = "recall"
     budget: int | None = Field(default=None, ge=1)
-    """Tokens of evidence in the result; None for the preset's own."""
+    """Tokens of evidence in the result at most; None for the preset's own."""
+    stop: float | None = Field(default=None, ge=0, le=1)
+    """Strength at which a search ends, 0 to fill the budget; None for the settings' own."""
     now: Moment | None = None
     """The moment that "last week" is relative to; None for `as_of`, or the newest turn's time."""
     as_of: Moment | None = None

@@ -1,6 +1,6 @@
 """Retrieve evidence by the light routes, fused, within the budget; no model is asked."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import tee
 from typing import Literal
@@ -13,9 +13,10 @@ from langgraph_engram.retrieval.queries import part_intents
 from langgraph_engram.retrieval.relevance import with_relevance
 from langgraph_engram.retrieval.routes import Routes, RouteScores
 from langgraph_engram.retrieval.standing import with_standing
+from langgraph_engram.retrieval.truncation import by_strength, truncate
 from langgraph_engram.schema import Evidence, Intent
 from langgraph_engram.settings import RetrieveSettings
-from langgraph_engram.state import ReadState
+from langgraph_engram.state import ReadState, RecallRequest
 from langgraph_engram.stores.as_of import index_as_of
 from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.index import ScopeIndex
@@ -41,18 +42,30 @@ class LightRetrieve:
         intents = [state["intent"], *(part_intents(state["intent"]) if self.settings.split_comparisons else ())]
         scores = [routes.score(index, intent) for intent in intents]
         rankings = [self._rank(index, request.mode, *scored) for scored in zip(intents, scores, strict=True)]
-        ranked = self._passages(index, state["intent"], interleave(rankings))
-        if self.reranker:
-            ranked = rerank(self.reranker, state["query"], ranked, self.settings.rerank_n)
-        ranked, found = tee(ranked)
+        ranked, found = tee(self._passages(index, state["intent"], interleave(rankings)))
         budget = request.budget or self.settings.budget
-        fitting = fit_budget(ranked, budget)
-        shown = with_standing(index, scores[0].query, fitting, budget, self.settings)
-        evidence = with_relevance(index, state["intent"], scores[0].query, shown)
+        query = scores[0].query
+        pool = fit_budget(ranked, max(budget, self.settings.budget))
+        shown = self._truncated(with_relevance(index, state["intent"], query, pool), request)
+        if self.reranker:
+            shown = list(rerank(self.reranker, state["query"], shown, self.settings.rerank_n))
+        fitting = fit_budget(shown, budget)
+        evidence = with_standing(index, query, fitting, budget, self.settings)
         notes = [f"the route {name!r} has no data here" for name in scores[0].empty]
-        if not fitting and (least := smallest_size(found)):
+        if pool and not shown:
+            notes.append("nothing that was found is relevant enough to be shown")
+        elif not fitting and (least := smallest_size(shown or found)):
             notes.append(f"no passage fits the budget of {budget:,} tokens: the smallest takes {least:,}")
         return {"evidence": evidence, "notes": list(dict.fromkeys([*state.get("notes", []), *notes]))}
+
+    def _truncated(self, passages: Sequence[Evidence], request: RecallRequest) -> list[Evidence]:
+        """Order passages by strength; a search ends where relevance does, while readers have limits of their own."""
+        weight = self.settings.relevance_weight
+        ordered = by_strength(passages, weight)
+        if request.mode == "recall":
+            return ordered
+        stop = self.settings.stop if request.stop is None else request.stop
+        return truncate(ordered, weight, stop, self.settings.relevance_threshold)
 
     def _passages(self, index: ScopeIndex, intent: Intent, found: Iterator[Candidate]) -> Iterator[Evidence]:
         """Format what was found, with the assistant's replies where the settings or the query ask for them."""

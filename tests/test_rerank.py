@@ -68,7 +68,7 @@ def test_a_memory_shows_evidence_in_the_new_order(tmp_path, tiny):
     with Memory(tmp_path / "store", "rules", encoder="hashing", settings=settings) as memory:
         memory.remember(MESSAGES, user_id="ana", session_id="s1")
 
-        found = memory.search("What of the red canoe?", user_id="ana").evidence
+        found = memory.search("What of the red canoe?", user_id="ana", stop=0).evidence
 
     scores = [item.routes["rerank"] for item in found if "rerank" in item.routes]
     assert len(scores) == 3

@@ -16,6 +16,8 @@ from langgraph_engram.text.tokens import STOP_WORDS, stem
 
 BUDGETS = (500, 1000, 2000, 4000)
 """Tokens; evidence is measured at each."""
+SHOWN = "shown"
+"""The name, beside the budgets, of what a search shows without being given one."""
 MOST_CITED = 3
 """Turns that a passage may cite and still hold each."""
 LEAST_SHARE = 0.5
@@ -109,6 +111,14 @@ def all_evidence_recall(passages: Sequence[Passage], evidence: Turns) -> float |
     """Return 1 where every evidence turn is held, else 0; None for a question without evidence."""
     recall = evidence_recall(passages, evidence)
     return None if recall is None else float(recall == 1)
+
+
+def evidence_precision(passages: Sequence[Passage], evidence: Turns) -> float | None:
+    """Return the share of the passages that hold an evidence turn; None without evidence or passages."""
+    if not evidence or not passages:
+        return None
+    holding = [any(holds(passage, turn_id, stated) for turn_id, stated in evidence.items()) for passage in passages]
+    return sum(holding) / len(holding)
 
 
 def session_recall(passages: Sequence[Passage], evidence: Mapping[str, Turns]) -> float | None:

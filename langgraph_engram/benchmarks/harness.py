@@ -12,7 +12,7 @@ from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
-from langgraph_engram.benchmarks.evidence_scores import BUDGETS, Passage, fit_budgets, quoted_turns, to_passage
+from langgraph_engram.benchmarks.evidence_scores import BUDGETS, SHOWN, Passage, fit_budgets, quoted_turns, to_passage
 from langgraph_engram.formats.messages import Session
 from langgraph_engram.llm.base import Model
 from langgraph_engram.prompts.rendering import CITATION
@@ -42,9 +42,15 @@ class MemoryProtocol(Protocol):
         """Write sessions into a user's memory."""
 
     def search(
-        self, query: str, *, user_id: str, budget: int | None = None, now: datetime | None = None
+        self,
+        query: str,
+        *,
+        user_id: str,
+        budget: int | None = None,
+        stop: float | None = None,
+        now: datetime | None = None,
     ) -> Recollection:
-        """Find evidence, best first, within a budget of tokens."""
+        """Find evidence, best first, within a budget of tokens; with `stop=0` as much as fits."""
 
     def recall(self, query: str, *, user_id: str, now: datetime | None = None) -> Recollection:
         """Answer a question, citing evidence as [n]."""
@@ -183,7 +189,7 @@ class RecallFigures(AnswerFigures):
     """What a memory found and answered for one question."""
 
     passages: dict[str, list[Passage]]
-    """The passages that fit each budget, best first."""
+    """The passages that fit each budget, best first, however weak; under `SHOWN` what a search shows by itself."""
     quotes: list[list[str]] | None = None
     """The turns that each quote is from; absent where a language model answered."""
     read_seconds: float
@@ -221,7 +227,7 @@ def measure_answer(
 
 
 def measure_recall(memory: MemoryProtocol, user_id: str, query: str, now: datetime | None = None) -> RecallFigures:
-    """Search for evidence within the largest budget, then have the question answered.
+    """Search as users do, then for all that fits the largest budget, and have the question answered.
 
     Args:
         memory: The memory.
@@ -230,12 +236,16 @@ def measure_recall(memory: MemoryProtocol, user_id: str, query: str, now: dateti
         now: When it is asked; by default the newest turn's time.
     """
     started = perf_counter()
-    found = memory.search(query, user_id=user_id, budget=max(BUDGETS), now=now)
+    found = memory.search(query, user_id=user_id, now=now)
     seconds = perf_counter() - started
+    everything = memory.search(query, user_id=user_id, budget=max(BUDGETS), stop=0, now=now)
     figures, recollection = measure_answer(memory, user_id, query, now)
     return RecallFigures(
         **dict(figures),
-        passages=fit_budgets([to_passage(evidence) for evidence in found.evidence]),
+        passages={
+            **fit_budgets([to_passage(evidence) for evidence in everything.evidence]),
+            SHOWN: [to_passage(evidence) for evidence in found.evidence],
+        },
         quotes=None if recollection.usage.calls else quoted_turns(recollection),
         read_seconds=seconds,
     )
@@ -285,8 +295,9 @@ def percentile(values: Sequence[float], percent: float) -> float | None:
 def mean_at_budgets(
     lines: Sequence[Recalled], measure: Callable[[Sequence[Passage], Recalled], float | None]
 ) -> dict[str, float | None]:
-    """Return the mean of a measure of the passages over lines, at each budget."""
-    return {str(budget): mean(measure(line.passages[str(budget)], line) for line in lines) for budget in BUDGETS}
+    """Return the mean of a measure of the passages over lines, at each budget and as shown."""
+    named = (*map(str, BUDGETS), SHOWN)
+    return {name: mean(measure(line.passages[name], line) for line in lines if name in line.passages) for name in named}
 
 
 def split_by_answer(lines: Sequence[Recalled]) -> tuple[Sequence[Recalled], Sequence[Recalled]]:

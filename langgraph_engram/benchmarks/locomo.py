@@ -10,8 +10,11 @@ from pathlib import Path
 from langgraph_engram.benchmarks.answer_scores import bleu1_amem, f1_amem, f1_locomo, scored_gold, temporal_interval
 from langgraph_engram.benchmarks.evidence_scores import (
     BUDGETS,
+    SHOWN,
+    Passage,
     all_evidence_recall,
     answer_token_recall,
+    evidence_precision,
     evidence_recall,
     quote_recall,
 )
@@ -38,7 +41,7 @@ from langgraph_engram.benchmarks.harness import (
 from langgraph_engram.benchmarks.locomo_data import CATEGORIES, TEMPORAL, LocomoQuestion, LocomoSample, read_samples
 from langgraph_engram.benchmarks.resume import KeyedLine, LineKey, RunFolder, check_unique, fingerprint, open_run
 from langgraph_engram.errors import InvalidInput
-from langgraph_engram.results import Receipt
+from langgraph_engram.results import Receipt, count_tokens
 from langgraph_engram.schema import Frozen
 
 
@@ -66,6 +69,10 @@ class LocomoScores(Frozen):
     evidence_recall: dict[str, float | None]
     all_evidence_recall: dict[str, float | None]
     answer_token_recall: dict[str, float | None]
+    evidence_precision: dict[str, float | None]
+    """Share of the passages that hold evidence."""
+    shown_tokens: float | None
+    """Median of the tokens that a search shows without a budget of its own."""
     quote_1: float | None
     """Share of questions whose first quote is from an evidence turn; absent where a language model answered."""
     quote_3: float | None
@@ -173,6 +180,8 @@ def _score(lines: Sequence[LocomoLine]) -> LocomoScores:
         answer_token_recall=mean_at_budgets(
             lines, lambda passages, line: answer_token_recall(passages, scored_gold(line.gold, line.category))
         ),
+        evidence_precision=mean_at_budgets(lines, lambda passages, line: evidence_precision(passages, line.evidence)),
+        shown_tokens=percentile([_tokens(line.passages[SHOWN]) for line in lines if SHOWN in line.passages], MEDIAN),
         quote_1=mean(quote_recall(line.quotes, line.evidence, 1) for line in quoted),
         quote_3=mean(quote_recall(line.quotes, line.evidence, 3) for line in quoted),
         f1_locomo=mean(f1_locomo(line.answer, line.gold, line.category) for line in answered),
@@ -182,6 +191,10 @@ def _score(lines: Sequence[LocomoLine]) -> LocomoScores:
             temporal_interval(line.answer, line.gold) for line in answered if line.category == TEMPORAL
         ),
     )
+
+
+def _tokens(passages: Sequence[Passage]) -> int:
+    return sum(count_tokens(passage.text) for passage in passages)
 
 
 def _run_sample(

@@ -80,17 +80,21 @@ def recall_request(
     now: datetime | str | None = None,
     as_of: datetime | str | None = None,
     answer_style: AnswerStyle | None = None,
+    stop: float | None = None,
 ) -> RecallRequest:
     """Return a request to search or recall, with a new run id.
 
     Raises:
         InvalidMessages: The query is empty, no string, or not valid Unicode.
-        InvalidInput: The budget is no number of tokens, `now` or `as_of` is no moment, or there is no such style.
+        InvalidInput: The budget is no number of tokens, `stop` is no share, `now` or `as_of` is no moment, or there is
+            no such style.
     """
     if not isinstance(query, str) or not query.strip():
         raise InvalidMessages(f"the question is empty or no text (query is {shown(query)}): ask something")
     if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 1):
         raise InvalidInput(f"the budget is {shown(budget)}: give a whole number of tokens, at least 1, or leave it out")
+    if stop is not None and (isinstance(stop, bool) or not isinstance(stop, int | float) or not 0 <= stop <= 1):
+        raise InvalidInput(f"stop is {shown(stop)}: give a number from 0, for no end, to 1, or leave it out")
     if answer_style is not None and answer_style not in get_args(AnswerStyle):
         styles = ", ".join(map(repr, get_args(AnswerStyle)))
         raise InvalidInput(f"answer_style is {shown(answer_style)}: choose one of {styles}, or leave it out")
@@ -99,6 +103,7 @@ def recall_request(
         **dict(scope),
         mode=mode,
         budget=budget,
+        stop=stop,
         now=_check_moment("now", now, read_moment),
         as_of=_check_moment("as_of", as_of, read_until),
         run_id=str(uuid4()),

@@ -27,7 +27,7 @@ class EngramRetriever(BaseRetriever):
     memory: Memory
     """The memory to search."""
     k: int = Field(default=4, ge=1)
-    """Documents at most; `invoke(..., k=...)` overrides it."""
+    """Documents at most; `invoke(..., k=...)` overrides it. As LangChain has it, k are returned, however weak."""
     budget: int | None = Field(default=None, ge=1)
     """Tokens of evidence in all; None for the preset's."""
     user_id: str | None = None
@@ -70,7 +70,7 @@ class EngramRetriever(BaseRetriever):
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise InvalidInput(f"k is {limit!r}: give a whole number of documents, at least 1")
         scope = scope or self._scope(None)
-        found = self.memory.search(query, budget=self.budget, now=datetime.now(UTC), **dict(scope))
+        found = self.memory.search(query, budget=self.budget, stop=0, now=datetime.now(UTC), **dict(scope))
         return [_to_document(evidence) for evidence in found.evidence[:limit]]
 
     async def _aget_relevant_documents(

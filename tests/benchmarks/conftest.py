@@ -41,8 +41,8 @@ class LexicalMemory:
             run_id="r", stored_turns=len(stored), usage=Usage(calls=2, prompt_tokens=30, completion_tokens=4)
         )
 
-    def search(self, query, *, user_id, budget=None, now=None):
-        self.searches.append((user_id, query, budget))
+    def search(self, query, *, user_id, budget=None, stop=None, now=None):
+        self.searches.append((user_id, query, budget, stop))
         words = set(query.lower().strip("?").split())
         ranked = sorted(self.turns[user_id], key=lambda turn: -len(words & set(turn.text.lower().split())))
         evidence = [Evidence(evidence_id=turn.turn_id, text=turn.indexed_text, turns=[turn]) for turn in ranked]

@@ -46,8 +46,10 @@ def test_a_run_has_the_figures_that_can_be_worked_out_by_hand(locomo_file, setup
     figures = run_locomo(locomo_file, setup)
 
     assert (figures["preset"], figures["model"], figures["questions"]) == ("engram", "words", 8)
-    assert figures["evidence_recall"] == dict.fromkeys(("500", "1000", "2000", "4000"), 1.0)
+    assert figures["evidence_recall"] == dict.fromkeys(("500", "1000", "2000", "4000", "shown"), 1.0)
     assert figures["all_evidence_recall"]["500"] == 1.0
+    assert 0 < figures["evidence_precision"]["shown"] < 1
+    assert figures["shown_tokens"] > 0
     assert figures["answer_token_recall"]["500"] == 0.25
     assert figures["by_category"]["1"]["f1_locomo"] == pytest.approx((2 / 7 + 2 / 8) / 2)
     assert figures["by_category"]["1"]["questions"] == 2
@@ -119,11 +121,14 @@ def test_a_limit_writes_only_the_samples_it_needs(locomo_file, setup, opened):
 
 
 def test_searches_have_the_largest_budget_and_are_warmed_up(locomo_file, setup, opened):
-    """One search a sample is not timed; every timed one asks for all that is measured."""
+    """One search a sample is not timed; then one as users ask is, and one asks for all that is measured."""
     run_locomo(locomo_file, setup, limit=2)
 
     [memory] = opened.values()
-    assert [budget for _, _, budget in memory.searches] == [None, 4000, None, 4000, None]
+    assert [(budget, stop) for _, _, budget, stop in memory.searches] == [
+        (None, None),
+        *[(None, None), (4000, 0), (None, None)] * 2,
+    ]
 
 
 def test_a_file_without_questions_is_refused_before_anything_is_written(locomo_file, setup, opened, tmp_path):

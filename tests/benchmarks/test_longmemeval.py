@@ -13,7 +13,7 @@ from langgraph_engram.errors import InvalidInput, UnreadableFile
 from langgraph_engram.prompts.parse_intent import ParsedIntent
 from langgraph_engram.testing import FakeModel
 
-BUDGETS = ("500", "1000", "2000", "4000")
+BUDGETS = ("500", "1000", "2000", "4000", "shown")
 
 
 def item(question_id, kind, question, answer, marked=True):
