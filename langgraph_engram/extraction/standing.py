@@ -7,7 +7,7 @@ training sentences (`training/standing.py`). See docs/decisions/0040.
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -26,9 +26,9 @@ from langgraph_engram.text.tokens import words
 
 WEIGHTS_FILE = "standing_weights.json"
 KINDS: tuple[Standing, ...] = get_args(Standing)
-THRESHOLD = 0.7
-"""The probability from which a sentence is a standing statement; there are few, and a false one is shown again and
-again."""
+THRESHOLDS: Mapping[Standing, float] = {"instruction": 0.7, "preference": 0.6, "identity": 0.6}
+"""The probability from which a sentence is a standing statement: a false instruction is shown with every query, the
+others only where they are near."""
 TERM = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*|[^\w\s]")
 START = "^"
 """Stands before the first word."""
@@ -43,10 +43,10 @@ class StandingModel:
     """The regressions, one a kind, over the same features."""
 
     terms: tuple[str, ...]
-    models: dict[Standing, LogisticModel]
+    models: Mapping[Standing, LogisticModel]
 
     def classify(self, texts: Sequence[str], vectors: Vectors) -> list[Standing | None]:
-        """Return the likeliest kind of each sentence; None where no kind reaches `THRESHOLD`.
+        """Return the likeliest kind of each sentence; None where that one does not reach its threshold.
 
         Args:
             texts: Sentences, without the speaker's name; at least one.
@@ -54,8 +54,10 @@ class StandingModel:
         """
         features = features_of(texts, vectors, self.terms)
         probabilities = np.stack([self.models[kind].probability(features) for kind in KINDS])
-        best = zip(probabilities.argmax(axis=0), probabilities.max(axis=0), strict=True)
-        return [KINDS[kind] if probability >= THRESHOLD else None for kind, probability in best]
+        best = (
+            (KINDS[kind], row[kind]) for kind, row in zip(probabilities.argmax(axis=0), probabilities.T, strict=True)
+        )
+        return [kind if probability >= THRESHOLDS[kind] else None for kind, probability in best]
 
 
 @cache
