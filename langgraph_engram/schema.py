@@ -17,7 +17,8 @@ NAMESPACE = UUID("6f1d5cf6-5c0e-5b5e-9d63-0f8f5d4d8a11")
 
 Role = Literal["user", "assistant", "system", "tool"]
 MemoryType = Literal["fact", "episodic", "profile"]
-RecordKind = Literal["dimensional", "factual", "relational", "key_sentence"]
+RecordKind = Literal["dimensional", "factual", "relational", "key_sentence", "passage"]
+"""What a record is: a memory of one of these strategies, or a passage of a long message as it was written."""
 RecordStatus = Literal["active", "superseded", "merged", "archived", "quarantined"]
 EventKind = Literal["window", "event", "session", "buffer"]
 BoundaryKind = Literal["topic", "session_break", "opening"]
@@ -170,6 +171,11 @@ class Record(Frozen):
     derived_from: list[str] = []
     valid_from: datetime | None = None
     valid_to: datetime | None = None
+
+    @property
+    def is_passage(self) -> bool:
+        """Whether it is a passage of a message: found and shown as it is, never merged, superseded or summarized."""
+        return self.kind == "passage"
 
     @property
     def indexed_text(self) -> str:

@@ -1,7 +1,8 @@
 """Verify each record against the turns it cites: numbers, names, dates, words. No model is asked.
 
 Speakers, captions, and dates that are resolved from a turn's time count as evidence. What fails is quarantined with its
-reason; it is kept and shown, and no search finds it. A dimension without evidence is left out.
+reason; it is kept and shown, and no search finds it. A dimension without evidence is left out. A passage is what was
+said, and needs no evidence.
 """
 
 from dataclasses import dataclass
@@ -25,4 +26,4 @@ class Verify:
             return {}
         index = self.store.index(state["request"].scope)
         verifier = Verifier(index, state["turns"], state["events"], self.settings)
-        return {"records": [verifier.verify(record) for record in state["records"]]}
+        return {"records": [record if record.is_passage else verifier.verify(record) for record in state["records"]]}

@@ -169,8 +169,9 @@ def merge_pools(pool: Sequence[Evidence], found: Sequence[Evidence], budget: int
 
 
 def stands_alone(passage: Evidence) -> bool:
-    """Return whether turns cannot replace a passage: a narrative, or a superseded record beside its successor."""
-    return bool(passage.synthesis_id) or (passage.record is not None and passage.record.status == "superseded")
+    """Return whether turns cannot replace it: a narrative, a superseded record with its successor, a part of a turn."""
+    record = passage.record
+    return bool(passage.synthesis_id) or (record is not None and (record.status == "superseded" or record.is_passage))
 
 
 def consecutive_runs(turns: Sequence[Turn]) -> list[list[Turn]]:
