@@ -63,7 +63,7 @@ PRESETS: dict[str, Settings] = {
     "dimmem": Settings(
         preset="dimmem",
         segment=SegmentSettings(strategy="window", describe="none", context_turns=0),
-        extract=ExtractSettings(strategy="dimensional", assistant=False, shared_calls=False),
+        extract=ExtractSettings(strategy="dimensional", assistant=False, passages=False, shared_calls=False),
         verify=PAPER_ONLY,
         update=UpdateSettings(cosine=0.7, selective=False, ask="pairs"),
         synthesis=SynthesisSettings(enabled=False),
@@ -94,7 +94,7 @@ PRESETS: dict[str, Settings] = {
             max_topics=UNLIMITED,
             max_keywords=UNLIMITED,
         ),
-        extract=ExtractSettings(strategy="none"),
+        extract=ExtractSettings(strategy="none", passages=False),
         verify=PAPER_ONLY,
         update=UpdateSettings(enabled=False),
         synthesis=SynthesisSettings(enabled=False),
@@ -105,7 +105,7 @@ PRESETS: dict[str, Settings] = {
     "structmem": Settings(
         preset="structmem",
         segment=SegmentSettings(strategy="buffer", describe="none", context_turns=0),
-        extract=ExtractSettings(strategy="dual", shared_calls=False),
+        extract=ExtractSettings(strategy="dual", passages=False, shared_calls=False),
         verify=PAPER_ONLY,
         update=UpdateSettings(enabled=False),
         synthesis=SynthesisSettings(
@@ -124,7 +124,7 @@ PRESETS: dict[str, Settings] = {
     "hymem": Settings(
         preset="hymem",
         segment=SegmentSettings(describe="none", context_turns=2, max_turns=UNLIMITED),
-        extract=ExtractSettings(strategy="key_sentence", shared_calls=False),
+        extract=ExtractSettings(strategy="key_sentence", passages=False, shared_calls=False),
         verify=PAPER_ONLY,
         update=UpdateSettings(enabled=False),
         synthesis=SynthesisSettings(enabled=False),

@@ -21,7 +21,8 @@ Standing = Literal["instruction", "preference", "identity"]
 """What the user says once and for all: how to be answered from now on, what they prefer, who they are."""
 STANDING = "standing"
 """The route that finds standing statements, in the scores of evidence."""
-RecordKind = Literal["dimensional", "factual", "relational", "key_sentence"]
+RecordKind = Literal["dimensional", "factual", "relational", "key_sentence", "passage"]
+"""What a record is: a memory of one of these strategies, or a passage of a long message as it was written."""
 RecordStatus = Literal["active", "superseded", "merged", "archived", "quarantined"]
 EventKind = Literal["window", "event", "session", "buffer"]
 BoundaryKind = Literal["topic", "session_break", "opening"]
@@ -181,6 +182,11 @@ class Record(Frozen):
     derived_from: list[str] = []
     valid_from: datetime | None = None
     valid_to: datetime | None = None
+
+    @property
+    def is_passage(self) -> bool:
+        """Whether it is a passage of a message: found and shown as it is, never merged, superseded or summarized."""
+        return self.kind == "passage"
 
     @property
     def indexed_text(self) -> str:

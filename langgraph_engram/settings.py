@@ -112,6 +112,9 @@ class ExtractSettings(SettingsGroup):
     assistant: bool = True
     """Whether records are extracted from an assistant's turns. Without, they are neither a source nor read beside one;
     they stay stored as turns (DimMem section 3.2)."""
+    passages: bool = True
+    """Whether an assistant's long message, and code, tables and lists in anybody's, are kept as passages under their
+    headings (docs/decisions/0039). No paper has them."""
     dimensions: bool = True
     """Whether records have dimensions: type, time, place, reason, purpose and keywords. Without, they are their content
     and when it was mentioned (DimMem section 4.3, content-only)."""
@@ -325,6 +328,8 @@ class RetrieveSettings(SettingsGroup):
     # Weighted fusion: passages
     repeat_factor: float = Field(0.06, ge=0, le=1)
     """Share of its score that each further record of one turn loses: distinct evidence first."""
+    passage_repeat_factor: float = Field(0.3, ge=0, le=1)
+    """The same for each further passage of one message: they are long, and rarely more than one is asked for."""
     join_factor: float = Field(0.85, ge=0, le=1)
     """Share of a passage's score from which a further record of its turns joins it."""
     exchange_factor: float = Field(0.65, ge=0, le=1)

@@ -2,9 +2,15 @@
 
 from dataclasses import dataclass
 
-from langgraph_engram.extraction.batching import batch_events
+from langgraph_engram.extraction.batching import batch_events, has_passages
 from langgraph_engram.extraction.extractor import Extractor
-from langgraph_engram.extraction.records import RecordBuilder, join_repeats, join_stored, without_known_kinds
+from langgraph_engram.extraction.records import (
+    RecordBuilder,
+    join_repeats,
+    join_stored,
+    passage_records,
+    without_known_kinds,
+)
 from langgraph_engram.extraction.standing import mark_standing
 from langgraph_engram.pending import pending_tasks_for, turns_to_extract
 from langgraph_engram.segmentation.titles import describe_by_notes, name_by_notes
@@ -33,11 +39,16 @@ class Extract:
         extracted, usage = self.extractor.extract([batch for batch in batches if batch.says_something])
         settings = self.settings
         builder = RecordBuilder(request.scope.key, settings.max_records_per_call, settings.dimensions, settings.causal)
+        event_of = {turn_id: event.event_id for event in state["events"] for turn_id in event.turn_ids}
+        long_turns = [turn for turn in turns if has_passages(turn, settings)]
         records = join_repeats(
             [
-                record
-                for found in extracted
-                for record in builder.build(found.batch.sentences, found.batch.event_of, found.candidates)
+                *passage_records(request.scope.key, long_turns, event_of),
+                *(
+                    record
+                    for found in extracted
+                    for record in builder.build(found.batch.sentences, found.batch.event_of, found.candidates)
+                ),
             ]
         )
         records = mark_standing(records, index, turns, request.user_id, self.store.encoder)

@@ -2,7 +2,7 @@
 
 Speakers, captions, and dates that are resolved from a turn's time count as evidence, in the turns that a record cites
 and in those that were read beside them. What fails is quarantined with its reason; it is kept and shown, and no search
-finds it. A dimension without evidence is left out.
+finds it. A dimension without evidence is left out. A passage is what was said, and needs no evidence.
 """
 
 from dataclasses import dataclass, field
@@ -32,4 +32,4 @@ class Verify:
         index, turns, events = self.store.index(state["request"].scope), state["turns"], state["events"]
         prompts = batch_events(index, events, turns, self.extract, self.segment.preceding_turns)
         verifier = Verifier(index, turns, events, self.settings, prompts)
-        return {"records": [verifier.verify(record) for record in state["records"]]}
+        return {"records": [record if record.is_passage else verifier.verify(record) for record in state["records"]]}

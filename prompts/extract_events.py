@@ -58,6 +58,8 @@ class ExtractEvents(Question[EventReading]):
     """Places of turns at which an event begins or goes on; events are numbered from 1 in this order."""
     shown: tuple[str, ...] = ()
     """What is read in place of each sentence, in the order of `number_sentences`; none to read what was said."""
+    in_passages: frozenset[str] = frozenset()
+    """The ids of the turns that are kept as passages as well."""
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""

@@ -70,6 +70,8 @@ class ExtractRecords(Question[Extraction]):
     """Turns before them, to be read only."""
     shown: tuple[str, ...] = ()
     """What is read in place of each sentence, in the order of `number_sentences`; none to read what was said."""
+    in_passages: frozenset[str] = frozenset()
+    """The ids of the turns that are kept as passages as well."""
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""

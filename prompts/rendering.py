@@ -100,7 +100,7 @@ def _evidence_lines(passage: Evidence) -> Iterator[tuple[Position, datetime | No
         record = passage.record
         position = _position(record.mentioned_at, record.session_id, record.seq, record.record_id)
         text = passage.text if passage.shows_others else record.content
-        yield position, record.mentioned_at, plain(text)
+        yield position, record.mentioned_at, _as_written(text) if record.is_passage else plain(text)
     else:
         moment = passage.turns[0].said_at if passage.turns else None
         yield _position(moment, "", 0, passage.evidence_id), moment, plain(passage.text)
@@ -108,6 +108,8 @@ def _evidence_lines(passage: Evidence) -> Iterator[tuple[Position, datetime | No
 
 def _is_shown_as_turns(passage: Evidence) -> bool:
     """Return whether a passage is quoted by its turns: few and short ones whose words no decision has merged."""
+    if passage.record and passage.record.is_passage:
+        return False
     if not passage.turns or (passage.record and (passage.record.derived_from or len(passage.turns) > MOST_TURNS)):
         return False
     return not passage.record or all(len(turn.text) <= MOST_CHARACTERS for turn in passage.turns)
@@ -218,6 +220,11 @@ def inside(tag: str, text: str) -> str:
 def plain(text: str) -> str:
     """Return text on one line, without our tags."""
     return " ".join(without_tags(text).split())
+
+
+def _as_written(text: str) -> str:
+    """Return text with its lines, without our tags; no line but the first stands where a line of the prompt begins."""
+    return without_tags(text).replace("\n", "\n    ")
 
 
 def without_tags(text: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Generic, Self, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from langgraph_engram.embeddings.base import Vectors, texts_of_narrative, texts_of_turn
+from langgraph_engram.embeddings.base import Vectors, opening_of, texts_of_narrative, texts_of_turn
 from langgraph_engram.schema import Boundary, Decision, Event, Frozen, PendingTask, Record, Synthesis, Turn
 from langgraph_engram.stores.arrays import AppendOnlyArray
 from langgraph_engram.stores.bm25 import BM25Index
@@ -50,12 +50,14 @@ class Kind(Generic[T]):
         return str(getattr(item, "indexed_text", ""))
 
     def texts_of(self, item: T) -> list[str]:
-        """Return the texts that an item's vector is made of: its own, or the sentences of a long turn or narrative."""
+        """Return the texts that an item's vector is made of: its own, its sentences, or its opening."""
         match item:
             case Turn():
                 return texts_of_turn(item)
             case Synthesis():
                 return texts_of_narrative(item.text)
+            case Record() if item.is_passage:
+                return [opening_of(item.content)]
         return [self.text_of(item)]
 
     def terms_of(self, item: T) -> list[str]:
@@ -251,6 +253,11 @@ class RecordIndex(KindIndex[Record]):
     def active(self) -> NDArray[np.bool_]:
         """Return whether each record is active."""
         return np.array([record.status == "active" for record in self.items], dtype=np.bool_)
+
+    @cached_property
+    def is_passage(self) -> NDArray[np.bool_]:
+        """Return whether each record is a passage."""
+        return np.array([record.is_passage for record in self.items], dtype=np.bool_)
 
     @cached_property
     def event_start(self) -> NDArray[np.float64]:

@@ -67,9 +67,9 @@ def fit_budget(passages: Sequence[Passage], budget: int) -> list[Passage]:
     return fitting
 
 
-def fit_budgets(passages: Sequence[Passage]) -> dict[str, list[Passage]]:
+def fit_budgets(passages: Sequence[Passage], budgets: Sequence[int] = BUDGETS) -> dict[str, list[Passage]]:
     """Return the prefix for each budget, under the budget's name."""
-    return {str(budget): fit_budget(passages, budget) for budget in BUDGETS}
+    return {str(budget): fit_budget(passages, budget) for budget in budgets}
 
 
 @lru_cache(maxsize=50_000)

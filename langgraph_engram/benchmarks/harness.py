@@ -3,6 +3,7 @@
 A line of `questions.jsonl` holds everything from which its figures are computed.
 """
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -135,12 +136,22 @@ class WriteFigures(Frozen):
     counts: dict[str, int]
     usage: RunUsage
     seconds: float
+    processor_seconds: float = 0.0
+    """Of all threads together."""
+    peak_memory_mib: int = 0
+    """Of the whole process, up to the end of the write."""
 
     @classmethod
-    def of_receipt(cls, receipt: Receipt, seconds: float) -> Self:
-        """Return the figures of a write."""
+    def of_receipt(cls, receipt: Receipt, seconds: float, processor_seconds: float = 0.0) -> Self:
+        """Return the figures of a write that has just ended."""
         counts = {name: getattr(receipt, name) for name in WRITTEN}
-        return cls(counts=counts, usage=RunUsage.of_run(receipt.usage), seconds=seconds)
+        return cls(
+            counts=counts,
+            usage=RunUsage.of_run(receipt.usage),
+            seconds=seconds,
+            processor_seconds=processor_seconds,
+            peak_memory_mib=_peak_memory_mib(),
+        )
 
 
 class ShownFigures(Frozen):
@@ -200,6 +211,16 @@ Answered = TypeVar("Answered", bound=AnswerFigures)
 Recalled = TypeVar("Recalled", bound=RecallFigures)
 
 
+def _peak_memory_mib() -> int:
+    """Return the most memory that the process has held; 0 where the system does not say."""
+    if sys.platform == "win32":
+        return 0
+    import resource
+
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most // 2**20 if sys.platform == "darwin" else most // 2**10
+
+
 def add_usage(usages: Iterable[RunUsage]) -> RunUsage:
     """Return the sum of what runs cost."""
     runs = list(usages)
@@ -226,7 +247,13 @@ def measure_answer(
     return figures, recollection
 
 
-def measure_recall(memory: MemoryProtocol, user_id: str, query: str, now: datetime | None = None) -> RecallFigures:
+def measure_recall(
+    memory: MemoryProtocol,
+    user_id: str,
+    query: str,
+    now: datetime | None = None,
+    budgets: Sequence[int] = BUDGETS,
+) -> RecallFigures:
     """Search as users do, then for all that fits the largest budget, and have the question answered.
 
     Args:
@@ -234,16 +261,17 @@ def measure_recall(memory: MemoryProtocol, user_id: str, query: str, now: dateti
         user_id: Whose memory is asked.
         query: The question.
         now: When it is asked; by default the newest turn's time.
+        budgets: Tokens; the passages are kept that fit each.
     """
     started = perf_counter()
     found = memory.search(query, user_id=user_id, now=now)
     seconds = perf_counter() - started
-    everything = memory.search(query, user_id=user_id, budget=max(BUDGETS), stop=0, now=now)
+    everything = memory.search(query, user_id=user_id, budget=max(budgets), stop=0, now=now)
     figures, recollection = measure_answer(memory, user_id, query, now)
     return RecallFigures(
         **dict(figures),
         passages={
-            **fit_budgets([to_passage(evidence) for evidence in everything.evidence]),
+            **fit_budgets([to_passage(evidence) for evidence in everything.evidence], budgets),
             SHOWN: [to_passage(evidence) for evidence in found.evidence],
         },
         quotes=None if recollection.usage.calls else quoted_turns(recollection),
@@ -293,10 +321,12 @@ def percentile(values: Sequence[float], percent: float) -> float | None:
 
 
 def mean_at_budgets(
-    lines: Sequence[Recalled], measure: Callable[[Sequence[Passage], Recalled], float | None]
+    lines: Sequence[Recalled],
+    measure: Callable[[Sequence[Passage], Recalled], float | None],
+    budgets: Sequence[int] = BUDGETS,
 ) -> dict[str, float | None]:
     """Return the mean of a measure of the passages over lines, at each budget and as shown."""
-    named = (*map(str, BUDGETS), SHOWN)
+    named = (*map(str, budgets), SHOWN)
     return {name: mean(measure(line.passages[name], line) for line in lines if name in line.passages) for name in named}
 
 

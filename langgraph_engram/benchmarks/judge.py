@@ -16,11 +16,13 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from langgraph_engram.benchmarks.harness import Progress, TokenUsage, bootstrap_interval, mean
 from langgraph_engram.benchmarks.judge_protocols import (
     ABSTENTION_KIND,
+    BEAM,
     PROTOCOLS,
     TEMPORAL_KIND,
     JudgedAnswer,
     Label,
     ReasonedVerdict,
+    RubricScores,
     Verdict,
     judging_question,
     rules_of,
@@ -34,7 +36,7 @@ from langgraph_engram.llm.retries import RequestFailure
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Frozen
 
-ANSWERING_BENCHES = "`engram bench locomo`, `longmemeval` or `reading`"
+ANSWERING_BENCHES = "`engram bench locomo`, `longmemeval`, `beam` or `reading`"
 GOLD_STANDS = "WRONG_CITATION"
 """The finding of an audit that leaves the gold answer as it is."""
 NOT_IN_FILE_NAMES = re.compile(r"[^\w.-]+")
@@ -55,11 +57,17 @@ class AnswerLine(BaseModel):
     question_id: str = ""
     question_type: str = ""
     unanswerable: bool = False
+    rubric: list[str] = []
+    """The points that BEAM judges an answer by."""
 
     @property
     def key(self) -> LineKey:
         """Return what identifies the answer in its file."""
-        return (self.reader, self.question_id) if self.question_id else (self.reader, self.sample, self.index or 0)
+        if self.question_id:
+            return (self.reader, self.question_id)
+        if self.rubric:
+            return (self.reader, self.sample, self.question_type, self.index or 0)
+        return (self.reader, self.sample, self.index or 0)
 
     @property
     def kind(self) -> str:
@@ -84,7 +92,9 @@ class JudgedLine(KeyedLine):
     gold: str
     answer: str
     label: Label | None = None
-    """None where the judge gave no valid verdict."""
+    """None where the judge gave no valid verdict, or scored the points of a rubric."""
+    points: list[float] | None = None
+    """The score of each point of the rubric, 0, .5 or 1."""
     reason: str = ""
     failure: str = ""
     usage: TokenUsage
@@ -93,6 +103,13 @@ class JudgedLine(KeyedLine):
     def key(self) -> LineKey:
         """Return the key of the answer."""
         return tuple(self.answer_key)
+
+    @property
+    def score(self) -> float | None:
+        """Return how right the answer is, in [0, 1]; None where the judge gave no valid verdict."""
+        if self.points is not None:
+            return mean(self.points)
+        return float(self.label == "CORRECT") if self.label else None
 
 
 class AuditEntry(BaseModel):
@@ -167,6 +184,8 @@ def run_judge(
     check_unique((line.key for line in lines_of_run), path)
     answers = {line.key: line for line in lines_of_run}
     wrong = read_audit(errors) if errors is not None else None
+    if protocol == BEAM and not all(line.rubric for line in lines_of_run):
+        raise InvalidInput(f"{path} has answers without a rubric: the protocol beam is for `engram bench beam`")
     if wrong is not None and not any(line.category for line in answers.values()):
         raise InvalidInput(f"{fspath(errors or '')} is about LoCoMo's answers, and {path} has none")
     name = f"judged-{protocol}-{NOT_IN_FILE_NAMES.sub('_', model.name)}"
@@ -175,7 +194,7 @@ def run_judge(
     with open_run(path.parent, made_with, JudgedLine, f"{name}.jsonl", f"{name}.json") as run:
         before = run.lines_of(answers)
         _check_answers(before, answers, path.parent / f"{name}.jsonl")
-        run.forget([line.key for line in before if line.label is None])
+        run.forget([line.key for line in before if line.score is None])
         run.ask_all(answers, lambda line: judge(model, protocol, line), concurrency, progress, "judging")
         judged = run.finish(answers)
     readers = dict.fromkeys(line.reader for line in judged)
@@ -197,10 +216,17 @@ def judge(model: Model, protocol: str, line: AnswerLine) -> JudgedLine:
     Raises:
         ModelUnavailable: No question would be answered: the server, the key or the model is not there.
     """
-    result = model.ask(judging_question(protocol, line.kind, JudgedAnswer(line.question, line.gold, line.answer)))
+    judged = JudgedAnswer(line.question, line.gold, line.answer, tuple(line.rubric))
+    result = model.ask(judging_question(protocol, line.kind, judged))
     if isinstance(result.failure, RequestFailure) and result.failure.affects_all:
         raise ModelUnavailable(f"{model.name} cannot judge: {result.failure.reason}")
-    verdict = cast(Verdict | ReasonedVerdict | None, result.answer)
+    verdict = cast(Verdict | ReasonedVerdict | RubricScores | None, result.answer)
+    failure = result.failure.reason if result.failure else ""
+    points: list[float] | None = None
+    if isinstance(verdict, RubricScores):
+        points = [float(score) for score in verdict.scores]
+        if len(points) != len(line.rubric):
+            points, failure = None, f"{len(verdict.scores)} scores for {len(line.rubric)} points"
     return JudgedLine(
         answer_key=list(line.key),
         reader=line.reader,
@@ -208,9 +234,10 @@ def judge(model: Model, protocol: str, line: AnswerLine) -> JudgedLine:
         question=line.question,
         gold=line.gold,
         answer=line.answer,
-        label=verdict.label if verdict else None,
+        label=verdict.label if isinstance(verdict, Verdict | ReasonedVerdict) else None,
+        points=points,
         reason=verdict.reason if isinstance(verdict, ReasonedVerdict) else "",
-        failure=result.failure.reason if result.failure else "",
+        failure=failure,
         usage=TokenUsage.of(result.usage),
     )
 
@@ -280,11 +307,11 @@ def _figures(judged: Sequence[JudgedLine]) -> JudgeFigures:
 
 
 def _accuracy(judged: Sequence[JudgedLine]) -> Accuracy:
-    scores = [float(line.label == "CORRECT") for line in judged if line.label]
+    scores = [score for line in judged if (score := line.score) is not None]
     low, high = bootstrap_interval(scores) if scores else (None, None)
     return Accuracy(
         questions=len(judged),
-        correct=int(sum(scores)),
+        correct=scores.count(1.0),
         failed=len(judged) - len(scores),
         accuracy=mean(scores),
         low=low,

@@ -20,7 +20,7 @@ from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Generic, TypeVar
 
 from filelock import FileLock, Timeout
@@ -144,10 +144,10 @@ class RunFolder(Generic[Line]):
             return known
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        started = perf_counter()
+        started, processor_started = perf_counter(), process_time()
         with open_memory(str(folder)) as memory:
             receipt = memory.remember_sessions(sessions, user_id=user_id, progress=progress)
-        figures = WriteFigures.of_receipt(receipt, perf_counter() - started)
+        figures = WriteFigures.of_receipt(receipt, perf_counter() - started, process_time() - processor_started)
         _replace(self._write_file(name), figures.model_dump_json())
         recording_of(folder).unlink(missing_ok=True)
         return figures

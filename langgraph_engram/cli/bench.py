@@ -45,7 +45,7 @@ EncoderName = Annotated[
 ]
 Concurrency = Annotated[int, typer.Option("--concurrency", min=1, help="How many questions are asked at once.")]
 Strategy = Literal["event", "window", "buffer", "session"]
-JudgeProtocol = Literal["mem0", "hymem", "longmemeval"]
+JudgeProtocol = Literal["mem0", "hymem", "longmemeval", "beam"]
 Without = Annotated[
     list[str] | None,
     typer.Option(
@@ -120,6 +120,31 @@ def longmemeval(
 
 
 @BENCH.command()
+def beam(
+    file: DataSet,
+    preset: Preset = None,
+    model: Model = None,
+    writer: Writer = None,
+    reader: Reader = None,
+    encoder: EncoderName = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="Write and ask the first N chats only.", show_default=False)
+    ] = None,
+    out: Out = None,
+    without: Without = None,
+    concurrency: Concurrency = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Measure source messages found by ability, records, cost and speed on BEAM: long chats with an assistant."""
+    from langgraph_engram.benchmarks.beam import run_beam
+
+    setup = _setup("beam", preset, writer or model, reader or model, _encoder(encoder), without)
+    with progress_bar("reading") as bar:
+        figures = run_beam(file, setup, limit=limit, out=out, concurrency=concurrency, progress=bar)
+    _print_figures({**figures, "without": without} if without else figures, as_json)
+
+
+@BENCH.command()
 def reading(
     file: DataSet,
     presets: Annotated[
@@ -176,7 +201,7 @@ def judge(
         ),
     ],
     protocol: Annotated[
-        JudgeProtocol, typer.Option("--protocol", help="mem0, hymem or longmemeval.", show_default=False)
+        JudgeProtocol, typer.Option("--protocol", help="mem0, hymem, longmemeval or beam.", show_default=False)
     ],
     model: Annotated[
         str | None, typer.Option("--model", help='The judge, such as "openai:NAME".', show_default=False)

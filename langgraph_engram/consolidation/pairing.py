@@ -57,7 +57,7 @@ class PairFinder:
             scope: Where to look.
             records: The new records, stored already or not.
         """
-        new = [record for record in records if record.status == "active"]
+        new = [record for record in records if record.status == "active" and not record.is_passage]
         if not self.settings.enabled or not new:
             return PairedRecords()
         index = self.store.index(scope)
@@ -128,9 +128,9 @@ def possible_pairs(old: int, new: int) -> int:
 
 
 def _old_active(index: ScopeIndex, new: Sequence[Record]) -> NDArray[np.bool_]:
-    """Return which records of a scope are active, and are not the new ones written before."""
+    """Return which records of a scope are active and no passages, and are not the new ones written before."""
     records = index.records
-    old = records.active.copy()
+    old = records.active & ~records.is_passage
     old[[records.position(record.record_id) for record in new if record.record_id in records]] = False
     return old
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_engram.schema import Turn
+from langgraph_engram.text.markdown import passages_of, prose_of
 from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.tokens import content_stems
 
@@ -18,6 +19,8 @@ APPLICATION = "langgraph-engram"
 """The name of the user's cache folder."""
 LONG_TEXT = 1000
 """Characters from which a text is encoded sentence by sentence: about what 256 tokens hold."""
+MAX_OPENING = 200
+"""Characters of a passage of a long message that are encoded: its headings, and what it begins with."""
 MIN_NORM = 1e-12
 """Divides a mean of opposite vectors, whose length is 0."""
 
@@ -41,7 +44,14 @@ def texts_of_turn(turn: Turn) -> list[str]:
     """Return the texts whose mean vector stands for a turn, at least one."""
     if len(turn.text) < LONG_TEXT:
         return [turn.indexed_text]
-    return [*(f"{turn.speaker}: {sentence}" for sentence in split_sentences(turn.text)), *turn.captions]
+    passages = [opening_of(f"{turn.speaker}: {passage}") for passage in passages_of(turn.text, turn.role)]
+    plain = turn.text if not passages else prose_of(turn.text) if turn.role != "assistant" else ""
+    return [*(f"{turn.speaker}: {sentence}" for sentence in split_sentences(plain)), *passages, *turn.captions]
+
+
+def opening_of(passage: str) -> str:
+    """Return the part of a passage of a long message that its vector is made of: its words are found by all of it."""
+    return passage[:MAX_OPENING]
 
 
 def texts_of_narrative(text: str) -> list[str]:

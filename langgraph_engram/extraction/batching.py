@@ -1,11 +1,11 @@
 """Batch the new turns of events for extraction: several short events share a call, up to a size.
 
 Only what somebody said is extracted from: the output of a tool and a system's instructions are left out, and under
-DimMem an assistant's turns as well.
+DimMem an assistant's turns as well. Of what is kept as passages, code and tables are not read.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -17,6 +17,7 @@ from langgraph_engram.schema import Event, Turn
 from langgraph_engram.segmentation.events import buffers
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.text.markdown import passages_of, without_code
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class Batch:
     """What a model reads in place of each of `sentences`; empty where it reads what was said."""
     small_talk: bool = False
     """Whether small talk has numbers as well."""
+    in_passages: frozenset[str] = frozenset()
+    """The ids of the turns that are kept as passages as well; the turns here are without their code and tables."""
 
     @cached_property
     def sentences(self) -> list[Sentence]:
@@ -63,19 +66,27 @@ class Batch:
         return [part for start, end in spans if (part := self._part(start, end)).says_something]
 
     @property
+    def without_long_replies(self) -> "Batch":
+        """Return the batch without the turns of an assistant that are kept as passages."""
+        turns = [turn for turn in self.turns if turn.role != "assistant" or turn.turn_id not in self.in_passages]
+        return self if len(turns) == len(self.turns) else self._with_turns(turns, self.context)
+
+    @property
     def halves(self) -> "list[Batch]":
         """Return the batch in about two halves, turns kept whole; one turn alone has none."""
         parts = self.parts(-(-len([sentence for sentence in self.sentences if sentence.number]) // 2))
         return parts if len(parts) > 1 else []
 
     def _part(self, start: int, end: int) -> "Batch":
-        turns = self.turns[start:end]
+        context = (*self.context, *self.turns[:start])[-max(1, len(self.context)) :]
+        return self._with_turns(self.turns[start:end], context)
+
+    def _with_turns(self, turns: Sequence[Turn], context: Sequence[Turn]) -> "Batch":
         ids = {turn.turn_id for turn in turns}
         shown = (
             text for text, sentence in zip(self.shown, self.sentences, strict=False) if sentence.turn.turn_id in ids
         )
-        context = (*self.context, *self.turns[:start])[-max(1, len(self.context)) :]
-        return replace(self, turns=turns, context=context, shown=tuple(shown))
+        return replace(self, turns=tuple(turns), context=tuple(context), shown=tuple(shown))
 
 
 def batch_events(
@@ -90,7 +101,8 @@ def batch_events(
         settings: How much shares a call, and whether an assistant's turns are read.
         context_turns: Turns of the session just before a batch that are read beside it.
     """
-    new = {turn.turn_id: turn for turn in turns if _is_read(turn, settings)}
+    new = {turn.turn_id: turn for turn in _as_read(turns, settings)}
+    in_passages = {turn.turn_id for turn in turns if has_passages(turn, settings)}
     groups: list[list[tuple[Event, list[Turn]]]] = []
     held = 0
     for event in events:
@@ -103,7 +115,14 @@ def batch_events(
             held = 0
         groups[-1].append((event, core))
         held += size
-    return [_batch(group, _before(index, turns, group[0][1][0], context_turns, settings)) for group in groups]
+    return [
+        _batch(group, _before(index, turns, group[0][1][0], context_turns, settings), in_passages) for group in groups
+    ]
+
+
+def has_passages(turn: Turn, settings: ExtractSettings) -> bool:
+    """Return whether a turn is kept as passages."""
+    return settings.passages and _is_read(turn, settings) and bool(passages_of(turn.text, turn.role))
 
 
 def compressed(batch: Batch, compressor: Compressor) -> Batch:
@@ -120,9 +139,11 @@ def compressed(batch: Batch, compressor: Compressor) -> Batch:
     return replace(batch, shown=tuple(short.get(position, text) for position, text in enumerate(texts)))
 
 
-def _batch(group: Sequence[tuple[Event, list[Turn]]], context: Sequence[Turn]) -> Batch:
+def _batch(group: Sequence[tuple[Event, list[Turn]]], context: Sequence[Turn], in_passages: Collection[str]) -> Batch:
+    turns = tuple(turn for _, core in group for turn in core)
     return Batch(
-        turns=tuple(turn for _, core in group for turn in core),
+        turns=turns,
+        in_passages=frozenset(turn.turn_id for turn in turns if turn.turn_id in in_passages),
         context=tuple(context),
         event_of={turn.turn_id: event.event_id for event, core in group for turn in core},
     )
@@ -132,9 +153,21 @@ def _before(index: ScopeIndex, turns: Sequence[Turn], first: Turn, size: int, se
     """Return the turns read in a session just before one of its turns, those of this run included."""
     if not size:
         return []
-    read = (turn for turn in (*index.session_turns(first.session_id), *turns) if _is_read(turn, settings))
-    known = {turn.seq: turn for turn in read if turn.seq < first.seq}
-    return [known[seq] for seq in sorted(known)[-size:]]
+    said = (*index.session_turns(first.session_id), *turns)
+    known = {turn.seq: turn for turn in said if turn.seq < first.seq and _is_read(turn, settings)}
+    return list(_as_read([known[seq] for seq in sorted(known)[-size:]], settings))
+
+
+def _as_read(turns: Iterable[Turn], settings: ExtractSettings) -> Iterator[Turn]:
+    """Yield the turns that are read, those kept as passages without code and tables; none that then says nothing."""
+    for turn in turns:
+        if not _is_read(turn, settings):
+            continue
+        text = without_code(turn.text) if has_passages(turn, settings) else turn.text
+        if text == turn.text:
+            yield turn
+        elif text or turn.captions:
+            yield turn.model_copy(update={"text": text})
 
 
 def _is_read(turn: Turn, settings: ExtractSettings) -> bool:

@@ -86,8 +86,10 @@ def is_poor(batch: Batch, cited: Sequence[Sequence[int]]) -> bool:
 
 
 def _statements(batch: Batch) -> set[int]:
-    """Return the numbers of the sentences that state something."""
-    return {sentence.number for sentence in batch.sentences if sentence.number and not sentence.asks}
+    """Return the numbers of the sentences that state something, without an assistant's long messages."""
+    expected = batch.without_long_replies.turns
+    stating = (sentence for sentence in batch.sentences if sentence.number and not sentence.asks)
+    return {sentence.number for sentence in stating if sentence.turn in expected}
 
 
 def _cited_sentences(answer: object) -> list[list[int]]:

@@ -140,17 +140,17 @@ class Extractor:
         return list(self.model.ask_all([self._question(kind, batch) for batch in batches]))
 
     def _label(self, batch: Batch) -> list[_Asked]:
-        """Ask for labels, a part of the batch at a time."""
-        parts = batch.parts(self.settings.label_sentences)
+        """Ask for labels, a part of the batch at a time; an assistant's long messages are found by their passages."""
+        parts = batch.without_long_replies.parts(self.settings.label_sentences)
         results = self.model.ask_all([LabelSentences(part.turns, part.context, part.shown) for part in parts])
         return list(zip(parts, results, strict=True))
 
     def _question(self, kind: RecordKind, batch: Batch) -> Question[Answer]:
         if kind == "dimensional" and self.settings.strategy == "dimensional_relational":
-            return ExtractEvents(batch.turns, batch.context, batch.event_starts, batch.shown)
+            return ExtractEvents(batch.turns, batch.context, batch.event_starts, batch.shown, batch.in_passages)
         match kind:
             case "dimensional":
-                return ExtractRecords(batch.turns, batch.context, batch.shown)
+                return ExtractRecords(batch.turns, batch.context, batch.shown, batch.in_passages)
             case "factual":
                 return ExtractFacts(batch.turns, batch.context, batch.shown)
             case "relational":

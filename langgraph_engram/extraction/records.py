@@ -17,6 +17,7 @@ from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.find import TimeMention, find_times
 from langgraph_engram.temporal.parse import parse_time
 from langgraph_engram.text.keywords import keywords_of
+from langgraph_engram.text.markdown import passages_of
 from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.statements import location_of, purpose_of, reason_of
 from langgraph_engram.text.tokens import content_stems, words
@@ -113,6 +114,34 @@ class RecordBuilder:
             reject_reason="" if sources else NO_SOURCE,
             valid_from=source.said_at,
         )
+
+
+def passage_records(scope_key: str, turns: Sequence[Turn], event_of: Mapping[str, str]) -> list[Record]:
+    """Return the passages of turns as records, as they were written, each after its speaker's name.
+
+    Args:
+        scope_key: Whose memory it is.
+        turns: Turns that are kept as passages.
+        event_of: The event of each turn, by turn id; turns of none are left out.
+    """
+    return [
+        Record(
+            record_id=make_id(scope_key, event_of[turn.turn_id], "passage", turn.turn_id, part, text),
+            kind="passage",
+            content=f"{turn.speaker}: {text}",
+            mentioned_at=turn.said_at,
+            speaker=turn.speaker,
+            session_id=turn.session_id,
+            event_id=event_of[turn.turn_id],
+            seq=turn.seq,
+            part=part,
+            source_turn_ids=[turn.turn_id],
+            valid_from=turn.said_at,
+        )
+        for turn in turns
+        if turn.turn_id in event_of
+        for part, text in enumerate(passages_of(turn.text, turn.role))
+    ]
 
 
 def join_repeats(records: Sequence[Record]) -> list[Record]:

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from langgraph_engram.embeddings.base import opening_of
 from langgraph_engram.retrieval.scoring import Positions, Scores
 from langgraph_engram.schema import Intent, Record
 from langgraph_engram.settings import RetrieveSettings
@@ -51,7 +52,7 @@ class RecordLinks:
     is_assistant: Flags
     """Whether the last source turn is an assistant's."""
     length: Scores
-    """The `log_length` of the content."""
+    """The `log_length` of the content, of a passage that of its opening: it is long whatever it says."""
     answer_types: Mapping[AnswerType, Flags]
     """The `answer_type_features` of the records."""
     speaker: NDArray[np.object_]
@@ -154,7 +155,7 @@ def _link(index: ScopeIndex) -> RecordLinks:
         is_assistant=(last_turn >= 0) & by_assistant[last_turn]
         if len(by_assistant)
         else np.zeros(len(records), dtype=np.bool_),
-        length=np.array([log_length(record.content) for record in records]),
+        length=np.array([_length(record) for record in records]),
         answer_types=answer_type_features(records, index.speakers),
         speaker=np.array([record.speaker for record in records], dtype=np.object_),
         successor=successor,
@@ -164,6 +165,10 @@ def _link(index: ScopeIndex) -> RecordLinks:
             for synthesis in index.syntheses.items
         ),
     )
+
+
+def _length(record: Record) -> float:
+    return log_length(opening_of(record.content) if record.is_passage else record.content)
 
 
 def _successor_position(index: ScopeIndex, record: Record) -> int:

@@ -51,7 +51,7 @@ def group_records(
     """Group ranked records: what scores nearly as high as the best of a group joins it.
 
     Each further record of one turn scores less, since the turn is shown already. A superseded record is a group of its
-    own, because it is shown with its successor.
+    own, because it is shown with its successor, and so is a passage.
 
     Args:
         index: The memories of a scope.
@@ -66,12 +66,13 @@ def group_records(
     groups: list[RecordGroup] = []
     for position in ranked:
         turn = int(links.turn[position])
-        score = float(scores[position]) * (1 - settings.repeat_factor) ** repeated[turn]
-        repeated[turn] += 1
         record = index.records.items[position]
+        factor = settings.passage_repeat_factor if record.is_passage else settings.repeat_factor
+        score = float(scores[position]) * (1 - factor) ** repeated[turn]
+        repeated[turn] += 1
         cited, mentioned_at = set(record.source_turn_ids), wall_time(record.mentioned_at)
         day = mentioned_at.date() if mentioned_at else None
-        if links.successor[position] >= 0 or turn < 0:
+        if links.successor[position] >= 0 or turn < 0 or record.is_passage:
             groups.append(RecordGroup([position], score, {}, cited, day))
             continue
         source = index.turns.items[turn]

@@ -173,8 +173,9 @@ def merge_pools(pool: Sequence[Evidence], found: Sequence[Evidence], budget: int
 
 
 def stands_alone(passage: Evidence) -> bool:
-    """Return whether turns cannot replace a passage: a narrative, or a record beside what changes or contradicts it."""
-    return bool(passage.synthesis_id) or passage.shows_others
+    """Return whether turns cannot replace it: a narrative, a part of a turn, or a record beside what changes it."""
+    is_part = passage.record is not None and passage.record.is_passage
+    return bool(passage.synthesis_id) or passage.shows_others or is_part
 
 
 def consecutive_runs(turns: Sequence[Turn]) -> list[list[Turn]]:

@@ -5,7 +5,7 @@ read by cues.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from langgraph_engram.prompts.extract_events import EventNote, EventReading, ExtractEvents
@@ -19,6 +19,8 @@ from langgraph_engram.schema import Turn
 from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.temporal.find import find_times
 from langgraph_engram.text.keywords import document_frequencies, is_small_talk, keywords_of, topic_words
+from langgraph_engram.text.markdown import prose_of
+from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.statements import location_of, purpose_of, reason_of, type_of
 from langgraph_engram.text.tokens import content_stems
 
@@ -35,7 +37,7 @@ RELATION = re.compile(
 
 def extract_records(question: ExtractRecords) -> Extraction:
     """Return one record for each numbered sentence and each image of the core turns."""
-    return Extraction(records=[_record_of(sentence) for sentence in _numbered(question.turns, question.context)])
+    return Extraction(records=[_record_of(sentence) for sentence in _outside_passages(question)])
 
 
 def extract_events(question: ExtractEvents) -> EventReading:
@@ -46,7 +48,7 @@ def extract_events(question: ExtractEvents) -> EventReading:
     people, most = {turn.speaker for turn in question.turns}, SegmentSettings().name_keywords
     topics = [", ".join(topic_words(_texts(turns), spread, people, most)) for turns in spans]
     notes = [_note(number, turns, topics) for number, turns in enumerate(spans, start=1)]
-    records = [_record_of(sentence) for sentence in _numbered(question.turns, question.context)]
+    records = [_record_of(sentence) for sentence in _outside_passages(question)]
     return EventReading(events=notes, records=records)
 
 
@@ -80,6 +82,19 @@ def label_sentences(question: LabelSentences) -> SentenceLabels:
 
 def _numbered(turns: Sequence[Turn], context: Sequence[Turn]) -> list[Sentence]:
     return [sentence for sentence in number_sentences(turns, context) if sentence.number]
+
+
+def _outside_passages(question: ExtractRecords | ExtractEvents) -> Iterator[Sentence]:
+    """Return the numbered sentences, of turns that are kept as passages only images and the paragraphs of a person."""
+    prose = {
+        turn.turn_id: frozenset(split_sentences(prose_of(turn.text)) if turn.role != "assistant" else ())
+        for turn in question.turns
+        if turn.turn_id in question.in_passages
+    }
+    for sentence in _numbered(question.turns, question.context):
+        own = prose.get(sentence.turn.turn_id)
+        if own is None or sentence.image or sentence.text in own:
+            yield sentence
 
 
 def _record_of(sentence: Sentence) -> RecordDraft:

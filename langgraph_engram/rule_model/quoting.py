@@ -18,6 +18,7 @@ from langgraph_engram.prompts.rendering import BUT_ALSO, CHANGED_SINCE, CITATION
 from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
 from langgraph_engram.rule_model.selection import needed_stems
 from langgraph_engram.schema import Evidence, Intent, Record, Turn
+from langgraph_engram.text.markdown import passages_of, statements_of, without_code
 from langgraph_engram.text.questions import ORDER, asks_for_earlier_state, time_question
 from langgraph_engram.text.slots import expanded_stems
 from langgraph_engram.text.statements import is_question, own_words, speaks_of_self
@@ -253,6 +254,9 @@ def _shown(number: int, passage: Evidence, turns: Turns) -> Iterator[Quotable]:
     if not passage.turns:
         yield from _without_turns(number, passage)
         return
+    if passage.record and passage.record.is_passage:
+        yield from _of_passage(number, passage, passage.record)
+        return
     shown = " ".join(words(passage.text))
     said = [sentence for turn in passage.turns for sentence in _said(turn, turns)]
     chosen = [sentence for sentence in said if _opening(sentence) in shown] or said
@@ -260,8 +264,10 @@ def _shown(number: int, passage: Evidence, turns: Turns) -> Iterator[Quotable]:
 
 
 def _said(turn: Turn, turns: Turns) -> Iterator[Sentence]:
-    """Return the sentences and captions of a turn, without small talk."""
+    """Return the sentences and captions of a turn, without small talk, code and tables."""
     before = turns.get((turn.session_id, turn.seq - 1))
+    if passages_of(turn.text, turn.role):
+        turn = turn.model_copy(update={"text": without_code(turn.text)})
     return (sentence for sentence in number_sentences([turn], [before] if before else []) if sentence.number)
 
 
@@ -270,6 +276,20 @@ def _quotable(number: int, relevance: float, said: Sentence) -> Quotable:
     return Quotable(
         number, relevance, turn.speaker, turn.said_at, said.text, said.question, said.image, (turn.session_id, turn.seq)
     )
+
+
+def _of_passage(number: int, passage: Evidence, record: Record) -> Iterator[Quotable]:
+    """Return the sentences and items of a passage of a long message; one of code alone is quoted whole."""
+    text = record.content.removeprefix(f"{record.speaker}: ")
+    message = _on_one_line("\n".join(turn.text for turn in passage.turns))
+    stated = [said for said in map(_on_one_line, statements_of(text)) if said in message]  # headings are none
+    for said in stated or [_on_one_line(text)]:
+        place = (record.session_id, record.seq)
+        yield Quotable(number, passage.relevance, record.speaker, record.mentioned_at, said, turn=place)
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _without_turns(number: int, passage: Evidence) -> Iterator[Quotable]:

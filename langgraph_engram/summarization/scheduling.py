@@ -54,13 +54,13 @@ class ScopeView:
         return self._new_records.get(record_id) or self.index.records.get(record_id)
 
     def active_in(self, session_id: str) -> list[Record]:
-        """Return the active records of a session, in order of time."""
+        """Return the active records of a session, in order of time, without passages: none is summarized."""
         new = self._new_records
         stored = [record for record in self.index.records.in_session(session_id) if record.record_id not in new]
         found = [
             record
             for record in [*stored, *new.values()]
-            if record.session_id == session_id and record.status == "active"
+            if record.session_id == session_id and record.status == "active" and not record.is_passage
         ]
         return sorted(found, key=lambda record: (record.seq, record.part))
 
@@ -301,7 +301,8 @@ def history_of(index: ScopeIndex, buffer: Sequence[Record], settings: SynthesisS
     if first is None or not positions:
         return []
     scores = records.cosine(records.vectors[positions].mean(axis=0))
-    earlier = np.flatnonzero((records.mentioned_at < epoch_seconds(first, 0.0)) & records.active)
+    known = records.active & ~records.is_passage
+    earlier = np.flatnonzero((records.mentioned_at < epoch_seconds(first, 0.0)) & known)
     ranked = earlier[np.argsort(-scores[earlier], kind="stable")]
     seeds = [records.items[position] for position in ranked[: settings.seeds]]
     return _expanded([records.items[position] for position in earlier], seeds, settings)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from langgraph_engram.benchmarks.judge import read_answers, run_judge
-from langgraph_engram.benchmarks.judge_protocols import PROTOCOLS, JudgedAnswer, judging_question
+from langgraph_engram.benchmarks.judge_protocols import LABELLING, JudgedAnswer, judging_question
 from langgraph_engram.benchmarks.locomo import run_locomo
 from langgraph_engram.config import resolve_chat
 from langgraph_engram.errors import InvalidInput, ModelUnavailable, UnreadableFile
@@ -254,7 +254,7 @@ def test_the_sixty_answers_are_of_all_kinds():
 @pytest.mark.skipif(
     not RECORDING.exists() and RECORD_VARIABLE not in os.environ, reason=f"not recorded: set {RECORD_VARIABLE}"
 )
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", LABELLING)
 def test_a_strong_judge_says_what_a_person_would(protocol, tmp_path):
     """Right and wrong answers but for one in fifty; of partly right ones, where a protocol is less plain, most.
 

@@ -1,0 +1,276 @@
+"""Read texts by their structure: headings, paragraphs, lists, tables and code.
+
+What is long or structured is cut into passages of a few hundred characters. A passage knows the headings that it stands
+under; a list, a table or code stays together with the line that introduces it, up to a bound, and is then cut at
+lines. Blocks are those of CommonMark with GitHub's tables, as markdown-it finds them. Nothing is lost but white space
+and lines without a word, and the time needed grows with the length of the text only.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+from typing import Literal
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from langgraph_engram.schema import Role
+from langgraph_engram.text.sentences import split_sentences
+
+BlockKind = Literal["heading", "prose", "list", "table", "code"]
+
+LONG_MESSAGE = 600
+"""Characters from which a message is cut into passages whatever its structure, a person's where it has any."""
+MAX_PASSAGE = 600
+"""Characters of a passage without its headings and the line that introduces it."""
+FULL_PASSAGE = 300
+"""Characters from which a passage ends where another heading begins."""
+MAX_OPENING = 200
+"""Characters of a heading, of a line that introduces a block, and of the head of a table that its parts repeat."""
+TABLE_HEAD = 2
+"""Lines of the head of a table."""
+MAX_CACHED_TEXTS = 512
+LINE_END = re.compile(r"\r\n?|\n")
+FENCE = re.compile(r"\s*(`{3,}|~{3,})")
+WORD = re.compile(r"\w")
+KINDS: dict[str, BlockKind] = {
+    "heading_open": "heading",
+    "bullet_list_open": "list",
+    "ordered_list_open": "list",
+    "table_open": "table",
+    "fence": "code",
+    "code_block": "code",
+    "html_block": "code",
+}
+"""The kinds of block by markdown-it's names; any other is prose."""
+PARSER = MarkdownIt("commonmark").enable("table")
+PARSER.core.ruler.enableOnly(["normalize", "block"])
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Lines that belong together, as they were written."""
+
+    kind: BlockKind
+    text: str
+    level: int = 0
+    """Of a heading, from 1."""
+    heading: str = ""
+    """A heading's words."""
+
+    @property
+    def introduces(self) -> bool:
+        """Whether it announces what follows: a paragraph that ends with a colon, or a line in bold type."""
+        is_bold = self.text.startswith("**") and self.text.endswith("**") and "\n" not in self.text
+        ends_open = self.text.rstrip("*_ ").endswith((":", "："))
+        return self.kind == "prose" and len(self.text) <= MAX_OPENING and (is_bold or ends_open)
+
+
+END = Block("prose", "")
+"""Stands after the last block."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A block, or a part of one, that no passage cuts further."""
+
+    path: tuple[str, ...]
+    """The headings above it, the outermost first."""
+    text: str
+    opened: str = ""
+    """The lines of the headings that stand just before it."""
+    introduces: bool = False
+
+
+def passages_of(text: str, role: Role) -> list[str]:
+    """Cut a message into passages, each under a line of its headings ("A > B:"); none of one that is short and plain.
+
+    Args:
+        text: The message.
+        role: Whose it is. An assistant's is cut as a whole. Of a person's are cut code and tables, and if it is long
+            lists and what stands under headings; its paragraphs are sentences in their own right.
+    """
+    return list(_passages(text, role))
+
+
+def without_code(text: str) -> str:
+    """Return a text without code and tables."""
+    return "\n\n".join(block.text for block in blocks_of(text) if block.kind not in ("code", "table"))
+
+
+def prose_of(text: str) -> str:
+    """Return the paragraphs of a text, without headings, lists, tables and code."""
+    return "\n\n".join(block.text for block in blocks_of(text) if block.kind == "prose")
+
+
+def statements_of(text: str) -> list[str]:
+    """Return the sentences of the paragraphs, lists and tables of a text, in order."""
+    telling = (block for block in blocks_of(text) if block.kind not in ("heading", "code"))
+    return [sentence for block in telling for sentence in split_sentences(block.text) if WORD.search(sentence)]
+
+
+@lru_cache(maxsize=MAX_CACHED_TEXTS)
+def blocks_of(text: str) -> tuple[Block, ...]:
+    """Return the outermost blocks of a text, in order; a heading that has no words, or nothing under it, is prose."""
+    lines = LINE_END.split(text)
+    blocks: list[Block] = []
+    end = 0
+    for token, content in pairwise([*PARSER.parse("\n".join(lines)), Token("", "", 0)]):
+        if token.level or not token.map:
+            continue
+        first, last = token.map
+        blocks += [_block("prose", lines[end:first]), _block(KINDS.get(token.type, "prose"), lines[first:last])]
+        if blocks[-1].kind == "heading":
+            words = " ".join(content.content.split()).strip("*_ :")
+            blocks[-1] = replace(blocks[-1], level=int(token.tag.removeprefix("h")), heading=words)
+        end = last
+    blocks.append(_block("prose", lines[end:]))
+    blocks = [block for block in blocks if block.text]
+    return tuple(
+        replace(block, kind="prose") if block.kind == "heading" and not _heads(block, after) else block
+        for block, after in pairwise([*blocks, END])
+    )
+
+
+def _block(kind: BlockKind, lines: Sequence[str]) -> Block:
+    return Block(kind, "\n".join(line.rstrip() for line in lines).strip("\n"))
+
+
+def _heads(heading: Block, after: Block) -> bool:
+    """Return whether a heading has words, not too many, and something under it."""
+    if after is END or (after.kind == "heading" and after.level <= heading.level):
+        return False
+    return 0 < len(heading.heading) <= MAX_OPENING
+
+
+@lru_cache(maxsize=MAX_CACHED_TEXTS)
+def _passages(text: str, role: Role) -> tuple[str, ...]:
+    is_long = len(text) >= LONG_MESSAGE
+    blocks: Sequence[Block] = blocks_of(text)
+    if role != "assistant":
+        blocks = _pasted(blocks, is_long=is_long)
+    elif not is_long and all(block.kind == "prose" for block in blocks):
+        return ()
+    return tuple(passage for passage in _joined(_introduced(_parts(blocks))) if WORD.search(passage))
+
+
+def _pasted(blocks: Sequence[Block], *, is_long: bool) -> list[Block]:
+    """Return the blocks of a person's message that are no paragraphs in their own right, with what introduces them."""
+    wanted = {"code", "table", *(("list", "heading") if is_long else ())}
+    chosen: list[Block] = []
+    headed = False
+    for block, after in pairwise([*blocks, END]):
+        headed = headed or (is_long and block.kind == "heading")
+        if headed or block.kind in wanted or (block.introduces and after.kind in wanted):
+            chosen.append(block)
+    return chosen
+
+
+def _parts(blocks: Iterable[Block]) -> Iterator[_Part]:
+    """Cut what is too large for a passage, and put each part under its headings."""
+    path: list[Block] = []
+    opened: list[str] = []
+    for block in blocks:
+        if block.kind == "heading":
+            path = [*(heading for heading in path if heading.level < block.level), block]
+            opened.append(block.text)
+            continue
+        names = tuple(heading.heading for heading in path)
+        for text in _cut(block):
+            yield _Part(names, text, "\n".join(opened), block.introduces)
+            opened = []
+
+
+def _cut(block: Block) -> Iterator[str]:
+    """Cut a block that is too large at its lines, and a line at its sentences.
+
+    Each part of a table has the table's head, and each part of fenced code its fences.
+    """
+    if len(block.text) <= MAX_PASSAGE:
+        yield block.text
+        return
+    lines = block.text.split("\n")
+    head, foot = _frame(block, lines)
+    inner = lines[len(head) : len(lines) - (bool(foot) and lines[-1].strip() == foot[0])]
+    for text in _packed((piece for line in inner for piece in _pieces(line)), "\n"):
+        yield "\n".join([*head, text, *foot])
+
+
+def _frame(block: Block, lines: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the lines that each part of a block begins with, and those that it ends with."""
+    size = TABLE_HEAD if block.kind == "table" else 1
+    fence = FENCE.match(lines[0])
+    if (block.kind != "table" and not fence) or sum(map(len, lines[:size])) > MAX_OPENING:
+        return [], []
+    return list(lines[:size]), [fence.group(1)] if fence else []
+
+
+def _pieces(line: str) -> Iterator[str]:
+    """Cut a line that is too long for a passage: at sentences, else wherever it is full."""
+    if len(line) <= MAX_PASSAGE:
+        yield line
+        return
+    sentences = split_sentences(line)
+    short = (
+        sentence[start : start + MAX_PASSAGE]
+        for sentence in sentences
+        for start in range(0, len(sentence), MAX_PASSAGE)
+    )
+    yield from _packed(short, " ")
+
+
+def _packed(pieces: Iterable[str], separator: str) -> Iterator[str]:
+    """Join pieces in order, as many as fit a passage."""
+    held: list[str] = []
+    size = 0
+    for piece in pieces:
+        if held and size + len(piece) > MAX_PASSAGE:
+            yield separator.join(held).strip("\n")
+            held, size = [], 0
+        held.append(piece)
+        size += len(piece) + len(separator)
+    if held:
+        yield separator.join(held).strip("\n")
+
+
+def _introduced(parts: Iterable[_Part]) -> Iterator[_Part]:
+    """Join each part with the line before it that introduces it."""
+    opening: _Part | None = None
+    for part in parts:
+        if opening and (part.opened or part.introduces):
+            yield opening
+            opening = None
+        if part.introduces:
+            opening = part
+            continue
+        if opening:
+            part = replace(opening, text=f"{opening.text}\n{part.text}")
+            opening = None
+        yield part
+    if opening:
+        yield opening
+
+
+def _joined(parts: Iterable[_Part]) -> Iterator[str]:
+    """Join parts in order into passages; what begins under another heading joins one that is not full."""
+    held: list[_Part] = []
+    size = 0
+    for part in parts:
+        own = len(part.opened) + len(part.text)
+        if held and (size + own > MAX_PASSAGE or (part.opened and size >= FULL_PASSAGE)):
+            yield _passage(held)
+            held, size = [], 0
+        held.append(part)
+        size += own
+    if held:
+        yield _passage(held)
+
+
+def _passage(parts: Sequence[_Part]) -> str:
+    first, *others = parts
+    texts = [first.text, *("\n".join(filter(None, (part.opened, part.text))) for part in others)]
+    text = "\n".join(texts)
+    path = " > ".join(first.path)
+    return f"{path}:\n{text}" if path else text

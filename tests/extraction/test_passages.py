@@ -1,0 +1,166 @@
+"""Long messages of an assistant, and what people paste, are kept as passages: found, shown and quoted as they are."""
+
+import re
+from datetime import UTC, datetime
+
+import pytest
+
+from langgraph_engram.embeddings.base import HashingEncoder
+from langgraph_engram.memory import Memory
+from langgraph_engram.presets import preset
+from langgraph_engram.prompts.extract_events import EventReading, ExtractEvents
+from langgraph_engram.prompts.extract_records import RecordDraft
+from langgraph_engram.prompts.rendering import format_evidence
+from langgraph_engram.rule_model.model import RULES
+from langgraph_engram.schema import Scope
+from langgraph_engram.testing import FakeModel
+
+MAY = datetime(2024, 5, 6, 9, tzinfo=UTC)
+PASTED = """I keep an allotment in Graz. My script waters it at six:
+
+```python
+from garden import valve
+
+valve.open(minutes=12)
+```
+
+It fails at every frost. Who can tell me why it fails then?"""
+REPLY = """Here is what I would look at in your watering script, step by step.
+
+## Check the valve
+
+1. Close the main tap before anything else
+2. Unscrew the solenoid and rinse the sieve
+3. Measure the coil: about 40 ohms is healthy
+
+## Change the schedule
+
+I recommend watering at four in the morning, since evaporation is lowest then and the pressure is highest.
+
+```python
+schedule = {"start": "04:00", "minutes": 12}
+for day in range(7):
+    plan(day, schedule)
+```
+
+| month | minutes |
+|---|---|
+| May | 12 |
+| July | 20 |
+
+Let me know how the beds do in June, and cover them with straw as soon as the nights are warm enough for tomatoes."""
+TALK = [
+    {"role": "user", "content": PASTED, "timestamp": MAY.isoformat()},
+    {"role": "assistant", "content": REPLY, "timestamp": MAY.isoformat()},
+]
+WHOSE = Scope(user_id="ana")
+
+
+@pytest.fixture
+def remembered(tmp_path):
+    """Write the talk by a model and under settings, and return the open memory."""
+    opened = []
+
+    def write(**options):
+        memory = Memory(store=str(tmp_path / f"{len(opened)}"), encoder=HashingEncoder(), **options)
+        opened.append(memory)
+        memory.remember(TALK, user_id="ana", session_id="s", close_session=True)
+        return memory
+
+    yield write
+    for memory in opened:
+        memory.close()
+
+
+def records(memory, kind):
+    return [record for record in memory.store.index(WHOSE).records.items if record.kind == kind]
+
+
+def test_no_heading_number_or_line_of_code_is_a_record(remembered):
+    """By rules the person's sentences are records, and everything long or pasted is a passage under its headings."""
+    memory = remembered()
+
+    passages = records(memory, "passage")
+    assert {record.content for record in records(memory, "dimensional")} == {
+        "user: I keep an allotment in Graz.",
+        "user: My script waters it at six:",
+        "user: It fails at every frost.",
+        "user: Who can tell me why it fails then?",
+    }
+    assert [record.content.split("\n")[0] for record in passages if record.speaker == "assistant"][1:] == [
+        "assistant: Change the schedule:"
+    ]
+    assert "3. Measure the coil: about 40 ohms is healthy" in passages[1].content
+    assert all(record.status == "active" and not record.memory_type and not record.keywords for record in passages)
+
+
+def test_a_passage_is_evidence_in_its_own_words(remembered):
+    """It is shown under its headings, and not as the whole message; lines stay lines."""
+    memory = remembered()
+
+    found = memory.search("How many ohms are healthy when I measure the coil of the valve?", user_id="ana").evidence
+    best = next(passage for passage in found if "about 40 ohms is healthy" in passage.text)
+
+    assert best.record.is_passage
+    assert "tomatoes" not in format_evidence([best])
+    assert "\n    2. Unscrew the solenoid" in format_evidence([best])
+
+
+def test_an_item_of_a_passage_is_quoted(remembered):
+    """One line of a list, with who said it and when."""
+    answer = (
+        remembered().recall("How many ohms are healthy when I measure the coil of the valve?", user_id="ana").answer
+    )
+
+    assert 'assistant, 6 May 2024: "3. Measure the coil: about 40 ohms is healthy"' in answer
+
+
+def test_passages_are_never_merged_nor_summarized(remembered):
+    """The same reply again is further passages, and no synthesis covers one."""
+    memory = remembered()
+    memory.remember(TALK, user_id="ana", session_id="later", close_session=True)
+
+    index = memory.store.index(WHOSE)
+    passages = {record.record_id for record in records(memory, "passage")}
+    assert all(record.status == "active" for record in records(memory, "passage"))
+    assert len({record.session_id for record in records(memory, "passage")}) == 2
+    assert index.syntheses.items
+    assert all(passages.isdisjoint(synthesis.covered_record_ids) for synthesis in index.syntheses.items)
+
+
+def test_forgetting_a_message_forgets_its_passages(remembered):
+    """Nothing of it is found any more."""
+    memory = remembered()
+
+    memory.forget(user_id="ana", session_id="s")
+
+    assert records(memory, "passage") == []
+
+
+def test_a_model_reads_a_long_message_without_its_code(remembered):
+    """It may note what the assistant recommends; the code is found by its passage."""
+
+    def answer(question):
+        if not isinstance(question, ExtractEvents):
+            return RULES[type(question)](question)
+        shown = question.render()[-1].content
+        assert "evaporation is lowest" in shown
+        assert "solenoid" in shown
+        assert "valve.open" not in shown
+        assert "July" not in shown
+        number = int(re.search(r"\[(\d+)\] I recommend watering", shown)[1])
+        record = RecordDraft(sources=[number], content="The assistant recommends watering at four in the morning.")
+        return EventReading(events=[], records=[record])
+
+    memory = remembered(model=FakeModel([answer] * 9))
+
+    assert [record.content for record in records(memory, "dimensional")] == [
+        "The assistant recommends watering at four in the morning."
+    ]
+    assert any("valve.open(minutes=12)" in record.content for record in records(memory, "passage"))
+
+
+@pytest.mark.parametrize("name", ["dimmem", "esmem", "structmem", "hymem"])
+def test_the_presets_of_papers_have_no_passages(name):
+    """None of the papers cuts messages by their structure."""
+    assert not preset(name).extract.passages

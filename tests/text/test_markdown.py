@@ -1,0 +1,172 @@
+"""Texts are read by their structure, and long ones are cut into passages under their headings."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from langgraph_engram.text.markdown import (
+    LONG_MESSAGE,
+    MAX_OPENING,
+    MAX_PASSAGE,
+    blocks_of,
+    passages_of,
+    prose_of,
+    statements_of,
+    without_code,
+)
+
+REPLY = """Here is a plan for the shed.
+
+# The shed
+
+## Foundation
+
+Dig before the frost comes.
+
+1. Clear the ground
+2. Pour the concrete
+
+## Costs
+
+| item | price |
+|---|---|
+| sand | 40 |
+
+Order it like this:
+
+```python
+order("sand")
+```
+"""
+LONGEST = MAX_PASSAGE + 9 * MAX_OPENING
+"""Characters of any passage: six headings, a line that introduces it, the head of a table, and headings inside."""
+
+
+def words(text):
+    return re.findall(r"\w+", text)
+
+
+def test_blocks_are_headings_paragraphs_lists_tables_and_code():
+    """In their order, with the words and levels of headings."""
+    blocks = blocks_of(REPLY)
+
+    assert [block.kind for block in blocks] == [
+        "prose", "heading", "heading", "prose", "list", "heading", "table", "prose", "code"
+    ]  # fmt: skip
+    assert [(block.level, block.heading) for block in blocks if block.kind == "heading"] == [
+        (1, "The shed"), (2, "Foundation"), (2, "Costs")
+    ]  # fmt: skip
+    assert prose_of(REPLY).split("\n\n") == [
+        "Here is a plan for the shed.", "Dig before the frost comes.", "Order it like this:"
+    ]  # fmt: skip
+    assert "sand | 40" not in without_code(REPLY)
+    assert "2. Pour the concrete" in without_code(REPLY)
+
+
+def test_a_passage_knows_its_headings_and_keeps_blocks_whole():
+    """A line that introduces a block stays with it; small sections share a passage, with their headings inside."""
+    steps = "".join(f"- Step {number} of the roof takes a while\n" for number in range(12))
+    text = f"# The shed\n\n## Roof\n\nDo this in order:\n\n{steps}\n## Door\n\nPaint it blue.\n\n### Handle\n\nBrass."
+
+    assert passages_of(text, "assistant") == [
+        f"The shed > Roof:\nDo this in order:\n{steps.strip()}",
+        "The shed > Door:\nPaint it blue.\n### Handle\nBrass.",
+    ]
+
+
+def test_parts_of_code_and_tables_have_their_frame():
+    """Each part of what is too large is code, or a table, by itself."""
+    code = "```python\n" + "".join(f"total_{number} = price({number})\n" for number in range(60)) + "```"
+    table = "| tree | metres |\n|---|---|\n" + "".join(f"| oak {number} | {number} |\n" for number in range(90))
+
+    of_code, of_table = passages_of(code, "user"), passages_of(table, "user")
+
+    assert len(of_code) > 1
+    assert all(part.startswith("```python\ntotal_") and part.endswith(")\n```") for part in of_code)
+    assert len(of_table) > 1
+    assert all(part.startswith("| tree | metres |\n|---|---|\n| oak ") for part in of_table)
+
+
+def test_a_short_plain_message_has_no_passages():
+    """Nor has a person's long one without structure, nor their short list; an assistant's long one has."""
+    long = "The tide was low and we walked out to the wreck. " * (LONG_MESSAGE // 40)
+
+    assert passages_of("Take the ferry. It leaves at noon.", "assistant") == []
+    assert passages_of(long, "user") == []
+    assert passages_of("We need:\n- rope\n- tar", "user") == []
+    assert len(passages_of(long, "assistant")) > 1
+
+
+def test_of_a_persons_message_only_what_is_pasted_is_cut():
+    """Code with the line that introduces it; the paragraphs are sentences in their own right."""
+    text = "My build fails since Monday. This is the script:\n\n```\nmake all\n```\n\nWhat is wrong with it?"
+
+    assert passages_of(text, "user") == ["My build fails since Monday. This is the script:\n```\nmake all\n```"]
+    assert prose_of(text).endswith("What is wrong with it?")
+
+
+def test_what_stands_under_a_persons_headings_is_cut_too():
+    """A heading is never lost, and never stands alone."""
+    text = "# Garden\n\nThe beds need compost.\n\n# Pond\n\n- newts\n- frogs\n\n" + "Leave the reeds. " * 40
+
+    passages = passages_of(text, "user")
+
+    assert passages[0].startswith("Garden:\nThe beds need compost.\n# Pond\n- newts\n- frogs")
+    assert all(len(words(passage)) > 1 for passage in passages)
+
+
+def test_sentences_of_a_passage_are_those_of_paragraphs_lists_and_tables():
+    """Code states nothing."""
+    assert statements_of("Costs:\n\nIt is cheap. Buy it.\n\n- one bag\n\n```\nx = 1\n```") == [
+        "Costs:", "It is cheap.", "Buy it.", "- one bag"
+    ]  # fmt: skip
+
+
+LARGE = {
+    "markdown": REPLY * 500,
+    "one line": "word " * 200_000,
+    "one word": "x" * 1_000_000,
+    "an open fence": "```\n" + "x = 1\n" * 160_000,
+    "fences that never close": "```\na\n\n~~~\nb\n\n" * 6_000,
+    "a table": "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * 9_000,
+    "headings alone": "# h\n" * 20_000,
+    "headings that go deeper": "".join(f"{'#' * (number % 7)} h{number}\n" for number in range(9_000)),
+    "lists in lists": "".join(f"{'  ' * (number % 90)}- x{number}\n" for number in range(2_000)),
+    "quotes in quotes": ">" * 500_000 + " x",
+    "brackets": "[" * 500_000 + "a",
+    "references": "".join(f"[a{number}]: b\n" for number in range(9_000)),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_a_message_of_any_size_is_cut_and_no_word_is_lost(name):
+    """Whatever its structure, in passages of bounded size."""
+    text = LARGE[name]
+
+    passages = passages_of(text, "assistant")
+
+    assert max(map(len, passages)) <= LONGEST
+    if name == "one word":
+        assert sum(map(len, passages)) == len(text)
+    else:
+        assert set(words(text)) <= set(words(" ".join(passages)))
+        assert len(words(" ".join(passages))) >= len(words(text))
+
+
+MARKS = st.sampled_from(
+    "# ;## ;- ;1. ;```\n;~~~ py\n;| a | b |\n;|---|---|\n;> ;    ;\n;\n\n;***;===\n;<div>\n;[x]: ;\t;: ;"
+    "alpha ;beta. ;\r\n;gamma\n".split(";")
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(MARKS, max_size=60).map("".join))
+def test_no_word_of_any_message_is_lost(text):
+    """What is cut has every word; a person's paragraphs, lists and passages have every word together."""
+    cut = passages_of(text, "assistant") or [text]
+    pasted = [without_code(text), *passages_of(text, "user")]
+
+    assert set(words(text)) <= set(words(" ".join(cut)))
+    assert set(words(text)) <= set(words(" ".join(pasted)))
