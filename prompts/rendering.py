@@ -15,7 +15,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph_engram.schema import STANDING, Evidence, Record, Turn
 from langgraph_engram.settings import AnswerSettings
 from langgraph_engram.temporal.datetimes import epoch_seconds, format_day, format_moment
-from langgraph_engram.temporal.resolve import resolve_times
+from langgraph_engram.temporal.find import resolve_times
 from langgraph_engram.text.keywords import is_small_talk
 from langgraph_engram.text.sentences import ends_asking, question_at_end, split_sentences
 from langgraph_engram.text.tokens import content_stems

@@ -15,7 +15,7 @@ from random import Random
 from typing import Any
 
 from langgraph_engram.benchmarks.locomo_data import normalise_ids
-from langgraph_engram.benchmarks.longmemeval_data import PREFERENCE_TYPE, LongMemEvalQuestion, read_questions
+from langgraph_engram.benchmarks.longmemeval import PREFERENCE_TYPE, LongMemEvalQuestion, read_questions
 from langgraph_engram.formats.datasets import read_time, sample_sessions
 from langgraph_engram.formats.messages import Session, to_messages
 

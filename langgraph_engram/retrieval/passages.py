@@ -14,7 +14,7 @@ from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.schema import STANDING, Evidence, Record, Turn, make_id
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.temporal.resolve import resolve_times
+from langgraph_engram.temporal.find import resolve_times
 from langgraph_engram.text.statements import own_words, shows_image
 
 ELLIPSIS = " … "

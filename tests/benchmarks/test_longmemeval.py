@@ -7,8 +7,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from langgraph_engram.benchmarks.longmemeval import QuestionIntent, recompute, run_longmemeval, score_trigger
-from langgraph_engram.benchmarks.longmemeval_data import read_questions
+from langgraph_engram.benchmarks.longmemeval import (
+    QuestionIntent,
+    read_questions,
+    recompute,
+    run_longmemeval,
+    score_trigger,
+)
 from langgraph_engram.errors import InvalidInput, UnreadableFile
 from langgraph_engram.prompts.parse_intent import ParsedIntent
 from langgraph_engram.testing import FakeModel

@@ -7,10 +7,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from langgraph_engram.temporal.dates import easter
-from langgraph_engram.temporal.find import find_times
+from langgraph_engram.temporal.find import find_times, resolve_times
 from langgraph_engram.temporal.parse import parse_constraint, parse_time
 from langgraph_engram.temporal.periods import format_interval
-from langgraph_engram.temporal.resolve import resolve_times
 
 PARTS = (
     "yesterday,last,next,this,past,the,of,in,on,from,to,and,between,before,after,since,until,around,early,late,"
