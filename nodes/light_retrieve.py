@@ -59,13 +59,12 @@ class LightRetrieve:
         return {"evidence": evidence, "notes": list(dict.fromkeys([*state.get("notes", []), *notes]))}
 
     def _truncated(self, passages: Sequence[Evidence], request: RecallRequest) -> list[Evidence]:
-        """Order passages by strength; a search ends where relevance does, while readers have limits of their own."""
-        weight = self.settings.relevance_weight
-        ordered = by_strength(passages, weight)
+        """Order what a search found by strength, and end it where relevance ends; readers have limits of their own."""
         if request.mode == "recall":
-            return ordered
+            return list(passages)
+        weight = self.settings.relevance_weight
         stop = self.settings.stop if request.stop is None else request.stop
-        return truncate(ordered, weight, stop, self.settings.relevance_threshold)
+        return truncate(by_strength(passages, weight), weight, stop, self.settings.relevance_threshold)
 
     def _passages(self, index: ScopeIndex, intent: Intent, found: Iterator[Candidate]) -> Iterator[Evidence]:
         """Format what was found, with the assistant's replies where the settings or the query ask for them."""
