@@ -10,10 +10,9 @@ from langgraph_engram.retrieval.fusion import fuse, interleave
 from langgraph_engram.retrieval.grouping import Candidate, diversify_sessions
 from langgraph_engram.retrieval.passages import fit_budget, format_passage, smallest_size, with_assistant_replies
 from langgraph_engram.retrieval.queries import part_intents
-from langgraph_engram.retrieval.relevance import with_relevance
+from langgraph_engram.retrieval.relevance import by_strength, truncate, with_relevance
 from langgraph_engram.retrieval.routes import Routes, RouteScores
 from langgraph_engram.retrieval.standing import with_standing
-from langgraph_engram.retrieval.truncation import by_strength, truncate
 from langgraph_engram.schema import Evidence, Intent
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.state import ReadState, RecallRequest

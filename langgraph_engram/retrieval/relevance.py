@@ -4,17 +4,24 @@ A logistic regression over a few features that mean the same in every scope; `tr
 Most features compare words and meaning. Where a query names people, what is said about them is kept apart from what is
 said about others: "What challenges have you met?", said by Tim, says nothing of Tim, and a passage that better fits
 another person is a reason for doubt (docs/decisions/0030).
+
+Relevance orders passages together with their scores, and ends the list (ranked list truncation): the strength of a
+passage is its share of the best score times a power of the odds that it is relevant. A list without an end would fill
+its budget whatever is asked (docs/decisions/0036 and 0037).
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import takewhile
 from math import log1p
 
 import numpy as np
 
 from langgraph_engram.embeddings.base import LONG_TEXT, Vectors
 from langgraph_engram.logistic import LogisticModel, Numbers
+from langgraph_engram.results import count_tokens
+from langgraph_engram.retrieval.scoring import Scores
 from langgraph_engram.schema import Evidence, Intent, Record, Turn
 from langgraph_engram.stores.bm25 import inverse_document_frequency
 from langgraph_engram.stores.index import ScopeIndex
@@ -22,6 +29,12 @@ from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.statements import own_words, speaks_to_listener
 from langgraph_engram.text.tokens import content_stems, words
 
+LEAST = 1e-4
+"""Share of the best score, and relevance, below which none is told from another; 1 - LEAST is the highest relevance."""
+SHORT_LIST = 100
+"""Tokens of a whole list up to which nothing is cut: in a memory of a few turns, scores tell little apart."""
+DOUBT = 0.5
+"""The power of the odds by which the best passage misses the threshold that raises the floor of all."""
 WEIGHTS_FILE = "relevance_weights.json"
 FEATURES = ("cosine", "own_cosine", "breadth", "own_coverage", "rival_lead", "share")
 """The features of a passage, in the order of the columns; see `relevance_features`."""
@@ -218,3 +231,47 @@ def _split(text: str) -> tuple[_Sentence, ...]:
 @lru_cache(maxsize=MAX_CACHED_TEXTS)
 def _sentence(text: str) -> _Sentence:
     return _Sentence(frozenset(content_stems(text)), frozenset(words(text)), speaks_to_listener(text))
+
+
+def by_strength(passages: Sequence[Evidence], weight: float) -> list[Evidence]:
+    """Return passages in order of their strength; those of equal strength keep their order.
+
+    Args:
+        passages: Passages with their relevance.
+        weight: The power of the odds; 0 to keep the order, since the papers' fusions order by more than scores.
+    """
+    if not weight:
+        return list(passages)
+    order = np.argsort(-_strengths(passages, weight), kind="stable")
+    return [passages[position] for position in order]
+
+
+def truncate(passages: Sequence[Evidence], weight: float, stop: float, threshold: float) -> list[Evidence]:
+    """Return the passages before the first one that is much weaker than the best could be.
+
+    The floor rises where even the best passage is not relevant, so that a query that nothing answers finds little.
+
+    Args:
+        passages: Passages with their relevance, strongest first.
+        weight: The power of the odds in their strength.
+        stop: The floor, as a share of the strength that the best score has at the best relevance; 0 for no end.
+        threshold: The relevance from which the best passage counts as found.
+    """
+    if not stop or sum(count_tokens(passage.text) for passage in passages) <= SHORT_LIST:
+        return list(passages)
+    best = float(_odds([max(passage.relevance for passage in passages)])[0])
+    missed = max(1.0, float(_odds([threshold])[0]) / best)
+    floor = stop * best**weight * missed**DOUBT
+    held = zip(passages, _strengths(passages, weight) >= floor, strict=True)
+    return [passage for passage, _ in takewhile(lambda pair: pair[1], held)]
+
+
+def _strengths(passages: Sequence[Evidence], weight: float) -> Scores:
+    scores = np.array([passage.score for passage in passages], dtype=np.float64)
+    best = float(scores.max(initial=0.0)) or 1.0
+    return np.asarray(np.maximum(scores / best, LEAST) * _odds([passage.relevance for passage in passages]) ** weight)
+
+
+def _odds(relevance: Sequence[float]) -> Scores:
+    probability = np.clip(np.array(relevance, dtype=np.float64), LEAST, 1 - LEAST)
+    return np.asarray(probability / (1 - probability))

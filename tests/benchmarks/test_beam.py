@@ -72,7 +72,7 @@ def test_a_run_has_the_figures_that_can_be_worked_out_by_hand(beam_file, setup, 
     figures = run_beam(beam_file, setup, out=out)
 
     assert figures["questions"] == 6
-    assert figures["source_recall"] == dict.fromkeys(BUDGETS, 1.0)
+    assert figures["source_recall"] == dict.fromkeys((*BUDGETS, "shown"), 1.0)
     assert figures["by_category"]["abstention"]["source_recall"]["500"] is None
     assert figures["written"]["messages"] == 6
     assert {user for memory in opened.values() for user, _, _ in memory.searches} == {"a", "b"}

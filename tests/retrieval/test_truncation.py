@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.retrieval.truncation import by_strength, truncate
+from langgraph_engram.retrieval.relevance import by_strength, truncate
 from langgraph_engram.schema import Evidence
 
 SHARES = st.floats(0, 1)
