@@ -52,8 +52,8 @@ class Told:
         return {text: [by_id[other] for other in record.conflicts_with] for text, record in self.records().items()}
 
     def found(self, query="wedding cake of Runa tiers"):
-        """Return the texts of the passages of records that a search finds."""
-        return [passage.text for passage in self.memory.search(query, user_id="u").evidence if passage.record]
+        """Return the texts of the passages of records that a search without an end finds."""
+        return [passage.text for passage in self.memory.search(query, user_id="u", stop=0).evidence if passage.record]
 
 
 @pytest.fixture

@@ -20,7 +20,6 @@ import numpy as np
 
 from langgraph_engram.embeddings.base import LONG_TEXT, Vectors
 from langgraph_engram.logistic import LogisticModel, Numbers
-from langgraph_engram.results import count_tokens
 from langgraph_engram.retrieval.scoring import Scores
 from langgraph_engram.schema import Evidence, Intent, Record, Turn
 from langgraph_engram.stores.bm25 import inverse_document_frequency
@@ -31,8 +30,6 @@ from langgraph_engram.text.tokens import content_stems, words
 
 LEAST = 1e-4
 """Share of the best score, and relevance, below which none is told from another; 1 - LEAST is the highest relevance."""
-SHORT_LIST = 100
-"""Tokens of a whole list up to which nothing is cut: in a memory of a few turns, scores tell little apart."""
 DOUBT = 0.5
 """The power of the odds by which the best passage misses the threshold that raises the floor of all."""
 WEIGHTS_FILE = "relevance_weights.json"
@@ -257,7 +254,7 @@ def truncate(passages: Sequence[Evidence], weight: float, stop: float, threshold
         stop: The floor, as a share of the strength that the best score has at the best relevance; 0 for no end.
         threshold: The relevance from which the best passage counts as found.
     """
-    if not stop or sum(count_tokens(passage.text) for passage in passages) <= SHORT_LIST:
+    if not stop or not passages:
         return list(passages)
     best = float(_odds([max(passage.relevance for passage in passages)])[0])
     missed = max(1.0, float(_odds([threshold])[0]) / best)

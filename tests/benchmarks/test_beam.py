@@ -75,7 +75,7 @@ def test_a_run_has_the_figures_that_can_be_worked_out_by_hand(beam_file, setup, 
     assert figures["source_recall"] == dict.fromkeys((*BUDGETS, "shown"), 1.0)
     assert figures["by_category"]["abstention"]["source_recall"]["500"] is None
     assert figures["written"]["messages"] == 6
-    assert {user for memory in opened.values() for user, _, _ in memory.searches} == {"a", "b"}
+    assert {user for memory in opened.values() for user, *_ in memory.searches} == {"a", "b"}
     assert recompute(out / "questions.jsonl").source_recall == figures["source_recall"]
     assert run_beam(beam_file, setup, out=out)["resumed"] == 6
     assert run_beam(beam_file, setup, limit=1)["questions"] == 3

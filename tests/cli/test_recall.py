@@ -37,8 +37,9 @@ def test_a_search_has_no_answer(remembered):
     assert sum(-(-len(evidence["text"]) // 4) for evidence in found["evidence"]) <= 60
 
 
-def test_recall_as_of_a_day(remembered, conversation):
+def test_recall_as_of_a_day(remembered, conversation, monkeypatch):
     """A date stands for the end of its day: what was said in its morning counts, what was said later does not."""
+    monkeypatch.setenv("ENGRAM_SETTINGS", '{"retrieve": {"stop": 0}}')
 
     def turns_as_of(day):
         question = "Who planted trees, keeps bees or lives in Oslo?"
