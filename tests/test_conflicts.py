@@ -89,7 +89,7 @@ def test_a_search_shows_both_sides_with_their_days(told):
     ana.say(CAKES[0], 1)
     ana.say(CAKES[1], 2)
 
-    passages = ana.memory.search("wedding cake of Runa tiers", user_id="u").evidence
+    passages = ana.memory.search("wedding cake of Runa tiers", user_id="u", stop=0).evidence
 
     shown = {passage.text for passage in passages if passage.record}
     assert f"1 Mar 2024, Ana: {CAKES[0]}\nBut also: 2 Mar 2024, Ana: {CAKES[1]}" in shown
