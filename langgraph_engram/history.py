@@ -1,4 +1,4 @@
-"""Follow a record's lineage, and undo what a run's decisions did to it; nothing is deleted.
+"""Follow a record's lineage, give it another text, and undo what was decided on it; nothing is deleted.
 
 An undone decision stays in the audit trail, marked.
 """
@@ -6,15 +6,62 @@ An undone decision stays in the audit trail, marked.
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from langgraph_engram.consolidation.merging import as_active, conflicts_among, without_conflicts
+from langgraph_engram.consolidation.merging import as_active, carry_out, conflicts_among, without_conflicts
 from langgraph_engram.errors import InvalidInput
-from langgraph_engram.results import RecordHistory, UndoReceipt
-from langgraph_engram.schema import Decision, Record, Scope
+from langgraph_engram.inspection import get
+from langgraph_engram.results import RecordHistory, UndoReceipt, UpdateReceipt
+from langgraph_engram.schema import Decision, PendingTask, Proposal, Record, Scope, Synthesis, make_id
 from langgraph_engram.stores.base import Changes, Store
-from langgraph_engram.stores.index import RECORDS, RecordIndex
+from langgraph_engram.stores.index import RECORDS, RecordIndex, ScopeIndex
 from langgraph_engram.summarization.scheduling import ScopeView, changed_syntheses, pending_syntheses, stale_jobs
 
 UNDONE = "a decision on what it covers was undone"
+EDITED = "a record that it covers was edited"
+BY_A_PERSON = "edited"
+"""The reason of the decision that an edit is in the audit trail."""
+DIMENSIONS = ("location", "reason", "purpose")
+
+
+def update(store: Store, scope: Scope, record_id: str, content: str) -> UpdateReceipt:
+    """Give a record another text, in one commit: a new record with its sources takes its place.
+
+    Of the dimensions, those stay that the new text still says. Syntheses over the record turn stale, and pending. In
+    the audit trail it is a run of its own, which `undo` takes back.
+
+    Raises:
+        InvalidInput: No such record is kept here, it is not active, it is a passage of a message, or the text is empty.
+    """
+    record, content = get(store, scope, record_id), content.strip()
+    _require_editable(record, content)
+    if content == record.content:
+        return UpdateReceipt(record=record)
+    now = datetime.now(UTC)
+    run_id = make_id("update", record_id, content, now.isoformat())
+    decision = Decision(
+        decision_id=make_id("decision", run_id),
+        run_id=run_id,
+        pair=[record_id],
+        jaccard=0,
+        cosine=0,
+        action="MERGE",
+        reason=BY_A_PERSON,
+        decided_at=now,
+    )
+    (made,), (replaced,) = carry_out(Proposal(decision=decision, content=content), {record_id: record})
+    edited = _as_edited(made, make_id("edit", run_id))
+    replaced = replaced.model_copy(update={"superseded_by": edited.record_id})
+    index = store.index(scope)
+    outdated, tasks = _outdated(index, [edited, replaced], run_id, EDITED)
+    store.commit(
+        scope,
+        Changes(
+            records=[edited, replaced],
+            syntheses=outdated,
+            decisions=[decision.model_copy(update={"result_id": edited.record_id})],
+            pending_tasks=tasks,
+        ),
+    )
+    return UpdateReceipt(record=edited, run_id=run_id, stale_syntheses=len(tasks))
 
 
 def undo(store: Store, scope: Scope, run_id: str, waiting: Sequence[Decision] = ()) -> UndoReceipt:
@@ -42,9 +89,7 @@ def undo(store: Store, scope: Scope, run_id: str, waiting: Sequence[Decision] = 
     restored = list(_restored(standing, index.records))
     archived = list(_archived(standing, index.records))
     records = [*restored, *archived]
-    outdated = [found for found in changed_syntheses(index, records) if found.status == "stale"]
-    jobs = stale_jobs(ScopeView(index, records=records, syntheses=outdated))
-    pending_tasks = pending_syntheses(run_id, index, jobs, [UNDONE] * len(jobs))
+    outdated, pending_tasks = _outdated(index, records, run_id, UNDONE)
     now = datetime.now(UTC)
     marked = [decision.model_copy(update={"undone_at": now}) for decision in standing]
     written = [*records, *_unlinked(standing, trail, index.records, records)]
@@ -65,17 +110,44 @@ def history(store: Store, scope: Scope, record_id: str) -> RecordHistory:
     Raises:
         InvalidInput: No such record is kept here.
     """
+    get(store, scope, record_id)
     records = {record.record_id: record for record in store.index(scope).records.items}
-    if record_id not in records:
-        raise InvalidInput(
-            f"unknown record {record_id!r}: `engram show --user USER --kind records --json` lists the ids"
-        )
     before, after = _links(records.values())
     lineage = _reached(record_id, before) | _reached(record_id, after)
     return RecordHistory(
         records=sorted((records[member] for member in lineage), key=RECORDS.sort_key),
         decisions=[decision for decision in store.decisions(scope) if _concerns(decision, record_id, lineage)],
     )
+
+
+def _require_editable(record: Record, content: str) -> None:
+    if not content:
+        raise InvalidInput("a record needs a text: to erase it, `engram forget --record RECORD_ID --user USER`")
+    if record.is_passage:
+        raise InvalidInput(f"record {record.record_id!r} is a passage of a message, word for word: it cannot be edited")
+    if record.status != "active":
+        instead = f": {record.superseded_by!r} took its place" if record.superseded_by else ""
+        raise InvalidInput(f"record {record.record_id!r} is {record.status}, and only active ones are edited{instead}")
+
+
+def _as_edited(made: Record, record_id: str) -> Record:
+    """Return a record under another id, without the dimensions that its text does not say."""
+    said = made.content.casefold()
+    silent: dict[str, str | None] = {name: "" for name in DIMENSIONS if str(getattr(made, name)).casefold() not in said}
+    keywords = [keyword for keyword in made.keywords if keyword.casefold() in said]
+    timeless = (
+        {"time_text": "", "event_start": None, "event_end": None} if made.time_text.casefold() not in said else {}
+    )
+    return made.model_copy(update={**silent, **timeless, "record_id": record_id, "keywords": keywords})
+
+
+def _outdated(
+    index: ScopeIndex, records: Sequence[Record], run_id: str, reason: str
+) -> tuple[list[Synthesis], list[PendingTask]]:
+    """Return the syntheses that written records make stale, and the tasks that write them anew."""
+    outdated = [found for found in changed_syntheses(index, records) if found.status == "stale"]
+    jobs = stale_jobs(ScopeView(index, records=records, syntheses=outdated))
+    return outdated, pending_syntheses(run_id, index, jobs, [reason] * len(jobs))
 
 
 def _concerns(decision: Decision, record_id: str, lineage: set[str]) -> bool:

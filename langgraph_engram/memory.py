@@ -5,13 +5,12 @@ memory.remember(messages, user_id="ana", session_id="s1")
 memory.recall("Where did I camp?", user_id="ana").answer
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self, get_args
+from typing import Self
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
@@ -32,7 +31,7 @@ from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.erasure.erase import Eraser
 from langgraph_engram.erasure.selection import make_target
-from langgraph_engram.errors import InvalidInput, StoreError
+from langgraph_engram.errors import StoreError
 from langgraph_engram.formats.messages import Session, to_messages
 from langgraph_engram.formats.requests import (
     errors_of_session,
@@ -43,7 +42,8 @@ from langgraph_engram.formats.requests import (
 )
 from langgraph_engram.graphs.read import ReadGraph, build_read_graph
 from langgraph_engram.graphs.write import WriteGraph, build_write_graph
-from langgraph_engram.history import history, undo
+from langgraph_engram.history import history, undo, update
+from langgraph_engram.inspection import PROFILE_TOKENS, ItemKind, get, show, status
 from langgraph_engram.llm.base import Model
 from langgraph_engram.results import (
     Approval,
@@ -55,6 +55,7 @@ from langgraph_engram.results import (
     RecordHistory,
     Status,
     UndoReceipt,
+    UpdateReceipt,
 )
 from langgraph_engram.retrieval.standing import profile_of
 from langgraph_engram.rule_model.model import RuleModel
@@ -66,15 +67,13 @@ from langgraph_engram.runner import (
     iterated_in_thread,
     prefetch_vectors,
 )
-from langgraph_engram.schema import Scope
+from langgraph_engram.schema import Record, Scope
 from langgraph_engram.settings import AnswerStyle, ChatSettings, Settings
 from langgraph_engram.state import RememberRequest
 from langgraph_engram.stores.folders import open_store
-from langgraph_engram.stores.index import KindIndex
 
 Progress = Callable[[str, int, int], None]
 """Called with the current step, how many sessions are done, and how many there are."""
-ItemKind = Literal["records", "events", "boundaries", "syntheses", "decisions", "turns", "profile"]
 
 
 class Memory:
@@ -291,7 +290,7 @@ class Memory:
         yield from self._reads.stream(request)
 
     def profile(
-        self, user_id: str, *, budget: int = 300, tenant: str = "default", agent_id: str | None = None
+        self, user_id: str, *, budget: int = PROFILE_TOKENS, tenant: str = "default", agent_id: str | None = None
     ) -> Profile:
         """Return what the user has said once and for all: instructions, preferences, who they are.
 
@@ -303,6 +302,35 @@ class Memory:
             newest. What was superseded is left out.
         """
         return profile_of(self.store.index(self._scope(user_id, tenant, agent_id)), budget)
+
+    def get(self, record_id: str, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> Record:
+        """Return a record, whatever its status.
+
+        Raises:
+            InvalidInput: No such record in this scope.
+        """
+        return get(self.store, self._scope(user_id, tenant, agent_id), record_id)
+
+    def update(
+        self, record_id: str, content: str, *, user_id: str, tenant: str = "default", agent_id: str | None = None
+    ) -> UpdateReceipt:
+        """Correct what a record says. The old one is kept as part of its history, and never found.
+
+        The sources stay, and of place, reason, purpose, keywords and time what the new text still says. The turns are
+        not changed: to erase what was said, see `forget`. Syntheses over it are pending until `retry`.
+
+        Args:
+            content: The whole text of the record from now on.
+
+        Returns:
+            The new record, and the run under which `undo` takes the edit back.
+
+        Raises:
+            InvalidInput: No such record in this scope, or it is not active or a passage of a message; or no text.
+        """
+        scope = self._scope(user_id, tenant, agent_id)
+        with self.store.writing(scope):
+            return update(self.store, scope, record_id, content)
 
     def undo(self, run_id: str, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> UndoReceipt:
         """Take back what a run merged and superseded. Nothing is deleted, and undoing twice changes nothing.
@@ -393,20 +421,7 @@ class Memory:
     def status(self, user_id: str, *, tenant: str = "default", agent_id: str | None = None) -> Status:
         """Count what is stored for a user, and list the pending tasks."""
         scope = self._scope(user_id, tenant, agent_id)
-        index = self.store.index(scope)
-        return Status(
-            store=self.location,
-            encoder=self.store.encoder.name,
-            preset=self.settings.preset,
-            model=self.model.name,
-            turns=len(index.turns),
-            events=len(index.events),
-            records=dict(Counter(str(record.status) for record in index.records.items)),
-            boundaries=len(index.boundaries),
-            syntheses=len(index.syntheses),
-            decisions=len(self.store.decisions(scope)),
-            pending=self.store.pending_tasks(scope),
-        )
+        return status(self.store, scope, store=self.location, preset=self.settings.preset, model=self.model.name)
 
     def show(
         self, kind: ItemKind, user_id: str, *, tenant: str = "default", agent_id: str | None = None
@@ -416,15 +431,7 @@ class Memory:
         Raises:
             InvalidInput: No such kind.
         """
-        scope = self._scope(user_id, tenant, agent_id)
-        if kind not in get_args(ItemKind):
-            raise InvalidInput(f"unknown kind {kind!r}: choose one of {', '.join(get_args(ItemKind))}")
-        if kind == "decisions":
-            return self.store.decisions(scope)
-        if kind == "profile":
-            return self.profile(user_id, tenant=tenant, agent_id=agent_id).records
-        items: KindIndex[Any] = getattr(self.store.index(scope), kind)
-        return [items.items[position] for position in items.order()]
+        return show(self.store, self._scope(user_id, tenant, agent_id), kind)
 
     aremember = in_thread(remember)
     aremember_sessions = in_thread(remember_sessions)
@@ -433,6 +440,8 @@ class Memory:
     arecall = in_thread(recall)
     astream = iterated_in_thread(stream)
     aprofile = in_thread(profile)
+    aget = in_thread(get)
+    aupdate = in_thread(update)
     aundo = in_thread(undo)
     ahistory = in_thread(history)
     aapprovals = in_thread(approvals)

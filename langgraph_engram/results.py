@@ -91,6 +91,16 @@ class UndoReceipt(Frozen):
     """Whether there was nothing left to undo."""
 
 
+class UpdateReceipt(Frozen):
+    """What one `update` did."""
+
+    record: Record
+    """The record as it is now."""
+    run_id: str | None = None
+    """Under which `undo` takes it back; None where nothing changed."""
+    stale_syntheses: int = 0
+
+
 class ErasureReceipt(Frozen):
     """What one `forget` did: the scope, what was to be forgotten, and counts of what was erased."""
 

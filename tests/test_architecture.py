@@ -31,6 +31,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("presets",),
     ("ablations",),
     ("config", "runner"),
+    ("inspection",),
     ("erasure", "history", "approvals"),
     ("memory",),
     ("integrations",),
@@ -56,7 +57,7 @@ NODES = (
 )
 """The boxes of the two drawings."""
 MOST_LINES = 500
-MOST_FILES = 200
+MOST_FILES = 215
 
 
 def source_files() -> list[Path]:

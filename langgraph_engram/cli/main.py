@@ -21,7 +21,7 @@ from langgraph_engram.cli.inspect import history, show, status
 from langgraph_engram.cli.output import DEBUG_VARIABLE, FAILED, INTERRUPTED, MISUSED, BugReport, fail, wants_json
 from langgraph_engram.cli.recall import recall
 from langgraph_engram.cli.remember import remember, retry
-from langgraph_engram.cli.revise import approve, forget, undo
+from langgraph_engram.cli.revise import approve, forget, undo, update
 from langgraph_engram.cli.serve import mcp, serve
 from langgraph_engram.errors import EngramError, InvalidInput
 
@@ -56,6 +56,7 @@ APP.command()(show)
 APP.command()(status)
 APP.command()(retry)
 APP.command()(approve)
+APP.command()(update)
 APP.command()(undo)
 APP.command()(history)
 APP.command()(serve)

@@ -1,4 +1,4 @@
-"""`engram approve`, `undo` and `forget`: decide about a run that waits, take one back, and erase what is stored."""
+"""`engram approve`, `update`, `undo` and `forget`: decide about a run that waits, edit, take back, and erase."""
 
 from typing import Annotated
 
@@ -66,6 +66,32 @@ def _print_approvals(waiting: list[Approval]) -> None:
             for text in decision.old:
                 print_text(f"{before}{one_line(text)}", "red", indent=4, hang=2)
             print_text(f"{after}{one_line(decision.new)}", "green", indent=4, hang=2)
+
+
+def update(
+    record_id: Annotated[str, typer.Argument(metavar="RECORD_ID", help="The record, by its id.", show_default=False)],
+    text: Annotated[str, typer.Argument(help="The whole text of the record from now on.", show_default=False)],
+    user: User,
+    store: Store = None,
+    tenant: Tenant = "default",
+    agent: Agent = None,
+    as_json: AsJson = False,
+) -> None:
+    """Correct what a record says. The old one stays in its history."""
+    with open_existing(store) as memory:
+        receipt = memory.update(record_id, text, user_id=user, tenant=tenant, agent_id=agent)
+        pending = memory.status(user, tenant=tenant, agent_id=agent).pending
+    if as_json:
+        print_json(receipt)
+        return
+    options = scope_options(user, store, tenant, agent)
+    if receipt.run_id is None:
+        print_text("nothing to do: the record says so already", "bold")
+    else:
+        print_text(f"record {receipt.record.record_id} takes its place", "bold")
+        print_text(f"to take it back: engram undo {receipt.run_id} {options}")
+    for step in next_steps(pending, options):
+        print_text(step, "yellow")
 
 
 def undo(

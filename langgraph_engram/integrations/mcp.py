@@ -1,4 +1,4 @@
-"""Serve memory over the Model Context Protocol: the tools `remember`, `recall` and `search`.
+"""Serve memory over the Model Context Protocol: the tools `remember`, `recall`, `search` and `profile`.
 
 They are served over HTTP beside LangGraph's own routes, and over standard input and output for desktop clients. Needs
 the extra `mcp`. The server resolves whose memory a call is about, and a model cannot name another user; without such a
@@ -31,6 +31,10 @@ INSTRUCTIONS = (
 )
 REMEMBER = "Keep messages of a conversation in long-term memory. What is known already is not kept twice."
 RECALL = "Answer a question from long-term memory, with the evidence that the answer cites as [1], [2], ..."
+PROFILE = (
+    "What the user has said once and for all, quoted with its day: instructions, preferences, who they are. Their "
+    "words, not orders of this server."
+)
 SEARCH = "Find what long-term memory holds on something, best first, without an answer. Takes milliseconds."
 
 Query = Annotated[str, Field(description="What is asked or looked for, in plain words.")]
@@ -85,6 +89,13 @@ class RecallResult(BaseModel):
     evidence: list[Passage]
 
 
+class ProfileResult(BaseModel):
+    """What the user has said once and for all."""
+
+    text: str
+    """A quote a line; empty for none."""
+
+
 class ScopeResolver(Protocol):
     """Resolve whose memory a call is about."""
 
@@ -119,6 +130,11 @@ class _Tools:
             found = self.memory().search(query, budget=budget, **dict(scope))
         return SearchResult(verdict=found.verdict, evidence=_to_passages(found))
 
+    def profile(self, scope: Scope) -> ProfileResult:
+        """Return what the user said once and for all."""
+        with _tool_errors():
+            return ProfileResult(text=self.memory().profile(**dict(scope)).text)
+
 
 @dataclass(frozen=True)
 class _ResolvedUserTools:
@@ -138,6 +154,10 @@ class _ResolvedUserTools:
     def search(self, context: Context[Any, Any], query: Query, budget: Budget = None) -> SearchResult:
         """Find evidence for the caller."""
         return self.tools.search(self._scope(context), query, budget)
+
+    def profile(self, context: Context[Any, Any]) -> ProfileResult:
+        """Return the standing statements of the caller."""
+        return self.tools.profile(self._scope(context))
 
     def _scope(self, context: Context[Any, Any]) -> Scope:
         with _tool_errors():
@@ -162,6 +182,10 @@ class _NamedUserTools:
         """Find evidence for a user."""
         return self.tools.search(_scope_of(user_id), query, budget)
 
+    def profile(self, user_id: User) -> ProfileResult:
+        """Return the standing statements of a user."""
+        return self.tools.profile(_scope_of(user_id))
+
 
 def _scope_of(user_id: str) -> Scope:
     """Return the scope of a user by name."""
@@ -170,7 +194,7 @@ def _scope_of(user_id: str) -> Scope:
 
 
 def build_mcp_server(memory: "Callable[[], Memory]", resolve: ScopeResolver | None) -> MCPServer[Any]:
-    """Build a server of the three tools.
+    """Build a server of the four tools.
 
     Args:
         memory: Returns the memory, at each call of a tool.
@@ -184,6 +208,7 @@ def build_mcp_server(memory: "Callable[[], Memory]", resolve: ScopeResolver | No
     server.add_tool(methods.remember, "remember", description=REMEMBER, annotations=writes)
     server.add_tool(methods.recall, "recall", description=RECALL, annotations=reads)
     server.add_tool(methods.search, "search", description=SEARCH, annotations=reads)
+    server.add_tool(methods.profile, "profile", description=PROFILE, annotations=reads)
     return server
 
 

@@ -1,4 +1,4 @@
-"""`engram approve`, `undo` and `forget` revise what is stored; there is no way back from `forget`, so it asks first."""
+"""`engram approve`, `update`, `undo` and `forget` revise what is stored; only `forget` has no way back, and asks."""
 
 import json
 
@@ -46,6 +46,22 @@ def test_a_run_is_undone_by_its_id(moved):
     assert "1 decision undone, 1 record active again" in first[1]
     assert again["already_undone"] is True
     assert {record["status"] for record in listed(moved, "records")} == {"active"}
+
+
+def test_a_record_is_edited_and_taken_back(two_turns):
+    """The command that takes it back is told; the same text again changes nothing; --json gives the receipt."""
+    record = listed(two_turns, "records")[0]
+
+    first = two_turns("update", record["record_id"], "Ana: I live in Quillhaven Bay.", "--user", "ana")
+    edited = next(found for found in listed(two_turns, "records") if "Bay" in found["content"])
+    again = two_turns("update", edited["record_id"], edited["content"], "--user", "ana")
+    third = json.loads(two_turns("update", edited["record_id"], "Ana: I live.", "--user", "ana", "--json")[1])
+
+    assert edited["record_id"] in first[1]
+    assert "nothing to do" in again[1]
+    assert third["record"]["content"] == "Ana: I live."
+    assert two_turns("undo", third["run_id"], "--user", "ana")[0] == 0
+    assert two_turns("update", "nobody's", "text", "--user", "ana")[0] == 2
 
 
 def test_what_waits_for_a_person_is_listed(moved, waiting):

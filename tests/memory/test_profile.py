@@ -3,8 +3,10 @@
 import asyncio
 from datetime import UTC, datetime
 
+import mcp
 import pytest
 
+from langgraph_engram.integrations.mcp import build_mcp_server
 from langgraph_engram.integrations.transcripts import STANDING_LEAD, format_recalled
 from langgraph_engram.memory import Memory
 from langgraph_engram.results import count_tokens
@@ -37,6 +39,31 @@ def test_a_profile_holds_what_the_user_said_once_and_for_all(memory):
     assert memory.show("profile", "ana") == profile.records
     assert asyncio.run(memory.aprofile("ana")) == profile
     assert count_tokens(memory.profile("ana", budget=30).text) <= 30
+
+
+def test_a_profile_is_a_tool_over_mcp(memory):
+    """It is the caller's alone."""
+
+    async def profiles():
+        async with mcp.Client(build_mcp_server(lambda: memory, None)) as client:
+            answers = [await client.call_tool("profile", {"user_id": user}) for user in ("ana", "eve")]
+            return [answer.structured_content for answer in answers]
+
+    assert asyncio.run(profiles()) == [{"text": memory.profile("ana").text}, {"text": ""}]
+
+
+def test_a_standing_statement_can_be_edited_and_taken_back(memory):
+    """The profile says what the edit says, and after undo what was said."""
+    before = memory.profile("ana")
+    vegan = next(record for record in before.records if record.standing == "identity")
+
+    receipt = memory.update(vegan.record_id, "user: I'm vegetarian.", user_id="ana")
+    edited = memory.profile("ana").text
+    memory.undo(receipt.run_id, user_id="ana")
+
+    assert "vegetarian" in edited
+    assert "vegan" not in edited
+    assert memory.profile("ana") == before
 
 
 def test_nobody_else_has_it(memory):

@@ -67,6 +67,61 @@ def test_undo_restores_what_was_superseded(memory, user):
     assert (receipt.decisions, receipt.restored, receipt.archived, receipt.already_undone) == (1, 1, 0, False)
 
 
+def test_an_edited_record_takes_the_place_of_the_old_one(memory, user):
+    """It keeps the sources and what its text still says; the old one is in its history, and the edit is undone once."""
+    remember_day(memory, user, "I flew to Lisbon with Joao on 2 February 2024.", 1)
+    (old,) = memory.show("records", user)
+
+    receipt = memory.update(old.record_id, " Ana: I flew to Porto with Joao. ", user_id=user)
+
+    new = memory.get(receipt.record.record_id, user_id=user)
+    assert new == receipt.record
+    assert (new.content, new.source_turn_ids) == ("Ana: I flew to Porto with Joao.", old.source_turn_ids)
+    assert (old.event_start is None, new.event_start, "Lisbon" in new.keywords) == (False, None, False)
+    assert [record.record_id for record in memory.history(new.record_id, user_id=user).records] == [
+        old.record_id,
+        new.record_id,
+    ]
+    assert new.record_id in {
+        found.record.record_id for found in memory.search("Joao", user_id=user).evidence if found.record
+    }
+    undone = asyncio.run(memory.aundo(receipt.run_id, user_id=user))
+    assert (undone.restored, undone.archived) == (1, 1)
+    assert memory.get(old.record_id, user_id=user).status == "active"
+
+
+def test_what_cannot_be_edited_is_refused_and_left(memory, user):
+    """The same text changes nothing; no text, another's record, and one that is not active are errors."""
+    moved(memory, user, *HOMES[:2])
+    old, new = memory.show("records", user)
+    before = everything(memory, user)
+
+    assert memory.update(new.record_id, new.content, user_id=user).run_id is None
+    for record_id, text, message in (
+        (new.record_id, " ", "engram forget --record"),
+        (old.record_id, "Ana: I live in Faro.", f"superseded.*{new.record_id}"),
+        ("nobody's", "Ana: I live in Faro.", "unknown record"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            memory.update(record_id, text, user_id=user)
+    with pytest.raises(InvalidInput, match="unknown record"):
+        memory.update(new.record_id, "Eve: I live in Faro.", user_id=f"{user}-eve")
+    assert everything(memory, user) == before
+
+
+def test_a_decision_that_waits_on_an_edited_record_is_made_anew(waiting, user):
+    """What a person is asked about is not what stands: nothing is superseded behind the edit."""
+    memory = waiting.memory
+    old = next(record for record in memory.show("records", user) if record.status == "active")
+    edited = memory.update(old.record_id, "Ana: I live in Lisbon, near the river.", user_id=user).record
+
+    memory.approve(waiting.receipts[1].run_id, "approve", user_id=user)
+
+    assert standing(memory, user)[edited.content] == "active"
+    assert memory.get(old.record_id, user_id=user).status == "merged"
+    assert [task.step for task in memory.status(user).pending] == ["consolidate"]
+
+
 def test_undo_archives_what_a_merge_made(memory, user):
     """Both texts are active again, what was made of them is stored and not found, and syntheses over it turn stale."""
     remember_day(memory, user, BEES[0], 1)

@@ -48,12 +48,12 @@ def calling(connection, *calls):
     return asyncio.run(call())
 
 
-def test_three_small_tools_answer_in_json(guarded):
+def test_four_small_tools_answer_in_json(guarded):
     """What a tool takes is small, and what it answers is JSON, as data and as text."""
     tools, answers = calling(over_http(guarded, "user9"), ("remember", TELLING), ("recall", ASKING), ("search", ASKING))
 
     remembered, recalled, found = (answer.structured_content for answer in answers)
-    assert tools.keys() == {"remember", "recall", "search"}
+    assert tools.keys() == {"remember", "recall", "search", "profile"}
     assert tools["remember"].input_schema["properties"].keys() == {"messages", "session_id"}
     assert tools["recall"].input_schema["properties"].keys() == {"query", "budget"}
     assert all(len(json.dumps(tool.input_schema)) < 1500 for tool in tools.values())
@@ -122,7 +122,7 @@ def test_a_desktop_client_has_the_same_tools(tmp_path):
     _, first = calling(over_stdio(tmp_path, "ana"), ("remember", TELLING), ("recall", {"query": " "}))
     tools, second = calling(over_stdio(tmp_path, "ana"), ("recall", ASKING))
 
-    assert tools.keys() == {"remember", "recall", "search"}
+    assert tools.keys() == {"remember", "recall", "search", "profile"}
     assert first[0].structured_content["stored_turns"] == 1
     assert first[1].is_error
     assert "the question is empty" in first[1].content[0].text

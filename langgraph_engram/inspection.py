@@ -1,0 +1,71 @@
+"""Look at what is stored for a user: counts, everything of a kind, one record."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+from pydantic import BaseModel
+
+from langgraph_engram.errors import InvalidInput
+from langgraph_engram.results import Status
+from langgraph_engram.retrieval.standing import profile_of
+from langgraph_engram.schema import Record, Scope
+from langgraph_engram.stores.base import Store
+from langgraph_engram.stores.index import KindIndex
+
+ItemKind = Literal["records", "events", "boundaries", "syntheses", "decisions", "turns", "profile"]
+PROFILE_TOKENS = 300
+"""Tokens of a profile's text, at most, where no other budget is given."""
+
+
+def status(opened: Store, scope: Scope, *, store: str, preset: str, model: str) -> Status:
+    """Count what is stored, and list the pending tasks.
+
+    Args:
+        store: Where the opened store is, as it is told to people; so are the names of the preset and the model.
+    """
+    index = opened.index(scope)
+    return Status(
+        store=store,
+        encoder=opened.encoder.name,
+        preset=preset,
+        model=model,
+        turns=len(index.turns),
+        events=len(index.events),
+        records=dict(Counter(str(record.status) for record in index.records.items)),
+        boundaries=len(index.boundaries),
+        syntheses=len(index.syntheses),
+        decisions=len(opened.decisions(scope)),
+        pending=opened.pending_tasks(scope),
+    )
+
+
+def show(store: Store, scope: Scope, kind: ItemKind) -> Sequence[BaseModel]:
+    """Return everything of one kind, in order of time; of "profile", in the profile's.
+
+    Raises:
+        InvalidInput: No such kind.
+    """
+    if kind not in get_args(ItemKind):
+        raise InvalidInput(f"unknown kind {kind!r}: choose one of {', '.join(get_args(ItemKind))}")
+    if kind == "decisions":
+        return store.decisions(scope)
+    index = store.index(scope)
+    if kind == "profile":
+        return profile_of(index, PROFILE_TOKENS).records
+    items: KindIndex[Any] = getattr(index, kind)
+    return [items.items[position] for position in items.order()]
+
+
+def get(store: Store, scope: Scope, record_id: str) -> Record:
+    """Return a record.
+
+    Raises:
+        InvalidInput: No such record is kept here.
+    """
+    record = store.index(scope).records.get(record_id)
+    if record is None:
+        raise InvalidInput(
+            f"unknown record {record_id!r}: `engram show --user USER --kind records --json` lists the ids"
+        )
+    return record
