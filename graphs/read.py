@@ -66,7 +66,7 @@ def build_read_graph(
         graph.add_node("backtrack", Backtrack(store, settings.deep))
     graph.add_node("write_answer", WriteAnswerStep(model, settings.deep, settings.answer))
     if settings.deep.reflect:
-        graph.add_node("reflect", ReflectStep(model, rule_model, settings.deep, settings.answer))
+        graph.add_node("reflect", ReflectStep(model, settings.deep, settings.answer))
     graph.add_node("conclude", Conclude(settings.retrieve))
     add_entry(graph, entry, "parse_intent")
     graph.add_edge("parse_intent", "light_retrieve")

@@ -24,7 +24,7 @@ from langgraph_engram.formats.requests import retry_request
 from langgraph_engram.graphs.read import ReadGraph
 from langgraph_engram.graphs.write import WriteGraph
 from langgraph_engram.nodes.report_run import report_run
-from langgraph_engram.prompts.write_answer import UNKNOWN
+from langgraph_engram.prompts.write_answer import MORE, UNKNOWN
 from langgraph_engram.results import Comparisons, RecallUpdate, Receipt, Recollection, total
 from langgraph_engram.retrieval.citations import is_unknown
 from langgraph_engram.schema import Scope
@@ -287,8 +287,16 @@ class AnswerStream:
         self._held += str(message.text)
         self._is_answer = self._is_answer or step == DEEP_ANSWER or not _may_be_unknown(self._held)
         if self._is_answer:
-            yield RecallUpdate(step=step, text=self._held)
-            self._held = ""
+            text, self._held = _split_before_mark(self._held)
+            if text:
+                yield RecallUpdate(step=step, text=text)
+
+
+def _split_before_mark(text: str) -> tuple[str, str]:
+    """Return text without `MORE`, and apart from it an end that may turn out to begin another."""
+    text = text.replace(MORE, "")
+    begun = next((size for size in range(len(MORE) - 1, 0, -1) if text.endswith(MORE[:size])), 0)
+    return text[: len(text) - begun], text[len(text) - begun :]
 
 
 def _may_be_unknown(prefix: str) -> bool:

@@ -174,6 +174,8 @@ class ReadState(TypedDict, total=False):
     """Set by `judge_sufficiency` or `write_answer`."""
     quoted: bool
     """Set by `judge_sufficiency` or `write_answer`: whether a rule gave the answer, by quoting."""
+    may_go_on: bool
+    """Set by `judge_sufficiency` or `write_answer`: whether a model said that memory may hold more of its answer."""
     selections: Annotated[list[BatchSelection], operator.add]
     """Added to by each `deep_select`, emptied by `backtrack`."""
     selected_ids: list[str]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from langgraph_engram.llm.base import Model, entry_of
 from langgraph_engram.prompts.answer_light import AnswerLight
-from langgraph_engram.retrieval.citations import rests_on_evidence, with_citations, without_reasoning
+from langgraph_engram.retrieval.citations import final_answer, rests_on_evidence, with_citations
 from langgraph_engram.retrieval.passages import light_passages, merge_pools
 from langgraph_engram.settings import AnswerSettings, DeepSettings, styled
 from langgraph_engram.state import ReadState
@@ -15,7 +15,10 @@ from langgraph_engram.state import ReadState
 
 @dataclass(frozen=True)
 class JudgeSufficiency:
-    """Ask for a light answer. Reads `request`, `intent`, `evidence`, `pool`; sets `sufficient`, `answer`, `pool`."""
+    """Ask for a light answer.
+
+    Reads `request`, `intent`, `evidence`, `pool`; sets `sufficient`, `answer`, `may_go_on`, `pool`.
+    """
 
     model: Model
     settings: DeepSettings
@@ -38,12 +41,14 @@ class JudgeSufficiency:
                 earlier,
             )
         )
-        light = with_citations(without_reasoning(asked.answer or ""), pool)
+        words, may_go_on = final_answer(asked.answer or "")
+        light = with_citations(words, pool)
         sufficient = rests_on_evidence(light)
         return {
             "sufficient": sufficient,
             "answer": light if sufficient else state.get("answer", ""),
             "quoted": asked.by_rule,
+            "may_go_on": may_go_on,
             "pool": pool,
             "usage": [entry_of("judge_sufficiency", [asked])],
         }

@@ -14,7 +14,6 @@ from langgraph_engram.results import total
 from langgraph_engram.retrieval.citations import rests_on_evidence
 from langgraph_engram.settings import AnswerSettings, DeepSettings
 from langgraph_engram.state import ReadState
-from langgraph_engram.text.questions import asks_for_single_fact
 from langgraph_engram.text.tokens import content_stems
 
 NOTHING_NEW = "searching further found nothing new"
@@ -26,7 +25,6 @@ class ReflectStep:
     """Reflect. Reads everything found; sets `done`, `missing`, `query`, `round`, `asked_queries`."""
 
     model: Model
-    rule_model: Model
     settings: DeepSettings
     answer: AnswerSettings = field(default_factory=AnswerSettings)
 
@@ -43,7 +41,7 @@ class ReflectStep:
             tuple(state["asked_queries"]),
             self.answer,
         )
-        if self.settings.reflect_on == "doubtful" and self._is_settled(question):
+        if self.settings.reflect_on == "doubtful" and _is_settled(state):
             return {"done": True, "missing": []}
         asked = self.model.ask(question)
         usage, thought = [entry_of("reflect", [asked])], asked.answer
@@ -69,13 +67,6 @@ class ReflectStep:
             "usage": usage,
         }
 
-    def _is_settled(self, question: Reflect) -> bool:
-        """Return whether no call is needed: one thing is asked for, and the cited passages cover the query."""
-        if not (asks_for_single_fact(question.query) and rests_on_evidence(question.answer)):
-            return False
-        thought = self.rule_model.ask(question).answer
-        return thought is not None and thought.complete
-
     def _ends(self, state: ReadState) -> str:
         if state["round"] >= self.settings.max_rounds:
             return f"the budget of {self.settings.max_rounds} rounds is spent"
@@ -90,6 +81,11 @@ class ReflectStep:
         )
         over = [f"the budget of {limit} {name} is spent" for name, used, limit in limits if used >= limit]
         return over[0] if over else ""
+
+
+def _is_settled(state: ReadState) -> bool:
+    """Return whether no call is needed: a language model answered, cites evidence, and says that nothing is left."""
+    return not (state.get("quoted") or state.get("may_go_on")) and rests_on_evidence(state["answer"])
 
 
 def _unchanged(state: ReadState) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from langgraph_engram.errors import ModelUnavailable
 from langgraph_engram.llm.base import LLMResult, Model, entry_of
 from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
-from langgraph_engram.retrieval.citations import with_citations, without_reasoning
+from langgraph_engram.retrieval.citations import final_answer, with_citations
 from langgraph_engram.retrieval.passages import light_passages, merge_pools
 from langgraph_engram.schema import Evidence
 from langgraph_engram.settings import AnswerSettings, DeepSettings, styled
@@ -18,7 +18,7 @@ from langgraph_engram.state import ReadState
 
 @dataclass(frozen=True)
 class WriteAnswerStep:
-    """Write the answer. Reads `request`, `intent`, `pool`; sets `answer`, `quoted`, adds to `notes`."""
+    """Write the answer. Reads `request`, `intent`, `pool`; sets `answer`, `quoted`, `may_go_on`, adds to `notes`."""
 
     model: Model
     settings: DeepSettings
@@ -40,9 +40,11 @@ class WriteAnswerStep:
         if failure := attempts[-1].failure:
             raise ModelUnavailable(f"{self.model.name} gave no answer: {failure.reason}")
         left_out = f"the model's context held {len(shown)} of {len(pool)} passages: the answer rests on these"
+        words, may_go_on = final_answer(attempts[-1].answer or "")
         return {
-            "answer": with_citations(without_reasoning(attempts[-1].answer or ""), shown) or UNKNOWN,
+            "answer": with_citations(words, shown) or UNKNOWN,
             "quoted": attempts[-1].by_rule,
+            "may_go_on": may_go_on,
             "pool": pool,
             "notes": [*state.get("notes", []), *([left_out] if len(shown) < len(pool) else [])],
             "usage": [entry_of("write_answer", attempts)],

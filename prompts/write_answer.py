@@ -30,11 +30,16 @@ Where a later piece changes what an earlier one says, the later holds. Where two
 is a change of the other, give both with their days and ask which is right."""
 PARTS = """\
 If the pieces answer only a part, give that part and say what is missing."""
+MORE = "[more]"
+"""What an answer ends with that other memories may add to."""
+GOES_ON = f"""\
+If a part of the question stays open, or it asks for several things and memory may well hold more of them than these \
+pieces do, write {MORE} at the very end; else never."""
 NEWEST = "Where two pieces disagree, the newest holds."
 WORDING: Mapping[str, str] = {
-    "auto": f"{FITTING} {CITE}\n{DATES} {CONFLICTS}",
-    "short": f"{BRIEF} {CITE}\n{DATES} {NEWEST}",
-    "full": f"Answer completely, in full sentences. {CITE}\n{DATES} {CONFLICTS}",
+    "auto": f"{FITTING} {CITE}\n{DATES} {CONFLICTS} {GOES_ON}",
+    "short": f"{BRIEF} {CITE}\n{DATES} {NEWEST} {GOES_ON}",
+    "full": f"Answer completely, in full sentences. {CITE}\n{DATES} {CONFLICTS} {GOES_ON}",
     "reasoned": "First weigh the pieces in two or three sentences. Then write a last line that begins with "
     f'"Answer:" and holds the answer alone. On that line: {BRIEF} {CITE}\n{DATES} {NEWEST}',
     "exhaustive": "Answer completely and precisely, in full sentences; where a time is relative, say to which day. "

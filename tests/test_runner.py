@@ -11,7 +11,7 @@ from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.embeddings.caching import CachedEncoder
 from langgraph_engram.errors import EncoderUnavailable
 from langgraph_engram.nodes.receive import Receive
-from langgraph_engram.prompts.write_answer import UNKNOWN
+from langgraph_engram.prompts.write_answer import MORE, UNKNOWN
 from langgraph_engram.results import Receipt
 from langgraph_engram.runner import AnswerStream, _may_be_unknown, add_receipts, comparisons_of, prefetch_vectors
 from langgraph_engram.state import Message, RememberRequest
@@ -122,6 +122,18 @@ def test_an_answer_is_told_as_it_comes(chunks):
     ]
 
     assert told == chunks
+
+
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=30))
+def test_the_mark_for_more_is_told_to_nobody(sizes):
+    """However it is cut into chunks, and beside citations and brackets of the answer's own."""
+    text, answer, told, begin = f"Two lakes [1][2]{MORE}, a list[0] and [mo.", AnswerStream(), "", 0
+    for size in [*sizes, len(text)]:
+        chunk = AIMessageChunk(text[begin : begin + size])
+        told += "".join(update.text for update in answer.add(chunk, {"langgraph_node": "write_answer"}))
+        begin += size
+
+    assert told == text.replace(MORE, "")
 
 
 def test_words_of_other_steps_are_no_answer():

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from langgraph_engram.prompts.rendering import CITATION, cited_numbers, numbers_of
-from langgraph_engram.prompts.write_answer import UNKNOWN
+from langgraph_engram.prompts.write_answer import MORE, UNKNOWN
 from langgraph_engram.schema import Evidence
 from langgraph_engram.text.tokens import content_stems
 
@@ -34,6 +34,12 @@ def with_citations(answer: str, pool: Sequence[Evidence]) -> str:
         return valid
     number = _source_number(words, pool)
     return f"{valid} [{number}]" if number else valid
+
+
+def final_answer(answer: str) -> tuple[str, bool]:
+    """Return an answer without its reasoning, and whether its writer says that memory may hold more of it."""
+    last = without_reasoning(answer)
+    return " ".join(part.strip() for part in last.split(MORE)).strip() if MORE in last else last, MORE in last
 
 
 def without_reasoning(answer: str) -> str:

@@ -80,19 +80,6 @@ PATTERNS: tuple[tuple[str, AnswerType], ...] = (
 """What queries look like that expect each type; the first that matches counts."""
 ANSWER_TYPES = tuple((re.compile(pattern, re.IGNORECASE), name) for pattern, name in PATTERNS)
 CONTRACTED = re.compile(r"\b(what|who|where|when|how)['’]s\b", re.IGNORECASE)
-SEVERAL = re.compile(
-    r"^\W*(?:what|which)\s+(?:are|were)\b|\bboth\b|\bin common\b|"
-    r"^\W*(?:what|which)\s+(?:(?!is\b|was\b|did\b|does\b|has\b|had\b)[\w/-]+\s+){0,2}[\w/-]+(?:ies|[^su\W]s)\s+"
-    r"(?:are|were|do|does|did|has|have|had|can)\b",
-    re.IGNORECASE,
-)
-"""Queries that ask for several things."""
-WEIGHED = re.compile(
-    r"\b(?:would|could|might|likely|probably|considered|every|all|each|together|first|last|most|least|than|before|"
-    r"after|between|or)\b|^\W*(?:what|where|who|how)\s+(?:has|have)\b",
-    re.IGNORECASE,
-)
-"""Queries whose answer is weighed from several statements."""
 SUM = re.compile(
     r"\b(?:total|altogether|combined|in all|average|sum of|how many times|how (?:much|many)(?:\s+\w+)?\s+more|"
     r"how (?:much|many)(?:\s+\w+)?\s+(?:older|younger|longer|cheaper|taller|heavier)|difference (?:in|between))\b",
@@ -188,12 +175,6 @@ def answer_type(query: str) -> AnswerType:
 def asks_for_aggregate(query: str) -> bool:
     """Return whether the answer adds up over several occasions: a number, a duration, a sum, an order."""
     return answer_type(query) in ("number", "duration") or bool(SUM.search(query) or ORDER.search(query))
-
-
-def asks_for_single_fact(query: str) -> bool:
-    """Return whether one statement can answer: no list, count or advice, nothing to conclude or to compare."""
-    several = SEVERAL.search(query) or answer_type(query) in ("number", "duration", "advice")
-    return not (several or WEIGHED.search(query))
 
 
 def asks_for_earlier_state(query: str) -> bool:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.retrieval.citations import with_citations, without_unknown_citations
+from langgraph_engram.retrieval.citations import final_answer, with_citations, without_unknown_citations
 
 
 @pytest.fixture
@@ -68,3 +68,17 @@ def test_every_citation_that_stays_is_known(parts, count):
 
     assert all(1 <= int(number) <= count for number in re.findall(r"\d+", kept))
     assert re.sub(r"[^a-zA-Z]", "", kept) == re.sub(r"[^a-zA-Z]", "", "".join(parts))
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("Two lakes [1].", ("Two lakes [1].", False)),
+        ("Two lakes [1]. [more]", ("Two lakes [1].", True)),
+        ("They hold more.\nAnswer: Two lakes [1][more]", ("Two lakes [1]", True)),
+        ("[more]", ("", True)),
+    ],
+)
+def test_a_final_answer_is_apart_from_what_leads_to_it(said, expected):
+    """Neither its reasoning nor the mark for more is part of it."""
+    assert final_answer(said) == expected

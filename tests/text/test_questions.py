@@ -8,7 +8,6 @@ from langgraph_engram.text.questions import (
     TimeQuestion,
     answer_type,
     asks_for_assistant,
-    asks_for_single_fact,
     time_question,
 )
 
@@ -80,28 +79,6 @@ def test_the_question_words_show_the_type(query, expected):
 def test_any_text_expects_some_type(query):
     """No text is an error."""
     assert isinstance(answer_type(query), str)
-
-
-@pytest.mark.parametrize(
-    ("query", "single"),
-    [
-        ("Where do I live?", True),
-        ("What is Ana's cat called?", True),
-        ("When did Ben move to Porto?", True),
-        ("Why did Ana leave?", True),
-        ("Which books has Ana read?", False),
-        ("What jazz singers/bands has Ana heard?", False),
-        ("What has Ana painted?", False),
-        ("How many dogs does Ben keep?", False),
-        ("How long did Ana stay?", False),
-        ("Would Ben enjoy a trip to the sea?", False),
-        ("Who was the first to leave?", False),
-        ("What do Ana and Ben have in common?", False),
-    ],
-)
-def test_what_a_single_statement_can_answer(query, single):
-    """Lists, counts, and what is weighed or compared rest on several statements."""
-    assert asks_for_single_fact(query) is single
 
 
 @pytest.mark.parametrize(
