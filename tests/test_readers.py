@@ -249,7 +249,7 @@ def test_the_reflection_sees_what_the_reader_saw():
     """The sentence that decides may stand beside the one that was found."""
     model = FakeModel(
         [
-            "A kayak [1].",
+            "A kayak [1]. [more]",
             Reflection(complete=True),
         ],
     )
