@@ -12,6 +12,7 @@ from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
 
+from langgraph_engram.graphs.checkpoints import with_known_types
 from langgraph_engram.graphs.instrumentation import EntryNode, InstrumentedGraph, add_entry
 from langgraph_engram.llm.base import Model
 from langgraph_engram.nodes.backtrack import Backtrack
@@ -81,7 +82,7 @@ def build_read_graph(
         further = ["parse_intent"] if settings.deep.max_rounds > 1 else []
         graph.add_conditional_edges("reflect", after_reflect, [*further, "conclude"])
     graph.add_edge("conclude", END)
-    return cast(ReadGraph, graph.compile(checkpointer=checkpointer, name="recall"))
+    return cast(ReadGraph, graph.compile(checkpointer=with_known_types(checkpointer), name="recall"))
 
 
 @dataclass(frozen=True)

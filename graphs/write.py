@@ -14,6 +14,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from langgraph_engram.compression import Compressor
 from langgraph_engram.extraction.extractor import Extractor
+from langgraph_engram.graphs.checkpoints import with_known_types
 from langgraph_engram.graphs.instrumentation import EntryNode, InstrumentedGraph, add_entry
 from langgraph_engram.llm.base import Model
 from langgraph_engram.nodes.apply_updates import ApplyUpdates
@@ -104,7 +105,7 @@ def build_write_graph(
         graph.add_edge("persist", "synthesize")
     graph.add_edge("synthesize", "report_run")
     graph.add_edge("report_run", END)
-    return cast(WriteGraph, graph.compile(checkpointer=checkpointer, name="remember"))
+    return cast(WriteGraph, graph.compile(checkpointer=with_known_types(checkpointer), name="remember"))
 
 
 def after_receive(state: WriteState) -> Literal["segment", "report_run"]:

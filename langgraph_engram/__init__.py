@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from langgraph_engram.errors import EngramError
     from langgraph_engram.formats.messages import to_messages
+    from langgraph_engram.graphs.checkpoints import checkpoint_serializer
     from langgraph_engram.integrations.middleware import EngramMiddleware
     from langgraph_engram.integrations.retriever import EngramRetriever
     from langgraph_engram.integrations.store import EngramStore
@@ -33,6 +34,7 @@ __all__ = [
     "Recollection",
     "RememberRequest",
     "Settings",
+    "checkpoint_serializer",
     "create_memory_tools",
     "preset",
     "to_messages",
@@ -49,6 +51,7 @@ HOMES = {
     "Recollection": "langgraph_engram.results",
     "RememberRequest": "langgraph_engram.state",
     "Settings": "langgraph_engram.settings",
+    "checkpoint_serializer": "langgraph_engram.graphs.checkpoints",
     "create_memory_tools": "langgraph_engram.integrations.tools",
     "preset": "langgraph_engram.presets",
     "to_messages": "langgraph_engram.formats.messages",

@@ -1,16 +1,21 @@
 """List the runs that wait for a person's approval, and resume them with the answer."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 from langgraph.types import Command, StateSnapshot
 
-from langgraph_engram.consolidation.merging import unanswered_ids
+from langgraph_engram.consolidation.approval import problem_of
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.graphs.write import WriteGraph
 from langgraph_engram.results import Approval, Receipt
 from langgraph_engram.runner import receipt_of, thread_of
 from langgraph_engram.schema import Decision, Proposal, Scope
 from langgraph_engram.stores.base import Store
+
+Verdict = Literal["approve", "reject"] | bool
+Answer = Verdict | Mapping[str, Verdict]
+"""For all decisions, or for each by its id; True approves."""
 
 
 def approvals(store: Store, graph: WriteGraph, scope: Scope) -> list[Approval]:
@@ -26,11 +31,11 @@ def waiting_decisions(store: Store, graph: WriteGraph, scope: Scope) -> list[Dec
     return [proposal.decision for proposal in proposals]
 
 
-def approve(store: Store, graph: WriteGraph, scope: Scope, run_id: str, answer: str | Mapping[str, str]) -> Receipt:
+def approve(store: Store, graph: WriteGraph, scope: Scope, run_id: str, answer: Answer) -> Receipt:
     """Resume a run with a person's answer; no model is asked again what it was asked before.
 
     Args:
-        answer: "approve" or "reject" for all, or one of them for each decision id.
+        answer: For all decisions, or for each by its id.
 
     Raises:
         InvalidInput: No such run waits here, or the answer leaves a decision open or names one that is not there.
@@ -41,11 +46,9 @@ def approve(store: Store, graph: WriteGraph, scope: Scope, run_id: str, answer: 
             f"run {run_id!r} waits for no approval here: approvals(), or engram approve, lists those that do"
         )
     ids = [decision.decision_id for decision in waiting[run_id].decisions]
-    if missing := unanswered_ids(answer, ids):
-        raise InvalidInput(f'say "approve" or "reject" of each decision: {", ".join(missing)} has neither')
-    if isinstance(answer, Mapping) and (unknown := answer.keys() - set(ids)):
-        raise InvalidInput(f"unknown decisions {sorted(unknown)}: this run waits for {', '.join(ids)}")
-    resumed: Command[str] = Command(resume=answer if isinstance(answer, str) else dict(answer))
+    if problem := problem_of(answer, ids):
+        raise InvalidInput(problem)
+    resumed: Command[str] = Command(resume=dict(answer) if isinstance(answer, Mapping) else answer)
     return receipt_of(graph.invoke(resumed, thread_of(run_id, scope), durability="sync"))
 
 

@@ -8,13 +8,12 @@ import os
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar, get_args, get_type_hints
+from typing import TypeVar
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 from platformdirs import user_data_path
 from pydantic import BaseModel, ValidationError
@@ -22,13 +21,13 @@ from pydantic import BaseModel, ValidationError
 from langgraph_engram.compression import Compressor, LLMLingua2
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.errors import InvalidSetting
+from langgraph_engram.graphs.checkpoints import checkpoint_serializer
 from langgraph_engram.llm.base import Model
 from langgraph_engram.llm.factory import open_model
 from langgraph_engram.presets import preset
 from langgraph_engram.rerank import CrossEncoder, Reranker
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.settings import ChatSettings, ExtractSettings, RetrieveSettings, Settings
-from langgraph_engram.state import ReadState, WriteState
 
 SETTINGS_VARIABLE = "ENGRAM_SETTINGS"
 SETTINGS_EXAMPLE = '{"update": {"approve": ["MERGE"]}}'
@@ -166,7 +165,7 @@ def resolve_reranker(retrieve: RetrieveSettings) -> Reranker | None:
 
 def open_checkpointer(store: str) -> BaseCheckpointSaver[str]:
     """Open the checkpointer that goes with a store: a SQLite file beside it, or one of the user's for a server."""
-    serializer = JsonPlusSerializer(allowed_msgpack_modules=checkpointed_types())
+    serializer = checkpoint_serializer()
     if store == IN_MEMORY:
         return InMemorySaver(serde=serializer)
     folder = user_data_path("langgraph-engram", ensure_exists=True) if "://" in store else Path(store).expanduser()
@@ -175,21 +174,3 @@ def open_checkpointer(store: str) -> BaseCheckpointSaver[str]:
     connection.execute("PRAGMA synchronous=NORMAL")
     connection.execute("PRAGMA secure_delete=ON")  # what is erased is overwritten, not only unlinked
     return SqliteSaver(connection, serde=serializer)
-
-
-def checkpointed_types() -> list[tuple[str, str]]:
-    """Return module and name of the types that a checkpoint may hold: those that the two states are made of."""
-    found: dict[type[BaseModel], None] = {}
-    for state in (WriteState, ReadState):
-        for annotation in get_type_hints(state).values():
-            _collect(annotation, found)
-    return [(model.__module__, model.__name__) for model in found]
-
-
-def _collect(annotation: object, found: dict[type[BaseModel], None]) -> None:
-    for inner in get_args(annotation):
-        _collect(inner, found)
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel) and annotation not in found:
-        found[annotation] = None
-        for field in annotation.model_fields.values():
-            _collect(field.annotation, found)

@@ -5,7 +5,7 @@ memory.remember(messages, user_id="ana", session_id="s1")
 memory.recall("Where did I camp?", user_id="ana").answer
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +18,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from pydantic import BaseModel
 
-from langgraph_engram.approvals import approvals, approve, waiting_decisions
+from langgraph_engram.approvals import Answer, approvals, approve, waiting_decisions
 from langgraph_engram.config import (
     open_checkpointer,
     resolve,
@@ -365,13 +365,13 @@ class Memory:
     def approve(
         self,
         run_id: str,
-        answer: str | Mapping[str, str],
+        answer: Answer,
         *,
         user_id: str,
         tenant: str = "default",
         agent_id: str | None = None,
     ) -> Receipt:
-        """Resume a run that waits: "approve" or "reject" for all of it, or for each decision by its id.
+        """Resume a run that waits: "approve" or True, "reject" or False, for all of it or for each decision by its id.
 
         Raises:
             InvalidInput: No such run waits in this scope, or the answer does not fit its decisions.

@@ -144,6 +144,10 @@ class Approval(Frozen):
 
     run_id: str
     decisions: list[ProposedDecision]
+    answers: str = ""
+    """How it is answered."""
+    problem: str = ""
+    """What was wrong with the last answer, if there was one."""
 
 
 class RecordHistory(Frozen):

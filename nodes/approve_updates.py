@@ -1,14 +1,14 @@
 """Wait for a person's approval of the decisions that are marked as waiting.
 
-The run stops at an interrupt, once, and goes on with `Command(resume=...)`: "approve" or "reject" for all decisions, or
-for each by its id. Until then the run's turns are stored and pending.
+The run stops at an interrupt, and goes on with `Command(resume=...)`: "approve" or "reject" for all decisions, or for
+each by its id. What is no answer is refused, and asked again. Until then the run's turns are stored and pending.
 """
 
 from dataclasses import dataclass
 
 from langgraph.types import interrupt
 
-from langgraph_engram.consolidation.merging import AWAITED, apply_answer, describe_proposal
+from langgraph_engram.consolidation.approval import ANSWERS, AWAITED, apply_answer, describe_proposal, problem_of
 from langgraph_engram.pending import pending_tasks_for
 from langgraph_engram.schema import APPROVAL
 from langgraph_engram.state import WriteState
@@ -36,9 +36,9 @@ class ApproveUpdates:
             tasks = pending_tasks_for(state["run_id"], APPROVAL, [(state["turns"], AWAITED)])
             self.store.commit(scope, Changes(pending_tasks=tasks))
         shown = [describe_proposal(proposal, known).model_dump(mode="json") for proposal in waiting]
-        answer: object = interrupt({"run_id": state["run_id"], "decisions": shown})
-        return {
-            "proposals": [
-                apply_answer(proposal, answer) if proposal.waits else proposal for proposal in state["proposals"]
-            ]
-        }
+        ids = [proposal.decision.decision_id for proposal in waiting]
+        asked = {"run_id": state["run_id"], "decisions": shown, "answers": ANSWERS}
+        answer: object = interrupt(asked)
+        while problem := problem_of(answer, ids):
+            answer = interrupt({**asked, "problem": problem})
+        return {"proposals": apply_answer(state["proposals"], answer)}

@@ -40,8 +40,9 @@ def approve(
         if run_id is None:
             waiting = memory.approvals(user, tenant=tenant, agent_id=agent)
         else:
-            answer = "reject" if reject else "approve"
-            receipt = memory.approve(run_id, answer, user_id=user, tenant=tenant, agent_id=agent)
+            receipt = memory.approve(
+                run_id, "reject" if reject else "approve", user_id=user, tenant=tenant, agent_id=agent
+            )
         pending = memory.status(user, tenant=tenant, agent_id=agent).pending
     if as_json:
         print_json(waiting if run_id is None else receipt)

@@ -1,13 +1,12 @@
 """Carry out what was decided on records: merge them into one, let the newest supersede the others, or link them.
 
-Nothing is deleted. A decision may wait for a person, who is shown it as text and approves or rejects it.
+Nothing is deleted.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from langgraph_engram.consolidation.triage import are_apart_in_time
-from langgraph_engram.results import ProposedDecision
 from langgraph_engram.schema import Decision, Proposal, Record, make_id
 from langgraph_engram.temporal.datetimes import instant_of
 from langgraph_engram.text.names import proper_names
@@ -18,8 +17,6 @@ LOSES_SOURCE = "a merge would lose a cited source"
 WITHOUT_WORDS = "a merge without words"
 LEAVES_OUT = "the merged text leaves out a name or a number that one of them says"
 TWO_EVENTS = "two events at two times do not merge"
-AWAITED = "a person's approval is awaited"
-REJECTED = "rejected by a person"
 MAX_CONFLICTS = 19
 """Records that one is linked to at most: a conflict of twenty statements."""
 
@@ -145,32 +142,3 @@ def _valid_to(end: datetime | None, record: Record) -> datetime | None:
 
 def _last(group: Sequence[Record], name: str) -> str:
     return next((value for record in reversed(group) if (value := str(getattr(record, name)))), "")
-
-
-def describe_proposal(proposal: Proposal, known: Mapping[str, Record]) -> ProposedDecision:
-    """Return a decision as a person reads it: what stands, and what would take its place or contradict it."""
-    *others, last = proposal.decision.pair
-    going = proposal.decision.pair if proposal.decision.action == "MERGE" else others
-    return ProposedDecision(
-        decision_id=proposal.decision.decision_id,
-        action=proposal.decision.action,
-        old=[known[record_id].content for record_id in going if record_id in known],
-        new=proposal.content or (known[last].content if last in known else ""),
-        reason=proposal.decision.reason,
-    )
-
-
-def apply_answer(proposal: Proposal, answer: object) -> Proposal:
-    """Return a proposal as it was answered; what is not approved keeps everything."""
-    verdict = answer.get(proposal.decision.decision_id) if isinstance(answer, Mapping) else answer
-    if verdict == "approve":
-        return proposal
-    rejected = {"action": "KEEP_BOTH", "reason": REJECTED, "result_id": None}
-    return Proposal(decision=proposal.decision.model_copy(update=rejected), waits=proposal.waits)
-
-
-def unanswered_ids(answer: object, decision_ids: Sequence[str]) -> list[str]:
-    """Return the decisions that an answer does not approve or reject."""
-    if isinstance(answer, Mapping):
-        return [decision_id for decision_id in decision_ids if answer.get(decision_id) not in ("approve", "reject")]
-    return [] if answer in ("approve", "reject") else list(decision_ids)

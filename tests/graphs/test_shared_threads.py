@@ -2,8 +2,8 @@
 
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_engram.config import checkpointed_types
 from langgraph_engram.embeddings.base import HashingEncoder
+from langgraph_engram.graphs.checkpoints import checkpointed_types
 from langgraph_engram.graphs.read import build_read_graph
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.presets import preset

@@ -1,10 +1,13 @@
 """What update decisions did can be followed, taken back, and made to wait for a person."""
 
 import asyncio
+from datetime import UTC, datetime
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
 
-from langgraph_engram.consolidation.merging import AWAITED, REJECTED
+from langgraph_engram.consolidation.approval import AWAITED, REJECTED
 from langgraph_engram.errors import InvalidInput, InvalidSetting
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.memory import Memory
@@ -78,10 +81,8 @@ def test_an_edited_record_takes_the_place_of_the_old_one(memory, user):
     assert new == receipt.record
     assert (new.content, new.source_turn_ids) == ("Ana: I flew to Porto with Joao.", old.source_turn_ids)
     assert (old.event_start is None, new.event_start, "Lisbon" in new.keywords) == (False, None, False)
-    assert [record.record_id for record in memory.history(new.record_id, user_id=user).records] == [
-        old.record_id,
-        new.record_id,
-    ]
+    lineage = memory.history(new.record_id, user_id=user).records
+    assert {record.record_id for record in lineage} == {old.record_id, new.record_id}
     assert new.record_id in {
         found.record.record_id for found in memory.search("Joao", user_id=user).evidence if found.record
     }
@@ -411,3 +412,38 @@ def test_a_graph_without_a_checkpointer_says_what_to_do(memory, user):
         graph.invoke({"request": RememberRequest(**Scope(user_id=user).model_dump(), messages=[message])})
 
     assert "DecideUpdate" not in {question.name for question in model.asked}
+
+
+@pytest.mark.parametrize(
+    ("answer", "approved"),
+    [
+        ("approve", True),
+        (" Yes", True),
+        (True, True),
+        ({"approve": True}, True),
+        ("reject", False),
+        ("no", False),
+        (False, False),
+        ({"approve": False}, False),
+    ],
+)
+def test_a_graph_is_resumed_with_any_plain_answer(tmp_path, user, answer, approved):
+    """What is no answer is refused and asked again, with how to answer; nothing is decided by it."""
+    with Memory(tmp_path / "store", "rules", encoder="hashing", settings=ASKING) as memory:
+        graph = build_write_graph(memory.store, memory.model, ASKING, InMemorySaver())
+        for day, home in enumerate(HOMES[:2], start=1):
+            thread = {"configurable": {"thread_id": home}}
+            said = Message(speaker="Ana", text=f"I live in {home}.", said_at=datetime(2024, 3, day, tzinfo=UTC))
+            request = RememberRequest(user_id=user, session_id=home, messages=[said])
+            stopped = graph.invoke({"request": request}, thread)
+        for nonsense in ("perhaps", 1, {"approve": "maybe"}, ["approve"], {}):
+            stopped = graph.invoke(Command(resume=nonsense), thread)
+            (interrupt,) = stopped["__interrupt__"]
+            assert '"approve" or "reject"' in interrupt.value["problem"]
+
+        graph.invoke(Command(resume=answer), thread)
+
+        assert '"approve" or "reject"' in interrupt.value["answers"]
+        assert [decision.action for decision in memory.show("decisions", user)] == [
+            "SUPERSEDE" if approved else "KEEP_BOTH"
+        ]
