@@ -69,6 +69,7 @@ class InstrumentedGraph(StateGraph[StateT, None, InputT, OutputT]):
         context_schema: type[Any] | None = None,
         *,
         input_schema: type[InputT],
+        output_schema: type[OutputT],
     ) -> None:
         """Create a graph without nodes.
 
@@ -77,8 +78,9 @@ class InstrumentedGraph(StateGraph[StateT, None, InputT, OutputT]):
             state_schema: The state of the graph.
             context_schema: The context that callers of a run may set; None for no context.
             input_schema: The input of the graph.
+            output_schema: What the graph returns of its state.
         """
-        super().__init__(state_schema, context_schema, input_schema=input_schema)
+        super().__init__(state_schema, context_schema, input_schema=input_schema, output_schema=output_schema)
         self.name = name
 
     def add_node(self, node: Any, action: Any = None, **options: Any) -> Self:

@@ -25,10 +25,10 @@ from langgraph_engram.nodes.reflect import ReflectStep
 from langgraph_engram.nodes.write_answer import WriteAnswerStep
 from langgraph_engram.rerank import Reranker
 from langgraph_engram.settings import DeepSettings, Settings
-from langgraph_engram.state import ReadInput, ReadState, SelectInput
+from langgraph_engram.state import ReadInput, ReadOutput, ReadState, SelectInput
 from langgraph_engram.stores.base import Store
 
-ReadGraph = CompiledStateGraph[ReadState, None, ReadInput, ReadState]
+ReadGraph = CompiledStateGraph[ReadState, None, ReadInput, ReadOutput]
 
 
 def build_read_graph(
@@ -57,6 +57,7 @@ def build_read_graph(
         ReadState,
         entry.context_schema if entry else None,
         input_schema=entry.input_schema if entry else ReadInput,
+        output_schema=ReadOutput,
     )
     graph.add_node("parse_intent", ParseIntentStep(store, model, rule_model, settings.retrieve))
     graph.add_node("light_retrieve", LightRetrieve(store, settings.retrieve, reranker))

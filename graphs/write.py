@@ -32,10 +32,10 @@ from langgraph_engram.nodes.synthesize import Synthesize
 from langgraph_engram.nodes.verify import Verify
 from langgraph_engram.pending import turns_to_describe
 from langgraph_engram.settings import Settings
-from langgraph_engram.state import WriteInput, WriteState
+from langgraph_engram.state import WriteInput, WriteOutput, WriteState
 from langgraph_engram.stores.base import Store
 
-WriteGraph = CompiledStateGraph[WriteState, None, WriteInput, WriteState]
+WriteGraph = CompiledStateGraph[WriteState, None, WriteInput, WriteOutput]
 
 
 def build_write_graph(
@@ -62,6 +62,7 @@ def build_write_graph(
         WriteState,
         entry.context_schema if entry else None,
         input_schema=entry.input_schema if entry else WriteInput,
+        output_schema=WriteOutput,
     )
     decides, describes = settings.update.enabled, settings.segment.describe != "none"
     graph.add_node("receive", Receive(store, settings.extract.date_order, compressor))

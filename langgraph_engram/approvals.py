@@ -9,7 +9,7 @@ from langgraph_engram.consolidation.approval import problem_of
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.graphs.write import WriteGraph
 from langgraph_engram.results import Approval, Receipt
-from langgraph_engram.runner import receipt_of, thread_of
+from langgraph_engram.runner import run_to_receipt, thread_of
 from langgraph_engram.schema import Decision, Proposal, Scope
 from langgraph_engram.stores.base import Store
 
@@ -49,7 +49,7 @@ def approve(store: Store, graph: WriteGraph, scope: Scope, run_id: str, answer: 
     if problem := problem_of(answer, ids):
         raise InvalidInput(problem)
     resumed: Command[str] = Command(resume=dict(answer) if isinstance(answer, Mapping) else answer)
-    return receipt_of(graph.invoke(resumed, thread_of(run_id, scope), durability="sync"))
+    return run_to_receipt(graph, resumed, thread_of(run_id, scope))
 
 
 def _interrupted(store: Store, graph: WriteGraph, scope: Scope) -> list[StateSnapshot]:

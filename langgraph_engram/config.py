@@ -20,7 +20,7 @@ from pydantic import BaseModel, ValidationError
 
 from langgraph_engram.compression import Compressor, LLMLingua2
 from langgraph_engram.embeddings.base import Encoder
-from langgraph_engram.errors import InvalidSetting
+from langgraph_engram.errors import InvalidSetting, problems_in
 from langgraph_engram.graphs.checkpoints import checkpoint_serializer
 from langgraph_engram.llm.base import Model
 from langgraph_engram.llm.factory import open_model
@@ -74,7 +74,7 @@ def _validated(kind: type[M], values: dict[str, object], variable: str) -> M:
     try:
         return kind.model_validate(values)
     except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in error.errors())
+        wrong = problems_in(error)
         raise InvalidSetting(
             f"{variable} does not fit the settings ({wrong}): see langgraph_engram.settings.{kind.__name__}"
         ) from error

@@ -22,6 +22,11 @@ EngramError
 `-- ModelUnavailable (ConnectionError) the language model cannot be built or reached
 """
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
 
 class EngramError(Exception):
     """The root of every error of this package."""
@@ -101,3 +106,15 @@ class RerankerUnavailable(EngramError, RuntimeError):
 
 class ModelUnavailable(EngramError, ConnectionError):
     """The language model cannot be built or reached."""
+
+
+def problems_in(error: "ValidationError", *path: str) -> str:
+    """Return what does not fit, in one line: each value by its path, and what is wrong with it.
+
+    Args:
+        path: Where the validated value stands.
+    """
+    return "; ".join(
+        f"{'.'.join(map(str, (*path, *detail['loc'])))}: {detail['msg']}".removeprefix(": ")
+        for detail in error.errors()
+    )

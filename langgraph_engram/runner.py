@@ -17,6 +17,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import set_config_context
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.types import Command
 
 from langgraph_engram.alignment import name_session, new_turns
 from langgraph_engram.embeddings.base import texts_of_turn
@@ -28,7 +29,7 @@ from langgraph_engram.prompts.write_answer import MORE, UNKNOWN
 from langgraph_engram.results import Comparisons, RecallUpdate, Receipt, Recollection, total
 from langgraph_engram.retrieval.citations import is_unknown
 from langgraph_engram.schema import Scope
-from langgraph_engram.state import RecallRequest, RememberRequest, WriteInput, WriteState
+from langgraph_engram.state import RecallRequest, RememberRequest, WriteInput, WriteOutput, WriteState
 from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.collections import scope_hash
 
@@ -119,9 +120,10 @@ class WriteRunner:
     @detached
     def _run(self, scope: Scope, update: WriteInput | None, run_id: str) -> Receipt:
         with self.store.writing(scope):
-            state = self.graph.invoke(update, thread_of(run_id, scope), durability="sync")
-        receipt = receipt_of(state)
-        if receipt.pending:
+            receipt = run_to_receipt(self.graph, update, thread_of(run_id, scope))
+        if receipt.pending and self._awaits_approval(scope, run_id):
+            LOG.info("%d turns are stored, and wait for approval: see approvals(), then approve()", receipt.pending)
+        elif receipt.pending:
             LOG.warning("%d turns are stored but not finished: see status(), then retry()", receipt.pending)
         return receipt
 
@@ -197,11 +199,12 @@ class ReadRunner:
                 delete_threads(self._checkpointer, [run_id])
 
 
-def receipt_of(state: dict[str, Any]) -> Receipt:
-    """Return the receipt of a run as its graph left it; of one that waits for approval, all turns are pending."""
-    left = cast(WriteState, state)
-    if "receipt" in left:
-        return left["receipt"]
+def run_to_receipt(graph: WriteGraph, update: WriteInput | Command[str] | None, config: RunnableConfig) -> Receipt:
+    """Run the write graph, and return the receipt of the run; of one that waits for approval, all turns are pending."""
+    done = graph.invoke(update, config, durability="sync")
+    if "__interrupt__" not in done:
+        return cast(WriteOutput, done)["receipt"]
+    left = cast(WriteState, graph.get_state(config).values)
     return report_run(left)["receipt"].model_copy(update={"pending": len(left["turns"])})
 
 

@@ -142,6 +142,12 @@ class ReadInput(TypedDict):
     request: RecallRequest
 
 
+class ReadOutput(TypedDict):
+    """What the read graph returns."""
+
+    recollection: Recollection
+
+
 class ReadState(TypedDict, total=False):
     """The state of the read graph."""
 
@@ -202,6 +208,12 @@ class WriteInput(TypedDict):
     """What the write graph is called with."""
 
     request: RememberRequest
+
+
+class WriteOutput(TypedDict):
+    """What the write graph returns; nothing yet where it waits for a person."""
+
+    receipt: Receipt
 
 
 class WriteState(TypedDict, total=False):

@@ -35,6 +35,10 @@ HTTP: dict[str, Any] = {
     "disable_mcp": True,
     "disable_a2a": True,
 }
+WEBHOOKS: dict[str, Any] = {"url": {"disable_private_ips": True}}
+"""What may be told of the end of a run: no address of the network that the server stands in."""
+WEBHOOK_HOSTS = "ENGRAM_WEBHOOK_HOSTS"
+CONFIGURATION: dict[str, Any] = {"graphs": GRAPHS, "store": STORE, "auth": AUTH, "http": HTTP, "webhooks": WEBHOOKS}
 ENVIRONMENT = {"LANGSMITH_TRACING": "false", "LANGGRAPH_NO_VERSION_CHECK": "true"}
 """Keeps the server from sending anything to the internet; what is set in the environment wins."""
 
@@ -94,5 +98,10 @@ def mcp(
 
 
 def configuration() -> dict[str, Any]:
-    """Return the configuration of a server, as `langgraph.json` holds it."""
-    return {"graphs": GRAPHS, "store": STORE, "auth": AUTH, "http": HTTP}
+    """Return the configuration of a server, as `langgraph.json` holds it.
+
+    `ENGRAM_WEBHOOK_HOSTS` names the only hosts that may be told of the end of a run, with commas between them.
+    """
+    if hosts := [host.strip() for host in os.environ.get(WEBHOOK_HOSTS, "").split(",") if host.strip()]:
+        return {**CONFIGURATION, "webhooks": {"url": {"allowed_domains": hosts}}}
+    return CONFIGURATION

@@ -8,14 +8,15 @@ resolver each tool takes a `user_id`.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.types import ToolAnnotations
-from pydantic import BaseModel, Field
+from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
+from pydantic import BaseModel, Field, ValidationError
 
-from langgraph_engram.errors import EngramError
+from langgraph_engram.errors import EngramError, problems_in
 from langgraph_engram.formats.requests import make_scope
 from langgraph_engram.results import Recollection
 from langgraph_engram.schema import Scope
@@ -193,6 +194,25 @@ def _scope_of(user_id: str) -> Scope:
         return make_scope(user_id, "default", None)
 
 
+class _Server(MCPServer[Any]):
+    """A server that reports arguments that do not fit in one line."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Call a tool.
+
+        Raises:
+            ToolError: The tool is not there, an argument does not fit, or the tool reports an error.
+        """
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                raise ToolError(f"{name}: {problems_in(error.__cause__)}") from error
+            raise
+
+
 def build_mcp_server(memory: "Callable[[], Memory]", resolve: ScopeResolver | None) -> MCPServer[Any]:
     """Build a server of the four tools.
 
@@ -200,7 +220,7 @@ def build_mcp_server(memory: "Callable[[], Memory]", resolve: ScopeResolver | No
         memory: Returns the memory, at each call of a tool.
         resolve: Returns the scope of a call; None for tools that take a `user_id`.
     """
-    server: MCPServer[Any] = MCPServer(NAME, instructions=INSTRUCTIONS, log_level="ERROR")
+    server = _Server(NAME, instructions=INSTRUCTIONS, version=version(NAME), log_level="ERROR")
     tools = _Tools(memory)
     methods = _ResolvedUserTools(tools, resolve) if resolve else _NamedUserTools(tools)
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)

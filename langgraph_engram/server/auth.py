@@ -12,7 +12,7 @@ from urllib.parse import quote
 from langgraph_sdk import Auth
 
 from langgraph_engram.server.credentials import headers_of, is_local_request, read_credentials
-from langgraph_engram.server.identity import Principal, principal_of
+from langgraph_engram.server.identity import Principal, principal_of, problem_of_run
 
 OWNER = "owner"
 """The metadata key of the owner."""
@@ -20,6 +20,7 @@ SYSTEM = {"created_by": "system"}
 """The metadata of each graph's default assistant, which everybody may use."""
 WRITE_ACTIONS = ("create", "update", "create_run")
 NO_TOKEN = "a token is needed: send it as 'Authorization: Bearer TOKEN'"
+WRONG_TOKEN = "this token is not known here, or no longer valid: ask who runs the server for another"
 NOT_LOCAL = (
     "this server knows no tokens and serves this machine only: set ENGRAM_TOKENS or ENGRAM_JWT_SECRET to let others in"
 )
@@ -42,7 +43,8 @@ async def authenticate(scope: dict[str, Any]) -> dict[str, Any]:
     token = _token_of(scope)
     principal = CREDENTIALS.principal(token) if token else None
     if principal is None:
-        raise Auth.exceptions.HTTPException(401, NO_TOKEN, {"WWW-Authenticate": "Bearer"})
+        problem = WRONG_TOKEN if token else NO_TOKEN
+        raise Auth.exceptions.HTTPException(401, problem, {"WWW-Authenticate": "Bearer"})
     return _user(identity_of(principal), authenticated=True, **dict(principal))
 
 
@@ -81,7 +83,13 @@ async def refuse(ctx: Auth.types.AuthContext, value: Any) -> bool:  # noqa: ARG0
 
 @auth.on.threads
 async def own_threads(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.HandlerResult:
-    """Restrict threads to their owner."""
+    """Restrict threads to their owner, and refuse runs whose input does not fit.
+
+    Raises:
+        HTTPException: 422, for an input that the graph does not take.
+    """
+    if ctx.action == "create_run" and (problem := problem_of_run(value)):
+        raise Auth.exceptions.HTTPException(422, problem)
     return _restrict_to_owner(ctx, value)
 
 

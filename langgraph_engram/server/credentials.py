@@ -27,6 +27,8 @@ SECRET_ALGORITHMS = ("HS256", "HS384", "HS512")
 PUBLIC_KEY_ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 """Algorithms that verify with a public key. The two are never mixed: a public key is no secret."""
 EXAMPLE = '{"a long random token": "ana"}'
+MAX_TOKEN_CHARACTERS = 8192
+"""Characters of a token that is looked at."""
 STUDIO_HOSTS = frozenset({"smith.langchain.com", "eu.smith.langchain.com"})
 """The hosts of LangGraph Studio's page."""
 
@@ -73,6 +75,8 @@ class Credentials:
 
     def principal(self, token: str) -> Principal | None:
         """Return the principal of a token, or None. Each token of the table is compared in constant time."""
+        if len(token) > MAX_TOKEN_CHARACTERS:
+            return None
         digest = sha256(token.encode("utf-8", "surrogatepass")).digest()
         found = [principal for known, principal in self.principals.items() if hmac.compare_digest(known, digest)]
         if found:

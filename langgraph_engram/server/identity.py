@@ -4,14 +4,16 @@ Without authentication, the request names the user, or else the context of the r
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID, uuid5
 
 from langgraph.runtime import Runtime, get_runtime
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from langgraph_engram.errors import MissingUser
+from langgraph_engram.errors import InvalidInput, MissingUser, problems_in
 from langgraph_engram.integrations.identity import ScopeOverrides, overrides_of_user, read_overrides
 from langgraph_engram.schema import Frozen, Scope
 from langgraph_engram.state import RecallRequest, RememberRequest, ScopedRequest
@@ -91,6 +93,30 @@ class ServedReadInput(TypedDict):
     request: ServedRecallRequest
 
 
+DEFAULT_ASSISTANTS = UUID("6ba7b821-9dad-11d1-80b4-00c04fd430c8")
+"""The namespace in which LangGraph's server names the assistant of each graph."""
+INPUTS: Mapping[str, TypeAdapter[Any]] = {
+    str(uuid5(DEFAULT_ASSISTANTS, "remember")): TypeAdapter(ServedWriteInput),
+    str(uuid5(DEFAULT_ASSISTANTS, "recall")): TypeAdapter(ServedReadInput),
+}
+"""The inputs of the graphs, by their default assistants."""
+
+
+def problem_of_run(run: Mapping[str, Any]) -> str:
+    """Return what is wrong with the input of a run that is to be created; empty where nothing is.
+
+    Inputs of assistants that somebody made are looked at when the run begins.
+    """
+    sent, inputs = run.get("kwargs") or {}, INPUTS.get(str(run.get("assistant_id")))
+    if inputs is None or sent.get("command") or sent.get("input") is None:
+        return ""
+    try:
+        inputs.validate_python(sent["input"])
+    except ValidationError as error:
+        return f"the input does not fit ({problems_in(error)}): see the graph's input schema"
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Identify:
     """Set whose memory a request is about. Reads and sets `request`, also as JSON."""
@@ -103,12 +129,16 @@ class Identify:
 
         Raises:
             MissingUser: Nothing names the user.
+            InvalidInput: The request does not fit.
         """
         runtime = get_runtime(ServedContext)
-        sent = state["request"]
+        sent = state.get("request") or {}
         fields = sent.model_dump(exclude_unset=True) if isinstance(sent, BaseModel) else dict(sent)
         scope = served_scope(principal_of_run(runtime), read_overrides(fields), read_overrides(runtime.context))
-        return {"request": self.kind.model_validate({**fields, **dict(scope)})}
+        try:
+            return {"request": self.kind.model_validate({**fields, **dict(scope)})}
+        except ValidationError as error:
+            raise InvalidInput(f"the request does not fit: {problems_in(error, 'request')}") from error
 
 
 def served_scope(principal: Principal | None, request: ScopeOverrides, context: ScopeOverrides) -> Scope:

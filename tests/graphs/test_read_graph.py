@@ -193,7 +193,9 @@ def test_a_recall_that_dies_over_a_question_asks_it_again_and_no_other(
 def test_what_a_checkpoint_gives_back_is_what_was_saved(copy_of, tmp_path, deep, question):
     """The state read from disk equals the one that was there, evidence with records and turns included."""
     opened, thread = copy_of(tmp_path / "store"), {"configurable": {"thread_id": "x"}}
-    lived = opened.reading(deep()).invoke({"request": question}, thread, durability="sync")
+    graph = opened.reading(deep())
+    graph.invoke({"request": question}, thread, durability="sync")
+    lived = graph.get_state(thread).values
     opened.reopen()
 
     saved = opened.reading(deep()).get_state(thread).values

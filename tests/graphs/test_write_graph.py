@@ -18,7 +18,6 @@ from langgraph_engram.presets import PRESETS, preset
 from langgraph_engram.prompts.extract_events import ExtractEvents
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Pair
-from langgraph_engram.state import RememberRequest
 from langgraph_engram.testing import FakeModel
 
 NODES = [
@@ -170,7 +169,7 @@ def test_json_from_a_server_is_a_request(empty):
 
     state = graph.invoke({"request": {"user_id": "ana", "messages": [{"text": "I ski."}]}})
 
-    assert isinstance(state["request"], RememberRequest)
+    assert state.keys() == {"receipt"}
     assert state["receipt"].stored_turns == 1
 
 

@@ -38,6 +38,14 @@ def test_a_table_names_users_and_their_tenants(tmp_path):
     assert [known.principal(token) for token in ("three", "", "on", "one ", "\udcff")] == [None] * 5
 
 
+def test_a_token_of_any_size_costs_little():
+    """What is longer than any token is not looked at, though it may be signed."""
+    known = read_credentials({"ENGRAM_JWT_SECRET": SECRET})
+
+    assert known.principal(signed(note="x" * 1000)) == ANA
+    assert known.principal(signed(note="x" * 200_000)) is None
+
+
 def test_without_configuration_no_token_is_needed():
     """Then the server accepts requests from this machine only."""
     assert not read_credentials({"ENGRAM_TOKENS": "", "ENGRAM_JWT_SECRET": ""}).configured

@@ -206,10 +206,11 @@ def test_her_own_memory_answers_her(guarded, thread):
     """Access is restricted, not broken: Ana reaches all of it, whatever she says her name is."""
     ana = guarded.client("ana")
 
-    output = ana.runs.wait(None, "recall", input=asked(QUESTION, user_id="eve"))
+    own = ana.threads.create()["thread_id"]
+    output = ana.runs.wait(own, "recall", input=asked(QUESTION, user_id="eve"))
 
     assert CODE in output["recollection"]["answer"]
-    assert output["request"]["user_id"] == "ana"
+    assert ana.threads.get_state(own)["values"]["request"]["user_id"] == "ana"
     assert CODE in outcome_of(lambda: ana.threads.get_state(thread))
     assert [item["value"]["text"] for item in ana.store.search_items(("notes",))["items"]] == [SECRET]
     assert ana.store.list_namespaces(())["namespaces"] == [[label("ana"), "notes"]]
@@ -222,7 +223,8 @@ def test_nobody_writes_into_another_s_memory(guarded, thread):
     own = eve.threads.create()["thread_id"]
     text = "My safe word is Popocatepetl."
 
-    written = eve.runs.wait(own, "remember", input=said(text, session="forged", **ANA))
+    eve.runs.wait(own, "remember", input=said(text, session="forged", **ANA))
+    written = eve.threads.get_state(own)["values"]
     eve.threads.update_state(own, said(text, session="again", **ANA), as_node="identify")
     failed = eve.runs.wait(own, "remember", raise_error=False)
 
@@ -261,6 +263,7 @@ def test_nobody_gets_in_without_a_token(guarded, method, path, header):
     answer = guarded.http().request(method, path, json={}, headers=header)
 
     assert answer.status_code == 401
+    assert ("is needed" in answer.text) is ("Authorization" not in header)
 
 
 @pytest.mark.parametrize("path", ["", "/state", "/history", "/runs"])

@@ -63,6 +63,26 @@ def test_four_small_tools_answer_in_json(guarded):
     assert [json.loads(answer.content[0].text) for answer in answers] == [remembered, recalled, found]
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "problem"),
+    [
+        ("remember", {"messages": "I ski."}, "remember: messages: Input should be"),
+        ("remember", {"messages": [{"role": "system", "content": 1}]}, "messages.0.content: Input should be"),
+        ("recall", {}, "recall: query: Field required"),
+        ("search", {"query": "bees", "budget": 0}, "search: budget: Input should be"),
+        ("nothing", {}, "nothing"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_told_in_one_line(guarded, tool, arguments, problem):
+    """What is wrong, without the words of a library."""
+    _, (answer,) = calling(over_http(guarded, "user9"), (tool, arguments))
+
+    assert answer.is_error
+    assert problem in answer.content[0].text
+    assert "\n" not in answer.content[0].text
+    assert "validation error" not in answer.content[0].text
+
+
 def test_nobody_is_told_of_another(guarded):
     """An argument that names somebody else changes nothing."""
     calling(over_http(guarded, "user9"), ("remember", TELLING))

@@ -14,6 +14,7 @@ from tests.server.conftest import ROOT, asked, said
 
 pytestmark = pytest.mark.timeout(600)  # servers start, and machines that run tests are busy
 
+RESULT = {"remember": "receipt", "recall": "recollection"}
 FIRST, LAST = "identify", {"remember": "report_run", "recall": "conclude"}
 
 
@@ -32,7 +33,8 @@ def test_each_graph_is_shown(opened, name):
     assert len(drawn["edges"]) > len(drawn["nodes"]) / 2
     assert all(schemas[kind] for kind in ("input_schema", "output_schema", "state_schema", "context_schema"))
     assert schemas["input_schema"]["properties"].keys() == {"request"}
-    assert {"usage", "request"} < schemas["output_schema"]["properties"].keys()
+    assert schemas["output_schema"]["properties"].keys() == {RESULT[name]}
+    assert {"usage", "request"} < schemas["state_schema"]["properties"].keys()
     assert schemas["context_schema"]["properties"].keys() == {"user_id", "tenant", "agent_id"}
 
 
@@ -114,7 +116,45 @@ def test_a_run_waits_for_a_person_and_goes_on(opened, user):
     assert waiting["next"] == ["approve_updates"]
     assert (decision["action"], decision["old"]) == ("SUPERSEDE", ["Ana: I live in Lisbon."])
     assert done["receipt"]["decisions"] == 1
-    assert [decision["action"] for decision in done["decisions"]] == ["SUPERSEDE"]
+    decisions = client.threads.get_state(thread)["values"]["decisions"]
+    assert [decision["action"] for decision in decisions] == ["SUPERSEDE"]
+
+
+@pytest.mark.parametrize(
+    ("graph", "sent", "problem"),
+    [
+        ("recall", {"query": "Where?"}, "request: Field required"),
+        ("recall", {"request": {}}, "request.query: Field required"),
+        ("recall", {"request": {"query": "Where?", "mode": "guess"}}, "request.mode: Input should be"),
+        ("remember", {"request": {"messages": "I ski."}}, "request.messages: Input should be"),
+        ("remember", [1], "Input should be"),
+    ],
+)
+def test_an_input_that_does_not_fit_is_refused_at_once(opened, graph, sent, problem):
+    """422 with what is wrong, before anything runs."""
+    answer = httpx.post(f"{opened.url}/runs/wait", json={"assistant_id": graph, "input": sent}, timeout=60)
+
+    assert answer.status_code == 422
+    assert problem in answer.json()["detail"]
+
+
+def test_an_assistant_of_one_s_own_reports_an_input_that_does_not_fit(opened, user):
+    """It is looked at when the run begins."""
+    client = opened.client()
+    mine = client.assistants.create("recall", context={"user_id": user})["assistant_id"]
+
+    failed = client.runs.wait(None, mine, input={"question": "Where?"}, raise_error=False)
+
+    assert failed["__error__"]["error"] == "InvalidInput"
+    assert "request.query: Field required" in failed["__error__"]["message"]
+
+
+@pytest.mark.parametrize("address", ["http://10.0.0.8/done", "http://192.168.1.2/", "http://169.254.169.254/latest"])
+def test_no_address_of_a_private_network_is_told_of_a_run(opened, user, address):
+    """Whoever may start a run must not reach what stands beside the server."""
+    run = {"assistant_id": "recall", "input": asked("Where?", user_id=user), "webhook": address}
+
+    assert httpx.post(f"{opened.url}/runs/wait", json=run, timeout=60).status_code == 422
 
 
 def test_whose_memory_it_is_may_stand_in_the_context(opened, user):
@@ -122,10 +162,12 @@ def test_whose_memory_it_is_may_stand_in_the_context(opened, user):
     client = opened.client()
     mine = client.assistants.create("remember", context={"user_id": user})["assistant_id"]
 
-    done = client.runs.wait(None, mine, input=said("I play the cello."))
+    thread = client.threads.create()["thread_id"]
+    done = client.runs.wait(thread, mine, input=said("I play the cello."))
     failed = client.runs.wait(None, "remember", input=said("I play the cello."), raise_error=False)
 
-    assert done["request"]["user_id"] == user
+    assert done.keys() == {"receipt"}
+    assert client.threads.get_state(thread)["values"]["request"]["user_id"] == user
     assert failed["__error__"]["error"] == "MissingUser"
 
 
