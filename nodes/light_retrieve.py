@@ -7,6 +7,7 @@ from typing import Literal
 
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.rerank import Reranker, rerank
+from langgraph_engram.results import count_tokens
 from langgraph_engram.retrieval.fusion import fuse, interleave
 from langgraph_engram.retrieval.grouping import Candidate, diversify_sessions
 from langgraph_engram.retrieval.outline import breadth_of, outline
@@ -51,7 +52,9 @@ class LightRetrieve:
             ranked, found = tee(outline(index, state["intent"], scores[0], breadth, self.settings))
         pool = fit_budget(ranked, max(budget, self.settings.budget))
         stop = self.settings.stop if breadth == "narrow" else self.settings.outline_stop
-        shown = self._truncated(with_relevance(index, state["intent"], query, pool), request, stop)
+        shown = self._truncated([], with_relevance(index, state["intent"], query, pool), request, stop)
+        if breadth == "narrow" and self.settings.outline_characters:
+            shown = self._with_lines(index, state["intent"], scores[0], shown, request)
         if self.reranker:
             shown = list(rerank(self.reranker, state["query"], shown, self.settings.rerank_n))
         fitting = fit_budget(shown, budget)
@@ -67,13 +70,37 @@ class LightRetrieve:
         """Return how broad a query is; narrow where the settings outline nothing."""
         return breadth_of(intent, query, self.store.encoder.name) if self.settings.outline_characters else "narrow"
 
-    def _truncated(self, passages: Sequence[Evidence], request: RecallRequest, stop: float) -> list[Evidence]:
-        """Order what a search found by strength, and end it where relevance ends; readers have limits of their own."""
+    def _with_lines(
+        self, index: ScopeIndex, intent: Intent, scores: RouteScores, shown: list[Evidence], request: RecallRequest
+    ) -> list[Evidence]:
+        """Show whole passages as far as their tokens go, then a line of each turn that none of them is from."""
+        whole = fit_budget(shown, self.settings.whole_tokens)
+        if not whole or len(whole) == len(shown):
+            return shown
+        known = {turn.turn_id for passage in whole for turn in passage.turns}
+        others = (
+            line
+            for line in outline(index, intent, scores, "narrow", self.settings)
+            if not known.issuperset(turn.turn_id for turn in line.turns)
+        )
+        budget = request.budget or self.settings.budget
+        fitting = fit_budget(others, budget - sum(count_tokens(passage.text) for passage in whole))
+        lines = with_relevance(index, intent, scores.query, fitting)
+        return self._truncated(whole, lines, request, self.settings.stop)
+
+    def _truncated(
+        self, first: Sequence[Evidence], passages: Sequence[Evidence], request: RecallRequest, stop: float
+    ) -> list[Evidence]:
+        """Order what a search found after the first passages by strength, and end it all where relevance ends.
+
+        The readers of a recall have limits of their own.
+        """
         if request.mode == "recall":
-            return list(passages)
+            return [*first, *passages]
         weight = self.settings.relevance_weight
         stop = stop if request.stop is None else request.stop
-        return truncate(by_strength(passages, weight), weight, stop, self.settings.relevance_threshold)
+        ordered = [*first, *by_strength(passages, weight)]
+        return truncate(ordered, weight, stop, self.settings.relevance_threshold)
 
     def _passages(self, index: ScopeIndex, intent: Intent, found: Iterator[Candidate]) -> Iterator[Evidence]:
         """Format what was found, with the assistant's replies where the settings or the query ask for them."""

@@ -8,7 +8,7 @@ it, over the query's embedding and its frequent words (`training/breadth.py`).
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -23,9 +23,9 @@ from langgraph_engram.prompts.rendering import plain, quote_turn
 from langgraph_engram.retrieval.features import record_links
 from langgraph_engram.retrieval.fusion import fuse
 from langgraph_engram.retrieval.grouping import Candidate
-from langgraph_engram.retrieval.passages import ELLIPSIS, dated
+from langgraph_engram.retrieval.passages import ELLIPSIS, dated, format_passage
 from langgraph_engram.retrieval.routes import RouteScores, first_person_query
-from langgraph_engram.schema import OUTLINE, Breadth, Evidence, Intent, Turn, make_id
+from langgraph_engram.schema import OUTLINE, Breadth, Evidence, Intent
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import ScopeIndex
 
@@ -74,53 +74,55 @@ def breadth_of(intent: Intent, vector: Vectors, encoder_name: str) -> Breadth:
 def outline(
     index: ScopeIndex, intent: Intent, scores: RouteScores, breadth: Breadth, settings: RetrieveSettings
 ) -> Iterator[Evidence]:
-    """Yield a passage for each exchange that was found, best first: a line of it, and its day.
+    """Yield a line of each turn that was found, with its day, best first.
 
-    A line is what a person said that bears most on the query. Where a summary is asked for, one of the assistant's
-    reply follows. A question that was asked is part of a history, so it loses nothing here.
+    A line is what was said in the turn that bears most on the query. What has changed since or is in conflict is shown
+    whole, with what it changed to or conflicts with. A broad query is about what people said: an assistant's turns have
+    no line of their own, but one after the turn that they reply to, where a summary is asked for. A question that was
+    asked is part of such a history, so it loses nothing.
 
     Args:
         index: The memories of a scope.
         intent: What is asked for.
         scores: What the routes found.
-        breadth: The kind of broad query.
+        breadth: How broad the query is.
         settings: The fusion and its weights, and the length of lines.
     """
     links = record_links(index)
+    weights = settings if breadth == "narrow" else settings.model_copy(update={"question_weight": 0.0})
     best: dict[int, Candidate] = {}
-    for candidate in fuse(index, intent, scores, settings.model_copy(update={"question_weight": 0.0})):
+    for candidate in fuse(index, intent, scores, weights):
         turn = int(links.turn[candidate.position]) if candidate.kind == "record" else candidate.position
         best.setdefault(turn if turn >= 0 else ~candidate.position, candidate)
-    _, following = index.turns.neighbours()
     for position, candidate in best.items():
-        said = [index.turns.items[position]] if position >= 0 else []
-        if said and said[0].role == "assistant":
+        if breadth != "narrow" and position >= 0 and index.turns.items[position].role == "assistant":
             continue
-        lines = [_line(index, said, candidate, settings.outline_characters)]
-        reply = int(following[position]) if said and breadth == "summary" else -1
-        if reply >= 0 and index.turns.items[reply].role == "assistant":
-            said.append(index.turns.items[reply])
-            lines.append(_line(index, said[1:], best.get(reply), settings.outline_reply_characters))
-        yield _passage(index, candidate, said, lines)
+        passage = format_passage(index, candidate)
+        reply = _reply_position(index, position) if breadth == "summary" else -1
+        lines = [_line(index, candidate, settings.outline_characters)]
+        if reply >= 0:
+            replied = best.get(reply, Candidate("turn", reply, 0.0))
+            lines.append(_line(index, replied, settings.outline_reply_characters))
+            passage = passage.model_copy(update={"turns": [*passage.turns, index.turns.items[reply]]})
+        if not passage.shows_others:
+            moment = passage.record.mentioned_at if passage.record else passage.turns[0].said_at
+            passage = passage.model_copy(update={"text": dated("\n".join(lines), moment)})
+        if breadth != "narrow":
+            passage = passage.model_copy(update={"routes": {**passage.routes, OUTLINE: passage.score}})
+        yield passage
 
 
-def _passage(index: ScopeIndex, candidate: Candidate, said: Sequence[Turn], lines: Sequence[str]) -> Evidence:
-    record = index.records.items[candidate.position] if candidate.kind == "record" else None
-    moment = record.mentioned_at if record else said[0].said_at
-    return Evidence(
-        evidence_id=record.record_id if record else make_id("turns", *[turn.turn_id for turn in said]),
-        text=dated("\n".join(lines), moment),
-        record=record.model_copy(update={"conflicts_with": []}) if record else None,
-        turns=list(said),
-        routes={**candidate.routes, OUTLINE: candidate.score},
-        score=candidate.score,
-    )
+def _reply_position(index: ScopeIndex, position: int) -> int:
+    """Return the position of the assistant's reply to a turn; -1 for none."""
+    _, following = index.turns.neighbours()
+    reply = int(following[position]) if position >= 0 else -1
+    return reply if reply >= 0 and index.turns.items[reply].role == "assistant" else -1
 
 
-def _line(index: ScopeIndex, said: Sequence[Turn], found: Candidate | None, most: int) -> str:
-    """Return what was found of a turn, or how it begins, on one line of `most` characters, cut between words."""
-    if found and found.kind == "record":
+def _line(index: ScopeIndex, found: Candidate, most: int) -> str:
+    """Return a record, or how a turn begins, on one line of at most `most` characters, cut between words."""
+    if found.kind == "record":
         text = plain(index.records.items[found.position].content)
     else:
-        text = quote_turn(said[0])
+        text = quote_turn(index.turns.items[found.position])
     return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]}{ELLIPSIS.rstrip()}"

@@ -3,6 +3,7 @@
 import pytest
 
 from langgraph_engram.embeddings.factory import open_encoder
+from langgraph_engram.nodes.light_retrieve import LightRetrieve
 from langgraph_engram.prompts.rendering import format_evidence
 from langgraph_engram.retrieval.outline import breadth_of, outline
 from langgraph_engram.retrieval.passages import light_passages
@@ -128,3 +129,44 @@ def test_readers_are_shown_all_lines_as_lines(boat, outlined):
     assert len(lines) == 1 + len(passages)
     assert "I drew the boat" in lines[1]
     assert "I cooked a soup" in lines[-1]
+
+
+def test_a_change_is_shown_whole(keep, turn, record, outlined):
+    """A line of what was said first would pass for what holds now."""
+    old = record(0, "Ana: The boat is blue.", status="superseded", superseded_by="r1")
+    keep(turns=[turn(0), turn(1)], records=[old, record(1, "Ana: The boat is red now.")])
+
+    passages = outlined("What colour did the boat use to be?", "timeline", outline_characters=10)
+
+    assert any(passage.text.startswith("8 May 2023, Ana: The boat is blue.\nChanged since: ") for passage in passages)
+
+
+def test_a_narrow_query_is_shown_lines_after_its_whole_passages(store, to_recall, keep, turn, record, intent):
+    """Of turns that none of these is from, and with no mark of an outline."""
+    keep(
+        turns=[turn(20 * number, f"I took the boat to harbour {number}. {LONG}") for number in range(6)],
+        records=[record(20 * number, f"Ana: I took the boat to harbour {number}. {LONG}") for number in range(6)],
+    )
+    node = LightRetrieve(store, RetrieveSettings(whole_tokens=600, stop=0))
+
+    shown = node({"request": to_recall(mode="search"), "intent": intent(query="Which harbour did the boat see?")})
+
+    lengths = [len(passage.text) for passage in shown["evidence"]]
+    assert len({turn.turn_id for passage in shown["evidence"] for turn in passage.turns}) == 6
+    assert lengths == sorted(lengths, reverse=True)
+    assert lengths[0] > 800
+    assert lengths[-1] < 300
+    assert not any("outline" in passage.routes for passage in shown["evidence"])
+
+
+def test_a_setting_of_none_outlines_nothing(store, to_recall, boat, intent):
+    """As under the papers' presets."""
+    broad = intent(query="Summarize the boat.", breadth="summary")
+
+    def routes(**settings):
+        node = LightRetrieve(store, RetrieveSettings(**settings))
+        found = node({"request": to_recall(mode="search"), "intent": broad})
+        return {route for passage in found["evidence"] for route in passage.routes}
+
+    assert "outline" in routes()
+    assert "outline" not in routes(outline_characters=0)
