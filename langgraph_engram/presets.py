@@ -53,6 +53,7 @@ PLAIN_SEARCH = RetrieveSettings(
     session_factor=0,
     exchange_reach=0,
     standing_share=0,
+    outline_characters=0,
 )
 """One search for the query as it was put."""
 AS_FOUND = AnswerSettings(layout="passages", style="short")

@@ -29,6 +29,10 @@ BoundaryKind = Literal["topic", "session_break", "opening"]
 Action = Literal["MERGE", "SUPERSEDE", "CONFLICT", "KEEP_BOTH"]
 DateOrder = Literal["day_first", "month_first"]
 """In which order a date such as 03/04/2025 is written."""
+Breadth = Literal["narrow", "summary", "timeline"]
+"""Whether a query asks for something said, for a summary of many exchanges, or for what people said over time."""
+OUTLINE = "outline"
+"""The route that shows a line of each exchange, in the scores of evidence."""
 Dimension = Literal["content", "time", "location", "reason", "purpose", "keywords"]
 
 APPROVAL = "approve_updates"
@@ -277,6 +281,8 @@ class Intent(Frozen):
     answer_dimension: Dimension = "content"
     """The dimension asked for; never used as a filter."""
     needs_assistant: bool = False
+    breadth: Breadth | None = None
+    """Absent where the query's parser does not say."""
     asked_at: datetime | None = None
     """When it is asked: as the caller says, else the newest turn's time."""
 

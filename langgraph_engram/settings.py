@@ -340,6 +340,17 @@ class RetrieveSettings(SettingsGroup):
     """Share of its score that each further passage of a session loses, where the query asks for an aggregate over
     sessions; 0 in the papers."""
 
+    # Broad queries
+    outline_characters: int = Field(260, ge=0)
+    """Characters of the line that a query for a summary or a timeline is shown of what a person said; 0 to show such a
+    query the passages of any other (docs/decisions/0042)."""
+    whole_tokens: int = Field(800, ge=0)
+    """Tokens of whole passages after which any other query is shown lines too, of turns that none of them is from."""
+    outline_stop: float = Field(0.08, ge=0, le=1)
+    """`stop` for such a query: what it asks for is in many exchanges, the last of them much weaker than the first."""
+    outline_reply_characters: int = Field(100, ge=1)
+    """Characters of the line of an assistant's reply in a summary."""
+
     # Fusions of the papers
     top_k: int = Field(20, ge=1)
     """Records of each route (DimMem: 20; StructMem: 60), or events (ES-Mem: K)."""

@@ -5,15 +5,18 @@ from dataclasses import dataclass
 from itertools import tee
 from typing import Literal
 
+from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.rerank import Reranker, rerank
+from langgraph_engram.results import count_tokens
 from langgraph_engram.retrieval.fusion import fuse, interleave
 from langgraph_engram.retrieval.grouping import Candidate, diversify_sessions
+from langgraph_engram.retrieval.outline import breadth_of, outline
 from langgraph_engram.retrieval.passages import fit_budget, format_passage, smallest_size, with_assistant_replies
 from langgraph_engram.retrieval.queries import part_intents
 from langgraph_engram.retrieval.relevance import by_strength, truncate, with_relevance
 from langgraph_engram.retrieval.routes import Routes, RouteScores
 from langgraph_engram.retrieval.standing import with_standing
-from langgraph_engram.schema import Evidence, Intent
+from langgraph_engram.schema import Breadth, Evidence, Intent
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.state import ReadState, RecallRequest
 from langgraph_engram.stores.as_of import index_as_of
@@ -40,12 +43,18 @@ class LightRetrieve:
         routes = Routes(self.store.encoder, self.settings)
         intents = [state["intent"], *(part_intents(state["intent"]) if self.settings.split_comparisons else ())]
         scores = [routes.score(index, intent) for intent in intents]
-        rankings = [self._rank(index, request.mode, *scored) for scored in zip(intents, scores, strict=True)]
-        ranked, found = tee(self._passages(index, state["intent"], interleave(rankings)))
-        budget = request.budget or self.settings.budget
-        query = scores[0].query
+        budget, query = request.budget or self.settings.budget, scores[0].query
+        breadth = self._breadth(state["intent"], query)
+        if breadth == "narrow":
+            rankings = [self._rank(index, request.mode, *scored) for scored in zip(intents, scores, strict=True)]
+            ranked, found = tee(self._passages(index, state["intent"], interleave(rankings)))
+        else:
+            ranked, found = tee(outline(index, state["intent"], scores[0], breadth, self.settings))
         pool = fit_budget(ranked, max(budget, self.settings.budget))
-        shown = self._truncated(with_relevance(index, state["intent"], query, pool), request)
+        stop = self.settings.stop if breadth == "narrow" else self.settings.outline_stop
+        shown = self._truncated([], with_relevance(index, state["intent"], query, pool), request, stop)
+        if breadth == "narrow" and self.settings.outline_characters:
+            shown = self._with_lines(index, state["intent"], scores[0], shown, request)
         if self.reranker:
             shown = list(rerank(self.reranker, state["query"], shown, self.settings.rerank_n))
         fitting = fit_budget(shown, budget)
@@ -57,13 +66,41 @@ class LightRetrieve:
             notes.append(f"no passage fits the budget of {budget:,} tokens: the smallest takes {least:,}")
         return {"evidence": evidence, "notes": list(dict.fromkeys([*state.get("notes", []), *notes]))}
 
-    def _truncated(self, passages: Sequence[Evidence], request: RecallRequest) -> list[Evidence]:
-        """Order what a search found by strength, and end it where relevance ends; readers have limits of their own."""
+    def _breadth(self, intent: Intent, query: Vectors) -> Breadth:
+        """Return how broad a query is; narrow where the settings outline nothing."""
+        return breadth_of(intent, query, self.store.encoder.name) if self.settings.outline_characters else "narrow"
+
+    def _with_lines(
+        self, index: ScopeIndex, intent: Intent, scores: RouteScores, shown: list[Evidence], request: RecallRequest
+    ) -> list[Evidence]:
+        """Show whole passages as far as their tokens go, then a line of each turn that none of them is from."""
+        whole = fit_budget(shown, self.settings.whole_tokens)
+        if not whole or len(whole) == len(shown):
+            return shown
+        known = {turn.turn_id for passage in whole for turn in passage.turns}
+        others = (
+            line
+            for line in outline(index, intent, scores, "narrow", self.settings)
+            if not known.issuperset(turn.turn_id for turn in line.turns)
+        )
+        budget = request.budget or self.settings.budget
+        fitting = fit_budget(others, budget - sum(count_tokens(passage.text) for passage in whole))
+        lines = with_relevance(index, intent, scores.query, fitting)
+        return self._truncated(whole, lines, request, self.settings.stop)
+
+    def _truncated(
+        self, first: Sequence[Evidence], passages: Sequence[Evidence], request: RecallRequest, stop: float
+    ) -> list[Evidence]:
+        """Order what a search found after the first passages by strength, and end it all where relevance ends.
+
+        The readers of a recall have limits of their own.
+        """
         if request.mode == "recall":
-            return list(passages)
+            return [*first, *passages]
         weight = self.settings.relevance_weight
-        stop = self.settings.stop if request.stop is None else request.stop
-        return truncate(by_strength(passages, weight), weight, stop, self.settings.relevance_threshold)
+        stop = stop if request.stop is None else request.stop
+        ordered = [*first, *by_strength(passages, weight)]
+        return truncate(ordered, weight, stop, self.settings.relevance_threshold)
 
     def _passages(self, index: ScopeIndex, intent: Intent, found: Iterator[Candidate]) -> Iterator[Evidence]:
         """Format what was found, with the assistant's replies where the settings or the query ask for them."""

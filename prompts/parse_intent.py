@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from langgraph_engram.llm.base import Question
 from langgraph_engram.prompts.rendering import DATA_ONLY, inside, plain
-from langgraph_engram.schema import Dimension, MemoryType
+from langgraph_engram.schema import Breadth, Dimension, MemoryType
 from langgraph_engram.temporal.datetimes import format_day
 
 
@@ -25,6 +25,11 @@ class ParsedIntent(BaseModel):
     speakers: list[str] = Field(default=[], description="people whose words or deeds are asked for")
     answer_dimension: Dimension = Field(default="content", description="what the answer is: a time, a place, a reason")
     needs_assistant: bool = Field(default=False, description="true if it asks what the assistant said or advised")
+    breadth: Breadth | None = Field(
+        default=None,
+        description="summary if it asks for a summary or a whole development, timeline if it asks for an order of "
+        "events or a list over many conversations, else narrow",
+    )
 
 
 SYSTEM = f"""You read a question put to somebody's memory and note what it asks for.

@@ -12,7 +12,7 @@ from math import inf
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from langgraph_engram.schema import STANDING, Evidence, Record, Turn
+from langgraph_engram.schema import OUTLINE, STANDING, Evidence, Record, Turn
 from langgraph_engram.settings import AnswerSettings
 from langgraph_engram.temporal.datetimes import epoch_seconds, format_day, format_moment
 from langgraph_engram.temporal.find import resolve_times
@@ -99,7 +99,7 @@ def _evidence_lines(passage: Evidence) -> Iterator[tuple[Position, datetime | No
     elif passage.record:
         record = passage.record
         position = _position(record.mentioned_at, record.session_id, record.seq, record.record_id)
-        text = passage.text if passage.shows_others else record.content
+        text = passage.text if passage.shows_others or OUTLINE in passage.routes else record.content
         yield position, record.mentioned_at, _as_written(text) if record.is_passage else plain(text)
     else:
         moment = passage.turns[0].said_at if passage.turns else None
@@ -107,8 +107,8 @@ def _evidence_lines(passage: Evidence) -> Iterator[tuple[Position, datetime | No
 
 
 def _is_shown_as_turns(passage: Evidence) -> bool:
-    """Return whether a passage is quoted by its turns: few and short ones whose words no decision has merged."""
-    if passage.record and passage.record.is_passage:
+    """Return whether a passage is quoted by its turns: few and short ones whose words no decision has merged, whole."""
+    if OUTLINE in passage.routes or (passage.record and passage.record.is_passage):
         return False
     if not passage.turns or (passage.record and (passage.record.derived_from or len(passage.turns) > MOST_TURNS)):
         return False

@@ -27,7 +27,7 @@ FILLED = 12
 """Sentences made of one frame."""
 FRAME_WEIGHT = 3.0
 """The weight of the sentences of a frame together; a sentence of its own has 1."""
-SPEAKERS = ("user", "Ana")
+PREFIXES = ("user: ", "Ana: ")
 """Names before the sentences, as records have them."""
 LEAST_FOUND = 4
 """Sentences and frames from which a word or a pair of words is a feature."""
@@ -66,19 +66,28 @@ def frequent_terms(texts: Sequence[str]) -> list[str]:
     return sorted(term for term, count in counts.items() if count >= LEAST_FOUND)
 
 
-def train(encoder: Encoder, path: Path = SENTENCES) -> dict[str, dict[str, object]]:
-    """Return an intercept and named weights for each kind."""
+def train(
+    encoder: Encoder, path: Path = SENTENCES, kinds: Sequence[str] = KINDS, prefixes: Sequence[str] = PREFIXES
+) -> dict[str, dict[str, object]]:
+    """Return an intercept and named weights for each kind.
+
+    Args:
+        encoder: What the texts are embedded with.
+        path: The texts with their labels.
+        kinds: The labels that are told from all others, one by one.
+        prefixes: What stands before each text when it is embedded, each in turn.
+    """
     examples, texts = read_examples(path)
     terms = frequent_terms(texts)
     said = [example.text for example in examples]
     rows = np.concatenate(
-        [features_of(said, encoder.encode([f"{name}: {text}" for text in said]), terms) for name in SPEAKERS]
+        [features_of(said, encoder.encode([f"{prefix}{text}" for text in said]), terms) for prefix in prefixes]
     )
-    weights = np.array([example.weight for example in examples] * len(SPEAKERS)) / len(SPEAKERS)
+    weights = np.array([example.weight for example in examples] * len(prefixes)) / len(prefixes)
     names = [*(str(column) for column in range(rows.shape[1] - len(terms))), *terms]
     learned: dict[str, dict[str, object]] = {}
-    for kind in KINDS:
-        labels = np.array([example.label == kind for example in examples] * len(SPEAKERS), dtype=np.float64)
+    for kind in kinds:
+        labels = np.array([example.label == kind for example in examples] * len(prefixes), dtype=np.float64)
         intercept, solution = fit_logistic(rows, labels, weights, RIDGE)
         named = {name: round(float(value), DIGITS) for name, value in zip(names, solution, strict=True)}
         learned[kind] = {"intercept": round(intercept, DIGITS), "weights": named}

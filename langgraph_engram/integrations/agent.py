@@ -24,14 +24,16 @@ from langgraph_engram.config import resolve_chat
 from langgraph_engram.formats.requests import recall_request
 from langgraph_engram.graphs.read import ReadGraph, build_read_graph
 from langgraph_engram.integrations.identity import resolve_scope
-from langgraph_engram.integrations.langchain_agents import (
+from langgraph_engram.integrations.middleware import (
     AgentMiddleware,
     AgentState,
+    AsyncHandler,
+    EngramMiddleware,
+    Handler,
     ModelRequest,
     ModelResponse,
     create_agent,
 )
-from langgraph_engram.integrations.middleware import AsyncHandler, EngramMiddleware, Handler
 from langgraph_engram.integrations.transcripts import FROM_MEMORY, question_of, start_of_newest_turn
 from langgraph_engram.llm.factory import open_chat
 from langgraph_engram.memory import Memory

@@ -17,16 +17,8 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from langgraph_engram.errors import InvalidInput
+from langgraph_engram.errors import InvalidInput, MissingExtra
 from langgraph_engram.integrations.identity import ScopeOverrides, resolve_scope, thread_of
-from langgraph_engram.integrations.langchain_agents import (
-    AgentMiddleware,
-    AgentState,
-    ModelRequest,
-    ModelResponse,
-    OmitFromInput,
-    PrivateStateAttr,
-)
 from langgraph_engram.integrations.tools import ToolName, create_memory_tools
 from langgraph_engram.integrations.transcripts import (
     Keep,
@@ -40,6 +32,28 @@ from langgraph_engram.memory import Memory
 from langgraph_engram.results import Recollection
 from langgraph_engram.schema import Scope
 from langgraph_engram.state import Message
+
+try:
+    from langchain.agents import create_agent
+    from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
+    from langchain.agents.middleware.types import OmitFromInput, PrivateStateAttr
+except ModuleNotFoundError as error:
+    raise MissingExtra(
+        f"the package {error.name} is not installed, which middleware and agents need: "
+        "pip install 'langgraph-engram[agents]'"
+    ) from error
+
+__all__ = [
+    "AgentMiddleware",
+    "AgentState",
+    "AsyncHandler",
+    "EngramMiddleware",
+    "EngramState",
+    "Handler",
+    "ModelRequest",
+    "ModelResponse",
+    "create_agent",
+]
 
 LOG = logging.getLogger(__name__)
 Update = dict[str, Any]

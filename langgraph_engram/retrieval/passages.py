@@ -11,7 +11,7 @@ from typing import Literal
 from langgraph_engram.prompts.rendering import BUT_ALSO, CHANGED_SINCE
 from langgraph_engram.results import count_tokens
 from langgraph_engram.retrieval.grouping import Candidate
-from langgraph_engram.schema import STANDING, Evidence, Record, Turn, make_id
+from langgraph_engram.schema import OUTLINE, STANDING, Evidence, Record, Turn, make_id
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.find import resolve_times
@@ -62,7 +62,7 @@ def turn_passage(turns: Sequence[Turn], score: float, routes: dict[str, float], 
     ]
     return Evidence(
         evidence_id=make_id("turns", *[turn.turn_id for turn in turns]),
-        text=_dated("\n".join(lines), turns[0].said_at),
+        text=dated("\n".join(lines), turns[0].said_at),
         turns=list(turns),
         routes=routes,
         score=score,
@@ -142,7 +142,7 @@ def smallest_size(passages: Iterable[Evidence]) -> int:
 def light_passages(evidence: Sequence[Evidence], settings: DeepSettings) -> Sequence[Evidence]:
     """Return the passages that a light answer is written from: few where the best stand out, else up to k.
 
-    What the standing route found is always among them.
+    What the standing route found is always among them, and so are the lines of an outline.
 
     Args:
         evidence: Passages, best first.
@@ -152,7 +152,7 @@ def light_passages(evidence: Sequence[Evidence], settings: DeepSettings) -> Sequ
     return [
         passage
         for position, passage in enumerate(evidence)
-        if STANDING in passage.routes
+        if not {STANDING, OUTLINE}.isdisjoint(passage.routes)
         or (position < settings.light_k and (position < MIN_LIGHT_PASSAGES or passage.score >= least))
     ]
 
@@ -207,7 +207,7 @@ def _event_passage(index: ScopeIndex, candidate: Candidate, shown: Literal["turn
         return turn_passage(turns, candidate.score, candidate.routes)
     return Evidence(
         evidence_id=event.event_id,
-        text=_dated(event.indexed_text, event.started_at),
+        text=dated(event.indexed_text, event.started_at),
         routes=candidate.routes,
         score=candidate.score,
     )
@@ -219,14 +219,14 @@ def _record_passage(index: ScopeIndex, candidate: Candidate) -> Evidence:
         (index.records.items[position] for position in (candidate.position, *candidate.joined)),
         key=lambda source: (source.seq, source.part),
     )
-    text = _dated(join_contents(shown), record.mentioned_at)
+    text = dated(join_contents(shown), record.mentioned_at)
     successor = index.records.successor(record) if record.status == "superseded" else None
     if successor:
         shown.append(successor)
-        text += CHANGED_SINCE + _dated(successor.content, successor.mentioned_at)
+        text += CHANGED_SINCE + dated(successor.content, successor.mentioned_at)
     others = _in_conflict(index, shown)
     shown += others
-    text += "".join(BUT_ALSO + _dated(other.content, other.mentioned_at) for other in others)
+    text += "".join(BUT_ALSO + dated(other.content, other.mentioned_at) for other in others)
     sources = dict.fromkeys(turn_id for source in shown for turn_id in source.source_turn_ids)
     turns = [turn for turn_id in sources if (turn := index.turns.get(turn_id))]
     return Evidence(
@@ -260,6 +260,6 @@ def _captions(turn: Turn) -> str:
     return "".join(f" (shares an image: {caption})" for caption in turn.captions)
 
 
-def _dated(text: str, moment: datetime | None) -> str:
+def dated(text: str, moment: datetime | None) -> str:
     """Prefix a text with its day: "7 May 2023, ..."; return it as it is without one."""
     return f"{moment.day} {moment:%b %Y}, {text}" if moment else text

@@ -75,6 +75,7 @@ def make_intent(query: str, parsed: ParsedIntent | None, now: datetime | None, a
         speakers=list(dict.fromkeys(parsed.speakers)) or of_asker,
         answer_dimension=asked_for,
         needs_assistant=parsed.needs_assistant,
+        breadth=parsed.breadth,
         asked_at=now,
     )
 

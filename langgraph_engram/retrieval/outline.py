@@ -1,0 +1,128 @@
+"""Outline what a broad query asks for: a line of each exchange, where a narrow query is shown a few whole passages.
+
+Query-focused summarization and timeline summarization rest on many exchanges, none of which is much more relevant than
+the next. Passages as long as those of a narrow query fill the budget with a tenth of them (docs/decisions/0042).
+
+How broad a query is, a language model says where it parses queries. Otherwise a logistic regression for each kind says
+it, over the query's embedding and its frequent words (`training/breadth.py`).
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+
+from langgraph_engram.embeddings.base import Vectors
+from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
+from langgraph_engram.extraction.standing import features_of
+from langgraph_engram.logistic import LogisticModel
+from langgraph_engram.prompts.rendering import plain, quote_turn
+from langgraph_engram.retrieval.features import record_links
+from langgraph_engram.retrieval.fusion import fuse
+from langgraph_engram.retrieval.grouping import Candidate
+from langgraph_engram.retrieval.passages import ELLIPSIS, dated, format_passage
+from langgraph_engram.retrieval.routes import RouteScores, first_person_query
+from langgraph_engram.schema import OUTLINE, Breadth, Evidence, Intent
+from langgraph_engram.settings import RetrieveSettings
+from langgraph_engram.stores.index import ScopeIndex
+
+WEIGHTS_FILE = "breadth_weights.json"
+KINDS: tuple[Breadth, ...] = ("summary", "timeline")
+"""The kinds of broad queries, each with a regression of its own."""
+THRESHOLD = 0.7
+"""The probability from which a query is of a kind: a narrow one that is taken for broad is shown too much."""
+
+
+@dataclass(frozen=True)
+class BreadthModel:
+    """The regressions, one a kind, over the same features."""
+
+    terms: tuple[str, ...]
+    models: Mapping[Breadth, LogisticModel]
+
+    def classify(self, query: str, vector: Vectors) -> Breadth:
+        """Return the likeliest kind of a query; narrow where that one does not reach the threshold.
+
+        Args:
+            query: The query, in the first person where it is about one person.
+            vector: Its unit vector, of shape (d,), of MiniLM.
+        """
+        features = features_of([query], vector[np.newaxis], self.terms)
+        probability, kind = max((float(self.models[kind].probability(features)[0]), kind) for kind in KINDS)
+        return kind if probability >= THRESHOLD else "narrow"
+
+
+@cache
+def load_model() -> BreadthModel:
+    """Return the shipped model."""
+    stored = json.loads(files("langgraph_engram.retrieval").joinpath(WEIGHTS_FILE).read_text(encoding="utf-8"))
+    names = tuple(stored[KINDS[0]]["weights"])
+    models = {kind: LogisticModel(names, stored[kind]["intercept"], stored[kind]["weights"]) for kind in KINDS}
+    return BreadthModel(tuple(name for name in names if not name.isdigit()), models)
+
+
+def breadth_of(intent: Intent, vector: Vectors, encoder_name: str) -> Breadth:
+    """Return how broad a query is: as its parser says, else as the shipped model does, which knows MiniLM's vectors."""
+    if intent.breadth or encoder_name != VECTOR_SPACE:
+        return intent.breadth or "narrow"
+    return load_model().classify(first_person_query(intent), vector)
+
+
+def outline(
+    index: ScopeIndex, intent: Intent, scores: RouteScores, breadth: Breadth, settings: RetrieveSettings
+) -> Iterator[Evidence]:
+    """Yield a line of each turn that was found, with its day, best first.
+
+    A line is what was said in the turn that bears most on the query. What has changed since or is in conflict is shown
+    whole, with what it changed to or conflicts with. A broad query is about what people said: an assistant's turns have
+    no line of their own, but one after the turn that they reply to, where a summary is asked for. A question that was
+    asked is part of such a history, so it loses nothing.
+
+    Args:
+        index: The memories of a scope.
+        intent: What is asked for.
+        scores: What the routes found.
+        breadth: How broad the query is.
+        settings: The fusion and its weights, and the length of lines.
+    """
+    links = record_links(index)
+    weights = settings if breadth == "narrow" else settings.model_copy(update={"question_weight": 0.0})
+    best: dict[int, Candidate] = {}
+    for candidate in fuse(index, intent, scores, weights):
+        turn = int(links.turn[candidate.position]) if candidate.kind == "record" else candidate.position
+        best.setdefault(turn if turn >= 0 else ~candidate.position, candidate)
+    for position, candidate in best.items():
+        if breadth != "narrow" and position >= 0 and index.turns.items[position].role == "assistant":
+            continue
+        passage = format_passage(index, candidate)
+        reply = _reply_position(index, position) if breadth == "summary" else -1
+        lines = [_line(index, candidate, settings.outline_characters)]
+        if reply >= 0:
+            replied = best.get(reply, Candidate("turn", reply, 0.0))
+            lines.append(_line(index, replied, settings.outline_reply_characters))
+            passage = passage.model_copy(update={"turns": [*passage.turns, index.turns.items[reply]]})
+        if not passage.shows_others:
+            moment = passage.record.mentioned_at if passage.record else passage.turns[0].said_at
+            passage = passage.model_copy(update={"text": dated("\n".join(lines), moment)})
+        if breadth != "narrow":
+            passage = passage.model_copy(update={"routes": {**passage.routes, OUTLINE: passage.score}})
+        yield passage
+
+
+def _reply_position(index: ScopeIndex, position: int) -> int:
+    """Return the position of the assistant's reply to a turn; -1 for none."""
+    _, following = index.turns.neighbours()
+    reply = int(following[position]) if position >= 0 else -1
+    return reply if reply >= 0 and index.turns.items[reply].role == "assistant" else -1
+
+
+def _line(index: ScopeIndex, found: Candidate, most: int) -> str:
+    """Return a record, or how a turn begins, on one line of at most `most` characters, cut between words."""
+    if found.kind == "record":
+        text = plain(index.records.items[found.position].content)
+    else:
+        text = quote_turn(index.turns.items[found.position])
+    return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]}{ELLIPSIS.rstrip()}"
