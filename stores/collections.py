@@ -26,7 +26,7 @@ from langgraph_engram.stores.index import DECISIONS, PENDING_TASKS, SEARCHABLE, 
 if TYPE_CHECKING:
     from chromadb import Collection
     from chromadb.api.client import Client
-    from chromadb.api.collection_configuration import CreateHNSWConfiguration
+    from chromadb.api.collection_configuration import CreateHNSWConfiguration, UpdateHNSWConfiguration
 
 
 M = TypeVar("M", bound=BaseModel)
@@ -110,7 +110,7 @@ class Collections:
         )
 
     def _outdated_keys(self, kind: Kind[Any]) -> dict[str, None]:
-        """Return the keys that a row of an older version may have, each to be removed: Chroma keeps what it is not told."""
+        """Return the keys of rows of an older version, each to be removed: Chroma keeps those that it is not given."""
         if (self.by_name[kind.name].metadata or {}).get("schema") != FLAT_SCHEMA:
             return {}
         return dict.fromkeys([*kind.model.model_fields, EXACT])
@@ -230,7 +230,11 @@ def _sync_often(collection: "Collection") -> None:
     """Let the graph of a collection that an older version made take rows in as often as that of a new one."""
     graph = collection.configuration_json.get("hnsw") or {}
     if graph.get("sync_threshold") not in (None, GRAPH["sync_threshold"]):
-        collection.modify(configuration={"hnsw": {name: GRAPH[name] for name in ("batch_size", "sync_threshold")}})
+        update: UpdateHNSWConfiguration = {
+            "batch_size": GRAPH["batch_size"],
+            "sync_threshold": GRAPH["sync_threshold"],
+        }
+        collection.modify(configuration={"hnsw": update})
 
 
 def _check(metadata: Mapping[str, Any], encoder_name: str, location: str) -> None:
