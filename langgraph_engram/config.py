@@ -6,13 +6,15 @@ A key in the environment never switches a paid model on by itself.
 import json
 import os
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import WRITES_IDX_MAP, BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from platformdirs import user_data_path
@@ -173,4 +175,20 @@ def open_checkpointer(store: str) -> BaseCheckpointSaver[str]:
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=NORMAL")
     connection.execute("PRAGMA secure_delete=ON")  # what is erased is overwritten, not only unlinked
-    return SqliteSaver(connection, serde=serializer)
+    return StepSaver(connection, serde=serializer)
+
+
+class StepSaver(SqliteSaver):
+    """Save each step once, in the checkpoint after it.
+
+    LangGraph also saves what each node of a step returned, for the case that the process dies before the checkpoint is
+    written: the same values a second time. A node that is cut off there runs again, as one that is cut off a moment
+    earlier does. What no checkpoint holds, such as an interrupt and the answer to it, is saved.
+    """
+
+    def put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Save what a task wrote, if a channel of LangGraph's own is among it."""
+        if any(channel in WRITES_IDX_MAP for channel, _ in writes):
+            super().put_writes(config, writes, task_id, task_path)

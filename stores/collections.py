@@ -1,4 +1,9 @@
-"""Keep items in Chroma collections, one for each kind, as flat rows under their scope."""
+"""Keep items in Chroma collections, one for each kind, as one row each under their scope.
+
+Chroma writes and indexes each key of a row's metadata by itself, so a row has two: its scope, which is asked for, and
+the item as JSON. It reads what its graph of neighbours has not taken in yet again with each write, and no search asks
+that graph: it is built as cheaply as Chroma allows and takes rows in often (docs/decisions/0045).
+"""
 
 import hashlib
 import json
@@ -6,10 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 
 import numpy as np
 from pydantic import BaseModel
+from pydantic_core import PydanticSerializationError
 
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.errors import EncoderMismatch, StoreError
@@ -20,25 +26,36 @@ from langgraph_engram.stores.index import DECISIONS, PENDING_TASKS, SEARCHABLE, 
 if TYPE_CHECKING:
     from chromadb import Collection
     from chromadb.api.client import Client
+    from chromadb.api.collection_configuration import CreateHNSWConfiguration, UpdateHNSWConfiguration
 
 
 M = TypeVar("M", bound=BaseModel)
-Scalar: TypeAlias = str | int | float | bool
-Metadata: TypeAlias = dict[str, Scalar | None]
 
 PREFIX = "engram-"
 REVISIONS = "revisions"
 KINDS: tuple[Kind[Any], ...] = (*SEARCHABLE, DECISIONS, PENDING_TASKS)
 NAMES = (*(kind.name for kind in KINDS), REVISIONS)
-SCHEMA = 2
-"""The version of what is written. A store of another version is refused."""
+SCHEMA = 3
+"""The version of what is written: an item is JSON under the key `ITEM`. Changing a model's default changes it."""
+FLAT_SCHEMA = 2
+"""An older version that is read, too: each field of an item under a key of its own."""
+ITEM = "item"
+"""The key of an item's JSON; no model may have a field of this name."""
+GRAPH: "CreateHNSWConfiguration" = {
+    "space": "cosine",
+    "ef_construction": 10,
+    "max_neighbors": 4,
+    "batch_size": 100,
+    "sync_threshold": 100,
+}
+"""How Chroma's own graph of neighbours is built, which no search of ours asks."""
 PAGE_SIZE = 2_000
 """Rows of one request at most: a server refuses bodies that are too large."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
 EXACT = "exact"
-"""The key of moments that milliseconds cannot hold; no model may have a field of this name."""
+"""The key of moments in flat rows that milliseconds cannot hold."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +74,7 @@ class Collections:
             self.by_name[kind.name].upsert(
                 ids=[_row_id(scope, kind.id_of(item)) for item in page],
                 embeddings=rows[start : start + self.page_size],
-                metadatas=[{"scope": scope.key, **encode(item)} for item in page],
+                metadatas=[{**self._outdated_keys(kind), "scope": scope.key, ITEM: encode(item)} for item in page],
                 documents=None if vectors is None else [kind.text_of(item) for item in page],
             )
 
@@ -81,7 +98,8 @@ class Collections:
         for kind in KINDS:
             for page in self._pages(scope, kind, ["metadatas", "documents"]):
                 for row_id, metadata, document in zip(page["ids"], page["metadatas"], page["documents"], strict=True):
-                    texts = [value for value in metadata.values() if isinstance(value, str)]
+                    item = json.loads(metadata.get(ITEM, "null"))
+                    texts = [*_strings_in(metadata), *_strings_in(item)]
                     yield Row(kind.name, row_id.partition(":")[2], [row_id, document or "", *texts])
 
     def contains_text(self, text: str) -> bool:
@@ -90,6 +108,12 @@ class Collections:
             collection.get(where_document={"$contains": text}, limit=1, include=[])["ids"]
             for collection in self.by_name.values()
         )
+
+    def _outdated_keys(self, kind: Kind[Any]) -> dict[str, None]:
+        """Return the keys of rows of an older version, each to be removed: Chroma keeps those that it is not given."""
+        if (self.by_name[kind.name].metadata or {}).get("schema") != FLAT_SCHEMA:
+            return {}
+        return dict.fromkeys([*kind.model.model_fields, EXACT])
 
     def _pages(self, scope: Scope, kind: Kind[T], include: list[Any]) -> Iterator[Mapping[str, Any]]:
         offset = 0
@@ -114,6 +138,7 @@ def open_collections(client: "Client", encoder_name: str, location: str) -> Coll
     found = {name: collection for name in NAMES if (collection := _existing(client, name))}
     for collection in found.values():
         _check(collection.metadata or {}, encoder_name, location)
+        _sync_often(collection)
     made = {name: _make(client, name, encoder_name) for name in NAMES if name not in found}
     for collection in made.values():  # another process may have made them meanwhile
         _check(collection.metadata or {}, encoder_name, location)
@@ -125,25 +150,30 @@ def scope_hash(scope: Scope) -> str:
     return hashlib.blake2b(scope.key.encode(), digest_size=8).hexdigest()
 
 
-def encode(item: BaseModel) -> Metadata:
-    """Write a model as flat metadata.
+def encode(item: BaseModel) -> str:
+    """Write a model as JSON, without what is as by default.
 
     Raises:
         UnicodeEncodeError: A text holds half a character (a lone surrogate).
     """
-    values = {name: getattr(item, name) for name in type(item).model_fields}
-    moments = {name: value for name, value in values.items() if isinstance(value, datetime)}
-    exact = {name: value.isoformat() for name, value in moments.items() if value.isoformat() != _reread(value)}
-    metadata = {name: _flat(value, type(item).model_fields[name].default) for name, value in values.items()}
-    return metadata | {EXACT: json.dumps(exact) if exact else None}
+    try:
+        return item.model_dump_json(exclude_defaults=True)
+    except PydanticSerializationError:
+        json.dumps(item.model_dump(), ensure_ascii=False, default=str).encode()  # pydantic's own error names no text
+        raise
 
 
 def decode(model: type[M], metadata: Mapping[str, Any]) -> M:
-    """Read a model back. Keys that are none of its fields are ignored.
+    """Read a model back from a row of any version.
 
     Raises:
         pydantic.ValidationError: A field is missing, or is not what it should be.
     """
+    return model.model_validate_json(metadata[ITEM]) if ITEM in metadata else _decode_flat(model, metadata)
+
+
+def _decode_flat(model: type[M], metadata: Mapping[str, Any]) -> M:
+    """Read a model whose fields have a key each; moments are milliseconds since 1970, and lists JSON."""
     values = {name: metadata[name] for name in model.model_fields if metadata.get(name) is not None}
     exact: dict[str, str] = json.loads(metadata.get(EXACT) or "{}")
     for name in _fields_holding(model, datetime) & values.keys():
@@ -153,28 +183,19 @@ def decode(model: type[M], metadata: Mapping[str, Any]) -> M:
     return model.model_validate(values)
 
 
-def _flat(value: object, default: object) -> Scalar | None:
-    if isinstance(value, datetime):
-        return _milliseconds(value)
-    if value is None or (value == default and value in ("", [], {})):
-        return None
-    if isinstance(value, int | float):
-        return value
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text.encode()  # Chroma's own complaint about half a character names no text
-    return text
-
-
-def _milliseconds(moment: datetime) -> int:
-    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - EPOCH) // MILLISECOND
-
-
 def _moment(milliseconds: int) -> datetime:
     return EPOCH + milliseconds * MILLISECOND
 
 
-def _reread(moment: datetime) -> str:
-    return _moment(_milliseconds(moment)).isoformat()
+def _strings_in(value: object) -> Iterator[str]:
+    """Yield every string within a value of JSON."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from _strings_in(list(value.values()))
+    elif isinstance(value, list):
+        for part in value:
+            yield from _strings_in(part)
 
 
 @lru_cache
@@ -201,15 +222,26 @@ def _make(client: "Client", name: str, encoder_name: str) -> "Collection":
         PREFIX + name,
         embedding_function=None,
         metadata={"encoder": encoder_name, "schema": SCHEMA},
-        configuration={"hnsw": {"space": "cosine"}},
+        configuration={"hnsw": GRAPH},
     )
 
 
+def _sync_often(collection: "Collection") -> None:
+    """Let the graph of a collection that an older version made take rows in as often as that of a new one."""
+    graph = collection.configuration_json.get("hnsw") or {}
+    if graph.get("sync_threshold") not in (None, GRAPH["sync_threshold"]):
+        update: UpdateHNSWConfiguration = {
+            "batch_size": GRAPH["batch_size"],
+            "sync_threshold": GRAPH["sync_threshold"],
+        }
+        collection.modify(configuration={"hnsw": update})
+
+
 def _check(metadata: Mapping[str, Any], encoder_name: str, location: str) -> None:
-    if metadata.get("schema") != SCHEMA:
+    if metadata.get("schema") not in (FLAT_SCHEMA, SCHEMA):
         raise StoreError(
-            f"the store {location!r} has schema {metadata.get('schema')!r} and this version reads {SCHEMA!r}: install "
-            f"the version that wrote it, or choose another store"
+            f"the store {location!r} has schema {metadata.get('schema')!r} and this version reads {FLAT_SCHEMA!r} "
+            f"and {SCHEMA!r}: install the version that wrote it, or choose another store"
         )
     if metadata.get("encoder") != encoder_name:
         raise EncoderMismatch(

@@ -1,10 +1,14 @@
 """Arguments come first, then the environment, then defaults; checkpoints hold our types and no others."""
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 from langgraph_engram.config import open_checkpointer, resolve, resolve_model
 from langgraph_engram.errors import ModelUnavailable, UnknownModel, UnknownPreset
 from langgraph_engram.graphs.checkpoints import checkpointed_types
+from langgraph_engram.memory import Memory
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.settings import ChatSettings
 
@@ -59,3 +63,15 @@ def test_checkpoints_name_what_they_may_hold(tmp_path):
     saver = open_checkpointer(str(tmp_path))
     assert (tmp_path / "checkpoints.sqlite").exists()
     saver.conn.close()
+
+
+def test_what_a_step_returned_is_saved_once(tmp_path):
+    """It stands in the checkpoint after the step; beside it only what no checkpoint holds is saved."""
+    with Memory(store=tmp_path, encoder="hashing") as memory:
+        memory.remember([{"role": "user", "content": "I moved to Porto in May."}], user_id="ana")
+
+    with closing(sqlite3.connect(tmp_path / "checkpoints.sqlite")) as database:
+        channels = {channel for (channel,) in database.execute("SELECT channel FROM writes")}
+        steps = database.execute("SELECT count(*) FROM checkpoints").fetchone()[0]
+    assert "records" not in channels
+    assert steps > 1

@@ -113,8 +113,9 @@ def _files_of(checkpointer: BaseCheckpointSaver[str]) -> list[Path]:
 
 
 def _files_with(files: Iterable[Path], texts: Sequence[str]) -> Iterator[Path]:
-    """Yield the files that contain the beginning of a text, as it is or as JSON encodes it."""
-    samples = {form.encode()[:SAMPLE_BYTES] for text in texts for form in (text, json.dumps(text)[1:-1])}
+    """Yield the files that contain the beginning of a text, as it is or as JSON encodes it, in ASCII or not."""
+    encoded = (json.dumps(text, ensure_ascii=is_ascii)[1:-1] for text in texts for is_ascii in (True, False))
+    samples = {form.encode()[:SAMPLE_BYTES] for form in (*texts, *encoded)}
     for path in files if samples else ():
         if path.stat().st_size:
             with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:

@@ -161,13 +161,13 @@ def _without_told_relations(records: Sequence[Record], people: Collection[str]) 
         if record.kind != "relational":
             for turn_id in record.source_turn_ids:
                 held.setdefault(turn_id, set()).update(content_stems(record.content))
-    kept: list[Record] = []
-    for record in records:
+
+    def is_told(record: Record) -> bool:
         stems = {stem for stem in content_stems(record.content) if stem not in people}
         told = stems & {stem for turn_id in record.source_turn_ids for stem in held.get(turn_id, ())}
-        if record.kind != "relational" or not stems or len(told) < TOLD * len(stems):
-            kept.append(record)
-    return kept
+        return bool(stems) and len(told) >= TOLD * len(stems)
+
+    return [record for record in records if record.kind != "relational" or not is_told(record)]
 
 
 def join_stored(records: Sequence[Record], index: ScopeIndex) -> list[Record]:

@@ -7,7 +7,7 @@ training sentences (`training/standing.py`). See docs/decisions/0040.
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -98,11 +98,13 @@ def mark_standing(
         user_id: The scope's user.
         encoder: The store's.
     """
-    own = {turn.turn_id: turn for turn in turns if _is_users_own(turn, index.session_turns(turn.session_id), user_id)}
+    people = {session_id: _people_in(index, session_id) for session_id in {turn.session_id for turn in turns}}
+    own = {turn.turn_id: turn for turn in turns if _is_users_own(turn, people[turn.session_id], user_id)}
     kinds = {record.record_id: record.standing for record in records if _rests_on(record, own)}
     said = [record for record in records if record.record_id in kinds and not record.standing]
+    quoted = {turn_id: _quotations_in(turn) for turn_id, turn in own.items()}
     said = [
-        record for record in said if _is_as_said(record) and not _is_quoted(record, own[record.source_turn_ids[-1]])
+        record for record in said if _is_as_said(record) and not _is_quoted(record, quoted[record.source_turn_ids[-1]])
     ]
     if said and encoder.name == VECTOR_SPACE:
         vectors = encoder.encode([record.indexed_text for record in said])
@@ -117,10 +119,14 @@ def mark_standing(
     ]
 
 
-def _is_users_own(turn: Turn, session: Sequence[Turn], user_id: str) -> bool:
+def _people_in(index: ScopeIndex, session_id: str) -> set[str]:
+    return {turn.speaker for turn in index.turns.in_session(session_id) if turn.role == "user"}
+
+
+def _is_users_own(turn: Turn, people: Set[str], user_id: str) -> bool:
     """Return whether the user said a turn: the only person of the session, or the one of the user's name."""
-    people = {spoken.speaker for spoken in session if spoken.role == "user"} | {turn.speaker}
-    return turn.role == "user" and (len(people) == 1 or turn.speaker.casefold() in (user_id.casefold(), "user"))
+    is_alone = len(people | {turn.speaker}) == 1
+    return turn.role == "user" and (is_alone or turn.speaker.casefold() in (user_id.casefold(), "user"))
 
 
 def _rests_on(record: Record, own: Collection[str]) -> bool:
@@ -132,14 +138,18 @@ def _is_as_said(record: Record) -> bool:
     return own_words(record.content, record.speaker) != record.content
 
 
-def _is_quoted(record: Record, turn: Turn) -> bool:
-    """Return whether a sentence is mostly a quotation, or part of one."""
+def _quotations_in(turn: Turn) -> list[list[str]]:
+    """Return the words of each quotation in a turn."""
+    return [words(quotation) for quotation in QUOTATION.findall(turn.text)]
+
+
+def _is_quoted(record: Record, quotations: Sequence[Sequence[str]]) -> bool:
+    """Return whether a sentence is mostly a quotation, or part of one, or says nothing."""
     said = words(own_words(record.content, record.speaker))
-    for quotation in QUOTATION.findall(turn.text):
-        quoted = words(quotation)
-        if _holds(quoted, said) or (_holds(said, quoted) and len(quoted) > MOST_QUOTED * len(said)):
-            return True
-    return not said
+    return not said or any(
+        _holds(quoted, said) or (_holds(said, quoted) and len(quoted) > MOST_QUOTED * len(said))
+        for quoted in quotations
+    )
 
 
 def _holds(text: Sequence[str], part: Sequence[str]) -> bool:

@@ -107,7 +107,7 @@ def rebase_boundaries(
     written = {boundary.boundary_id for boundary in own}
     moved = [
         boundary
-        for boundary in index.boundaries.items
+        for boundary in index.boundaries.in_session(session_id)
         if boundary.boundary_id not in written and _is_moved(boundary, before)
     ]
     return [

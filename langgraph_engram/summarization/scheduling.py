@@ -153,7 +153,7 @@ def changed_syntheses(index: ScopeIndex, written: Sequence[Record]) -> list[Synt
     by_id = {record.record_id: record for record in written}
     changed = {record.record_id: record for record in with_new_status(index, written)}
     found: list[Synthesis] = []
-    for synthesis in index.syntheses.items:
+    for synthesis in index.syntheses.items if changed else ():
         covered = [changed[record_id] for record_id in synthesis.covered_record_ids if record_id in changed]
         if synthesis.status != "active" or not covered:
             continue
@@ -207,8 +207,11 @@ def equal_parts(records: Sequence[Record], limit: int) -> list[list[Record]]:
 
 def _uncovered_records(view: ScopeView, session_id: str) -> list[Record]:
     """Return a session's active records, of whatever kind, that no synthesis covers, in order of time."""
-    covered = {record_id for synthesis in view.all_syntheses() for record_id in synthesis.covered_record_ids}
-    return [record for record in view.active_in(session_id) if record.record_id not in covered]
+    own = view.active_in(session_id)
+    uncovered = {record.record_id for record in own}
+    for synthesis in view.all_syntheses() if own else ():
+        uncovered.difference_update(synthesis.covered_record_ids)
+    return [record for record in own if record.record_id in uncovered]
 
 
 def _covered_records(view: ScopeView, synthesis: Synthesis) -> list[Record]:

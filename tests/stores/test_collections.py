@@ -1,13 +1,16 @@
-"""Flat metadata holds a whole model."""
+"""A row holds a whole model."""
 
+import json
 from datetime import UTC, datetime, timedelta, timezone
 
+import chromadb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.schema import Decision, PendingTask, Record, Turn
-from langgraph_engram.stores.collections import decode, encode
+from langgraph_engram.schema import Decision, PendingTask, Record, Scope, Turn
+from langgraph_engram.stores.collections import ITEM, decode, encode, open_collections, scope_hash
+from langgraph_engram.stores.index import PENDING_TASKS
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 ZONES = st.sampled_from([None, UTC, timezone(timedelta(hours=-3, minutes=-30))])
@@ -27,41 +30,58 @@ RECORDS = st.builds(
 @given(record=RECORDS)
 def test_a_record_comes_back_as_it_was(record):
     """To the microsecond, time zone or none included."""
-    again = decode(Record, encode(record))
+    again = decode(Record, {ITEM: encode(record)})
 
     assert again.model_dump_json() == record.model_dump_json()
 
 
-@given(record=RECORDS)
-def test_metadata_is_flat(record):
-    """Chroma takes scalars, and None for what is to be absent."""
-    values = encode(record).values()
-
-    assert all(value is None or isinstance(value, str | int | float | bool) for value in values)
-
-
-def test_a_moment_is_a_number_that_can_be_compared():
-    """Milliseconds since 1970, whatever the time zone."""
-    east = datetime(1970, 1, 1, 3, 0, 1, tzinfo=timezone(timedelta(hours=3)))
-    turn = Turn(turn_id="t", session_id="s", seq=0, role="user", speaker="Ana", text="", said_at=east)
-
-    assert encode(turn)["said_at"] == 1000
-
-
-def test_what_is_unknown_or_empty_is_absent():
-    """There is no key for it."""
+def test_what_is_as_by_default_takes_no_room():
+    """Only what a turn says of itself is written."""
     turn = Turn(turn_id="t", session_id="s", seq=0, role="user", speaker="Ana", text="Hi")
 
-    keys = {name for name, value in encode(turn).items() if value is not None}
+    assert json.loads(encode(turn)).keys() == {"turn_id", "session_id", "seq", "role", "speaker", "text"}
 
-    assert keys == {"turn_id", "session_id", "seq", "role", "speaker", "text"}
+
+def test_half_a_character_is_named():
+    """The error has the text around it, for the message."""
+    turn = Turn(turn_id="t", session_id="s", seq=0, role="user", speaker="Ana", text="Hi \ud83d there")
+
+    with pytest.raises(UnicodeEncodeError) as raised:
+        encode(turn)
+
+    assert "Hi" in raised.value.object
+
+
+@given(jaccard=st.floats(0, 1), cosine=st.floats(-1, 1))
+def test_a_number_comes_back_exactly(jaccard, cosine):
+    """To the last bit."""
+    decision = Decision(decision_id="d", run_id="x", pair=[], jaccard=jaccard, cosine=cosine, action="MERGE")
+
+    assert decode(Decision, {ITEM: encode(decision)}) == decision
+
+
+def test_a_row_of_the_older_version_is_read():
+    """Its fields have a key each: moments in milliseconds, those that these cannot hold as text, lists as JSON."""
+    row = {
+        "scope": "x", "record_id": "r", "kind": "dimensional", "content": "Ana camped.", "session_id": "s",
+        "event_id": "e", "seq": 3, "part": 0, "source_turn_ids": '["t"]', "keywords": '["camp"]', "status": "active",
+        "mentioned_at": 1000, "event_start": 0, "exact": '{"event_start": "1970-01-01T03:00:00+03:00"}',
+    }  # fmt: skip
+
+    record = decode(Record, row)
+
+    assert record == Record(
+        record_id="r", content="Ana camped.", session_id="s", event_id="e", seq=3, source_turn_ids=["t"],
+        keywords=["camp"], mentioned_at=datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC),
+        event_start=datetime(1970, 1, 1, 3, tzinfo=timezone(timedelta(hours=3))),
+    )  # fmt: skip
 
 
 def test_required_fields_are_stored_when_they_are_empty():
     """An empty text of a turn is a text."""
     turn = Turn(turn_id="t", session_id="s", seq=0, role="user", speaker="", text="")
 
-    assert decode(Turn, encode(turn)) == turn
+    assert decode(Turn, {ITEM: encode(turn)}) == turn
 
 
 @pytest.mark.parametrize(
@@ -77,4 +97,20 @@ def test_required_fields_are_stored_when_they_are_empty():
 )  # fmt: skip
 def test_other_models_come_back_too(item):
     """The codec knows no model by name."""
-    assert decode(type(item), {**encode(item), "scope": "of the store"}) == item
+    assert decode(type(item), {ITEM: encode(item), "scope": "of the store"}) == item
+
+
+def test_a_row_of_the_older_version_is_replaced_whole(tmp_path):
+    """What is written over it leaves none of its fields behind: a text may be meant to go."""
+    scope, row = Scope(user_id="ana"), {"pending_id": "p", "run_id": "x", "session_id": "s", "reason": "old words"}
+    client = chromadb.PersistentClient(path=tmp_path)
+    older = client.create_collection("engram-pending_tasks", metadata={"schema": 2, "encoder": "any"})
+    row |= {"turn_ids": "[]", "step": "extract", "since": 1000, "scope": scope.key}
+    older.add(ids=[f"{scope_hash(scope)}:p"], embeddings=[[1.0]], metadatas=[row])
+    collections = open_collections(client, "any", "here")
+    (task,) = collections.read(scope, PENDING_TASKS)
+
+    collections.write(scope, PENDING_TASKS, [task.model_copy(update={"reason": "new"})])
+
+    assert [task.reason for task in collections.read(scope, PENDING_TASKS)] == ["new"]
+    assert older.get()["metadatas"][0].keys() == {"scope", ITEM}
