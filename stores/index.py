@@ -5,11 +5,13 @@ sees one moment throughout. Positions are stable: an item may be replaced, but i
 """
 
 import copy
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from bisect import bisect
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from math import nan
+from threading import Lock
 from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 
 from langgraph_engram.embeddings.base import Vectors, opening_of, texts_of_narrative, texts_of_turn
 from langgraph_engram.schema import Boundary, Decision, Event, Frozen, PendingTask, Record, Synthesis, Turn
-from langgraph_engram.stores.arrays import AppendOnlyArray
+from langgraph_engram.stores.arrays import AppendOnlyArray, SearchableTexts
 from langgraph_engram.stores.bm25 import BM25Index
 from langgraph_engram.temporal.datetimes import epoch_seconds, wall_time
 from langgraph_engram.text.tokens import content_stems
@@ -88,12 +90,19 @@ SYNTHESES = Kind("syntheses", Synthesis, "synthesis_id", "window_start")
 DECISIONS = Kind("decisions", Decision, "decision_id", "decided_at")
 PENDING_TASKS = Kind("pending_tasks", PendingTask, "pending_id", "since")
 
+MAX_INSERTED = 100
+"""New items at most that are put at their places in the order of the others one by one."""
+
 SEARCHABLE: tuple[Kind[Any], ...] = (TURNS, EVENTS, BOUNDARIES, RECORDS, SYNTHESES)
 """The kinds that have vectors and an index."""
 
 
 class KindIndex(Generic[T]):
-    """The items of one kind in one scope, in the order they were put."""
+    """The items of one kind in one scope, in the order they were put.
+
+    What is derived from an item is computed once, when it is first read, and kept in a column that later versions of
+    the index share and extend.
+    """
 
     def __init__(self, kind: Kind[T]) -> None:
         """Start empty."""
@@ -101,9 +110,14 @@ class KindIndex(Generic[T]):
         self.items: list[T] = []
         self.lexical = BM25Index()
         self._positions: dict[str, int] = {}
-        self._sort_keys: list[SortKey] = []
         self._vectors: AppendOnlyArray[np.float32] = AppendOnlyArray(np.empty((0, 0), dtype=np.float32))
-        self._sorted: list[int] = []
+        self._columns: dict[str, _Column] = {}
+        self._replaced: tuple[int, ...] = ()
+        """The positions of the items that were replaced since the index began, in that order."""
+        self._ordered: AppendOnlyArray[np.intp] = AppendOnlyArray(np.empty(0, dtype=np.intp))
+        """Positions in order of time, of as many items as were there when the order was last read."""
+        self._codes: dict[str, dict[str, int]] = {}
+        self._lock = Lock()
 
     def __len__(self) -> int:
         return len(self.items)
@@ -129,12 +143,58 @@ class KindIndex(Generic[T]):
         """
         return self._positions[item_id]
 
+    def find_position(self, item_id: str | None) -> int:
+        """Return the position of an id in `items`; -1 where there is no such item."""
+        return -1 if item_id is None else self._positions.get(item_id, -1)
+
+    def column(
+        self, label: str, value_of: Callable[[T], Any], dtype: Any, given: Hashable = None
+    ) -> NDArray[Any]:
+        """Return one value an item, computed for those items alone that are new since the column was last read.
+
+        Args:
+            label: The name of the column; another function has another label.
+            value_of: Returns the value of an item, a number, or several in a tuple of fixed length.
+            dtype: The numpy type of the values.
+            given: What the values depend on beside the items; another value makes the column anew.
+
+        Returns:
+            An array of shape (n,), or (n, values); not to be written to.
+        """
+        values: AppendOnlyArray[Any] = self._column(
+            label, value_of, lambda found: np.array(found, dtype=dtype), AppendOnlyArray, given
+        )
+        return values.rows
+
+    def texts(self, label: str, text_of: Callable[[T], str]) -> SearchableTexts:
+        """Return one text an item, as `column` does, for search within all of them."""
+        texts: SearchableTexts = self._column(label, text_of, list, SearchableTexts, None)
+        return texts
+
+    def codes(self, label: str, name_of: Callable[[T], str]) -> NDArray[np.intp]:
+        """Return a number for each item, the same for items of one name; see `code`.
+
+        Args:
+            label: What the names are, such as "speaker".
+            name_of: Returns the name of an item.
+        """
+        known = self._codes.setdefault(label, {})
+        return self.column(label, lambda item: known.setdefault(name_of(item), len(known)), np.intp)
+
+    def code(self, label: str, name: str) -> int:
+        """Return the number of a name in `codes`; -1 for one that no item has."""
+        return self._codes.get(label, {}).get(name, -1)
+
     def cosine(self, query: Vectors) -> NDArray[np.float32]:
         """Return the cosine of each item with a unit vector of shape (d,) or (1, d), as an array of shape (n,)."""
+        return self.cosine_of(slice(None), query)
+
+    def cosine_of(self, positions: Any, query: Vectors) -> NDArray[np.float32]:
+        """Return the cosines of the items at some positions, an array or a slice, in that order."""
         if not self.items:
             return np.zeros(0, dtype=np.float32)
         # einsum keeps to one thread: BLAS with several spends 10 ms on waking them for what takes 0.2 ms.
-        cosines: NDArray[np.float32] = np.einsum("nd,d->n", self.vectors, query.reshape(-1))
+        cosines: NDArray[np.float32] = np.einsum("nd,d->n", self.vectors[positions], query.reshape(-1))
         return cosines
 
     def bm25(self, terms: Sequence[str]) -> NDArray[np.float32]:
@@ -143,15 +203,29 @@ class KindIndex(Generic[T]):
 
     def order(self) -> NDArray[np.intp]:
         """Return the positions in order of time; items of unknown time come first."""
-        return self._order
+        if len(self._ordered) < len(self.items):
+            with self._lock:
+                self._ordered = self._in_order()
+        return self._ordered.rows
+
+    def ranks(self) -> NDArray[np.intp]:
+        """Return the rank of each item in order of time, from 0."""
+        return self._ranks
 
     def neighbours(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return, for each item, the positions of the one before and the one after in its session; -1 for none."""
         return self._neighbours
 
+    def chains(self, reach: int) -> "list[Chain]":
+        """Return the neighbours of items at distance 1 to `reach` in their sessions, as `Chain`s."""
+        while len(self._chains) < reach:
+            self._chains.append(self._chain(len(self._chains) + 1))
+        return self._chains[:reach]
+
     def in_session(self, session_id: str) -> list[T]:
         """Return the items of a session, in the order they were put."""
-        return [self.items[position] for position in self._by_session.get(session_id, ())]
+        sessions = self._sessions
+        return [self.items[position] for position in np.flatnonzero(sessions == self.code("session", session_id))]
 
     def put(self, items: Sequence[T], vectors: Vectors) -> None:
         """Add items at the end, and replace those whose id is known in place.
@@ -168,116 +242,273 @@ class KindIndex(Generic[T]):
         self._clear_derived()
 
     def fork(self) -> Self:
-        """Return a copy that may change while this one is read. Vectors and postings are shared until they change."""
+        """Return a copy that may change while this one is read. Arrays are shared until they change."""
         fork = copy.copy(self)
-        fork.items, fork._sort_keys, fork._sorted = list(self.items), list(self._sort_keys), list(self._sorted)
-        fork._positions, fork.lexical = dict(self._positions), self.lexical.fork()
+        with self._lock:
+            fork._columns = dict(self._columns)
+        fork.items, fork._positions, fork.lexical = list(self.items), dict(self._positions), self.lexical.fork()
+        fork._clear_derived()
         return fork
 
     def _replace(self, items: dict[int, T], vectors: Vectors) -> None:
         for position, item in items.items():
+            if self.kind.sort_key(self.items[position]) != self.kind.sort_key(item):
+                self._ordered = AppendOnlyArray(np.empty(0, dtype=np.intp))
             self.items[position] = item
-            self._sort_keys[position] = self.kind.sort_key(item)
             self.lexical.replace(position, self.kind.terms_of(item))
         positions = list(items)
-        if positions and not np.array_equal(self.vectors[positions], vectors):
+        if positions:
             self._vectors = self._vectors.replaced(positions, vectors)
+        self._replaced += tuple(positions)
 
     def _append(self, items: Sequence[T], vectors: Vectors) -> None:
         if not items:
             return
         first = len(self.items)
         self._positions |= {self.kind.id_of(item): position for position, item in enumerate(items, start=first)}
-        self._sort_keys += map(self.kind.sort_key, items)
         self._vectors = self._vectors.extended(vectors)
         self.lexical.extend(map(self.kind.terms_of, items))
         self.items += items
-        self._sorted += range(first, len(self.items))
 
     def _clear_derived(self) -> None:
         """Drop the cached properties: they were derived from the items as they were."""
         for name in [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]:
             del self.__dict__[name]
 
+    def _column(
+        self,
+        label: str,
+        value_of: Callable[[T], Any],
+        pack: Callable[[list[Any]], Any],
+        start: Callable[[Any], Any],
+        given: Hashable,
+    ) -> Any:
+        """Return the values of a column, brought up to date: of what was replaced, and of what was added since."""
+        column = self._columns.get(label)
+        if column and column.is_of(len(self.items), len(self._replaced), given):
+            return column.values
+        with self._lock:
+            column = self._columns.get(label)
+            if column is None or column.given != given:
+                values = start(pack([value_of(item) for item in self.items]))
+            else:
+                values = column.values
+                changed = sorted({at for at in self._replaced[column.replaced :] if at < len(values)})
+                if changed:
+                    values = values.replaced(changed, pack([value_of(self.items[at]) for at in changed]))
+                if len(values) < len(self.items):
+                    values = values.extended(pack([value_of(item) for item in self.items[len(values) :]]))
+            self._columns[label] = _Column(values, len(self._replaced), given)
+        return values
+
+    def _in_order(self) -> AppendOnlyArray[np.intp]:
+        """Return the order with the new items in it: behind the others, where they are later, as nearly always."""
+
+        def key(position: int) -> SortKey:
+            return self.kind.sort_key(self.items[position])
+
+        ordered = self._ordered
+        new = sorted(range(len(ordered), len(self.items)), key=key)
+        if not len(ordered) or key(new[0]) > key(int(ordered.rows[-1])):
+            return ordered.extended(np.array(new, dtype=np.intp))
+        if len(new) > MAX_INSERTED:
+            return AppendOnlyArray(np.array(sorted(range(len(self.items)), key=key), dtype=np.intp))
+        places = [bisect(ordered.rows, key(position), key=lambda at: key(int(at))) for position in new]
+        return AppendOnlyArray(np.insert(ordered.rows, places, new))
+
     @cached_property
-    def _order(self) -> NDArray[np.intp]:
-        self._sorted = sorted(self._sorted, key=self._sort_keys.__getitem__)  # nearly sorted since the last change
-        return np.array(self._sorted, dtype=np.intp)
+    def _ranks(self) -> NDArray[np.intp]:
+        ranks = np.empty(len(self.items), dtype=np.intp)
+        ranks[self.order()] = np.arange(len(self.items))
+        return ranks
+
+    @property
+    def _sessions(self) -> NDArray[np.intp]:
+        return self.codes("session", lambda item: self.kind.session_of(item) or "")
 
     @cached_property
     def _neighbours(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         before, after = (np.full(len(self.items), -1, dtype=np.intp) for _ in range(2))
-        last: dict[str, int] = {}
-        for position in self._order.tolist():
-            session = self.kind.session_of(self.items[position])
-            if session is None:
-                continue
-            if (previous := last.get(session)) is not None:
-                before[position], after[previous] = previous, position
-            last[session] = position
+        if not self.items or self.kind.session_of(self.items[0]) is None:
+            return before, after
+        order, sessions = self.order(), self._sessions
+        by_session = order[np.argsort(sessions[order], kind="stable")]
+        same = sessions[by_session[1:]] == sessions[by_session[:-1]]
+        earlier, later = by_session[:-1][same], by_session[1:][same]
+        before[later], after[earlier] = earlier, later
         return before, after
 
     @cached_property
-    def _by_session(self) -> dict[str, list[int]]:
-        positions: defaultdict[str, list[int]] = defaultdict(list)
-        for position, item in enumerate(self.items):
-            if (session := self.kind.session_of(item)) is not None:
-                positions[session].append(position)
-        return dict(positions)
+    def _chains(self) -> "list[Chain]":
+        return []
+
+    def _chain(self, distance: int) -> "Chain":
+        before, _ = self.neighbours()
+        positions = np.arange(len(self.items))
+        earlier = positions
+        for _ in range(distance):
+            earlier = np.where(earlier >= 0, before[earlier], -1)
+        expected = positions - distance
+        apart = np.flatnonzero(earlier != expected)
+        apart = apart[apart >= distance]
+        later = np.flatnonzero((earlier >= 0) & (earlier != expected))
+        return Chain(distance, apart, earlier[later], later)
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """Which items are neighbours at one distance in their sessions: mostly those at that distance in the index."""
+
+    distance: int
+    apart: NDArray[np.intp]
+    """Positions whose neighbour before is not the item at that distance before them in the index."""
+    earlier: NDArray[np.intp]
+    """Positions of neighbours at other distances in the index, each before the one of `later`."""
+    later: NDArray[np.intp]
+
+    def sums(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sum of the scores of both neighbours of each item, of shape (n,); a missing one counts 0."""
+        before, after = np.zeros_like(scores), np.zeros_like(scores)
+        if len(scores) > self.distance:
+            before[self.distance :] = scores[: -self.distance]
+            after[: -self.distance] = scores[self.distance :]
+            before[self.apart] = 0.0
+            after[self.apart - self.distance] = 0.0
+        before[self.later] = scores[self.earlier]
+        after[self.earlier] = scores[self.later]
+        before += after
+        return before
+
+
+@dataclass(frozen=True)
+class _Column:
+    """One value an item, for the items that there were when it was last read."""
+
+    values: AppendOnlyArray[Any] | SearchableTexts
+    replaced: int
+    """How many replacements of items it has seen."""
+    given: Hashable
+
+    def is_of(self, items: int, replaced: int, given: Hashable) -> bool:
+        """Return whether nothing was added or replaced since, and nothing else changed that it depends on."""
+        return len(self.values) == items and self.replaced == replaced and self.given == given
 
 
 class TurnIndex(KindIndex[Turn]):
     """The turns of a scope."""
 
+    @property
+    def speaker(self) -> NDArray[np.intp]:
+        """Return the code of each turn's speaker, of shape (n,)."""
+        return self.codes("speaker", lambda turn: turn.speaker)
+
+    @property
+    def from_user(self) -> NDArray[np.bool_]:
+        """Return whether each turn is in the role of the user, of shape (n,)."""
+        return self.column("from_user", lambda turn: turn.role == "user", np.bool_)
+
+    @property
+    def from_assistant(self) -> NDArray[np.bool_]:
+        """Return whether each turn is an assistant's, of shape (n,)."""
+        return self.column("from_assistant", lambda turn: turn.role == "assistant", np.bool_)
+
     @cached_property
     def speakers(self) -> list[str]:
         """Return the distinct speakers, in the order of their first turn in time."""
-        return list(dict.fromkeys(self.items[position].speaker for position in self.order()))
+        return self._speakers_of(self.order())
 
     @cached_property
     def people(self) -> list[str]:
         """Return the distinct speakers in the role of the user, in the order of their first turn in time."""
-        turns = (self.items[position] for position in self.order())
-        return list(dict.fromkeys(turn.speaker for turn in turns if turn.role == "user"))
+        order = self.order()
+        return self._speakers_of(order[self.from_user[order]])
 
-    @cached_property
+    @property
     def newest(self) -> datetime | None:
         """Return the latest time at which something was said."""
         return self.items[self.order()[-1]].said_at if self.items else None
+
+    def _speakers_of(self, positions: NDArray[np.intp]) -> list[str]:
+        first: dict[int, int] = {}
+        codes = self.speaker[positions]
+        for code in np.unique(codes).tolist():
+            first[code] = int(np.argmax(codes == code))
+        return [self.items[positions[first[code]]].speaker for code in sorted(first, key=first.__getitem__)]
 
 
 class RecordIndex(KindIndex[Record]):
     """The records of a scope, with the columns that filters and scores read, each of shape (n,)."""
 
-    @cached_property
+    @property
     def active(self) -> NDArray[np.bool_]:
         """Return whether each record is active."""
-        return np.array([record.status == "active" for record in self.items], dtype=np.bool_)
+        return self.column("active", lambda record: record.status == "active", np.bool_)
 
-    @cached_property
+    @property
+    def superseded(self) -> NDArray[np.bool_]:
+        """Return whether each record is superseded."""
+        return self.column("superseded", lambda record: record.status == "superseded", np.bool_)
+
+    @property
     def is_passage(self) -> NDArray[np.bool_]:
         """Return whether each record is a passage."""
-        return np.array([record.is_passage for record in self.items], dtype=np.bool_)
+        return self.column("is_passage", lambda record: record.is_passage, np.bool_)
 
-    @cached_property
+    @property
+    def speaker(self) -> NDArray[np.intp]:
+        """Return the code of each record's speaker."""
+        return self.codes("speaker", lambda record: record.speaker)
+
+    @property
+    def memory_type(self) -> NDArray[np.intp]:
+        """Return the code of each record's type."""
+        return self.codes("memory_type", lambda record: record.memory_type or "")
+
+    @property
     def event_start(self) -> NDArray[np.float64]:
         """Return when the event of each record began: seconds since 1970, nan for unknown."""
-        return self._seconds(record.event_start for record in self.items)
+        return self.column("event_start", lambda record: epoch_seconds(record.event_start, nan), np.float64)
 
-    @cached_property
+    @property
     def event_end(self) -> NDArray[np.float64]:
         """Return when the event of each record ended: seconds since 1970, nan for unknown."""
-        return self._seconds(record.event_end for record in self.items)
+        return self.column("event_end", lambda record: epoch_seconds(record.event_end, nan), np.float64)
 
-    @cached_property
+    @property
     def mentioned_at(self) -> NDArray[np.float64]:
         """Return when each record was mentioned: seconds since 1970, nan for unknown."""
-        return self._seconds(record.mentioned_at for record in self.items)
+        return self.column("mentioned_at", lambda record: epoch_seconds(record.mentioned_at, nan), np.float64)
 
-    @cached_property
+    @property
     def mentioned_local_time(self) -> NDArray[np.float64]:
         """Return each mention time on the speaker's own clock, as seconds to compare days with; nan for unknown."""
-        return self._seconds(wall_time(record.mentioned_at) for record in self.items)
+        return self.column(
+            "mentioned_local_time", lambda record: epoch_seconds(wall_time(record.mentioned_at), nan), np.float64
+        )
+
+    @property
+    def mentioned_day(self) -> NDArray[np.intp]:
+        """Return the day of each mention on the speaker's own clock, by its number in the calendar; 0 for unknown."""
+        return self.column(
+            "mentioned_day", lambda record: record.mentioned_at.toordinal() if record.mentioned_at else 0, np.intp
+        )
+
+    def standing_positions(self) -> list[int]:
+        """Return the positions of the active records that are standing statements."""
+        standing = self.column("standing", lambda record: record.standing is not None, np.bool_)
+        return [int(position) for position in np.flatnonzero(standing & self.active)]
+
+    @property
+    def has_location(self) -> NDArray[np.bool_]:
+        """Return whether each record has a location."""
+        return self.column("has_location", lambda record: bool(record.location), np.bool_)
+
+    def mentioning(self, place: str) -> NDArray[np.bool_]:
+        """Return which records name a place in their location or content, whatever the case."""
+        texts = self.texts("place", lambda record: f"{record.location} {record.content}".casefold())
+        named = np.zeros(len(self), dtype=np.bool_)
+        named[texts.positions_of(place.casefold())] = True
+        return named
 
     def successor(self, record: Record) -> Record | None:
         """Return the active record that replaces one, at the end of the chain; None where there is none."""
@@ -299,10 +530,6 @@ class RecordIndex(KindIndex[Record]):
             if other and other.status == "active" and other.record_id != record.record_id:
                 found[other.record_id] = other
         return sorted(found.values(), key=self.kind.sort_key)
-
-    @staticmethod
-    def _seconds(times: Iterable[datetime | None]) -> NDArray[np.float64]:
-        return np.array([epoch_seconds(time, float("nan")) for time in times], dtype=np.float64)
 
 
 class ScopeIndex:

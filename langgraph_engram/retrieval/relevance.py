@@ -172,14 +172,14 @@ def _usual_cosine(index: ScopeIndex, vector: Vectors) -> float:
 
 
 def _match(index: ScopeIndex, query: _Query, passage: Evidence) -> _Match:
-    match, stems = _Match(), set(content_stems(passage.text))
+    match, held = _Match(), query.weights.keys() & content_stems(passage.text)
     for turn in passage.turns:
-        stems.update(*(sentence.stems for sentence in _sentences(turn)))
+        held.update(*(query.weights.keys() & sentence.stems for sentence in _sentences(turn)))
         _add_turn(match, query, turn, query.nearness(index.turns.vectors[index.turns.position(turn.turn_id)]))
     if passage.record:
         position = index.records.position(passage.record.record_id)
         _add_record(match, query, passage.record, query.nearness(index.records.vectors[position]))
-    match.coverage = covered_share(query.weights, stems)
+    match.coverage = covered_share(query.weights, held)
     if passage.synthesis_id:
         position = index.syntheses.position(passage.synthesis_id)
         match.cosine = match.own_cosine = query.nearness(index.syntheses.vectors[position])
