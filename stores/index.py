@@ -224,7 +224,7 @@ class KindIndex(Generic[T]):
 
     def in_session(self, session_id: str) -> list[T]:
         """Return the items of a session, in the order they were put."""
-        sessions = self._sessions
+        sessions = self.session
         return [self.items[position] for position in np.flatnonzero(sessions == self.code("session", session_id))]
 
     def put(self, items: Sequence[T], vectors: Vectors) -> None:
@@ -323,7 +323,8 @@ class KindIndex(Generic[T]):
         return ranks
 
     @property
-    def _sessions(self) -> NDArray[np.intp]:
+    def session(self) -> NDArray[np.intp]:
+        """Return the code of each item's session, of shape (n,)."""
         return self.codes("session", lambda item: self.kind.session_of(item) or "")
 
     @cached_property
@@ -331,7 +332,7 @@ class KindIndex(Generic[T]):
         before, after = (np.full(len(self.items), -1, dtype=np.intp) for _ in range(2))
         if not self.items or self.kind.session_of(self.items[0]) is None:
             return before, after
-        order, sessions = self.order(), self._sessions
+        order, sessions = self.order(), self.session
         by_session = order[np.argsort(sessions[order], kind="stable")]
         same = sessions[by_session[1:]] == sessions[by_session[:-1]]
         earlier, later = by_session[:-1][same], by_session[1:][same]
@@ -401,6 +402,11 @@ class TurnIndex(KindIndex[Turn]):
     def speaker(self) -> NDArray[np.intp]:
         """Return the code of each turn's speaker, of shape (n,)."""
         return self.codes("speaker", lambda turn: turn.speaker)
+
+    @property
+    def seq(self) -> NDArray[np.intp]:
+        """Return the position of each turn in its session, of shape (n,)."""
+        return self.column("seq", lambda turn: turn.seq, np.intp)
 
     @property
     def from_user(self) -> NDArray[np.bool_]:

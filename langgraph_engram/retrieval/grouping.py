@@ -39,8 +39,6 @@ class RecordGroup:
     """The score of the best one."""
     turns: dict[int, int]
     """The place in its session of each turn that the records come from, by the turn's position."""
-    cited: set[str]
-    """The ids of all turns that the records cite."""
 
 
 def group_records(
@@ -63,28 +61,27 @@ def group_records(
     turns = links.turn[at]
     alone = (links.successor[at] >= 0) | (turns < 0) | index.records.is_passage[at]
     kept = 1 - np.where(index.records.is_passage[at], settings.passage_repeat_factor, settings.repeat_factor)
-    rows = zip(ranked, turns.tolist(), scores[at].tolist(), kept.tolist(), alone.tolist(), strict=True)
-    days = index.records.mentioned_day[at].tolist()
+    places = (index.turns.session[turns], index.records.mentioned_day[at]) if len(index.turns) else (turns, turns)
+    columns = (turns, scores[at], kept, alone, *places, index.turns.seq[turns] if len(index.turns) else turns)
     repeated: Counter[int] = Counter()
-    open_groups: defaultdict[tuple[str, int], list[RecordGroup]] = defaultdict(list)
+    open_groups: defaultdict[tuple[int, int], list[RecordGroup]] = defaultdict(list)
     groups: list[RecordGroup] = []
-    for (position, turn, score, share, is_alone), day in zip(rows, days, strict=True):
+    for position, turn, score, share, is_alone, session, day, seq in zip(
+        ranked, *(column.tolist() for column in columns), strict=True
+    ):
         lowered = score * share ** repeated[turn]
         repeated[turn] += 1
-        cited = set(index.records.items[position].source_turn_ids)
         if is_alone:
-            groups.append(RecordGroup([position], lowered, {}, cited))
+            groups.append(RecordGroup([position], lowered, {}))
             continue
-        source = index.turns.items[turn]
-        same_day = open_groups[source.session_id, day]
+        same_day = open_groups[session, day]
         for group in same_day:
-            if _joins(group, turn, source.seq, lowered, cited, settings, reach):
+            if _joins(group, turn, seq, lowered, settings, reach) and _cites_few(index, [*group.positions, position]):
                 group.positions.append(position)
-                group.turns[turn] = source.seq
-                group.cited |= cited
+                group.turns[turn] = seq
                 break
         else:
-            groups.append(RecordGroup([position], lowered, {turn: source.seq}, cited))
+            groups.append(RecordGroup([position], lowered, {turn: seq}))
             same_day.append(groups[-1])
     return groups
 
@@ -110,17 +107,19 @@ def diversify_sessions(index: ScopeIndex, candidates: Iterable[Candidate], facto
     return sorted(lowered, key=lambda candidate: -candidate.score)
 
 
-def _joins(
-    group: RecordGroup, turn: int, seq: int, score: float, cited: set[str], settings: RetrieveSettings, reach: int
-) -> bool:
-    """Return whether a record joins a group of its session; a passage that cites too many turns stands for none."""
+def _joins(group: RecordGroup, turn: int, seq: int, score: float, settings: RetrieveSettings, reach: int) -> bool:
+    """Return whether a record is near enough to a group of its session, and scores nearly as high."""
     if turn in group.turns:
-        joins = score >= settings.join_factor * group.score
-    else:
-        joins = score >= settings.exchange_factor * group.score and any(
-            abs(seq - other_seq) <= reach for other_seq in group.turns.values()
-        )
-    return joins and len(group.cited | cited) <= MAX_CITED_TURNS
+        return score >= settings.join_factor * group.score
+    return score >= settings.exchange_factor * group.score and any(
+        abs(seq - other_seq) <= reach for other_seq in group.turns.values()
+    )
+
+
+def _cites_few(index: ScopeIndex, positions: Sequence[int]) -> bool:
+    """Return whether records cite few turns together; a passage that cites too many stands for none."""
+    cited = {turn_id for position in positions for turn_id in index.records.items[position].source_turn_ids}
+    return len(cited) <= MAX_CITED_TURNS
 
 
 def _session(index: ScopeIndex, candidate: Candidate) -> str:
