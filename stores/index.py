@@ -6,7 +6,7 @@ sees one moment throughout. Positions are stable: an item may be replaced, but i
 
 import copy
 from bisect import bisect
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -148,7 +148,7 @@ class KindIndex(Generic[T]):
         return -1 if item_id is None else self._positions.get(item_id, -1)
 
     def column(
-        self, label: str, value_of: Callable[[T], Any], dtype: Any, given: Hashable = None
+        self, label: str, value_of: Callable[[T], Any], dtype: Any, given: frozenset[str] | None = None
     ) -> NDArray[Any]:
         """Return one value an item, computed for those items alone that are new since the column was last read.
 
@@ -241,6 +241,39 @@ class KindIndex(Generic[T]):
         self._append([items[row] for row in new], vectors[new])
         self._clear_derived()
 
+    def state(self) -> tuple[list[T], dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what `restore` makes this index from: items, plain JSON, and arrays by name."""
+        terms, arrays = self.lexical.state()
+        with self._lock:
+            columns = {
+                label: column
+                for label, column in self._columns.items()
+                if isinstance(column.values, AppendOnlyArray)
+                and column.is_of(len(self.items), len(self._replaced), column.given)
+            }
+        given = {label: None if column.given is None else list(column.given) for label, column in columns.items()}
+        arrays |= {f"column.{label}": column.values.rows for label, column in columns.items()}
+        arrays |= {"vectors": self.vectors, "order": self.order()}
+        return self.items, {"terms": terms, "codes": self._codes, "given": given}, arrays
+
+    def restore(self, items: list[T], state: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Fill an empty index with what `state` returned of another.
+
+        Raises:
+            ValueError: The parts do not belong together.
+        """
+        if not len(items) == len(arrays["vectors"]) == len(arrays["order"]) == len(arrays["lexical.lengths"]):
+            raise ValueError("its parts differ in length")
+        self.items = items
+        self._positions = {self.kind.id_of(item): position for position, item in enumerate(items)}
+        self._vectors, self._ordered = AppendOnlyArray(arrays["vectors"]), AppendOnlyArray(arrays["order"])
+        self.lexical = BM25Index.restored(state["terms"], arrays)
+        self._codes = state["codes"]
+        for label, given in state["given"].items():
+            values: AppendOnlyArray[Any] = AppendOnlyArray(arrays[f"column.{label}"])
+            self._columns[label] = _Column(values, 0, None if given is None else frozenset(given))
+        self._clear_derived()
+
     def fork(self) -> Self:
         """Return a copy that may change while this one is read. Arrays are shared until they change."""
         fork = copy.copy(self)
@@ -281,7 +314,7 @@ class KindIndex(Generic[T]):
         value_of: Callable[[T], Any],
         pack: Callable[[list[Any]], Any],
         start: Callable[[Any], Any],
-        given: Hashable,
+        given: frozenset[str] | None,
     ) -> Any:
         """Return the values of a column, brought up to date: of what was replaced, and of what was added since."""
         column = self._columns.get(label)
@@ -388,9 +421,9 @@ class _Column:
     values: AppendOnlyArray[Any] | SearchableTexts
     replaced: int
     """How many replacements of items it has seen."""
-    given: Hashable
+    given: frozenset[str] | None
 
-    def is_of(self, items: int, replaced: int, given: Hashable) -> bool:
+    def is_of(self, items: int, replaced: int, given: frozenset[str] | None) -> bool:
         """Return whether nothing was added or replaced since, and nothing else changed that it depends on."""
         return len(self.values) == items and self.replaced == replaced and self.given == given
 
