@@ -9,6 +9,7 @@ import copy
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +67,7 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
         """Return the terms that more than so many documents contain."""
         return [term for term, postings in self._postings.items() if len(postings) > documents]
 
-    def state(self) -> tuple[list[str], dict[str, NDArray[np.int32]]]:
+    def state(self) -> tuple[list[str], dict[str, NDArray[Any]]]:
         """Return the terms and the arrays that `restored` makes this index from."""
         postings = [self._postings[term].rows for term in self._postings]
         empty = np.empty((0, 2), dtype=np.int32)

@@ -23,10 +23,16 @@ from langgraph_engram.errors import StoreError
 from langgraph_engram.schema import Decision, PendingTask, Scope
 from langgraph_engram.stores.base import Changes, Row
 from langgraph_engram.stores.clients import translated_errors
-from langgraph_engram.stores.collections import REVISIONS, open_collections, scope_hash
+from langgraph_engram.stores.collections import (
+    REVISIONS,
+    LocalRevisions,
+    Revisions,
+    SharedRevisions,
+    open_collections,
+    scope_hash,
+)
 from langgraph_engram.stores.index import DECISIONS, PENDING_TASKS, RECORDS, SEARCHABLE, Kind, ScopeIndex, T
 from langgraph_engram.stores.locks import ScopeLocks
-from langgraph_engram.stores.revisions import LocalRevisions, Revisions, SharedRevisions
 from langgraph_engram.stores.secure_delete import secure_delete
 from langgraph_engram.stores.snapshots import Snapshots
 

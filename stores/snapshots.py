@@ -68,7 +68,7 @@ class Snapshots:
         try:
             path.parent.mkdir(exist_ok=True)
             with draft.open("wb") as file:
-                np.savez(file, **self._parts(scope, index))
+                np.savez(file, allow_pickle=False, **self._parts(scope, index))
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(path)
@@ -152,7 +152,7 @@ def _erase(path: Path) -> None:
 
 
 def _adapter(model: type[Any]) -> TypeAdapter[list[Any]]:
-    return TypeAdapter(list[model])
+    return TypeAdapter(list[model])  # type: ignore[valid-type]  # it is a class
 
 
 def _packed(content: bytes) -> NDArray[np.uint8]:

@@ -95,7 +95,9 @@ class Writer:
         return "".join(SYLLABLES[number // 16**place % 16] for place in range(3))
 
 
-def run_speed(open_memory: MemoryOpener, *, records: int, users: int, progress: Progress | None = None) -> dict[str, object]:
+def run_speed(
+    open_memory: MemoryOpener, *, records: int, users: int, progress: Progress | None = None
+) -> dict[str, object]:
     """Measure searches in scopes of `records` records, and in some ten times smaller.
 
     Args:
@@ -147,8 +149,13 @@ def run_speed(open_memory: MemoryOpener, *, records: int, users: int, progress: 
         for small, large in pairwise(sizes)
         for step in ("search", "after_write")
     }
-    after = {f"after_write_to_search_{size}": _median(clocks[size, "after_write"]) / _median(clocks[size, "search"]) for size in sizes}
-    return {**figures, "ratios": growth | {name: round(value, 2) for name, value in after.items()}}
+    after = {
+        f"after_write_to_search_{size}": round(
+            _median(clocks[size, "after_write"]) / _median(clocks[size, "search"]), 2
+        )
+        for size in sizes
+    }
+    return {**figures, "ratios": growth | after}
 
 
 def fill(memory: Memory, scope: Scope, records: int, writer: Writer) -> None:
@@ -180,9 +187,7 @@ def _write(memory: Memory, scope: Scope, writer: Writer, step: int) -> Callable[
 
 def _conversations(scope: Scope, block: int, records: int, writer: Writer) -> Changes:
     sentences = [writer.sentence() for _ in range(records)]
-    turns = [
-        _turn(scope, block, position, said) for position, said in enumerate(_batched(sentences, RECORDS_OF_TURN))
-    ]
+    turns = [_turn(scope, block, position, said) for position, said in enumerate(_batched(sentences, RECORDS_OF_TURN))]
     events = [
         _event(seq, core)
         for session in _batched(turns, TURNS_OF_SESSION)
@@ -197,7 +202,7 @@ def _conversations(scope: Scope, block: int, records: int, writer: Writer) -> Ch
     return Changes(
         turns=turns,
         events=events,
-        boundaries=[_boundary(earlier, later) for earlier, later in zip([None, *events], events)],
+        boundaries=[_boundary(earlier, later) for earlier, later in zip([None, *events], events, strict=False)],
         records=held,
         syntheses=[_synthesis(covered) for covered in _batched(held, RECORDS_OF_SYNTHESIS)],
     )

@@ -168,7 +168,7 @@ def _link(index: ScopeIndex) -> RecordLinks:
 
 
 def _resolved(records: RecordIndex, label: str, position_of: Callable[[Record], int]) -> Positions:
-    """Return the position of what each record names; what was missing when it was first looked for is looked for again."""
+    """Return the position of what each record names; what was missing at first is looked for again."""
     positions = records.column(label, position_of, np.intp)
     missing = np.flatnonzero(positions < 0)
     if not len(missing):
