@@ -53,7 +53,7 @@ class Snapshots:
         if not path.exists():
             return None
         try:
-            with np.load(path, allow_pickle=False) as parts:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as parts:
                 return self._index(scope, revision, parts)
         except DAMAGED as error:
             log.warning("the snapshot %s is ignored, and the rows are read: %s", path, error)
