@@ -4,9 +4,10 @@
 that they come from, and what can be seen in them. `preferences` adds up what speaks for and against each for a query.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from math import log1p
 from weakref import WeakKeyDictionary
 
@@ -15,9 +16,9 @@ from numpy.typing import NDArray
 
 from langgraph_engram.embeddings.base import opening_of
 from langgraph_engram.retrieval.scoring import Positions, Scores
-from langgraph_engram.schema import Intent, Record
+from langgraph_engram.schema import Intent, Record, Synthesis
 from langgraph_engram.settings import RetrieveSettings
-from langgraph_engram.stores.index import RecordIndex, ScopeIndex, TurnIndex
+from langgraph_engram.stores.index import KindIndex, RecordIndex, ScopeIndex, TurnIndex
 from langgraph_engram.text.names import proper_names
 from langgraph_engram.text.numbers import NUMBER, spelled_numbers
 from langgraph_engram.text.questions import AnswerType, answer_type
@@ -141,6 +142,10 @@ _cache: WeakKeyDictionary[ScopeIndex, tuple[str, RecordLinks]] = WeakKeyDictiona
 """The links of each index, with the revision that they were computed at."""
 
 
+_narrated_cache: WeakKeyDictionary[KindIndex[Synthesis], tuple[Positions, Positions]] = WeakKeyDictionary()
+"""What the syntheses cover, for each version of their index."""
+
+
 def _link(index: ScopeIndex) -> RecordLinks:
     records, turns, events = index.records, index.turns, index.events
     turn = _resolved(records, "turn", lambda record: turns.find_position(next(reversed(record.source_turn_ids), None)))
@@ -149,7 +154,7 @@ def _link(index: ScopeIndex) -> RecordLinks:
     if (to_assistant := turns.from_assistant).any():
         asks &= ~records.column("mentions_speaker", lambda record: mentions_speaker(record.content), np.bool_)
     successor = _successors(records)
-    covered = [_covered(records, synthesis.covered_record_ids) for synthesis in index.syntheses.items]
+    narrated, narrated_by = _narrated(index)
     return RecordLinks(
         turn=turn,
         event=event,
@@ -162,8 +167,8 @@ def _link(index: ScopeIndex) -> RecordLinks:
         uncited=_uncited(index, records.active | (successor >= 0)),
         turn_asks=turns.column("asks", lambda turn: ends_asking(turn.text), np.bool_),
         turn_length=turns.column("length", lambda turn: log_length(turn.text), np.float64),
-        narrated=np.concatenate([*covered, np.empty(0, dtype=np.intp)]),
-        narrated_by=np.repeat(np.arange(len(covered)), [len(positions) for positions in covered]),
+        narrated=narrated,
+        narrated_by=narrated_by,
     )
 
 
@@ -199,9 +204,18 @@ def _uncited(index: ScopeIndex, shown: Flags) -> Positions:
     return np.flatnonzero(~cited[:-1])
 
 
-def _covered(records: RecordIndex, record_ids: Sequence[str]) -> Positions:
-    positions = np.array([records.find_position(record_id) for record_id in record_ids], dtype=np.intp)
-    return positions[positions >= 0]
+def _narrated(index: ScopeIndex) -> tuple[Positions, Positions]:
+    """Return the positions of covered records and of the syntheses that cover them, as long as no synthesis changes."""
+    cached = _narrated_cache.get(index.syntheses)
+    if cached is None:
+        covered = [
+            [position for key in synthesis.covered_record_ids if (position := index.records.find_position(key)) >= 0]
+            for synthesis in index.syntheses.items
+        ]
+        by = np.repeat(np.arange(len(covered)), [len(positions) for positions in covered])
+        cached = np.array(list(chain.from_iterable(covered)), dtype=np.intp), by
+        _narrated_cache[index.syntheses] = cached
+    return cached
 
 
 def _length(record: Record) -> float:
