@@ -1,5 +1,6 @@
 """Append-only arrays and texts in versions that share memory, so that readers keep the version that they began with."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -109,15 +110,16 @@ class SearchableTexts:
             blocks[number] = blocks[number].replaced(position, text)
         return SearchableTexts((), tuple(blocks))
 
-    def positions_of(self, part: str) -> list[int]:
+    def positions_of(self, part: str) -> NDArray[np.intp]:
         """Return the positions of the texts that contain `part`, at least one character, ascending."""
-        return [position for block in self._blocks for position in block.positions_of(part)]
+        pattern = re.compile(re.escape(part))
+        return np.concatenate([np.empty(0, dtype=np.intp), *(block.positions_of(pattern) for block in self._blocks)])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Block:
     joined: str
-    starts: list[int]
+    starts: NDArray[np.intp]
     """Where each text begins."""
     first: int
     """The position of the first text."""
@@ -134,18 +136,14 @@ class _Block:
         texts[position - self.first] = text.replace(SEPARATOR, " ")
         return _block(texts, self.first)
 
-    def positions_of(self, part: str) -> Iterator[int]:
-        found = self.joined.find(part)
-        while found >= 0:
-            number = bisect_right(self.starts, found) - 1
-            yield self.first + number
-            end = self.starts[number + 1] if number + 1 < len(self.starts) else len(self.joined)
-            found = self.joined.find(part, end) if end < len(self.joined) else -1
+    def positions_of(self, pattern: re.Pattern[str]) -> NDArray[np.intp]:
+        found = [match.start() for match in pattern.finditer(self.joined)]
+        return np.unique(self.first + np.searchsorted(self.starts, found, side="right") - 1)
 
 
 def _block(texts: Sequence[str], first: int) -> _Block:
     ends = accumulate(len(text) + len(SEPARATOR) for text in texts[:-1])
-    return _Block(SEPARATOR.join(texts), [0, *ends], first)
+    return _Block(SEPARATOR.join(texts), np.array([0, *ends], dtype=np.intp), first)
 
 
 def _blocks(texts: Sequence[str], first: int) -> Iterator[_Block]:

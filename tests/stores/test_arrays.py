@@ -80,7 +80,7 @@ def test_texts_are_found_by_any_part_of_them(parts, changes, wanted, block):
         patch.setattr(arrays, "BLOCK_CHARACTERS", block)
         for part in parts:
             held, texts = held.extended(part), [*texts, *part]
-        before = held.positions_of(wanted)
+        before = held.positions_of(wanted).tolist()
         changed = list(texts)
         for position, text in changes if texts else []:
             held = held.replaced([position % len(texts)], [text])
@@ -88,4 +88,6 @@ def test_texts_are_found_by_any_part_of_them(parts, changes, wanted, block):
 
         assert len(held) == len(texts)
         assert before == [at for at, text in enumerate(texts) if wanted in text.replace("\0", " ")]
-        assert held.positions_of(wanted) == [at for at, text in enumerate(changed) if wanted in text.replace("\0", " ")]
+        assert held.positions_of(wanted).tolist() == [
+            at for at, text in enumerate(changed) if wanted in text.replace("\0", " ")
+        ]
