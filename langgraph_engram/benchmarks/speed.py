@@ -34,6 +34,8 @@ SMALLER = 10
 MAX_SEARCHES = 60
 """Searches of each scope that are measured, each beside one after a write."""
 WARM_SEARCHES = 3
+STEPS = ("read_rows", "first_search", "search", "write", "after_write")
+"""What is measured: the first search of all, that of a store opened again, and those of a store that is in use."""
 START = datetime(2020, 1, 6, 9, tzinfo=UTC)
 SPEAKERS = ("Ana", "Ben")
 CITIES = ("Lisbon", "Oslo", "Boston", "Kyoto", "Lima", "Dublin", "Quito", "Perth", "Turin", "Accra", "Denver", "Seoul")
@@ -107,13 +109,12 @@ def run_speed(
         progress: Called with each step.
 
     Returns:
-        Figures as plain JSON, by the records of a scope: milliseconds of CPU and wall of a search, of a search right
-        after a write, and of that write; of the first search of a store just opened, and the megabytes that it took;
-        and how much longer the large scope takes than the small one.
+        Figures as plain JSON, by the records of a scope: milliseconds of CPU and wall of each step, the megabytes that a
+        scope takes, and how much longer the large scope takes than the small one.
     """
     sizes = sorted({max(RECORDS_OF_TURN, records // SMALLER), records})
     scopes = {size: [Scope(user_id=f"{size}-{user}") for user in range(users)] for size in sizes}
-    clocks = {(size, step): Clock() for size in sizes for step in ("first_search", "search", "write", "after_write")}
+    clocks = {(size, step): Clock() for size in sizes for step in STEPS}
     megabytes: dict[int, list[float]] = {size: [] for size in sizes}
     writer = Writer(random.Random(0))
     with TemporaryDirectory(prefix="engram-speed-") as folder:
@@ -123,6 +124,7 @@ def run_speed(
                     if progress:
                         progress(f"filling {size:,} records", 0, 1)
                     fill(memory, scope, size, writer)
+                    clocks[size, "read_rows"].measure(_search(memory, scope, writer))
         with open_memory(folder) as memory:
             for size in sizes:
                 for scope in scopes[size]:

@@ -220,6 +220,6 @@ def test_speed_is_measured_at_two_sizes(engram, monkeypatch):
     figures = json.loads(document)
     assert code == 0
     for size in ("20_records", "200_records"):
-        assert set(figures[size]) == {"first_search", "search", "write", "after_write", "memory_mb"}
+        assert set(figures[size]) == {*speed.STEPS, "memory_mb"}
         assert figures[size]["search"]["cpu_p50_ms"] > 0
     assert "search_of_20_to_200" in figures["ratios"]
