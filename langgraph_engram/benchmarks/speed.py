@@ -109,8 +109,8 @@ def run_speed(
         progress: Called with each step.
 
     Returns:
-        Figures as plain JSON, by the records of a scope: milliseconds of CPU and wall of each step, the megabytes that a
-        scope takes, and how much longer the large scope takes than the small one.
+        Figures as plain JSON, by the records of a scope: milliseconds of CPU and wall of each step, the megabytes that
+        a scope takes, and how much longer the large scope takes than the small one.
     """
     sizes = sorted({max(RECORDS_OF_TURN, records // SMALLER), records})
     scopes = {size: [Scope(user_id=f"{size}-{user}") for user in range(users)] for size in sizes}
