@@ -56,7 +56,8 @@ class Snapshots:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as parts:
                 return self._index(scope, revision, parts)
         except DAMAGED as error:
-            log.warning("the snapshot %s is ignored, and the rows are read: %s", path, error)
+            log.warning("the snapshot %s is removed, and the rows are read: %s", path, error)
+            self.drop(scope)
             return None
 
     def write(self, scope: Scope, index: ScopeIndex) -> None:
