@@ -18,8 +18,7 @@ from langgraph_engram.retrieval.passages import (
 from langgraph_engram.schema import Evidence, Turn
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import BatchSelection, ReadState
-from langgraph_engram.stores.as_of import index_as_of
-from langgraph_engram.stores.base import Store
+from langgraph_engram.stores.base import Store, index_as_of
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.datetimes import epoch_seconds
 

@@ -19,8 +19,7 @@ from langgraph_engram.retrieval.standing import with_standing
 from langgraph_engram.schema import Breadth, Evidence, Intent
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.state import ReadState, RecallRequest
-from langgraph_engram.stores.as_of import index_as_of
-from langgraph_engram.stores.base import Store
+from langgraph_engram.stores.base import Store, index_as_of
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.text.questions import asks_for_aggregate
 

@@ -19,8 +19,7 @@ from langgraph_engram.retrieval.queries import (
 )
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.state import ReadState, RecallRequest
-from langgraph_engram.stores.as_of import index_as_of
-from langgraph_engram.stores.base import Store
+from langgraph_engram.stores.base import Store, index_as_of
 
 
 @dataclass(frozen=True)

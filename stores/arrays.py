@@ -1,5 +1,10 @@
-"""Append-only arrays in versions that share memory, so that readers keep the version that they began with."""
+"""Append-only arrays and texts in versions that share memory, so that readers keep the version that they began with."""
 
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -42,7 +47,10 @@ class AppendOnlyArray(Generic[D]):
         return self._version(buffer, size)
 
     def replaced(self, positions: list[int], rows: NDArray[D]) -> "AppendOnlyArray[D]":
-        """Return a version with other rows at `positions`; it copies all rows."""
+        """Return a version with other rows at `positions`; it copies all rows, unless none differs."""
+        same_nan = np.issubdtype(rows.dtype, np.floating)
+        if np.array_equal(self.rows[positions], rows, equal_nan=same_nan):
+            return self
         buffer = self._copied(2 * self._size)
         buffer.rows[positions] = rows
         return self._version(buffer, self._size)
@@ -67,3 +75,86 @@ class _Buffer(Generic[D]):
     def __init__(self, rows: NDArray[D], used: int) -> None:
         self.rows = rows
         self.used = used
+
+
+BLOCK_CHARACTERS = 65_536
+"""Characters from which a block of texts takes no more of them: adding a text copies one block at most."""
+SEPARATOR = "\0"
+
+
+class SearchableTexts:
+    """One immutable version of many texts, joined in blocks, so that all of them are searched at the speed of one."""
+
+    __slots__ = ("_blocks", "_size")
+
+    def __init__(self, texts: Sequence[str] = (), blocks: "tuple[_Block, ...]" = ()) -> None:
+        """Start with blocks, and with texts behind them."""
+        self._blocks = (*blocks, *_blocks(texts, len(blocks[-1]) + blocks[-1].first if blocks else 0))
+        self._size = len(self._blocks[-1]) + self._blocks[-1].first if self._blocks else 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def extended(self, texts: Sequence[str]) -> "SearchableTexts":
+        """Return a version with `texts` added at the end."""
+        last = self._blocks[-1:]
+        if not last or len(last[0].joined) >= BLOCK_CHARACTERS:
+            return SearchableTexts(texts, self._blocks)
+        return SearchableTexts([*last[0].texts, *texts], self._blocks[:-1])
+
+    def replaced(self, positions: Sequence[int], texts: Sequence[str]) -> "SearchableTexts":
+        """Return a version with other texts at `positions`; it copies their blocks."""
+        blocks, firsts = list(self._blocks), [block.first for block in self._blocks]
+        for position, text in zip(positions, texts, strict=True):
+            number = bisect_right(firsts, position) - 1
+            blocks[number] = blocks[number].replaced(position, text)
+        return SearchableTexts((), tuple(blocks))
+
+    def positions_of(self, part: str) -> NDArray[np.intp]:
+        """Return the positions of the texts that contain `part`, at least one character, ascending."""
+        pattern = re.compile(re.escape(part))
+        return np.concatenate([np.empty(0, dtype=np.intp), *(block.positions_of(pattern) for block in self._blocks)])
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    joined: str
+    starts: NDArray[np.intp]
+    """Where each text begins."""
+    first: int
+    """The position of the first text."""
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @property
+    def texts(self) -> list[str]:
+        return self.joined.split(SEPARATOR)
+
+    def replaced(self, position: int, text: str) -> "_Block":
+        texts = self.texts
+        texts[position - self.first] = text.replace(SEPARATOR, " ")
+        return _block(texts, self.first)
+
+    def positions_of(self, pattern: re.Pattern[str]) -> NDArray[np.intp]:
+        found = [match.start() for match in pattern.finditer(self.joined)]
+        return np.unique(self.first + np.searchsorted(self.starts, found, side="right") - 1)
+
+
+def _block(texts: Sequence[str], first: int) -> _Block:
+    ends = accumulate(len(text) + len(SEPARATOR) for text in texts[:-1])
+    return _Block(SEPARATOR.join(texts), np.array([0, *ends], dtype=np.intp), first)
+
+
+def _blocks(texts: Sequence[str], first: int) -> Iterator[_Block]:
+    """Split texts, the first of which has the position `first`, into blocks."""
+    held: list[str] = []
+    size = 0
+    for text in texts:
+        held.append(text.replace(SEPARATOR, " "))
+        size += len(text)
+        if size >= BLOCK_CHARACTERS:
+            yield _block(held, first)
+            first, held, size = first + len(held), [], 0
+    if held:
+        yield _block(held, first)

@@ -8,7 +8,8 @@ from typing import Protocol
 
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Scope, Synthesis, Turn
-from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.state import RecallRequest
+from langgraph_engram.stores.index import ScopeIndex, as_of
 
 
 @dataclass(frozen=True)
@@ -84,3 +85,9 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Close the store. Closing twice is harmless."""
+
+
+def index_as_of(store: Store, request: RecallRequest) -> ScopeIndex:
+    """Return the index that a request is answered from: the present one, or a view of the moment it names."""
+    index = store.index(request.scope)
+    return index if request.as_of is None else as_of(index, request.as_of)

@@ -8,7 +8,8 @@ is never negative, and defined for a corpus of any size.
 import copy
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +66,28 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
     def terms_in_more_than(self, documents: float) -> list[str]:
         """Return the terms that more than so many documents contain."""
         return [term for term, postings in self._postings.items() if len(postings) > documents]
+
+    def state(self) -> tuple[list[str], dict[str, NDArray[Any]]]:
+        """Return the terms and the arrays that `restored` makes this index from."""
+        postings = [self._postings[term].rows for term in self._postings]
+        empty = np.empty((0, 2), dtype=np.int32)
+        sizes = np.array([len(rows) for rows in postings], dtype=np.int32)
+        arrays = {"postings": np.concatenate([empty, *postings]), "sizes": sizes, "lengths": self.lengths}
+        return list(self._postings), {f"lexical.{name}": array for name, array in arrays.items()}
+
+    @classmethod
+    def restored(cls, terms: Sequence[str], arrays: Mapping[str, NDArray[np.int32]]) -> "BM25Index":
+        """Return the index that had this state."""
+        index = cls()
+        index._lengths = AppendOnlyArray(arrays["lexical.lengths"])
+        rows = np.split(arrays["lexical.postings"], np.cumsum(arrays["lexical.sizes"])[:-1]) if len(terms) else []
+        index._postings = {term: AppendOnlyArray(own) for term, own in zip(terms, rows, strict=True)}
+        index.corpus_size = len(index._lengths)
+        index.doc_len = index.lengths.tolist()
+        index.doc_freqs = _counts_of(index._postings, index.corpus_size)
+        if index.corpus_size:
+            index._update_average()
+        return index
 
     def fork(self) -> "BM25Index":
         """Return a copy that may change while this one is read. It shares what has not changed."""
@@ -141,3 +164,12 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
 
     def _update_average(self) -> None:
         self.avgdl = int(self.lengths.sum(dtype=np.int64)) / self.corpus_size
+
+
+def _counts_of(postings: Mapping[str, AppendOnlyArray[np.int32]], documents: int) -> list[dict[str, int]]:
+    """Return how often each document has each of its terms."""
+    counts: list[dict[str, int]] = [{} for _ in range(documents)]
+    for term, rows in postings.items():
+        for position, count in rows.rows.tolist():
+            counts[position][term] = count
+    return counts

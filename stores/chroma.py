@@ -23,11 +23,18 @@ from langgraph_engram.errors import StoreError
 from langgraph_engram.schema import Decision, PendingTask, Scope
 from langgraph_engram.stores.base import Changes, Row
 from langgraph_engram.stores.clients import translated_errors
-from langgraph_engram.stores.collections import REVISIONS, open_collections, scope_hash
+from langgraph_engram.stores.collections import (
+    REVISIONS,
+    LocalRevisions,
+    Revisions,
+    SharedRevisions,
+    open_collections,
+    scope_hash,
+)
 from langgraph_engram.stores.index import DECISIONS, PENDING_TASKS, RECORDS, SEARCHABLE, Kind, ScopeIndex, T
 from langgraph_engram.stores.locks import ScopeLocks
-from langgraph_engram.stores.revisions import LocalRevisions, Revisions, SharedRevisions
 from langgraph_engram.stores.secure_delete import secure_delete
+from langgraph_engram.stores.snapshots import Snapshots
 
 if TYPE_CHECKING:
     from chromadb.api.client import Client
@@ -76,6 +83,7 @@ class ChromaStore:
         if shared:
             self._revisions = SharedRevisions(self._collections.by_name[REVISIONS], uuid4().hex)
         self._cache = _IndexCache(cached_scopes)
+        self._snapshots = Snapshots(folder, encoder.name) if folder else None
         self._locks = ScopeLocks() if locks is None else locks
         self._lock = RLock()
         self._closed = False
@@ -116,6 +124,8 @@ class ChromaStore:
         with self._lock, translated_errors(self.location), ExitStack() as failed:
             self._require_open()
             failed.callback(self._cache.drop, scope)  # how much a failed commit has written is not known
+            if self._snapshots:
+                self._snapshots.drop(scope)
             revision = self._write(scope, batches, changes)
             index = None if changes.removed else self._cache.get(scope)  # positions are stable: nothing can be removed
             if index and self._revisions.only_mine_since(index.revision, revision):
@@ -136,7 +146,8 @@ class ChromaStore:
             index = self._cache.get(scope)
             if index and (not self._shared or index.revision == self._revisions.read(scope)):
                 return index
-            index = self._loaded(scope)
+            index = self._snapshots.read(scope, self._revisions.read(scope)) if self._snapshots else None
+            index = index or self._loaded(scope)
             self._cache.put(scope, index)
             return index
 
@@ -180,6 +191,13 @@ class ChromaStore:
             closed, self._closed = self._closed, True
             if not closed and self._on_close:
                 self._on_close()
+
+    def write_snapshots(self) -> None:
+        """Write the snapshots that are missing of the scopes in memory. Call it before the client is closed."""
+        if self._snapshots:
+            for scope, index in self._cache.all():
+                if not self._snapshots.holds(scope):
+                    self._snapshots.write(scope, index)
 
     def _require_open(self) -> None:
         if self._closed:
@@ -247,24 +265,29 @@ class _IndexCache:
     def __init__(self, size: int) -> None:
         """Start empty, with room for `size` indexes; at least 1."""
         self._size = size
-        self._indexes: OrderedDict[str, ScopeIndex] = OrderedDict()
+        self._indexes: OrderedDict[str, tuple[Scope, ScopeIndex]] = OrderedDict()
         self._lock = Lock()
 
     def get(self, scope: Scope) -> ScopeIndex | None:
         """Return the index of a scope, if it is cached."""
         with self._lock:
-            index = self._indexes.get(scope.key)
-            if index is not None:
-                self._indexes.move_to_end(scope.key)
-            return index
+            if scope.key not in self._indexes:
+                return None
+            self._indexes.move_to_end(scope.key)
+            return self._indexes[scope.key][1]
 
     def put(self, scope: Scope, index: ScopeIndex) -> None:
         """Cache the index of a scope, in place of an earlier one."""
         with self._lock:
-            self._indexes[scope.key] = index
+            self._indexes[scope.key] = scope, index
             self._indexes.move_to_end(scope.key)
             while len(self._indexes) > self._size:
                 self._indexes.popitem(last=False)
+
+    def all(self) -> list[tuple[Scope, ScopeIndex]]:
+        """Return the indexes in the cache, with their scopes."""
+        with self._lock:
+            return list(self._indexes.values())
 
     def drop(self, scope: Scope) -> None:
         """Remove the index of a scope."""

@@ -18,6 +18,7 @@ from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.clients import open_folder, open_memory, open_server
 from langgraph_engram.stores.locks import SERVER_LOCKS, DirectoryLock, make_folder, remove_folders
+from langgraph_engram.stores.snapshots import confirm_current, discard_outdated
 
 if TYPE_CHECKING:
     from chromadb.api.client import Client
@@ -65,20 +66,27 @@ class OpenFolders:
         self._locks: dict[Path, DirectoryLock] = {}
         self._lock = RLock()
 
-    def acquire(self, folder: Path, name: str, open_part: "Callable[[Client], P]") -> P:
+    def acquire(
+        self,
+        folder: Path,
+        name: str,
+        open_part: "Callable[[Client], P]",
+        close_part: Callable[[P], None] | None = None,
+    ) -> P:
         """Open a part of a folder, or join those who have it open; each caller releases it with `release`.
 
         Args:
             folder: The folder, resolved; made if it is missing. A failure leaves no folder that was not there.
             name: The name of the part.
             open_part: Makes the part from a client of its own.
+            close_part: Called with the part before its client is closed.
 
         Raises:
             StoreLocked: Another process has the folder.
             StoreUnwritable: It cannot be made or written.
         """
         with self._lock:
-            opened: _OpenPart[P] = self._parts.get((folder, name)) or self._open(folder, open_part)
+            opened: _OpenPart[P] = self._parts.get((folder, name)) or self._open(folder, open_part, close_part)
             opened.users += 1
             self._parts[folder, name] = opened
             return opened.part
@@ -91,11 +99,18 @@ class OpenFolders:
             if opened.users:
                 return
             del self._parts[folder, name]
-            opened.client.close()
-            if not any(path == folder for path, _ in self._parts):
-                self._locks.pop(folder).release()
+            is_last = not any(path == folder for path, _ in self._parts)
+            with ExitStack() as closed:
+                if is_last:
+                    closed.callback(self._locks.pop(folder).release)
+                    closed.callback(confirm_current, folder)
+                closed.callback(opened.client.close)
+                if opened.close_part:
+                    opened.close_part(opened.part)
 
-    def _open(self, folder: Path, open_part: "Callable[[Client], P]") -> "_OpenPart[P]":
+    def _open(
+        self, folder: Path, open_part: "Callable[[Client], P]", close_part: Callable[[P], None] | None
+    ) -> "_OpenPart[P]":
         made = make_folder(folder)
         with ExitStack() as failed:
             lock = self._locks.get(folder)
@@ -103,9 +118,10 @@ class OpenFolders:
                 lock = DirectoryLock(folder)
                 failed.callback(lock.release)
                 failed.callback(remove_folders, made)
+                discard_outdated(folder)
             client = open_folder(folder)
             failed.callback(client.close)
-            opened = _OpenPart(open_part(client), client)
+            opened = _OpenPart(open_part(client), client, close_part)
             failed.pop_all()
         self._locks[folder] = lock
         return opened
@@ -115,6 +131,7 @@ class OpenFolders:
 class _OpenPart(Generic[P]):
     part: P
     client: "Client"
+    close_part: Callable[[P], None] | None = None
     users: int = 0
 
 
@@ -125,7 +142,7 @@ OPEN_FOLDERS = OpenFolders()
 def _open_in_folder(folder: Path, encoder: Encoder) -> ChromaStore:
     encoder.name  # noqa: B018  # an encoder that cannot be loaded fails here, before anything is written
     open_part = partial(ChromaStore, encoder=encoder, location=str(folder), folder=folder)
-    store = OPEN_FOLDERS.acquire(folder, PART, open_part)
+    store = OPEN_FOLDERS.acquire(folder, PART, open_part, ChromaStore.write_snapshots)
     if store.encoder.name != encoder.name:
         OPEN_FOLDERS.release(folder, PART)
         raise EncoderMismatch(

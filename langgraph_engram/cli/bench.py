@@ -267,6 +267,25 @@ def segmentation(
     _print_figures(figures, as_json)
 
 
+@BENCH.command()
+def speed(
+    records: Annotated[int, typer.Option("--records", min=20, help="Records of a large scope.")] = 10_000,
+    users: Annotated[int, typer.Option("--users", min=1, help="Large scopes, each with one ten times smaller.")] = 1,
+    preset: Preset = None,
+    encoder: EncoderName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure searches in made-up memories: milliseconds of CPU and wall, memory, and how they grow."""
+    from langgraph_engram.benchmarks.speed import run_speed
+
+    opened = _encoder(encoder)
+    with progress_bar("reading") as bar:
+        figures = run_speed(
+            lambda folder: open_memory(folder, RULES, preset, None, opened), records=records, users=users, progress=bar
+        )
+    _print_figures(figures, as_json)
+
+
 def _setup(
     dataset: str,
     preset: str | None,

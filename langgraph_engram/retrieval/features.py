@@ -4,9 +4,10 @@
 that they come from, and what can be seen in them. `preferences` adds up what speaks for and against each for a query.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from math import log1p
 from weakref import WeakKeyDictionary
 
@@ -15,9 +16,9 @@ from numpy.typing import NDArray
 
 from langgraph_engram.embeddings.base import opening_of
 from langgraph_engram.retrieval.scoring import Positions, Scores
-from langgraph_engram.schema import Intent, Record
+from langgraph_engram.schema import Intent, Record, Synthesis
 from langgraph_engram.settings import RetrieveSettings
-from langgraph_engram.stores.index import RecordIndex, ScopeIndex
+from langgraph_engram.stores.index import KindIndex, RecordIndex, ScopeIndex, TurnIndex
 from langgraph_engram.text.names import proper_names
 from langgraph_engram.text.numbers import NUMBER, spelled_numbers
 from langgraph_engram.text.questions import AnswerType, answer_type
@@ -39,7 +40,7 @@ MAX_CACHED_TEXTS = 65_536
 
 @dataclass(frozen=True)
 class RecordLinks:
-    """Columns over the records of a scope, in the order of their index."""
+    """Columns over the records of a scope, in the order of their index, and over its turns."""
 
     turn: Positions
     """The position of the last source turn; -1 for none."""
@@ -54,25 +55,30 @@ class RecordLinks:
     length: Scores
     """The `log_length` of the content, of a passage that of its opening: it is long whatever it says."""
     answer_types: Mapping[AnswerType, Flags]
-    """The `answer_type_features` of the records."""
-    speaker: NDArray[np.object_]
+    """Which records hold each type of answer that can be seen in a record."""
     successor: Positions
     """The position of the record that superseded a superseded one; -1 for the others."""
-    uncited: tuple[int, ...]
+    uncited: Positions
     """The positions of turns that no record stands for: none cites them among at most `MAX_CITED_TURNS`."""
-    covered: tuple[tuple[int, ...], ...]
-    """The positions of the records that each synthesis covers."""
+    turn_asks: Flags
+    """Whether each turn ends with a question."""
+    turn_length: Scores
+    """The `log_length` of each turn."""
+    narrated: Positions
+    """The positions of records that syntheses cover, those of the first synthesis first."""
+    narrated_by: Positions
+    """The position of the synthesis that covers each of `narrated`."""
 
 
 def record_links(index: ScopeIndex) -> RecordLinks:
-    """Return the links of a scope at its revision, cached."""
+    """Return the links of a scope at its revision, cached; only those of new items are computed."""
     cached = _cache.get(index)
     if cached is None or cached[0] != index.revision:
         _cache[index] = cached = (index.revision, _link(index))
     return cached[1]
 
 
-def answer_type_features(records: Sequence[Record], speakers: Collection[str]) -> Mapping[AnswerType, Flags]:
+def answer_type_features(records: RecordIndex, speakers: Collection[str]) -> Mapping[AnswerType, Flags]:
     """Return, for each type of answer that can be seen in a record, which records hold one.
 
     Args:
@@ -83,13 +89,18 @@ def answer_type_features(records: Sequence[Record], speakers: Collection[str]) -
         Arrays of shape (n,). Records that name something hold `content` and `advice`.
     """
     people = frozenset(word for name in speakers for word in words(name))
-    named = _flags(any(not people.issuperset(words(name)) for name in _names(record.content)) for record in records)
-    numbered = _flags(_has_number(record.content) for record in records)
+    named = records.column(
+        "names_something",
+        lambda record: any(not people.issuperset(words(name)) for name in _names(record.content)),
+        np.bool_,
+        given=people,
+    )
+    numbered = records.column("has_number", lambda record: _has_number(record.content), np.bool_)
     return {
-        "time": _flags(record.event_start is not None for record in records),
+        "time": ~np.isnan(records.event_start),
         "duration": numbered,
         "number": numbered,
-        "place": _flags(bool(record.location) for record in records),
+        "place": records.has_location,
         "person": named,
         "name": named,
         "content": named,
@@ -107,7 +118,7 @@ def preferences(records: RecordIndex, links: RecordLinks, intent: Intent, settin
     weight = settings.content_weight if expected in ("content", "advice") else settings.answer_weight
     holds_answer = links.answer_types.get(expected)
     return np.asarray(
-        settings.speaker_weight * np.isin(links.speaker, intent.speakers)
+        settings.speaker_weight * spoken_by(records, intent.speakers)
         + settings.mention_time_weight * _mention_time_matches(records, intent)
         + (weight * holds_answer if holds_answer is not None else 0.0)
         + settings.length_weight * links.length
@@ -115,6 +126,11 @@ def preferences(records: RecordIndex, links: RecordLinks, intent: Intent, settin
         - settings.image_weight * links.is_image
         - settings.assistant_penalty * (links.is_assistant & (not intent.needs_assistant))
     )
+
+
+def spoken_by(index: RecordIndex | TurnIndex, names: Iterable[str]) -> Flags:
+    """Return which records or turns are of one of these speakers, of shape (n,)."""
+    return np.isin(index.speaker, [index.code("speaker", name) for name in names])
 
 
 def log_length(text: str) -> float:
@@ -126,54 +142,84 @@ _cache: WeakKeyDictionary[ScopeIndex, tuple[str, RecordLinks]] = WeakKeyDictiona
 """The links of each index, with the revision that they were computed at."""
 
 
+_narrated_cache: WeakKeyDictionary[KindIndex[Synthesis], tuple[Positions, Positions]] = WeakKeyDictionary()
+"""What the syntheses cover, for each version of their index."""
+
+
 def _link(index: ScopeIndex) -> RecordLinks:
-    records = index.records.items
-    turn_positions = {turn.turn_id: position for position, turn in enumerate(index.turns.items)}
-    event_positions = {event.event_id: position for position, event in enumerate(index.events.items)}
-    record_positions = {record.record_id: position for position, record in enumerate(records)}
-    last_turn = np.array(
-        [turn_positions.get(record.source_turn_ids[-1], -1) if record.source_turn_ids else -1 for record in records],
-        dtype=np.intp,
-    )
-    successor = np.array([_successor_position(index, record) for record in records], dtype=np.intp)
-    cited = {
-        turn_id
-        for record, superseded_by in zip(records, successor, strict=True)
-        if (record.status == "active" or superseded_by >= 0) and len(record.source_turn_ids) <= MAX_CITED_TURNS
-        for turn_id in record.source_turn_ids
-    }
-    by_assistant = _flags(turn.role == "assistant" for turn in index.turns.items)
-    to_assistant = bool(by_assistant.any())
+    records, turns, events = index.records, index.turns, index.events
+    turn = _resolved(records, "turn", lambda record: turns.find_position(next(reversed(record.source_turn_ids), None)))
+    event = _resolved(records, "event", lambda record: events.find_position(record.event_id))
+    asks = records.column("asks", lambda record: ends_asking(record.content), np.bool_)
+    if (to_assistant := turns.from_assistant).any():
+        asks &= ~records.column("mentions_speaker", lambda record: mentions_speaker(record.content), np.bool_)
+    successor = _successors(records)
+    narrated, narrated_by = _narrated(index)
     return RecordLinks(
-        turn=last_turn,
-        event=np.array([event_positions.get(record.event_id, -1) for record in records], dtype=np.intp),
-        is_question=_flags(
-            ends_asking(record.content) and not (to_assistant and mentions_speaker(record.content))
-            for record in records
-        ),
-        is_image=_flags(IMAGE_MARKER in record.content for record in records),
-        is_assistant=(last_turn >= 0) & by_assistant[last_turn]
-        if len(by_assistant)
-        else np.zeros(len(records), dtype=np.bool_),
-        length=np.array([_length(record) for record in records]),
+        turn=turn,
+        event=event,
+        is_question=asks,
+        is_image=records.column("is_image", lambda record: IMAGE_MARKER in record.content, np.bool_),
+        is_assistant=(turn >= 0) & to_assistant[turn] if len(turns) else np.zeros(len(records), dtype=np.bool_),
+        length=records.column("length", _length, np.float64),
         answer_types=answer_type_features(records, index.speakers),
-        speaker=np.array([record.speaker for record in records], dtype=np.object_),
         successor=successor,
-        uncited=tuple(position for turn_id, position in turn_positions.items() if turn_id not in cited),
-        covered=tuple(
-            tuple(record_positions[key] for key in synthesis.covered_record_ids if key in record_positions)
-            for synthesis in index.syntheses.items
-        ),
+        uncited=_uncited(index, records.active | (successor >= 0)),
+        turn_asks=turns.column("asks", lambda turn: ends_asking(turn.text), np.bool_),
+        turn_length=turns.column("length", lambda turn: log_length(turn.text), np.float64),
+        narrated=narrated,
+        narrated_by=narrated_by,
     )
+
+
+def _resolved(records: RecordIndex, label: str, position_of: Callable[[Record], int]) -> Positions:
+    """Return the position of what each record names; what was missing at first is looked for again."""
+    positions = records.column(label, position_of, np.intp)
+    missing = np.flatnonzero(positions < 0)
+    if not len(missing):
+        return positions
+    positions = positions.copy()
+    positions[missing] = [position_of(records.items[at]) for at in missing]
+    return positions
+
+
+def _successors(records: RecordIndex) -> Positions:
+    """Return the positions of the active records at the ends of the chains of superseded ones; -1 for the others."""
+    found = np.full(len(records), -1, dtype=np.intp)
+    for position in np.flatnonzero(records.superseded):
+        successor = records.successor(records.items[position])
+        found[position] = records.position(successor.record_id) if successor else -1
+    return found
+
+
+def _uncited(index: ScopeIndex, shown: Flags) -> Positions:
+    def sources(record: Record) -> tuple[int, ...]:
+        cited = record.source_turn_ids if len(record.source_turn_ids) <= MAX_CITED_TURNS else ()
+        positions = tuple(index.turns.find_position(turn_id) for turn_id in cited)
+        return positions + (-1,) * (MAX_CITED_TURNS - len(cited))
+
+    cited = np.zeros(len(index.turns) + 1, dtype=np.bool_)  # the last is that of missing turns
+    if len(index.records):
+        cited[index.records.column("sources", sources, np.intp)[shown]] = True
+    return np.flatnonzero(~cited[:-1])
+
+
+def _narrated(index: ScopeIndex) -> tuple[Positions, Positions]:
+    """Return the positions of covered records and of the syntheses that cover them, as long as no synthesis changes."""
+    cached = _narrated_cache.get(index.syntheses)
+    if cached is None:
+        covered = [
+            [position for key in synthesis.covered_record_ids if (position := index.records.find_position(key)) >= 0]
+            for synthesis in index.syntheses.items
+        ]
+        by = np.repeat(np.arange(len(covered)), [len(positions) for positions in covered])
+        cached = np.array(list(chain.from_iterable(covered)), dtype=np.intp), by
+        _narrated_cache[index.syntheses] = cached
+    return cached
 
 
 def _length(record: Record) -> float:
     return log_length(opening_of(record.content) if record.is_passage else record.content)
-
-
-def _successor_position(index: ScopeIndex, record: Record) -> int:
-    successor = index.records.successor(record) if record.status == "superseded" else None
-    return index.records.position(successor.record_id) if successor else -1
 
 
 def _mention_time_matches(records: RecordIndex, intent: Intent) -> Scores:
@@ -198,7 +244,3 @@ def _names(text: str) -> tuple[str, ...]:
 def _has_number(text: str) -> bool:
     """Return whether a text holds a number, in digits or in words; "one" alone is mostly a pronoun."""
     return bool(NUMBER.search(text)) or not {"1"}.issuperset(spelled_numbers(words(text)))
-
-
-def _flags(values: Iterable[bool]) -> Flags:
-    return np.fromiter(values, dtype=np.bool_)

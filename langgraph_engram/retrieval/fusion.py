@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from langgraph_engram.retrieval.features import Flags, RecordLinks, log_length, preferences, record_links
+from langgraph_engram.retrieval.features import Flags, RecordLinks, preferences, record_links, spoken_by
 from langgraph_engram.retrieval.grouping import Candidate, group_records
 from langgraph_engram.retrieval.routes import RouteScores
 from langgraph_engram.retrieval.scoring import Positions, Scores, top_positions
@@ -13,7 +13,6 @@ from langgraph_engram.schema import Intent
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.text.questions import asks_for_earlier_state
-from langgraph_engram.text.sentences import ends_asking
 from langgraph_engram.text.tokens import content_stems
 
 MAX_RANKED = 400
@@ -105,20 +104,18 @@ def _uncited_turns(
 ) -> Scores:
     """Score the turns that no record stands for, on the scale of the records; -inf for the others."""
     total = np.full(len(index.turns), -np.inf)
-    positions = np.array(links.uncited, dtype=np.intp)
+    positions = links.uncited
     if not len(positions) or not len(scores.turns):
         return total
     weight = settings.lexical_weight + settings.dense_weight + settings.first_person_dense_weight + settings.turn_weight
-    turns = [index.turns.items[position] for position in positions]
-    preferred = [
-        settings.speaker_weight * (turn.speaker in intent.speakers)
-        + settings.length_weight * log_length(turn.text)
-        - settings.question_weight * ends_asking(turn.text)
-        - settings.assistant_penalty * (turn.role == "assistant" and not intent.needs_assistant)
-        for turn in turns
-    ]
+    preferred = (
+        settings.speaker_weight * spoken_by(index.turns, intent.speakers)
+        + settings.length_weight * links.turn_length
+        - settings.question_weight * links.turn_asks
+        - settings.assistant_penalty * (index.turns.from_assistant & (not intent.needs_assistant))
+    )[positions]
     found = scores.turns[positions]
-    total[positions] = np.where(found > 0, weight * found + np.array(preferred), -np.inf)
+    total[positions] = np.where(found > 0, weight * found + preferred, -np.inf)
     return total
 
 
@@ -127,8 +124,8 @@ def _on_one_scale(*totals: Scores) -> list[Scores]:
     known = np.concatenate([total[np.isfinite(total)] for total in totals])
     if not len(known):
         return list(totals)
-    best = np.sort(known)[::-1][:MAX_RANKED]
-    low, span = best[-1], (best[0] - best[-1]) or 1.0
+    low = np.partition(known, -MAX_RANKED)[-MAX_RANKED] if len(known) > MAX_RANKED else known.min()
+    span = (known.max() - low) or 1.0
     return [np.where(total >= low, np.maximum((total - low) / span, MIN_SCORE), -np.inf) for total in totals]
 
 
@@ -137,12 +134,11 @@ def _demote_repeated_questions(
 ) -> None:
     """Put questions that hold no more than the query last, in place: asked before, they answer nothing."""
     known = frozenset(content_stems(" ".join([intent.query, *index.speakers])))
-    for position in _ranked(records):
-        if links.is_question[position] and known.issuperset(content_stems(index.records.items[position].content)):
+    for position in np.flatnonzero(np.isfinite(records) & links.is_question):
+        if known.issuperset(content_stems(index.records.items[position].content)):
             records[position] = REPEATED_QUESTION_SCORE
-    for position in _ranked(turns):
-        text = index.turns.items[position].text
-        if ends_asking(text) and known.issuperset(content_stems(text)):
+    for position in np.flatnonzero(np.isfinite(turns) & links.turn_asks):
+        if known.issuperset(content_stems(index.turns.items[position].text)):
             turns[position] = REPEATED_QUESTION_SCORE
 
 
@@ -151,10 +147,8 @@ def _record_parts(index: ScopeIndex, links: RecordLinks, scores: RouteScores) ->
     parts = dict(scores.records)
     parts["turn"] = _scores_at(scores.turns, links.turn)
     parts["boundary"] = _scores_at(scores.events, links.event)
-    narrated = np.zeros(len(index.records))
-    for synthesis, positions in enumerate(links.covered):
-        narrated[list(positions)] = np.maximum(narrated[list(positions)], scores.syntheses[synthesis])
-    parts["synthesis"] = narrated
+    parts["synthesis"] = np.zeros(len(index.records))
+    np.maximum.at(parts["synthesis"], links.narrated, scores.syntheses[links.narrated_by])
     return parts
 
 
@@ -215,8 +209,9 @@ def _by_event(scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candi
 
 
 def _top_active(index: ScopeIndex, part: Scores, limit: int) -> list[int]:
-    active = np.where(index.records.active, part, -np.inf) if len(part) else part
-    return [position for position in top_positions(active, limit) if np.isfinite(active[position])]
+    active = np.flatnonzero(index.records.active & np.isfinite(part)) if len(part) else np.empty(0, dtype=np.intp)
+    best: list[int] = active[top_positions(part[active], limit)].tolist()
+    return best
 
 
 def _routes_of(scores: RouteScores, position: int) -> dict[str, float]:
@@ -229,4 +224,6 @@ def _scores_at(scores: Scores, positions: Positions) -> Scores:
 
 def _ranked(totals: Scores) -> list[int]:
     """Return the positions of what was found, best first."""
-    return [position for position in top_positions(totals, MAX_RANKED) if np.isfinite(totals[position])]
+    found = np.flatnonzero(np.isfinite(totals))
+    best: list[int] = found[top_positions(totals[found], MAX_RANKED)].tolist()
+    return best

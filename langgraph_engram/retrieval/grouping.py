@@ -7,14 +7,14 @@ speakers once, so that what was said together takes fewer tokens than what was n
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
 from typing import Literal
+
+import numpy as np
 
 from langgraph_engram.retrieval.features import MAX_CITED_TURNS, RecordLinks
 from langgraph_engram.retrieval.scoring import Scores
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.temporal.datetimes import wall_time
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Candidate:
     """For a record: the positions of further records of its turn or exchange that are shown in the same passage."""
 
 
-@dataclass
+@dataclass(slots=True)
 class RecordGroup:
     """Records that are shown as one passage."""
 
@@ -39,10 +39,6 @@ class RecordGroup:
     """The score of the best one."""
     turns: dict[int, int]
     """The place in its session of each turn that the records come from, by the turn's position."""
-    cited: set[str]
-    """The ids of all turns that the records cite."""
-    day: date | None
-    """The day on which all of them were mentioned."""
 
 
 def group_records(
@@ -61,30 +57,32 @@ def group_records(
         settings: The shares from which records join, and how much a repeated turn loses.
         reach: Turns between a record and the nearest one of its group at most; 0 for groups of one turn.
     """
+    at = np.array(ranked, dtype=np.intp)
+    turns = links.turn[at]
+    alone = (links.successor[at] >= 0) | (turns < 0) | index.records.is_passage[at]
+    kept = 1 - np.where(index.records.is_passage[at], settings.passage_repeat_factor, settings.repeat_factor)
+    places = (index.turns.session[turns], index.records.mentioned_day[at]) if len(index.turns) else (turns, turns)
+    columns = (turns, scores[at], kept, alone, *places, index.turns.seq[turns] if len(index.turns) else turns)
     repeated: Counter[int] = Counter()
-    open_groups: defaultdict[str, list[RecordGroup]] = defaultdict(list)
+    open_groups: defaultdict[tuple[int, int], list[RecordGroup]] = defaultdict(list)
     groups: list[RecordGroup] = []
-    for position in ranked:
-        turn = int(links.turn[position])
-        record = index.records.items[position]
-        factor = settings.passage_repeat_factor if record.is_passage else settings.repeat_factor
-        score = float(scores[position]) * (1 - factor) ** repeated[turn]
+    for position, turn, score, share, is_alone, session, day, seq in zip(
+        ranked, *(column.tolist() for column in columns), strict=True
+    ):
+        lowered = score * share ** repeated[turn]
         repeated[turn] += 1
-        cited, mentioned_at = set(record.source_turn_ids), wall_time(record.mentioned_at)
-        day = mentioned_at.date() if mentioned_at else None
-        if links.successor[position] >= 0 or turn < 0 or record.is_passage:
-            groups.append(RecordGroup([position], score, {}, cited, day))
+        if is_alone:
+            groups.append(RecordGroup([position], lowered, {}))
             continue
-        source = index.turns.items[turn]
-        for group in open_groups[source.session_id]:
-            if day == group.day and _joins(group, turn, source.seq, score, cited, settings, reach):
+        same_day = open_groups[session, day]
+        for group in same_day:
+            if _joins(group, turn, seq, lowered, settings, reach) and _cites_few(index, [*group.positions, position]):
                 group.positions.append(position)
-                group.turns[turn] = source.seq
-                group.cited |= cited
+                group.turns[turn] = seq
                 break
         else:
-            groups.append(RecordGroup([position], score, {turn: source.seq}, cited, day))
-            open_groups[source.session_id].append(groups[-1])
+            groups.append(RecordGroup([position], lowered, {turn: seq}))
+            same_day.append(groups[-1])
     return groups
 
 
@@ -109,16 +107,19 @@ def diversify_sessions(index: ScopeIndex, candidates: Iterable[Candidate], facto
     return sorted(lowered, key=lambda candidate: -candidate.score)
 
 
-def _joins(
-    group: RecordGroup, turn: int, seq: int, score: float, cited: set[str], settings: RetrieveSettings, reach: int
-) -> bool:
-    """Return whether a record joins a group of its session; a passage that cites too many turns stands for none."""
-    if len(group.cited | cited) > MAX_CITED_TURNS:
-        return False
+def _joins(group: RecordGroup, turn: int, seq: int, score: float, settings: RetrieveSettings, reach: int) -> bool:
+    """Return whether a record is near enough to a group of its session, and scores nearly as high."""
     if turn in group.turns:
         return score >= settings.join_factor * group.score
-    near = any(abs(seq - other_seq) <= reach for other_seq in group.turns.values())
-    return near and score >= settings.exchange_factor * group.score
+    return score >= settings.exchange_factor * group.score and any(
+        abs(seq - other_seq) <= reach for other_seq in group.turns.values()
+    )
+
+
+def _cites_few(index: ScopeIndex, positions: Sequence[int]) -> bool:
+    """Return whether records cite few turns together; a passage that cites too many stands for none."""
+    cited = {turn_id for position in positions for turn_id in index.records.items[position].source_turn_ids}
+    return len(cited) <= MAX_CITED_TURNS
 
 
 def _session(index: ScopeIndex, candidate: Candidate) -> str:

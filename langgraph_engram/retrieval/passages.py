@@ -4,7 +4,8 @@ A passage is dated and names its speakers; a narrative is shown as it was writte
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import date, datetime
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
@@ -97,6 +98,8 @@ def join_contents(records: Sequence[Record]) -> str:
     Args:
         records: The records, in the order in which they were said.
     """
+    if len(records) == 1 and records[0].speaker:
+        return records[0].content.lstrip()
     shown: dict[str, str] = {}
     said: list[str] = []
     speaker = ""
@@ -232,16 +235,20 @@ def _record_passage(index: ScopeIndex, candidate: Candidate) -> Evidence:
     return Evidence(
         evidence_id=record.record_id,
         text=text,
-        record=record.model_copy(update={"conflicts_with": [other.record_id for other in others]}),
+        record=_with_conflicts(record, [other.record_id for other in others]),
         turns=turns,
         routes=candidate.routes,
         score=candidate.score,
     )
 
 
+def _with_conflicts(record: Record, record_ids: list[str]) -> Record:
+    return record if record.conflicts_with == record_ids else record.model_copy(update={"conflicts_with": record_ids})
+
+
 def _in_conflict(index: ScopeIndex, shown: Sequence[Record]) -> list[Record]:
     """Return what is in conflict with the active records of a passage and is none of them, in order of time."""
-    active = [record for record in shown if record.status == "active"]
+    active = [record for record in shown if record.conflicts_with and record.status == "active"]
     found = {other.record_id: other for record in active for other in index.records.in_conflict(record)}
     others = [other for other in found.values() if other not in shown]
     return sorted(others, key=index.records.kind.sort_key)[-MAX_CONFLICTS_SHOWN:]
@@ -262,4 +269,9 @@ def _captions(turn: Turn) -> str:
 
 def dated(text: str, moment: datetime | None) -> str:
     """Prefix a text with its day: "7 May 2023, ..."; return it as it is without one."""
-    return f"{moment.day} {moment:%b %Y}, {text}" if moment else text
+    return f"{_day(moment.date())}, {text}" if moment else text
+
+
+@lru_cache
+def _day(day: date) -> str:
+    return f"{day.day} {day:%b %Y}"

@@ -12,7 +12,7 @@ its budget whatever is asked (docs/decisions/0036 and 0037).
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import takewhile
 from math import log1p
 
@@ -49,10 +49,18 @@ MAX_SAMPLED = 1000
 class _Sentence:
     """One sentence of a turn or a record."""
 
+    text: str
     stems: frozenset[str]
-    words: frozenset[str]
-    to_listener: bool
-    """Whether it is about the listener, and not about the speaker."""
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Return its words."""
+        return frozenset(words(self.text))
+
+    @cached_property
+    def to_listener(self) -> bool:
+        """Return whether it is about the listener, and not about the speaker."""
+        return speaks_to_listener(self.text)
 
 
 @dataclass(frozen=True)
@@ -172,14 +180,14 @@ def _usual_cosine(index: ScopeIndex, vector: Vectors) -> float:
 
 
 def _match(index: ScopeIndex, query: _Query, passage: Evidence) -> _Match:
-    match, stems = _Match(), set(content_stems(passage.text))
+    match, held = _Match(), query.weights.keys() & content_stems(passage.text)
     for turn in passage.turns:
-        stems.update(*(sentence.stems for sentence in _sentences(turn)))
+        held.update(*(query.weights.keys() & sentence.stems for sentence in _sentences(turn)))
         _add_turn(match, query, turn, query.nearness(index.turns.vectors[index.turns.position(turn.turn_id)]))
     if passage.record:
         position = index.records.position(passage.record.record_id)
         _add_record(match, query, passage.record, query.nearness(index.records.vectors[position]))
-    match.coverage = covered_share(query.weights, stems)
+    match.coverage = covered_share(query.weights, held)
     if passage.synthesis_id:
         position = index.syntheses.position(passage.synthesis_id)
         match.cosine = match.own_cosine = query.nearness(index.syntheses.vectors[position])
@@ -227,7 +235,7 @@ def _split(text: str) -> tuple[_Sentence, ...]:
 
 @lru_cache(maxsize=MAX_CACHED_TEXTS)
 def _sentence(text: str) -> _Sentence:
-    return _Sentence(frozenset(content_stems(text)), frozenset(words(text)), speaks_to_listener(text))
+    return _Sentence(text, frozenset(content_stems(text)))
 
 
 def by_strength(passages: Sequence[Evidence], weight: float) -> list[Evidence]:

@@ -82,8 +82,8 @@ class Routes:
     def _record_scores(self, index: ScopeIndex, scores: NDArray[np.float32]) -> Scores:
         if not self.settings.neighbours or not len(index.records):
             return min_max(scores.astype(np.float64))
-        before, after = index.records.neighbours()
-        return min_max(with_neighbours(scores.astype(np.float64), before, after, self.settings.neighbours))
+        weights = self.settings.neighbours
+        return min_max(with_neighbours(scores.astype(np.float64), index.records.chains(len(weights)), weights))
 
     def _event_scores(self, index: ScopeIndex, query: Vectors) -> Scores:
         if self.settings.fusion == "event_text":
@@ -109,9 +109,10 @@ class Routes:
     def _turn_scores(self, index: ScopeIndex, query: Vectors, stems: list[str]) -> Scores:
         if not len(index.turns):
             return np.zeros(0)
-        before, after = index.turns.neighbours()
+        weights = self.settings.turn_neighbours
+        chains = index.turns.chains(len(weights))
         lexical, dense = (
-            min_max(with_neighbours(scores.astype(np.float64), before, after, self.settings.turn_neighbours))
+            min_max(with_neighbours(scores.astype(np.float64), chains, weights))
             for scores in (index.turns.bm25(stems), index.turns.cosine(query))
         )
         return (lexical + dense) / 2

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.schema import Intent, Record, TimeConstraint
 from langgraph_engram.settings import RetrieveSettings
-from langgraph_engram.stores.index import RecordIndex, ScopeIndex
+from langgraph_engram.stores.index import Chain, RecordIndex, ScopeIndex
 from langgraph_engram.text.tokens import content_stems, words
 
 Scores = NDArray[np.float64]
@@ -32,28 +32,31 @@ def min_max(scores: Scores) -> Scores:
     return np.asarray((scores - low) / span) if span > 0 else np.zeros_like(scores)
 
 
-def with_neighbours(scores: Scores, before: Positions, after: Positions, weights: Sequence[float]) -> Scores:
+def with_neighbours(scores: Scores, chains: Sequence[Chain], weights: Sequence[float]) -> Scores:
     """Add to each score the mean of its neighbours' on both sides, weighted by distance.
 
     Searching for a sentence by its context beats showing its context (docs/decisions/0002).
 
     Args:
         scores: n scores.
-        before: The position of the neighbour before each, -1 for none.
-        after: The position of the neighbour after each, -1 for none.
-        weights: The weight at distance 1, 2 and so on.
+        chains: The neighbours at distance 1, 2 and so on.
+        weights: The weight at each of these distances.
     """
     total = scores.astype(np.float64)
-    left, right = before, after
-    for weight in weights:
-        total = total + weight * (_at(scores, left) + _at(scores, right)) / 2
-        left, right = _follow(before, left), _follow(after, right)
+    for chain, weight in zip(chains, weights, strict=True):
+        total += weight * chain.sums(scores) / 2
     return total
 
 
 def top_positions(scores: Scores, limit: int) -> list[int]:
     """Return the positions of the highest scores, best first; equal scores keep their order."""
-    return [int(position) for position in np.argsort(-scores, kind="stable")[:limit]]
+    if limit <= 0:
+        return []
+    candidates = np.arange(len(scores))
+    if limit < len(scores):
+        candidates = np.flatnonzero(scores >= np.partition(scores, -limit)[-limit])
+    best: list[int] = candidates[np.argsort(-scores[candidates], kind="stable")[:limit]].tolist()
+    return best
 
 
 def dimension_scores(records: RecordIndex, intent: Intent, settings: RetrieveSettings) -> Scores:
@@ -69,12 +72,12 @@ def dimension_scores(records: RecordIndex, intent: Intent, settings: RetrieveSet
         parts.append((settings.time_weight, time_scores(records, intent.time, settings.unknown_credit)))
     if intent.location:
         parts.append((settings.location_weight, _location_scores(records, intent.location, settings.unknown_credit)))
-    for constraint, weight, held in (
-        (intent.reason, settings.reason_weight, [record.reason for record in records.items]),
-        (intent.purpose, settings.purpose_weight, [record.purpose for record in records.items]),
-    ):
-        if constraint:
-            parts.append((weight, _word_shares(held, constraint, settings.unknown_credit)))
+    if intent.reason:
+        reasons = [record.reason for record in records.items]
+        parts.append((settings.reason_weight, _word_shares(reasons, intent.reason, settings.unknown_credit)))
+    if intent.purpose:
+        purposes = [record.purpose for record in records.items]
+        parts.append((settings.purpose_weight, _word_shares(purposes, intent.purpose, settings.unknown_credit)))
     if intent.keywords and settings.phrase_weight + settings.token_weight > 0:
         phrase, token = _keyword_scores(records.items, intent.keywords)
         parts.extend([(settings.phrase_weight, phrase), (settings.token_weight, token)])
@@ -116,20 +119,20 @@ def event_scores(index: ScopeIndex, query: Vectors, settings: RetrieveSettings) 
     scores = np.zeros(len(events))
     if not len(events) or not len(boundaries):
         return scores
-    order = events.order()
-    rank_of = {events.items[position].event_id: rank for rank, position in enumerate(order)}
+    order, ranks = events.order(), events.ranks()
     cosines = boundaries.cosine(query).astype(np.float64)
     anchors = np.full(len(events), -np.inf)
     for position in top_positions(cosines, settings.boundary_k):
-        rank = rank_of.get(boundaries.items[position].to_event_id)
-        if rank is None:
+        event = events.find_position(boundaries.items[position].to_event_id)
+        if event < 0:
             continue
+        rank = int(ranks[event])
         low, high = max(0, rank - settings.boundary_window), rank + settings.boundary_window + 1
         anchors[low:high] = np.maximum(anchors[low:high], cosines[position])
-    summary = events.cosine(query).astype(np.float64)
-    reached = np.isfinite(anchors)
-    fine = settings.boundary_alpha * summary[order] + (1 - settings.boundary_alpha) * np.where(reached, anchors, 0.0)
-    scores[order] = np.where(reached, np.clip(fine, LEAST, 1), 0.0)
+    reached = np.flatnonzero(np.isfinite(anchors))
+    summary = events.cosine_of(order[reached], query).astype(np.float64)
+    fine = settings.boundary_alpha * summary + (1 - settings.boundary_alpha) * anchors[reached]
+    scores[order[reached]] = np.clip(fine, LEAST, 1)
     return scores
 
 
@@ -152,29 +155,14 @@ def raw_event_scores(index: ScopeIndex, query: Vectors) -> Scores:
     return scores
 
 
-def _at(scores: Scores, positions: Positions) -> Scores:
-    return np.where(positions >= 0, scores[positions], 0.0)
-
-
-def _follow(step: Positions, positions: Positions) -> Positions:
-    return np.where(positions >= 0, step[positions], -1)
-
-
 def _type_scores(records: RecordIndex, intent: Intent) -> Scores:
-    wanted = set(intent.target_types)
-    return np.fromiter((record.memory_type in wanted for record in records.items), dtype=np.float64, count=len(records))
+    types = records.memory_type
+    return np.isin(types, [records.code("memory_type", name) for name in intent.target_types]).astype(np.float64)
 
 
 def _location_scores(records: RecordIndex, location: str, unknown: float) -> Scores:
     """Return 1 where a record names the location, 0 where it names another, `unknown` where it names none."""
-    wanted = location.casefold()
-
-    def score(record: Record) -> float:
-        if wanted in f"{record.location} {record.content}".casefold():
-            return 1.0
-        return 0.0 if record.location else unknown
-
-    return np.fromiter(map(score, records.items), dtype=np.float64, count=len(records))
+    return np.where(records.mentioning(location), 1.0, np.where(records.has_location, 0.0, unknown))
 
 
 def _word_shares(texts: Sequence[str], wanted: str, unknown: float) -> Scores:

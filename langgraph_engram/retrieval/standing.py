@@ -58,7 +58,7 @@ def profile_of(index: ScopeIndex, budget: int) -> Profile:
         index: The memories of a scope.
         budget: Tokens of the text at most; a line that does not fit is left out of it.
     """
-    records = [record for record in index.records.items if record.standing and record.status == "active"]
+    records = [index.records.items[position] for position in index.records.standing_positions()]
     records.sort(key=lambda record: (epoch_seconds(record.mentioned_at, -inf), record.seq, record.part), reverse=True)
     records.sort(key=lambda record: record.standing != "instruction")
     lines: list[str] = []
@@ -71,17 +71,15 @@ def profile_of(index: ScopeIndex, budget: int) -> Profile:
 
 def _bearing_on(index: ScopeIndex, query: Vectors, settings: RetrieveSettings) -> list[Evidence]:
     """Return all instructions, then the statements of other kinds that are near, each nearest first."""
-    positions = [
-        position for position, record in enumerate(index.records.items) if record.standing and record.status == "active"
-    ]
+    positions = index.records.standing_positions()
     if not positions:
         return []
-    cosines = np.clip(index.records.cosine(query), 0, 1)
+    cosines = dict(zip(positions, np.clip(index.records.cosine_of(positions, query), 0, 1).tolist(), strict=True))
     positions.sort(key=lambda position: -cosines[position])
     instructions = [place for place in positions if index.records.items[place].standing == "instruction"]
     near = [place for place in positions if place not in instructions and cosines[place] >= settings.standing_cosine]
     return [
-        format_passage(index, Candidate("record", position, 0.0, {STANDING: float(cosines[position])}))
+        format_passage(index, Candidate("record", position, 0.0, {STANDING: cosines[position]}))
         for position in (*instructions, *near[: settings.standing_k])
     ]
 

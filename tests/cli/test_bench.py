@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from time import sleep
 
+from langgraph_engram.benchmarks import speed
 from langgraph_engram.testing import FakeServer, Reply
 
 CALL_MAIN = "from langgraph_engram.cli.main import main; main()"
@@ -208,3 +209,17 @@ def test_writer_reader_and_encoder_are_part_of_a_run(engram, tmp_path):
     assert (refused, said.count("\n")) == (2, 1)
     assert "holds a run of other settings (encoder was" in json.loads(answer)["error"]
     assert json.loads((out / "run.json").read_text())["settings"]["preset"] == "engram"
+
+
+def test_speed_is_measured_at_two_sizes(engram, monkeypatch):
+    """Of made-up memories: every step has its milliseconds, and the sizes are compared."""
+    monkeypatch.setattr(speed, "MAX_SEARCHES", 2)
+
+    code, document, _ = engram("bench", "speed", "--records", "200", "--encoder", "hashing", "--json")
+
+    figures = json.loads(document)
+    assert code == 0
+    for size in ("20_records", "200_records"):
+        assert set(figures[size]) == {*speed.STEPS, "memory_mb"}
+        assert figures[size]["search"]["cpu_p50_ms"] > 0
+    assert "search_of_20_to_200" in figures["ratios"]

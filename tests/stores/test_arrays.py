@@ -1,10 +1,12 @@
 """Append-only arrays, whose versions share memory."""
 
 import numpy as np
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langgraph_engram.stores.arrays import AppendOnlyArray
+from langgraph_engram.stores import arrays
+from langgraph_engram.stores.arrays import AppendOnlyArray, SearchableTexts
 
 
 def rows(*numbers):
@@ -59,3 +61,33 @@ def test_the_rows_it_was_given_are_copied():
     AppendOnlyArray(given_rows).replaced([0], rows(7))
 
     assert given_rows.tolist() == [1, 2]
+
+
+TEXTS = st.text(alphabet="ab \0", max_size=6)
+
+
+@settings(max_examples=60)
+@given(
+    parts=st.lists(st.lists(TEXTS, max_size=5), max_size=6),
+    changes=st.lists(st.tuples(st.integers(0, 40), TEXTS), max_size=4),
+    wanted=st.text(alphabet="ab ", min_size=1, max_size=3),
+    block=st.integers(1, 20),
+)
+def test_texts_are_found_by_any_part_of_them(parts, changes, wanted, block):
+    """However they were added and replaced, and wherever blocks end; earlier versions stay as they were."""
+    texts, held = [], SearchableTexts()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arrays, "BLOCK_CHARACTERS", block)
+        for part in parts:
+            held, texts = held.extended(part), [*texts, *part]
+        before = held.positions_of(wanted).tolist()
+        changed = list(texts)
+        for position, text in changes if texts else []:
+            held = held.replaced([position % len(texts)], [text])
+            changed[position % len(texts)] = text
+
+        assert len(held) == len(texts)
+        assert before == [at for at, text in enumerate(texts) if wanted in text.replace("\0", " ")]
+        assert held.positions_of(wanted).tolist() == [
+            at for at, text in enumerate(changed) if wanted in text.replace("\0", " ")
+        ]

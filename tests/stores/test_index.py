@@ -4,9 +4,11 @@ from datetime import datetime, timedelta, timezone
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from langgraph_engram.embeddings.base import HashingEncoder
-from langgraph_engram.schema import Synthesis
+from langgraph_engram.schema import Synthesis, Turn
 from langgraph_engram.stores.index import RECORDS, SYNTHESES, TURNS, KindIndex, RecordIndex, ScopeIndex, TurnIndex
 
 ENCODER = HashingEncoder(512)
@@ -166,3 +168,62 @@ def test_a_long_narrative_is_found_by_its_sentences():
 
     assert SYNTHESES.texts_of(short) == [short.text]
     assert SYNTHESES.texts_of(long) == ["Ana walked along the shore for a while."] * 30
+
+
+def test_a_column_is_computed_for_new_and_replaced_items_alone(turn):
+    """An earlier version keeps its own; a value that it depends on makes it anew."""
+    asked = []
+
+    def length(item):
+        asked.append(item.turn_id)
+        return len(item.text)
+
+    first = with_items(TurnIndex(TURNS), turn(0, "a"), turn(1, "ab"))
+    assert first.column("length", length, np.intp).tolist() == [1, 2]
+
+    second = with_items(with_items(first.fork(), turn(2, "abc")), turn(0, "abcd"))
+
+    assert second.column("length", length, np.intp).tolist() == [4, 2, 3]
+    assert first.column("length", length, np.intp).tolist() == [1, 2]
+    assert asked == ["t0", "t1", "t0", "t2"]
+    assert second.column("length", length, np.intp, frozenset("x")).tolist() == [4, 2, 3]
+    assert len(asked) == 7
+
+
+@given(
+    order=st.permutations(range(12)),
+    sizes=st.lists(st.integers(1, 5), min_size=1, max_size=6),
+    sessions=st.lists(st.sampled_from("xyz"), min_size=12, max_size=12),
+    distance=st.integers(1, 3),
+)
+def test_order_and_neighbours_are_the_same_however_items_were_put(order, sizes, sessions, distance):
+    """In batches, late ones among them, each read in between: as if they were put at once and sorted."""
+    start = datetime(2024, 1, 1)
+    turns = [
+        Turn(
+            turn_id=f"t{n}",
+            session_id=sessions[n],
+            seq=n,
+            role="user",
+            speaker="Ana",
+            text="a",
+            said_at=start + timedelta(n),
+        )
+        for n in order
+    ]
+    index, left = TurnIndex(TURNS), list(turns)
+    for size in [*sizes, 12]:
+        batch, left = left[:size], left[size:]
+        if batch:
+            index = with_items(index.fork(), *batch)
+            index.order()
+
+    by_time = sorted(range(12), key=lambda at: turns[at].said_at)
+    assert index.order().tolist() == by_time
+    scores = np.arange(1.0, 13.0)
+    sums = index.chains(distance)[-1].sums(scores)
+    for at, item in enumerate(turns):
+        own = [place for place in by_time if turns[place].session_id == item.session_id]
+        rank = own.index(at)
+        near = [own[other] for other in (rank - distance, rank + distance) if 0 <= other < len(own)]
+        assert sums[at] == sum(scores[place] for place in near)

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from langgraph_engram.errors import InvalidSetting, StoreError, StoreFailed, StoreUnreachable
-from langgraph_engram.stores import revisions
+from langgraph_engram.stores import collections
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.clients import translated_errors
 from langgraph_engram.stores.folders import open_store
@@ -103,7 +103,7 @@ def test_silent_writers_are_removed(pair, scope, turn, monkeypatch):
     first.commit(scope, Changes(turns=[turn(0)]))
     assert ids(second, scope) == ["t0"]
 
-    monkeypatch.setattr(revisions, "SILENT_MS", -1)
+    monkeypatch.setattr(collections, "SILENT_MS", -1)
     time.sleep(0.01)
     second.commit(scope, Changes(turns=[turn(1)]))
     monkeypatch.undo()

@@ -1,0 +1,425 @@
+"""Hold the items of one kind and scope, with what is derived from each, ready for exact search by vector and by term.
+
+What is derived from an item is computed once and kept in columns, which the versions of an index share and extend: a
+search loops over no memory in Python, and a commit costs what it adds (docs/decisions/0044).
+"""
+
+import copy
+from bisect import bisect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from threading import Lock
+from typing import Any, Generic, Self, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from langgraph_engram.embeddings.base import Vectors, opening_of, texts_of_narrative, texts_of_turn
+from langgraph_engram.schema import Boundary, Decision, Event, Frozen, PendingTask, Record, Synthesis, Turn
+from langgraph_engram.stores.arrays import AppendOnlyArray, SearchableTexts
+from langgraph_engram.stores.bm25 import BM25Index
+from langgraph_engram.temporal.datetimes import epoch_seconds
+from langgraph_engram.text.tokens import content_stems
+
+T = TypeVar("T", bound=Frozen)
+SortKey: TypeAlias = tuple[float, tuple[str | int, ...], str]
+"""Seconds since 1970 (-inf where the time is unknown), what orders items of one moment, id."""
+
+
+@dataclass(frozen=True)
+class Kind(Generic[T]):
+    """One kind of stored item, and how its fields are read."""
+
+    name: str
+    """The name of its collection, of its index in a `ScopeIndex`, and of its field in `Changes`."""
+    model: type[T]
+    id_field: str
+    time_field: str
+    tie_fields: tuple[str, ...] = ()
+    """What orders items of one moment."""
+    with_keywords: bool = False
+    """Whether its keywords are searched beside its text."""
+
+    def id_of(self, item: T) -> str:
+        """Return an item's id."""
+        return str(getattr(item, self.id_field))
+
+    def text_of(self, item: T) -> str:
+        """Return the text that an item is found by; empty for what is never searched."""
+        return str(getattr(item, "indexed_text", ""))
+
+    def texts_of(self, item: T) -> list[str]:
+        """Return the texts that an item's vector is made of: its own, its sentences, or its opening."""
+        match item:
+            case Turn():
+                return texts_of_turn(item)
+            case Synthesis():
+                return texts_of_narrative(item.text)
+            case Record() if item.is_passage:
+                return [opening_of(item.content)]
+        return [self.text_of(item)]
+
+    def terms_of(self, item: T) -> list[str]:
+        """Return the terms that lexical search finds an item by."""
+        keywords = getattr(item, "keywords", ()) if self.with_keywords else ()
+        return content_stems(" ".join([self.text_of(item), *keywords]))
+
+    def session_of(self, item: T) -> str | None:
+        """Return an item's session; None for what spans sessions."""
+        session: str | None = getattr(item, "session_id", None)
+        return session
+
+    def sort_key(self, item: T) -> SortKey:
+        """Return a key that sorts items by time, distinct for each item."""
+        seconds = epoch_seconds(getattr(item, self.time_field), float("-inf"))
+        return seconds, tuple(getattr(item, name) for name in self.tie_fields), self.id_of(item)
+
+    def distinct(self, items: Iterable[T]) -> list[T]:
+        """Return one item of each id, the last one given."""
+        return list({self.id_of(item): item for item in items}.values())
+
+
+TURNS = Kind("turns", Turn, "turn_id", "said_at", ("session_id", "seq"))
+EVENTS = Kind("events", Event, "event_id", "started_at", ("session_id", "seq"))
+BOUNDARIES = Kind("boundaries", Boundary, "boundary_id", "at", ("session_id",))
+RECORDS = Kind("records", Record, "record_id", "mentioned_at", ("session_id", "seq", "part"), with_keywords=True)
+SYNTHESES = Kind("syntheses", Synthesis, "synthesis_id", "window_start")
+DECISIONS = Kind("decisions", Decision, "decision_id", "decided_at")
+PENDING_TASKS = Kind("pending_tasks", PendingTask, "pending_id", "since")
+
+MAX_INSERTED = 100
+"""New items at most that are put at their places in the order of the others one by one."""
+
+SEARCHABLE: tuple[Kind[Any], ...] = (TURNS, EVENTS, BOUNDARIES, RECORDS, SYNTHESES)
+"""The kinds that have vectors and an index."""
+
+
+class KindIndex(Generic[T]):
+    """The items of one kind in one scope, in the order they were put.
+
+    What is derived from an item is computed once, when it is first read, and kept in a column that later versions of
+    the index share and extend.
+    """
+
+    def __init__(self, kind: Kind[T]) -> None:
+        """Start empty."""
+        self.kind = kind
+        self.items: list[T] = []
+        self.lexical = BM25Index()
+        self._positions: dict[str, int] = {}
+        self._vectors: AppendOnlyArray[np.float32] = AppendOnlyArray(np.empty((0, 0), dtype=np.float32))
+        self._columns: dict[str, _Column] = {}
+        self._replaced: tuple[int, ...] = ()
+        """The positions of the items that were replaced since the index began, in that order."""
+        self._ordered: AppendOnlyArray[np.intp] = AppendOnlyArray(np.empty(0, dtype=np.intp))
+        """Positions in order of time, of as many items as were there when the order was last read."""
+        self._codes: dict[str, dict[str, int]] = {}
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __contains__(self, item_id: object) -> bool:
+        return item_id in self._positions
+
+    @property
+    def vectors(self) -> Vectors:
+        """Return the vectors: float32 of shape (n, d), contiguous, one row an item; not to be written to."""
+        return self._vectors.rows
+
+    def get(self, item_id: str) -> T | None:
+        """Return the item of an id, or None."""
+        position = self._positions.get(item_id)
+        return None if position is None else self.items[position]
+
+    def position(self, item_id: str) -> int:
+        """Return the position of an id in `items`.
+
+        Raises:
+            KeyError: There is no such item.
+        """
+        return self._positions[item_id]
+
+    def find_position(self, item_id: str | None) -> int:
+        """Return the position of an id in `items`; -1 where there is no such item."""
+        return -1 if item_id is None else self._positions.get(item_id, -1)
+
+    def column(
+        self, label: str, value_of: Callable[[T], Any], dtype: Any, given: frozenset[str] | None = None
+    ) -> NDArray[Any]:
+        """Return one value an item, computed for those items alone that are new since the column was last read.
+
+        Args:
+            label: The name of the column; another function has another label.
+            value_of: Returns the value of an item, a number, or several in a tuple of fixed length.
+            dtype: The numpy type of the values.
+            given: What the values depend on beside the items; another value makes the column anew.
+
+        Returns:
+            An array of shape (n,), or (n, values); not to be written to.
+        """
+        values: AppendOnlyArray[Any] = self._column(
+            label, value_of, lambda found: np.array(found, dtype=dtype), AppendOnlyArray, given
+        )
+        return values.rows
+
+    def texts(self, label: str, text_of: Callable[[T], str]) -> SearchableTexts:
+        """Return one text an item, as `column` does, for search within all of them."""
+        texts: SearchableTexts = self._column(label, text_of, list, SearchableTexts, None)
+        return texts
+
+    def codes(self, label: str, name_of: Callable[[T], str]) -> NDArray[np.intp]:
+        """Return a number for each item, the same for items of one name; see `code`.
+
+        Args:
+            label: What the names are, such as "speaker".
+            name_of: Returns the name of an item.
+        """
+        known = self._codes.setdefault(label, {})
+        return self.column(label, lambda item: known.setdefault(name_of(item), len(known)), np.intp)
+
+    def code(self, label: str, name: str) -> int:
+        """Return the number of a name in `codes`; -1 for one that no item has."""
+        return self._codes.get(label, {}).get(name, -1)
+
+    def cosine(self, query: Vectors) -> NDArray[np.float32]:
+        """Return the cosine of each item with a unit vector of shape (d,) or (1, d), as an array of shape (n,)."""
+        return self.cosine_of(slice(None), query)
+
+    def cosine_of(self, positions: Any, query: Vectors) -> NDArray[np.float32]:
+        """Return the cosines of the items at some positions, an array or a slice, in that order."""
+        if not self.items:
+            return np.zeros(0, dtype=np.float32)
+        # einsum keeps to one thread: BLAS with several spends 10 ms on waking them for what takes 0.2 ms.
+        cosines: NDArray[np.float32] = np.einsum("nd,d->n", self.vectors[positions], query.reshape(-1))
+        return cosines
+
+    def bm25(self, terms: Sequence[str]) -> NDArray[np.float32]:
+        """Return the BM25 score of each item for content stems, 0 or above, as an array of shape (n,)."""
+        return self.lexical.get_scores(terms).astype(np.float32)
+
+    def order(self) -> NDArray[np.intp]:
+        """Return the positions in order of time; items of unknown time come first."""
+        if len(self._ordered) < len(self.items):
+            with self._lock:
+                self._ordered = self._in_order()
+        return self._ordered.rows
+
+    def ranks(self) -> NDArray[np.intp]:
+        """Return the rank of each item in order of time, from 0."""
+        return self._ranks
+
+    def neighbours(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return, for each item, the positions of the one before and the one after in its session; -1 for none."""
+        return self._neighbours
+
+    def chains(self, reach: int) -> "list[Chain]":
+        """Return the neighbours of items at distance 1 to `reach` in their sessions, as `Chain`s."""
+        while len(self._chains) < reach:
+            self._chains.append(self._chain(len(self._chains) + 1))
+        return self._chains[:reach]
+
+    def in_session(self, session_id: str) -> list[T]:
+        """Return the items of a session, in the order they were put."""
+        sessions = self.session
+        return [self.items[position] for position in np.flatnonzero(sessions == self.code("session", session_id))]
+
+    def put(self, items: Sequence[T], vectors: Vectors) -> None:
+        """Add items at the end, and replace those whose id is known in place.
+
+        Args:
+            items: The items. Of several with one id, the last counts.
+            vectors: Their unit vectors, of shape (len(items), d).
+        """
+        rows = {self.kind.id_of(item): row for row, item in enumerate(items)}
+        known = {self._positions[item_id]: row for item_id, row in rows.items() if item_id in self._positions}
+        new = [row for item_id, row in rows.items() if item_id not in self._positions]
+        self._replace({position: items[row] for position, row in known.items()}, vectors[list(known.values())])
+        self._append([items[row] for row in new], vectors[new])
+        self._clear_derived()
+
+    def state(self) -> tuple[list[T], dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what `restore` makes this index from: items, plain JSON, and arrays by name."""
+        terms, arrays = self.lexical.state()
+        with self._lock:
+            columns = dict(self._columns)
+        given: dict[str, list[str] | None] = {}
+        arrays |= {"vectors": self.vectors, "order": self.order()}
+        for label, column in columns.items():
+            is_current = column.is_of(len(self.items), len(self._replaced), column.given)
+            if isinstance(column.values, AppendOnlyArray) and is_current:
+                given[label] = None if column.given is None else list(column.given)
+                arrays[f"column.{label}"] = column.values.rows
+        return self.items, {"terms": terms, "codes": self._codes, "given": given}, arrays
+
+    def restore(self, items: list[T], state: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Fill an empty index with what `state` returned of another.
+
+        Raises:
+            ValueError: The parts do not belong together.
+        """
+        if not len(items) == len(arrays["vectors"]) == len(arrays["order"]) == len(arrays["lexical.lengths"]):
+            raise ValueError("its parts differ in length")
+        self.items = items
+        self._positions = {self.kind.id_of(item): position for position, item in enumerate(items)}
+        self._vectors, self._ordered = AppendOnlyArray(arrays["vectors"]), AppendOnlyArray(arrays["order"])
+        self.lexical = BM25Index.restored(state["terms"], arrays)
+        self._codes = state["codes"]
+        for label, given in state["given"].items():
+            values: AppendOnlyArray[Any] = AppendOnlyArray(arrays[f"column.{label}"])
+            self._columns[label] = _Column(values, 0, None if given is None else frozenset(given))
+        self._clear_derived()
+
+    def fork(self) -> Self:
+        """Return a copy that may change while this one is read. Arrays are shared until they change."""
+        fork = copy.copy(self)
+        with self._lock:
+            fork._columns = dict(self._columns)
+        fork.items, fork._positions, fork.lexical = list(self.items), dict(self._positions), self.lexical.fork()
+        fork._clear_derived()
+        return fork
+
+    def _replace(self, items: dict[int, T], vectors: Vectors) -> None:
+        for position, item in items.items():
+            if self.kind.sort_key(self.items[position]) != self.kind.sort_key(item):
+                self._ordered = AppendOnlyArray(np.empty(0, dtype=np.intp))
+            self.items[position] = item
+            self.lexical.replace(position, self.kind.terms_of(item))
+        positions = list(items)
+        if positions:
+            self._vectors = self._vectors.replaced(positions, vectors)
+        self._replaced += tuple(positions)
+
+    def _append(self, items: Sequence[T], vectors: Vectors) -> None:
+        if not items:
+            return
+        first = len(self.items)
+        self._positions |= {self.kind.id_of(item): position for position, item in enumerate(items, start=first)}
+        self._vectors = self._vectors.extended(vectors)
+        self.lexical.extend(map(self.kind.terms_of, items))
+        self.items += items
+
+    def _clear_derived(self) -> None:
+        """Drop the cached properties: they were derived from the items as they were."""
+        for name in [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]:
+            del self.__dict__[name]
+
+    def _column(
+        self,
+        label: str,
+        value_of: Callable[[T], Any],
+        pack: Callable[[list[Any]], Any],
+        start: Callable[[Any], Any],
+        given: frozenset[str] | None,
+    ) -> Any:
+        """Return the values of a column, brought up to date: of what was replaced, and of what was added since."""
+        column = self._columns.get(label)
+        if column and column.is_of(len(self.items), len(self._replaced), given):
+            return column.values
+        with self._lock:
+            column = self._columns.get(label)
+            if column is None or column.given != given:
+                values = start(pack([value_of(item) for item in self.items]))
+            else:
+                values = column.values
+                changed = sorted({at for at in self._replaced[column.replaced :] if at < len(values)})
+                if changed:
+                    values = values.replaced(changed, pack([value_of(self.items[at]) for at in changed]))
+                if len(values) < len(self.items):
+                    values = values.extended(pack([value_of(item) for item in self.items[len(values) :]]))
+            self._columns[label] = _Column(values, len(self._replaced), given)
+        return values
+
+    def _in_order(self) -> AppendOnlyArray[np.intp]:
+        """Return the order with the new items in it: behind the others, where they are later, as nearly always."""
+
+        def key(position: int) -> SortKey:
+            return self.kind.sort_key(self.items[position])
+
+        ordered = self._ordered
+        new = sorted(range(len(ordered), len(self.items)), key=key)
+        if not len(ordered) or key(new[0]) > key(int(ordered.rows[-1])):
+            return ordered.extended(np.array(new, dtype=np.intp))
+        if len(new) > MAX_INSERTED:
+            return AppendOnlyArray(np.array(sorted(range(len(self.items)), key=key), dtype=np.intp))
+        places = [bisect(ordered.rows, key(position), key=lambda at: key(int(at))) for position in new]
+        return AppendOnlyArray(np.insert(ordered.rows, places, new))
+
+    @cached_property
+    def _ranks(self) -> NDArray[np.intp]:
+        ranks = np.empty(len(self.items), dtype=np.intp)
+        ranks[self.order()] = np.arange(len(self.items))
+        return ranks
+
+    @property
+    def session(self) -> NDArray[np.intp]:
+        """Return the code of each item's session, of shape (n,)."""
+        return self.codes("session", lambda item: self.kind.session_of(item) or "")
+
+    @cached_property
+    def _neighbours(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        before, after = (np.full(len(self.items), -1, dtype=np.intp) for _ in range(2))
+        if not self.items or self.kind.session_of(self.items[0]) is None:
+            return before, after
+        order, sessions = self.order(), self.session
+        by_session = order[np.argsort(sessions[order], kind="stable")]
+        same = sessions[by_session[1:]] == sessions[by_session[:-1]]
+        earlier, later = by_session[:-1][same], by_session[1:][same]
+        before[later], after[earlier] = earlier, later
+        return before, after
+
+    @cached_property
+    def _chains(self) -> "list[Chain]":
+        return []
+
+    def _chain(self, distance: int) -> "Chain":
+        before, _ = self.neighbours()
+        positions = np.arange(len(self.items))
+        earlier = positions
+        for _ in range(distance):
+            earlier = np.where(earlier >= 0, before[earlier], -1)
+        expected = positions - distance
+        apart = np.flatnonzero(earlier != expected)
+        apart = apart[apart >= distance]
+        later = np.flatnonzero((earlier >= 0) & (earlier != expected))
+        return Chain(distance, apart, earlier[later], later)
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """Which items are neighbours at one distance in their sessions: mostly those at that distance in the index."""
+
+    distance: int
+    apart: NDArray[np.intp]
+    """Positions whose neighbour before is not the item at that distance before them in the index."""
+    earlier: NDArray[np.intp]
+    """Positions of neighbours at other distances in the index, each before the one of `later`."""
+    later: NDArray[np.intp]
+
+    def sums(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sum of the scores of both neighbours of each item, of shape (n,); a missing one counts 0."""
+        before, after = np.zeros_like(scores), np.zeros_like(scores)
+        if len(scores) > self.distance:
+            before[self.distance :] = scores[: -self.distance]
+            after[: -self.distance] = scores[self.distance :]
+            before[self.apart] = 0.0
+            after[self.apart - self.distance] = 0.0
+        before[self.later] = scores[self.earlier]
+        after[self.earlier] = scores[self.later]
+        before += after
+        return before
+
+
+@dataclass(frozen=True)
+class _Column:
+    """One value an item, for the items that there were when it was last read."""
+
+    values: AppendOnlyArray[Any] | SearchableTexts
+    replaced: int
+    """How many replacements of items it has seen."""
+    given: frozenset[str] | None
+
+    def is_of(self, items: int, replaced: int, given: frozenset[str] | None) -> bool:
+        """Return whether nothing was added or replaced since, and nothing else changed that it depends on."""
+        return len(self.values) == items and self.replaced == replaced and self.given == given

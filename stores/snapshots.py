@@ -1,0 +1,160 @@
+"""Keep the index of a scope in a file beside an embedded store, so that a large scope opens without reading its rows.
+
+A snapshot is never newer or older than the rows: it is written when the store is closed and removed before the next
+commit to its scope, as it is when something is forgotten. A stamp of the database, written when everything is closed
+and removed when the folder is opened, tells whether anybody wrote to it since, or a process was killed: then all
+snapshots are removed. One that is damaged, of another encoder or of another version is ignored (docs/decisions/0044).
+"""
+
+import json
+import logging
+import os
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from zlib import error as ZlibError
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import TypeAdapter
+
+from langgraph_engram.schema import PendingTask, Scope
+from langgraph_engram.stores.collections import SCHEMA, scope_hash
+from langgraph_engram.stores.index import SEARCHABLE, KindIndex, ScopeIndex
+from langgraph_engram.stores.secure_delete import DATABASE
+
+log = logging.getLogger(__name__)
+
+FOLDER = "snapshots"
+STAMP = "stamp"
+PACKAGE = "langgraph-engram"
+FORMAT = 1
+"""The version of snapshots, beside that of the package; to be raised with any change of what an index derives."""
+MIN_ITEMS = 500
+"""Items of the smallest scope that has a snapshot; a smaller one is read from the store in a moment."""
+TASKS: TypeAdapter[list[PendingTask]] = TypeAdapter(list[PendingTask])
+DAMAGED = (OSError, ValueError, KeyError, IndexError, TypeError, EOFError, zipfile.BadZipFile, ZlibError)
+"""What reading a damaged file raises; pydantic's errors are `ValueError`s."""
+
+
+@dataclass(frozen=True)
+class Snapshots:
+    """The snapshots of the scopes of one folder, which one process has to itself."""
+
+    folder: Path
+    encoder_name: str
+
+    def read(self, scope: Scope, revision: str) -> ScopeIndex | None:
+        """Return the index of a scope under a revision; None without a sound snapshot of it."""
+        path = self._path(scope)
+        if not path.exists():
+            return None
+        try:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as parts:
+                return self._index(scope, revision, parts)
+        except DAMAGED as error:
+            log.warning("the snapshot %s is removed, and the rows are read: %s", path, error)
+            self.drop(scope)
+            return None
+
+    def write(self, scope: Scope, index: ScopeIndex) -> None:
+        """Write the index of a scope, if it is large; without space for it, write none."""
+        if sum(len(index.of_kind(kind)) for kind in SEARCHABLE) < MIN_ITEMS:
+            return
+        path = self._path(scope)
+        draft = path.with_suffix(".tmp")
+        try:
+            path.parent.mkdir(exist_ok=True)
+            with draft.open("wb") as file:
+                np.savez(file, allow_pickle=False, **self._parts(scope, index))
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+        except OSError as error:
+            log.warning("no snapshot could be written in %s: %s", path.parent, error)
+            _erase(draft)
+
+    def holds(self, scope: Scope) -> bool:
+        """Return whether there is a snapshot of a scope."""
+        return self._path(scope).exists()
+
+    def drop(self, scope: Scope) -> None:
+        """Remove the snapshot of a scope, and overwrite what it held."""
+        _erase(self._path(scope))
+
+    def _path(self, scope: Scope) -> Path:
+        return self.folder / FOLDER / f"{scope_hash(scope)}.npz"
+
+    def _head(self, scope: Scope) -> list[Any]:
+        return [version(PACKAGE), FORMAT, SCHEMA, self.encoder_name, scope.key]
+
+    def _parts(self, scope: Scope, index: ScopeIndex) -> dict[str, NDArray[Any]]:
+        tasks = TASKS.dump_json(list(index.pending_tasks.values()))
+        parts = {"head": _packed(json.dumps(self._head(scope)).encode()), "pending_tasks": _packed(tasks)}
+        for kind in SEARCHABLE:
+            items, state, arrays = index.of_kind(kind).state()
+            parts[f"{kind.name}.items"] = _packed(_adapter(kind.model).dump_json(items))
+            parts[f"{kind.name}.state"] = _packed(json.dumps(state).encode())
+            parts |= {f"{kind.name}.arrays.{name}": array for name, array in arrays.items()}
+        return parts
+
+    def _index(self, scope: Scope, revision: str, parts: Mapping[str, NDArray[Any]]) -> ScopeIndex:
+        if json.loads(parts["head"].tobytes()) != self._head(scope):
+            raise ValueError("it is of another version, encoder or scope")
+        index = ScopeIndex(revision)
+        for kind in SEARCHABLE:
+            of_kind: KindIndex[Any] = index.of_kind(kind)
+            prefix = f"{kind.name}.arrays."
+            of_kind.restore(
+                _adapter(kind.model).validate_json(parts[f"{kind.name}.items"].tobytes()),
+                json.loads(parts[f"{kind.name}.state"].tobytes()),
+                {name.removeprefix(prefix): parts[name] for name in parts if name.startswith(prefix)},
+            )
+        return index.with_pending_tasks(TASKS.validate_json(parts["pending_tasks"].tobytes()), completed=())
+
+
+def discard_outdated(folder: Path) -> None:
+    """Remove all snapshots of a folder unless nobody wrote to its database since they were. Call it before opening."""
+    home = folder / FOLDER
+    if not home.is_dir():
+        return
+    stamp = home / STAMP
+    current = stamp.exists() and stamp.read_text() == _stamp(folder)
+    stamp.unlink(missing_ok=True)
+    for path in home.iterdir():
+        if not current or path.suffix == ".tmp":
+            _erase(path)
+
+
+def confirm_current(folder: Path) -> None:
+    """Write the stamp of a folder whose database is closed."""
+    if (folder / FOLDER).is_dir():
+        (folder / FOLDER / STAMP).write_text(_stamp(folder))
+
+
+def _stamp(folder: Path) -> str:
+    path = folder / DATABASE
+    return f"{path.stat().st_size} {path.stat().st_mtime_ns}" if path.exists() else ""
+
+
+def _erase(path: Path) -> None:
+    """Overwrite a file and remove it; one that is missing is left at that."""
+    try:
+        with path.open("r+b") as file:
+            left = path.stat().st_size
+            while left > 0:
+                left -= file.write(bytes(min(left, 1 << 20)))
+        path.unlink()
+    except FileNotFoundError:
+        return
+
+
+def _adapter(model: type[Any]) -> TypeAdapter[list[Any]]:
+    return TypeAdapter(list[model])  # type: ignore[valid-type]  # it is a class
+
+
+def _packed(content: bytes) -> NDArray[np.uint8]:
+    return np.frombuffer(content, dtype=np.uint8)

@@ -1,0 +1,191 @@
+"""The index of a scope is kept in a file beside the store, which is used if it is sound and current, and never else."""
+
+from datetime import timedelta
+
+import numpy as np
+import pytest
+
+from langgraph_engram.embeddings.base import HashingEncoder
+from langgraph_engram.memory import Memory
+from langgraph_engram.schema import Scope
+from langgraph_engram.stores import snapshots
+from langgraph_engram.stores.base import Changes
+from langgraph_engram.stores.collections import Collections
+from langgraph_engram.stores.folders import OPEN_FOLDERS, open_store
+from langgraph_engram.stores.index import SEARCHABLE
+
+SCOPE = Scope(user_id="ana")
+SECRET = "The key is under the Vesperine pot."
+
+
+@pytest.fixture(autouse=True)
+def _small_scopes_too(monkeypatch):
+    monkeypatch.setattr(snapshots, "MIN_ITEMS", 1)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def read_rows(monkeypatch):
+    """The kinds whose rows were read from the store."""
+    read = []
+    original = Collections.read_with_vectors
+
+    def counted(self, scope, kind):
+        read.append(kind.name)
+        return original(self, scope, kind)
+
+    monkeypatch.setattr(Collections, "read_with_vectors", counted)
+    return read
+
+
+@pytest.fixture
+def changes(turn, record):
+    turns = [turn(number, f"I planted tree {number} in Oslo.") for number in range(4)]
+    return Changes(turns=turns, records=[record(number, f"Ana: tree {number}") for number in range(4)])
+
+
+def write(folder, changes, encoder, scope=SCOPE):
+    store = open_store(folder, encoder)
+    store.index(scope)
+    store.commit(scope, changes)
+    store.close()
+
+
+def files(folder):
+    return sorted((folder / snapshots.FOLDER).glob("*.npz"))
+
+
+def test_an_index_is_restored_as_it_was(folder, changes, encoder, read_rows):
+    """Items, vectors, order, terms and columns; and it grows as any other."""
+    store = open_store(folder, encoder)
+    store.commit(SCOPE, changes)
+    before = store.index(SCOPE)
+    before.records.mentioned_at  # noqa: B018  # a column that is there when it is written
+    store.close()
+    read_rows.clear()
+
+    store = open_store(folder, encoder)
+    after = store.index(SCOPE)
+
+    assert read_rows == []
+    for kind in SEARCHABLE:
+        old, new = before.of_kind(kind), after.of_kind(kind)
+        assert new.items == old.items
+        assert np.array_equal(new.vectors, old.vectors)
+        assert new.order().tolist() == old.order().tolist()
+        assert new.bm25(["tree", "oslo"]).tolist() == old.bm25(["tree", "oslo"]).tolist()
+    assert after.records.mentioned_at.tolist() == before.records.mentioned_at.tolist()
+    later = changes.turns[-1].model_copy(
+        update={"turn_id": "later", "seq": 9, "said_at": changes.turns[-1].said_at + timedelta(days=1)}
+    )
+    store.commit(SCOPE, Changes(turns=[later], changed=[changes.records[0].model_copy(update={"status": "archived"})]))
+    grown = store.index(SCOPE)
+    assert (len(grown.turns), grown.turns.order()[-1], grown.records.active.tolist()) == (
+        5,
+        4,
+        [False, True, True, True],
+    )
+    store.close()
+
+
+@pytest.mark.parametrize("part", [0.0, 0.3, 0.99])
+def test_a_torn_snapshot_is_ignored(folder, changes, encoder, read_rows, part):
+    """The rows are read in its place."""
+    write(folder, changes, encoder)
+    (path,) = files(folder)
+    path.write_bytes(path.read_bytes()[: int(part * path.stat().st_size)])
+    read_rows.clear()
+
+    store = open_store(folder, encoder)
+
+    assert len(store.index(SCOPE).records) == 4
+    assert read_rows == [kind.name for kind in SEARCHABLE]
+    store.close()
+    assert snapshots.Snapshots(folder, encoder.name).read(SCOPE, "any") is not None
+
+
+def test_a_snapshot_of_another_scope_is_ignored(folder, changes, encoder):
+    """Nobody sees the memories of another, whatever a file is called."""
+    write(folder, changes, encoder)
+    (path,) = files(folder)
+    other = Scope(user_id="ben")
+    path.rename(path.with_name(f"{snapshots.scope_hash(other)}.npz"))
+
+    store = open_store(folder, encoder)
+
+    assert len(store.index(other).records) == 0
+    assert len(store.index(SCOPE).records) == 4
+    store.close()
+
+
+def test_a_snapshot_of_another_encoder_is_ignored(folder, changes, encoder):
+    """Its vectors would be compared with those of a query in another space."""
+    write(folder, changes, encoder)
+
+    assert snapshots.Snapshots(folder, encoder.name).read(SCOPE, "any") is not None
+    assert snapshots.Snapshots(folder, HashingEncoder(32).name).read(SCOPE, "any") is None
+
+
+def test_snapshots_older_than_the_database_are_removed(folder, changes, encoder, read_rows):
+    """Another program may have written to it, or put a backup in its place."""
+    write(folder, changes, encoder)
+    with (folder / snapshots.DATABASE).open("ab") as database:
+        database.write(bytes(4096))
+    read_rows.clear()
+
+    store = open_store(folder, encoder)
+
+    assert files(folder) == []
+    assert len(store.index(SCOPE).records) == 4
+    assert read_rows
+    store.close()
+
+
+def test_a_store_that_was_not_closed_leaves_no_current_snapshot(folder, changes, encoder):
+    """What a killed process wrote last is in the rows alone."""
+    write(folder, changes, encoder)
+    store = open_store(folder, encoder)
+
+    assert not (folder / snapshots.FOLDER / snapshots.STAMP).exists()
+
+    store.close()
+    assert (folder / snapshots.FOLDER / snapshots.STAMP).exists()
+    assert not OPEN_FOLDERS._parts
+
+
+def test_a_commit_removes_the_snapshot_of_its_scope_alone(folder, changes, encoder):
+    """Until the store is closed the rows are newer than it was."""
+    other = Scope(user_id="ben")
+    write(folder, changes, encoder)
+    write(folder, changes, encoder, other)
+    assert len(files(folder)) == 2
+
+    store = open_store(folder, encoder)
+    store.commit(SCOPE, changes)
+
+    assert [path.stem for path in files(folder)] == [snapshots.scope_hash(other)]
+    store.close()
+
+
+def test_what_is_forgotten_is_in_no_snapshot(folder):
+    """Neither while the store is open nor after it was closed; what is left is found as before."""
+    with Memory(folder, "rules", encoder="hashing") as memory:
+        memory.remember([{"speaker": "Ana", "text": SECRET}], user_id="ana", session_id="secret")
+        memory.remember([{"speaker": "Ana", "text": "I planted a pear tree."}], user_id="ana", session_id="tree")
+    assert SECRET.encode() in files(folder)[0].read_bytes()
+
+    with Memory(folder, "rules", encoder="hashing") as memory:
+        receipt = memory.forget(user_id="ana", session_id="secret")
+        assert receipt.residue == []
+        held = [path for path in folder.rglob("*") if path.is_file() and b"Vesperine" in path.read_bytes()]
+        assert held == []
+
+    assert not any(b"Vesperine" in path.read_bytes() for path in files(folder))
+    with Memory(folder, "rules", encoder="hashing") as memory:
+        assert memory.search("What did I plant?", user_id="ana").evidence
+        assert memory.forget(user_id="ana").residue == []
+    assert files(folder) == []
