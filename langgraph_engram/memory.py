@@ -5,8 +5,7 @@ memory.remember(messages, user_id="ana", session_id="s1")
 memory.recall("Where did I camp?", user_id="ana").answer
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -31,15 +30,10 @@ from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.erasure.erase import Eraser
 from langgraph_engram.erasure.selection import make_target
-from langgraph_engram.errors import StoreError
+from langgraph_engram.errors import InvalidInput, StoreError
+from langgraph_engram.formats.export import export_file, load_file
 from langgraph_engram.formats.messages import Session, to_messages
-from langgraph_engram.formats.requests import (
-    errors_of_session,
-    make_scope,
-    recall_request,
-    remember_request,
-    to_sessions,
-)
+from langgraph_engram.formats.requests import make_scope, recall_request, remember_request
 from langgraph_engram.graphs.read import ReadGraph, build_read_graph
 from langgraph_engram.graphs.write import WriteGraph, build_write_graph
 from langgraph_engram.history import history, undo, update
@@ -48,6 +42,8 @@ from langgraph_engram.llm.base import Model
 from langgraph_engram.results import (
     Approval,
     ErasureReceipt,
+    ExportReceipt,
+    LoadReceipt,
     Profile,
     RecallUpdate,
     Receipt,
@@ -59,21 +55,10 @@ from langgraph_engram.results import (
 )
 from langgraph_engram.retrieval.standing import profile_of
 from langgraph_engram.rule_model.model import RuleModel
-from langgraph_engram.runner import (
-    ReadRunner,
-    WriteRunner,
-    add_receipts,
-    in_thread,
-    iterated_in_thread,
-    prefetch_vectors,
-)
+from langgraph_engram.runner import Progress, ReadRunner, WriteRunner, in_thread, iterated_in_thread
 from langgraph_engram.schema import Record, Scope
 from langgraph_engram.settings import AnswerStyle, ChatSettings, Settings
-from langgraph_engram.state import RememberRequest
 from langgraph_engram.stores.folders import open_store
-
-Progress = Callable[[str, int, int], None]
-"""Called with the current step, how many sessions are done, and how many there are."""
 
 
 class Memory:
@@ -184,23 +169,7 @@ class Memory:
             EngramError: A session could not be remembered; the error names it. Where its messages are invalid nothing
                 was written, else the sessions before it were.
         """
-        scope = self._scope(user_id, tenant, agent_id)
-        requests: list[RememberRequest] = []
-        for position, session in enumerate(to_sessions(sessions)):
-            with errors_of_session(session, position):
-                messages = to_messages(session.messages)
-                requests.append(remember_request(scope, messages, session.session_id, close_session=True))
-        receipts: list[Receipt] = []
-        with closing(prefetch_vectors(self.store, requests)) as encoded:
-            for position, session in enumerate(sessions):
-                with errors_of_session(session, position):
-                    request = next(encoded)
-                    if progress:
-                        progress(f"remembering {request.session_id or position + 1}", position, len(sessions))
-                    receipts.append(self._writes.remember(request))
-        if progress:
-            progress("remembered", len(sessions), len(sessions))
-        return add_receipts(receipts)
+        return self._writes.remember_sessions(self._scope(user_id, tenant, agent_id), sessions, progress)
 
     def retry(self, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> Receipt:
         """Run the pending tasks of a user, and nothing else; a run that was interrupted continues where it was."""
@@ -433,6 +402,50 @@ class Memory:
         """
         return show(self.store, self._scope(user_id, tenant, agent_id), kind)
 
+    def export(
+        self,
+        path: str | Path,
+        *,
+        user_id: str | None = None,
+        everyone: bool = False,
+        session_id: str | None = None,
+        tenant: str = "default",
+        agent_id: str | None = None,
+    ) -> ExportReceipt:
+        """Write what is stored of a user to a file of JSON lines, without vectors (docs/export.md).
+
+        Args:
+            path: The file; gzipped if its name ends in .gz.
+            everyone: Whether to export all users of all tenants and agents, in place of one.
+            session_id: The only session to export, with what its memories are linked to in others.
+
+        Raises:
+            InvalidInput: Neither a user nor everyone is named, or both; or there is no such session.
+            UnreadableFile: The file cannot be written; what stood there before still does.
+        """
+        if everyone is (user_id is not None) or (everyone and session_id is not None):
+            raise InvalidInput("whose memory is exported? Name one user, of whom a session may be named, or everyone")
+        self._require_open()
+        scopes = self.store.scopes() if user_id is None else [self._scope(user_id, tenant, agent_id)]
+        return export_file(self.store, Path(path), scopes, session_id)
+
+    def load(
+        self, path: str | Path, *, user_id: str | None = None, tenant: str = "default", agent_id: str | None = None
+    ) -> LoadReceipt:
+        """Load a file of `export`. What is stored already stays as it is: loading twice adds nothing.
+
+        Args:
+            path: The file, gzipped or not; or one JSON document of lists by kind, for the user who is named.
+            user_id: Whose memory it becomes; by default everybody keeps their own.
+
+        Raises:
+            InvalidInput: The file is missing or malformed, which the error locates, and nothing is stored; or it does
+                not say whose memory it is, or holds several users' beside `user_id`.
+            StoreError: The store cannot write; the same call again does the rest.
+        """
+        self._require_open()
+        return load_file(self.store, Path(path), None if user_id is None else self._scope(user_id, tenant, agent_id))
+
     aremember = in_thread(remember)
     aremember_sessions = in_thread(remember_sessions)
     aretry = in_thread(retry)
@@ -449,6 +462,8 @@ class Memory:
     aforget = in_thread(forget)
     astatus = in_thread(status)
     ashow = in_thread(show)
+    aexport = in_thread(export)
+    aload = in_thread(load)
 
     def close(self) -> None:
         """Close the store and the checkpoints. Closing twice is harmless."""
@@ -475,6 +490,9 @@ class Memory:
             StoreError: The memory is closed.
         """
         scope = make_scope(user_id, tenant, agent_id)
+        self._require_open()
+        return scope
+
+    def _require_open(self) -> None:
         if self._closed:
             raise StoreError(f"the memory at {self.location!r} is closed: open it again")
-        return scope

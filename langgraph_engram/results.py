@@ -216,6 +216,29 @@ class Status(Frozen):
     pending: list[PendingTask]
 
 
+class ExportReceipt(Frozen):
+    """What one `export` wrote: counts by kind."""
+
+    path: str
+    scopes: int = 0
+    turns: int = 0
+    events: int = 0
+    boundaries: int = 0
+    records: int = 0
+    syntheses: int = 0
+    decisions: int = 0
+    pending_tasks: int = 0
+
+
+class LoadReceipt(ExportReceipt):
+    """What one `load` added: counts by kind, and of what was stored before."""
+
+    known: int = 0
+    """Items that were stored already, and pending tasks whose turns were; they stay as they are."""
+    differing: int = 0
+    """Those of them that the file holds otherwise: they have changed since one of the two was written."""
+
+
 def count_tokens(text: str) -> int:
     """Estimate the tokens of `text`: a quarter of its characters, rounded up. Zero for an empty text."""
     return -(-len(text) // CHARACTERS_PER_TOKEN)

@@ -153,6 +153,24 @@ class ChromaStore:
             return self._read_sorted(scope, PENDING_TASKS)
         return sorted(self.index(scope).pending_tasks.values(), key=PENDING_TASKS.sort_key)
 
+    def scopes(self) -> list[Scope]:
+        """Return the scopes of which anything is stored, in the order of their keys."""
+        self._require_open()
+        with translated_errors(self.location):
+            return self._collections.scopes()
+
+    def items(self, scope: Scope, kind: Kind[T]) -> Iterator[T]:
+        """Return the items of one kind as they were first written, page by page."""
+        self._require_open()
+        with translated_errors(self.location):
+            yield from self._collections.items(scope, kind)
+
+    def stored(self, scope: Scope, kind: Kind[T], ids: Sequence[str]) -> dict[str, T]:
+        """Return those of these items that are stored, by id."""
+        self._require_open()
+        with translated_errors(self.location):
+            return self._collections.stored(scope, kind, ids)
+
     def rows(self, scope: Scope) -> Iterator[Row]:
         """Return every row of a scope, of every kind."""
         self._require_open()

@@ -38,7 +38,9 @@ PAGE_SIZE = 2_000
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
 EXACT = "exact"
-"""The key of moments that milliseconds cannot hold; no model may have a field of this name."""
+"""The key of moments that milliseconds cannot hold, and of long numbers; no model may have a field of this name."""
+DIGITS = 16
+"""Characters of a number from which Chroma may read its last digit otherwise than it was written."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,41 @@ class Collections:
 
     def read(self, scope: Scope, kind: Kind[T]) -> list[T]:
         """Return the items of a scope, in the order they were first written."""
-        return [item for page in self._pages(scope, kind, ["metadatas"]) for item in _items(kind, page)]
+        return list(self.items(scope, kind))
+
+    def items(self, scope: Scope, kind: Kind[T]) -> Iterator[T]:
+        """Yield the items of a scope, in the order they were first written; a page is held at a time."""
+        for page in self._pages(scope, kind, ["metadatas"]):
+            yield from _items(kind, page)
+
+    def stored(self, scope: Scope, kind: Kind[T], ids: Sequence[str]) -> dict[str, T]:
+        """Return those of these items that are stored, by id."""
+        found: list[T] = []
+        for start in range(0, len(ids), self.page_size):
+            page = [_row_id(scope, item_id) for item_id in ids[start : start + self.page_size]]
+            found += _items(kind, self.by_name[kind.name].get(ids=page, include=["metadatas"]))
+        return {kind.id_of(item): item for item in found}
+
+    def scopes(self) -> list[Scope]:
+        """Return the scopes that any row carries, in the order of their keys."""
+        keys: set[str] = set()
+        for kind in KINDS:
+            for page in self.pages(kind.name, ["metadatas"]):
+                keys.update(str(metadata["scope"]) for metadata in page["metadatas"])
+        return [scope_of(key) for key in sorted(keys)]
+
+    def pages(self, name: str, include: list[Any], where: Any = None) -> Iterator[Mapping[str, Any]]:
+        """Yield the rows of a collection in the order they were first written, as Chroma returns them, page by page."""
+        offset = 0
+        while True:
+            page: Mapping[str, Any] = self.by_name[name].get(
+                where=where, include=include, limit=self.page_size, offset=offset
+            )
+            if page["ids"]:
+                yield page
+            if len(page["ids"]) < self.page_size:
+                return
+            offset += self.page_size
 
     def read_with_vectors(self, scope: Scope, kind: Kind[T]) -> Iterator[tuple[list[T], Vectors]]:
         """Return the items of a scope and their vectors, page by page, in the order they were first written."""
@@ -92,16 +128,7 @@ class Collections:
         )
 
     def _pages(self, scope: Scope, kind: Kind[T], include: list[Any]) -> Iterator[Mapping[str, Any]]:
-        offset = 0
-        while True:
-            page: Mapping[str, Any] = self.by_name[kind.name].get(
-                where={"scope": scope.key}, include=include, limit=self.page_size, offset=offset
-            )
-            if page["ids"]:
-                yield page
-            if len(page["ids"]) < self.page_size:
-                return
-            offset += self.page_size
+        return self.pages(kind.name, include, {"scope": scope.key})
 
 
 def open_collections(client: "Client", encoder_name: str, location: str) -> Collections:
@@ -125,6 +152,16 @@ def scope_hash(scope: Scope) -> str:
     return hashlib.blake2b(scope.key.encode(), digest_size=8).hexdigest()
 
 
+def scope_of(key: str) -> Scope:
+    """Return the scope of a key.
+
+    Raises:
+        ValueError: It is the key of none.
+    """
+    tenant, user_id, agent_id = json.loads(key)
+    return Scope(tenant=tenant, user_id=user_id, agent_id=agent_id)
+
+
 def encode(item: BaseModel) -> Metadata:
     """Write a model as flat metadata.
 
@@ -133,7 +170,10 @@ def encode(item: BaseModel) -> Metadata:
     """
     values = {name: getattr(item, name) for name in type(item).model_fields}
     moments = {name: value for name, value in values.items() if isinstance(value, datetime)}
-    exact = {name: value.isoformat() for name, value in moments.items() if value.isoformat() != _reread(value)}
+    exact: dict[str, str | float] = {
+        name: value.isoformat() for name, value in moments.items() if value.isoformat() != _reread(value)
+    }
+    exact |= {name: value for name, value in values.items() if isinstance(value, float) and len(repr(value)) > DIGITS}
     metadata = {name: _flat(value, type(item).model_fields[name].default) for name, value in values.items()}
     return metadata | {EXACT: json.dumps(exact) if exact else None}
 
@@ -145,9 +185,11 @@ def decode(model: type[M], metadata: Mapping[str, Any]) -> M:
         pydantic.ValidationError: A field is missing, or is not what it should be.
     """
     values = {name: metadata[name] for name in model.model_fields if metadata.get(name) is not None}
-    exact: dict[str, str] = json.loads(metadata.get(EXACT) or "{}")
+    exact: dict[str, Any] = json.loads(metadata.get(EXACT) or "{}")
     for name in _fields_holding(model, datetime) & values.keys():
         values[name] = datetime.fromisoformat(exact[name]) if name in exact else _moment(values[name])
+    for name in _fields_holding(model, float) & exact.keys():
+        values[name] = exact[name]
     for name in _fields_holding(model, list, dict) & values.keys():
         values[name] = json.loads(values[name])
     return model.model_validate(values)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.errors import EncoderMismatch, InvalidSetting
-from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.clients import open_folder, open_memory, open_server
 from langgraph_engram.stores.locks import SERVER_LOCKS, DirectoryLock, make_folder, remove_folders
@@ -31,7 +30,7 @@ PART = "memories"
 """The part of a folder that holds memories."""
 
 
-def open_store(location: str | Path, encoder: Encoder) -> Store:
+def open_store(location: str | Path, encoder: Encoder) -> ChromaStore:
     """Open a store.
 
     Args:

@@ -6,7 +6,9 @@ import time
 
 import pytest
 
+from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import InvalidSetting, StoreError, StoreFailed, StoreUnreachable
+from langgraph_engram.formats.export import export_file, load_file
 from langgraph_engram.stores import revisions
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.clients import translated_errors
@@ -153,3 +155,17 @@ def test_trouble_that_may_pass_is_distinguished(raised, expected):
         raise getattr(chromadb.errors, raised)("it broke")
 
     assert isinstance(caught.value, StoreFailed) == expected
+
+
+def test_what_a_folder_exported_loads_on_a_server_and_is_exported_as_it_was(server, tmp_path, scope, everything):
+    """With another encoder, and every kind."""
+    folder, remote = open_store(tmp_path / "store", HashingEncoder(8)), open_store(server, HashingEncoder(64))
+    folder.commit(scope, everything)
+    export_file(folder, tmp_path / "one.jsonl", [scope])
+
+    load_file(remote, tmp_path / "one.jsonl")
+    export_file(remote, tmp_path / "two.jsonl", [scope])
+
+    assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
+    folder.close()
+    remote.close()
