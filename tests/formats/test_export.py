@@ -287,12 +287,12 @@ def test_any_text_moment_and_number_survives(tmp_path_factory, turn, text, offse
         decision_id="d", run_id="r", pair=["a", "b"], jaccard=0.5, cosine=cosine, action="MERGE", decided_at=moment
     )
     with open_memory("memory:") as memory, open_memory("memory:", HashingEncoder(8)) as other:
-        memory.store.commit(Scope(user_id=text), Changes(turns=[said], decisions=[decision]))
+        memory.store.commit(Scope(user_id="ana"), Changes(turns=[said], decisions=[decision]))
         memory.export(folder / "one.jsonl", everyone=True)
         other.load(folder / "one.jsonl")
         other.export(folder / "two.jsonl", everyone=True)
-        assert other.show("turns", text) == [said]
-        assert other.show("decisions", text) == [decision]
+        assert other.show("turns", "ana") == [said]
+        assert other.show("decisions", "ana") == [decision]
 
     assert (folder / "one.jsonl").read_bytes() == (folder / "two.jsonl").read_bytes()
 
