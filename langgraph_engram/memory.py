@@ -41,6 +41,7 @@ from langgraph_engram.inspection import PROFILE_TOKENS, ItemKind, get, show, sta
 from langgraph_engram.llm.base import Model
 from langgraph_engram.results import (
     Approval,
+    BackupReceipt,
     ErasureReceipt,
     ExportReceipt,
     LoadReceipt,
@@ -446,6 +447,16 @@ class Memory:
         self._require_open()
         return load_file(self.store, Path(path), None if user_id is None else self._scope(user_id, tenant, agent_id))
 
+    def backup(self, folder: str | Path) -> BackupReceipt:
+        """Copy an embedded store, with its checkpoints and items, to a folder that opens; it may be in use meanwhile.
+
+        Raises:
+            InvalidInput: The folder is taken, or the store is on a server or in memory.
+            StoreUnwritable: The folder cannot be written.
+        """
+        self._require_open()
+        return self.store.back_up(Path(folder))
+
     aremember = in_thread(remember)
     aremember_sessions = in_thread(remember_sessions)
     aretry = in_thread(retry)
@@ -464,6 +475,7 @@ class Memory:
     ashow = in_thread(show)
     aexport = in_thread(export)
     aload = in_thread(load)
+    abackup = in_thread(backup)
 
     def close(self) -> None:
         """Close the store and the checkpoints. Closing twice is harmless."""

@@ -239,6 +239,14 @@ class LoadReceipt(ExportReceipt):
     """Those of them that the file holds otherwise: they have changed since one of the two was written."""
 
 
+class BackupReceipt(Frozen):
+    """What one `backup` copied."""
+
+    path: str
+    files: int
+    bytes: int
+
+
 def count_tokens(text: str) -> int:
     """Estimate the tokens of `text`: a quarter of its characters, rounded up. Zero for an empty text."""
     return -(-len(text) // CHARACTERS_PER_TOKEN)

@@ -9,7 +9,7 @@ another process's commits are seen; an embedded store has one process.
 import copy
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock, RLock
@@ -19,13 +19,15 @@ from uuid import uuid4
 import numpy as np
 
 from langgraph_engram.embeddings.base import Encoder, Vectors, mean_of
-from langgraph_engram.errors import StoreError
+from langgraph_engram.errors import InvalidInput, StoreError
+from langgraph_engram.results import BackupReceipt
 from langgraph_engram.schema import Decision, PendingTask, Scope
+from langgraph_engram.stores.backup import back_up
 from langgraph_engram.stores.base import Changes, Row
 from langgraph_engram.stores.clients import translated_errors
 from langgraph_engram.stores.collections import REVISIONS, open_collections, scope_hash
 from langgraph_engram.stores.index import DECISIONS, PENDING_TASKS, RECORDS, SEARCHABLE, Kind, ScopeIndex, T
-from langgraph_engram.stores.locks import ScopeLocks
+from langgraph_engram.stores.locks import ScopeLocks, write_lock
 from langgraph_engram.stores.revisions import LocalRevisions, Revisions, SharedRevisions
 from langgraph_engram.stores.secure_delete import secure_delete
 
@@ -113,7 +115,7 @@ class ChromaStore:
         """
         self._require_open()
         batches = self._batches(scope, changes)
-        with self._lock, translated_errors(self.location), ExitStack() as failed:
+        with self._lock, self._held_files(), translated_errors(self.location), ExitStack() as failed:
             self._require_open()
             failed.callback(self._cache.drop, scope)  # how much a failed commit has written is not known
             revision = self._write(scope, batches, changes)
@@ -132,7 +134,7 @@ class ChromaStore:
         index = self._cache.get(scope)
         if index and not self._shared:
             return index
-        with self._lock, translated_errors(self.location):
+        with self._lock, self._held_files(), translated_errors(self.location):  # Chroma may catch up when it reads
             index = self._cache.get(scope)
             if index and (not self._shared or index.revision == self._revisions.read(scope)):
                 return index
@@ -185,12 +187,27 @@ class ChromaStore:
 
     def secure_delete(self, scope: Scope) -> list[Path]:
         """Overwrite what the files of an embedded store still hold of a scope's removed rows, and return the files."""
-        with self._lock:
+        with self._lock, self._held_files():
             self._require_open()
             if self._folder is None:
                 return []
             secure_delete(self._folder, f"{scope_hash(scope)}:")
             return sorted(path for path in self._folder.rglob("*") if path.is_file())
+
+    def back_up(self, target: Path) -> BackupReceipt:
+        """Copy the folder of an embedded store as it stands, to a folder that opens.
+
+        Raises:
+            InvalidInput: The store has no folder on this machine, or the target is taken.
+            StoreUnwritable: The target cannot be written.
+        """
+        self._require_open()
+        if self._folder is None:
+            raise InvalidInput(
+                f"the store {self.location!r} has no folder of its own here: export it (`engram export`), or copy the "
+                f"server's folder while the server is stopped"
+            )
+        return back_up(self._folder, target)
 
     def close(self) -> None:
         """Close the store, after what is under way. Closing twice is harmless."""
@@ -202,6 +219,10 @@ class ChromaStore:
     def _require_open(self) -> None:
         if self._closed:
             raise StoreError(f"the store {self.location!r} is closed: open it again")
+
+    def _held_files(self) -> AbstractContextManager[None]:
+        """Hold off a backup of the folder, in whatever process; hold `_lock` first."""
+        return nullcontext() if self._folder is None else write_lock(self._folder)
 
     def _batches(self, scope: Scope, changes: Changes) -> "list[_Batch[Any]]":
         """Return what a commit writes, in its order; texts whose vectors are not known are encoded together.

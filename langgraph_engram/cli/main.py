@@ -18,7 +18,7 @@ from typer.main import get_command
 from langgraph_engram.cli.bench import BENCH
 from langgraph_engram.cli.demo import demo
 from langgraph_engram.cli.inspect import history, show, status
-from langgraph_engram.cli.maintain import export, load
+from langgraph_engram.cli.maintain import backup, export, load
 from langgraph_engram.cli.output import DEBUG_VARIABLE, FAILED, INTERRUPTED, MISUSED, BugReport, fail, wants_json
 from langgraph_engram.cli.recall import recall
 from langgraph_engram.cli.remember import remember, retry
@@ -65,6 +65,7 @@ APP.command()(mcp)
 APP.command()(forget)
 APP.command()(export)
 APP.command()(load)
+APP.command()(backup)
 APP.add_typer(BENCH, name="bench")
 
 

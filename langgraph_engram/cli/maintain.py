@@ -1,4 +1,4 @@
-"""`engram export` and `load`: move memories between stores."""
+"""`engram export`, `load` and `backup`: move memories between stores, and keep copies."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,6 +8,7 @@ import typer
 from langgraph_engram.cli.format import format_count
 from langgraph_engram.cli.options import Agent, AsJson, Store, Tenant, open_existing, open_memory
 from langgraph_engram.cli.output import print_json, print_text, spinner
+from langgraph_engram.errors import InvalidInput
 from langgraph_engram.results import ExportReceipt, LoadReceipt
 
 AnyUser = Annotated[
@@ -55,6 +56,26 @@ def load(
     print_text(f"loaded: {_format_counts(receipt)}" if _total(receipt) else "nothing new: all was stored", "bold")
     if receipt.differing:
         print_text(f"{format_count(receipt.differing, 'item')} stored otherwise, and left as stored", "yellow")
+
+
+def backup(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to make; --store opens it.")],
+    store: Store = None,
+    as_json: AsJson = False,
+) -> None:
+    """Copy a store's folder while it may be in use, by whatever process."""
+    from langgraph_engram.config import resolve
+    from langgraph_engram.stores.backup import back_up
+
+    location = resolve(store, None, None, None).store
+    if "://" in location:
+        raise InvalidInput(f"{location!r} is a server: copy its folder while it is stopped, or export it")
+    with spinner("copying"):
+        receipt = back_up(Path(location), folder)
+    if as_json:
+        print_json(receipt)
+    else:
+        print_text(f"copied to {receipt.path}: {format_count(receipt.files, 'file')}, {receipt.bytes:,} bytes", "bold")
 
 
 def _format_counts(receipt: ExportReceipt | LoadReceipt) -> str:
