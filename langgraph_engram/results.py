@@ -247,6 +247,16 @@ class BackupReceipt(Frozen):
     bytes: int
 
 
+class ReembedReceipt(Frozen):
+    """What one `reembed` did."""
+
+    before: str
+    """The encoder that the store was written with."""
+    after: str
+    items: int
+    """Items that were encoded anew."""
+
+
 def count_tokens(text: str) -> int:
     """Estimate the tokens of `text`: a quarter of its characters, rounded up. Zero for an empty text."""
     return -(-len(text) // CHARACTERS_PER_TOKEN)

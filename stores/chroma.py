@@ -7,6 +7,7 @@ another process's commits are seen; an embedded store has one process.
 """
 
 import copy
+import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
@@ -19,13 +20,13 @@ from uuid import uuid4
 import numpy as np
 
 from langgraph_engram.embeddings.base import Encoder, Vectors, mean_of
-from langgraph_engram.errors import InvalidInput, StoreError
+from langgraph_engram.errors import InvalidInput, StoreError, StoreOutdated
 from langgraph_engram.results import BackupReceipt
 from langgraph_engram.schema import Decision, PendingTask, Scope
 from langgraph_engram.stores.backup import back_up
 from langgraph_engram.stores.base import Changes, Row
 from langgraph_engram.stores.clients import translated_errors
-from langgraph_engram.stores.collections import REVISIONS, open_collections, scope_hash
+from langgraph_engram.stores.collections import REVISIONS, SCHEMA, open_collections, scope_hash
 from langgraph_engram.stores.index import DECISIONS, PENDING_TASKS, RECORDS, SEARCHABLE, Kind, ScopeIndex, T
 from langgraph_engram.stores.locks import ScopeLocks, write_lock
 from langgraph_engram.stores.revisions import LocalRevisions, Revisions, SharedRevisions
@@ -34,6 +35,8 @@ from langgraph_engram.stores.secure_delete import secure_delete
 if TYPE_CHECKING:
     from chromadb.api.client import Client
 
+
+log = logging.getLogger(__name__)
 
 CACHED_SCOPES = 64
 """Scope indexes kept in the process."""
@@ -53,6 +56,7 @@ class ChromaStore:
         cached_scopes: int = CACHED_SCOPES,
         on_close: Callable[[], None] | None = None,
         locks: ScopeLocks | None = None,
+        migrate: bool = True,
     ) -> None:
         """Open the collections of a client.
 
@@ -65,15 +69,18 @@ class ChromaStore:
             cached_scopes: How many scope indexes are kept in the process.
             on_close: Called once when the store is closed, to release the client.
             locks: Those of this process's other stores at the same location; its own by default.
+            migrate: Whether a store that an older version wrote is migrated; that of a folder is copied before.
 
         Raises:
             EncoderMismatch: The store's vectors were made by another encoder.
+            StoreOutdated: The store is of an older version, and is not to be migrated.
             StoreError: Chroma cannot open it.
         """
         self.location = location
         self._folder, self._encoder, self._shared, self._on_close = folder, encoder, shared, on_close
         with translated_errors(location):
-            self._collections = open_collections(client, encoder.name, location)
+            before = self._before_migration if migrate else self._refuse_migration
+            self._collections = open_collections(client, encoder.name, location, before)
         self._revisions: Revisions = LocalRevisions()
         if shared:
             self._revisions = SharedRevisions(self._collections.by_name[REVISIONS], uuid4().hex)
@@ -81,6 +88,21 @@ class ChromaStore:
         self._locks = ScopeLocks() if locks is None else locks
         self._lock = RLock()
         self._closed = False
+
+    def _before_migration(self, version: int) -> None:
+        """Copy an embedded store that is to be migrated, unless an earlier migration that was cut off has done so."""
+        if self._folder is None:
+            return
+        copy = self._folder.with_name(f"{self._folder.name}-schema-{version}")
+        if not copy.exists():
+            back_up(self._folder, copy)
+        log.warning("the store %s was written by an older version and is migrated; a copy is %s", self._folder, copy)
+
+    def _refuse_migration(self, version: int) -> None:
+        raise StoreOutdated(
+            f"the store {self.location!r} has schema {version} and this version writes {SCHEMA}: copy a server's "
+            f"folder while the server is stopped, then migrate it with `engram doctor --fix`"
+        )
 
     def handle(self, on_close: Callable[[], None]) -> "ChromaStore":
         """Return another handle on this store: it shares indexes and locks, is closed alone, and then calls `on_close`.

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -15,7 +15,7 @@ from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.errors import EncoderMismatch, StoreError
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.base import Row
-from langgraph_engram.stores.index import DECISIONS, PENDING_TASKS, SEARCHABLE, Kind, T
+from langgraph_engram.stores.index import DECISIONS, PENDING_TASKS, SEARCHABLE, TURNS, Kind, T
 
 if TYPE_CHECKING:
     from chromadb import Collection
@@ -30,8 +30,16 @@ PREFIX = "engram-"
 REVISIONS = "revisions"
 KINDS: tuple[Kind[Any], ...] = (*SEARCHABLE, DECISIONS, PENDING_TASKS)
 NAMES = (*(kind.name for kind in KINDS), REVISIONS)
-SCHEMA = 2
-"""The version of what is written. A store of another version is refused."""
+ITEMS_PREFIX = "engram-store-"
+"""How the names of the collections of LangGraph's store begin."""
+SCHEMA = 3
+"""The version of what is written. Version 3 may have its vectors in a generation of collections of its own."""
+OLDEST = 2
+"""The oldest version that can be migrated: it has the same rows, and one generation."""
+GENERATION = "generation"
+"""The key in the metadata of the collection of revisions that names the generation in use; empty for the first."""
+Migrate: TypeAlias = Callable[[int], None]
+"""Called with the version of an older store before it is migrated, to make a copy or to refuse."""
 PAGE_SIZE = 2_000
 """Rows of one request at most: a server refuses bodies that are too large."""
 
@@ -47,6 +55,7 @@ DIGITS = 16
 class Collections:
     """The collections of one store."""
 
+    client: "Client"
     by_name: "Mapping[str, Collection]"
     page_size: int
     """Rows that one request may write or read."""
@@ -57,7 +66,7 @@ class Collections:
         for start in range(0, len(items), self.page_size):
             page = items[start : start + self.page_size]
             self.by_name[kind.name].upsert(
-                ids=[_row_id(scope, kind.id_of(item)) for item in page],
+                ids=[row_id(scope, kind.id_of(item)) for item in page],
                 embeddings=rows[start : start + self.page_size],
                 metadatas=[{"scope": scope.key, **encode(item)} for item in page],
                 documents=None if vectors is None else [kind.text_of(item) for item in page],
@@ -70,14 +79,14 @@ class Collections:
     def items(self, scope: Scope, kind: Kind[T]) -> Iterator[T]:
         """Yield the items of a scope, in the order they were first written; a page is held at a time."""
         for page in self._pages(scope, kind, ["metadatas"]):
-            yield from _items(kind, page)
+            yield from items_of(kind, page)
 
     def stored(self, scope: Scope, kind: Kind[T], ids: Sequence[str]) -> dict[str, T]:
         """Return those of these items that are stored, by id."""
         found: list[T] = []
         for start in range(0, len(ids), self.page_size):
-            page = [_row_id(scope, item_id) for item_id in ids[start : start + self.page_size]]
-            found += _items(kind, self.by_name[kind.name].get(ids=page, include=["metadatas"]))
+            page = [row_id(scope, item_id) for item_id in ids[start : start + self.page_size]]
+            found += items_of(kind, self.by_name[kind.name].get(ids=page, include=["metadatas"]))
         return {kind.id_of(item): item for item in found}
 
     def scopes(self) -> list[Scope]:
@@ -104,13 +113,13 @@ class Collections:
     def read_with_vectors(self, scope: Scope, kind: Kind[T]) -> Iterator[tuple[list[T], Vectors]]:
         """Return the items of a scope and their vectors, page by page, in the order they were first written."""
         for page in self._pages(scope, kind, ["metadatas", "embeddings"]):
-            yield _items(kind, page), np.asarray(page["embeddings"], dtype=np.float32)
+            yield items_of(kind, page), np.asarray(page["embeddings"], dtype=np.float32)
 
     def remove(self, scope: Scope, name: str, ids: Sequence[str]) -> None:
         """Remove items of the kind of this name. Unknown ids are ignored."""
         for start in range(0, len(ids), self.page_size):
             page = ids[start : start + self.page_size]
-            self.by_name[name].delete(ids=[_row_id(scope, item_id) for item_id in page])
+            self.by_name[name].delete(ids=[row_id(scope, item_id) for item_id in page])
 
     def rows(self, scope: Scope) -> Iterator[Row]:
         """Return every row of a scope as it is stored; not the revisions, which hold no memory."""
@@ -131,20 +140,69 @@ class Collections:
         return self.pages(kind.name, include, {"scope": scope.key})
 
 
-def open_collections(client: "Client", encoder_name: str, location: str) -> Collections:
+def open_collections(client: "Client", encoder_name: str, location: str, migrate: Migrate) -> Collections:
     """Open the collections; those that are missing are made once those that exist are known to fit.
+
+    Args:
+        client: The Chroma client.
+        encoder_name: The vector space that the store's vectors must be of.
+        location: What errors call the store.
+        migrate: Called before an older store is migrated.
 
     Raises:
         EncoderMismatch: The store's vectors were made by another encoder.
         StoreError: The store is of a version that this one cannot read.
     """
-    found = {name: collection for name in NAMES if (collection := _existing(client, name))}
-    for collection in found.values():
-        _check(collection.metadata or {}, encoder_name, location)
-    made = {name: _make(client, name, encoder_name) for name in NAMES if name not in found}
+    root = _existing(client, PREFIX + REVISIONS)
+    generation = str((root.metadata or {}).get(GENERATION, "")) if root else ""
+    names = {name: collection_name(name, generation) for name in NAMES}
+    found = {name: existing for name in NAMES if (existing := _existing(client, names[name]))}
+    versions = {(collection.metadata or {}).get("schema") for collection in found.values()}
+    _check_versions(versions, location)
+    for kind in SEARCHABLE:
+        if kind.name in found:
+            _check_encoder(found[kind.name].metadata or {}, encoder_name, location)
+    if versions - {SCHEMA}:
+        migrate(OLDEST)
+        for collection in found.values():  # that of revisions is the last: cut off, the migration is done again
+            collection.modify(metadata={**(collection.metadata or {}), "schema": SCHEMA})
+    made = {name: make_collection(client, names[name], encoder_name) for name in NAMES if name not in found}
     for collection in made.values():  # another process may have made them meanwhile
-        _check(collection.metadata or {}, encoder_name, location)
-    return Collections(found | made, min(PAGE_SIZE, client.get_max_batch_size()))
+        _check_versions({(collection.metadata or {}).get("schema")}, location)
+        _check_encoder(collection.metadata or {}, encoder_name, location)
+    return Collections(client, found | made, min(PAGE_SIZE, client.get_max_batch_size()))
+
+
+def written_with(client: "Client") -> str | None:
+    """Return the name of the encoder that a store's vectors were made with; None where there is no store."""
+    root = _existing(client, PREFIX + REVISIONS)
+    generation = str((root.metadata or {}).get(GENERATION, "")) if root else ""
+    turns = _existing(client, collection_name(TURNS.name, generation))
+    return str((turns.metadata or {}).get("encoder")) if turns else None
+
+
+def collection_name(name: str, generation: str) -> str:
+    """Return what the collection of a kind is called; only what has vectors differs from generation to generation."""
+    return PREFIX + (f"{generation}-" if generation and name in {kind.name for kind in SEARCHABLE} else "") + name
+
+
+def unused_collections(collections: Collections) -> list[str]:
+    """Return the names of collections of ours that belong to no store: a move to another encoder was cut off."""
+    used = {collection.name for collection in collections.by_name.values()}
+    names = [collection.name for collection in collections.client.list_collections()]
+    return sorted(
+        name for name in names if name.startswith(PREFIX) and not name.startswith(ITEMS_PREFIX) and name not in used
+    )
+
+
+def make_collection(client: "Client", name: str, encoder_name: str) -> "Collection":
+    """Make a collection, or open the one of this name."""
+    return client.get_or_create_collection(
+        name,
+        embedding_function=None,
+        metadata={"encoder": encoder_name, "schema": SCHEMA},
+        configuration={"hnsw": {"space": "cosine"}},
+    )
 
 
 def scope_hash(scope: Scope) -> str:
@@ -233,36 +291,34 @@ def _existing(client: "Client", name: str) -> "Collection | None":
     from chromadb.errors import NotFoundError
 
     try:
-        return client.get_collection(PREFIX + name, embedding_function=None)
+        return client.get_collection(name, embedding_function=None)
     except NotFoundError:
         return None
 
 
-def _make(client: "Client", name: str, encoder_name: str) -> "Collection":
-    return client.get_or_create_collection(
-        PREFIX + name,
-        embedding_function=None,
-        metadata={"encoder": encoder_name, "schema": SCHEMA},
-        configuration={"hnsw": {"space": "cosine"}},
-    )
+def _check_versions(versions: Iterable[object], location: str) -> None:
+    for version in versions:
+        if version not in (OLDEST, SCHEMA):
+            raise StoreError(
+                f"the store {location!r} has schema {version!r} and this version reads {SCHEMA!r}: install the version "
+                f"that wrote it, or choose another store"
+            )
 
 
-def _check(metadata: Mapping[str, Any], encoder_name: str, location: str) -> None:
-    if metadata.get("schema") != SCHEMA:
-        raise StoreError(
-            f"the store {location!r} has schema {metadata.get('schema')!r} and this version reads {SCHEMA!r}: install "
-            f"the version that wrote it, or choose another store"
-        )
-    if metadata.get("encoder") != encoder_name:
+def _check_encoder(metadata: Mapping[str, Any], encoder_name: str, location: str) -> None:
+    if (written := metadata.get("encoder")) != encoder_name:
         raise EncoderMismatch(
-            f"the store {location!r} was written with the encoder {metadata.get('encoder')!r}, not {encoder_name!r}: "
-            f"open it with the encoder it was written with (ENGRAM_ENCODER), or choose another store"
+            f"the store {location!r} was written with the encoder {written!r}, not {encoder_name!r}: open it with the "
+            f"encoder it was written with (ENGRAM_ENCODER), move it (`engram reembed`), or choose another store",
+            written_with=str(written),
         )
 
 
-def _row_id(scope: Scope, item_id: str) -> str:
+def row_id(scope: Scope, item_id: str) -> str:
+    """Return the id of an item's row."""
     return f"{scope_hash(scope)}:{item_id}"
 
 
-def _items(kind: Kind[T], page: Mapping[str, Any]) -> list[T]:
+def items_of(kind: Kind[T], page: Mapping[str, Any]) -> list[T]:
+    """Return the items of a page of rows."""
     return [decode(kind.model, metadata) for metadata in page["metadatas"]]

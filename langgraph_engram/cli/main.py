@@ -18,7 +18,7 @@ from typer.main import get_command
 from langgraph_engram.cli.bench import BENCH
 from langgraph_engram.cli.demo import demo
 from langgraph_engram.cli.inspect import history, show, status
-from langgraph_engram.cli.maintain import backup, export, load
+from langgraph_engram.cli.maintain import backup, export, load, reembed
 from langgraph_engram.cli.output import DEBUG_VARIABLE, FAILED, INTERRUPTED, MISUSED, BugReport, fail, wants_json
 from langgraph_engram.cli.recall import recall
 from langgraph_engram.cli.remember import remember, retry
@@ -66,6 +66,7 @@ APP.command()(forget)
 APP.command()(export)
 APP.command()(load)
 APP.command()(backup)
+APP.command()(reembed)
 APP.add_typer(BENCH, name="bench")
 
 

@@ -1,4 +1,4 @@
-"""`engram export`, `load` and `backup`: move memories between stores, and keep copies."""
+"""`engram export`, `load`, `backup` and `reembed`: move memories between stores and encoders, and keep copies."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +7,7 @@ import typer
 
 from langgraph_engram.cli.format import format_count
 from langgraph_engram.cli.options import Agent, AsJson, Store, Tenant, open_existing, open_memory
-from langgraph_engram.cli.output import print_json, print_text, spinner
+from langgraph_engram.cli.output import print_json, print_text, progress_bar, spinner
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.results import ExportReceipt, LoadReceipt
 
@@ -76,6 +76,27 @@ def backup(
         print_json(receipt)
     else:
         print_text(f"copied to {receipt.path}: {format_count(receipt.files, 'file')}, {receipt.bytes:,} bytes", "bold")
+
+
+def reembed(
+    encoder: Annotated[str, typer.Argument(metavar="ENCODER", help='"minilm", "openai:NAME", ... as ENGRAM_ENCODER.')],
+    store: Store = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a store's vectors anew with another encoder, beside the old ones, and switch over at the end."""
+    from langgraph_engram.config import resolve
+    from langgraph_engram.embeddings.factory import open_encoder
+    from langgraph_engram.stores.reembed import reembed as move
+
+    with progress_bar("opening the store") as bar:
+        receipt = move(resolve(store, None, None, None).store, open_encoder(encoder), bar)
+    if as_json:
+        print_json(receipt)
+    elif receipt.before == receipt.after:
+        print_text(f"nothing to do: the store has the encoder {receipt.after}", "bold")
+    else:
+        print_text(f"{format_count(receipt.items, 'item')} moved from {receipt.before} to {receipt.after}", "bold")
+        print_text(f"open the store with ENGRAM_ENCODER={encoder} from now on", "yellow")
 
 
 def _format_counts(receipt: ExportReceipt | LoadReceipt) -> str:
