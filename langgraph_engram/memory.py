@@ -26,6 +26,7 @@ from langgraph_engram.config import (
     resolve_model,
     resolve_reranker,
 )
+from langgraph_engram.doctor.doctor import Doctor
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.erasure.erase import Eraser
@@ -42,6 +43,7 @@ from langgraph_engram.llm.base import Model
 from langgraph_engram.results import (
     Approval,
     BackupReceipt,
+    Diagnosis,
     ErasureReceipt,
     ExportReceipt,
     LoadReceipt,
@@ -457,6 +459,18 @@ class Memory:
         self._require_open()
         return self.store.back_up(Path(folder))
 
+    def doctor(self, *, fix: bool = False) -> Diagnosis:
+        """Examine the whole store without a model: rows, vectors, links, evidence, checkpoints (docs/export.md).
+
+        Args:
+            fix: Whether to mend what can be rebuilt from the stored turns; `retry` then does what is pending.
+
+        Raises:
+            StoreError: The store cannot be read at all.
+        """
+        self._require_open()
+        return Doctor(self.store, self._checkpointer, self.settings, self._reads.search, fix).run()
+
     aremember = in_thread(remember)
     aremember_sessions = in_thread(remember_sessions)
     aretry = in_thread(retry)
@@ -476,6 +490,7 @@ class Memory:
     aexport = in_thread(export)
     aload = in_thread(load)
     abackup = in_thread(backup)
+    adoctor = in_thread(doctor)
 
     def close(self) -> None:
         """Close the store and the checkpoints. Closing twice is harmless."""

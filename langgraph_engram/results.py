@@ -257,6 +257,39 @@ class ReembedReceipt(Frozen):
     """Items that were encoded anew."""
 
 
+class Finding(Frozen):
+    """One thing that is wrong with a store."""
+
+    check: str
+    """What was examined."""
+    detail: str
+    """What is wrong."""
+    scope: Scope | None = None
+    """Whose memory it concerns, where it is one user's."""
+    ids: list[str] = []
+    """The items, rows, collections or threads that it concerns."""
+    fix: str = ""
+    """What `fix` does about it; empty where nothing can be done without a person."""
+    fixed: bool = False
+
+
+class Diagnosis(Frozen):
+    """What one `doctor` found."""
+
+    store: str
+    encoder: str
+    scopes: int = 0
+    rows: int = 0
+    findings: list[Finding] = []
+    notes: list[str] = []
+    """What could not be examined, and why."""
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing is wrong, or all that was is mended."""
+        return all(finding.fixed for finding in self.findings)
+
+
 def count_tokens(text: str) -> int:
     """Estimate the tokens of `text`: a quarter of its characters, rounded up. Zero for an empty text."""
     return -(-len(text) // CHARACTERS_PER_TOKEN)

@@ -27,6 +27,7 @@ from langgraph_engram.stores.backup import back_up
 from langgraph_engram.stores.base import Changes, Row
 from langgraph_engram.stores.clients import translated_errors
 from langgraph_engram.stores.collections import REVISIONS, SCHEMA, open_collections, scope_hash
+from langgraph_engram.stores.examination import Examination
 from langgraph_engram.stores.index import DECISIONS, PENDING_TASKS, RECORDS, SEARCHABLE, Kind, ScopeIndex, T
 from langgraph_engram.stores.locks import ScopeLocks, write_lock
 from langgraph_engram.stores.revisions import LocalRevisions, Revisions, SharedRevisions
@@ -216,6 +217,20 @@ class ChromaStore:
             secure_delete(self._folder, f"{scope_hash(scope)}:")
             return sorted(path for path in self._folder.rglob("*") if path.is_file())
 
+    def drop_index(self, scope: Scope) -> None:
+        """Drop the cached index of a scope: the next read loads it."""
+        self._cache.drop(scope)
+
+    def examine(self, *, fix: bool) -> Examination:
+        """Examine the rows, vectors and files of all scopes, and mend them if asked to (`stores/examination.py`)."""
+        with self._lock, self._held_files(), translated_errors(self.location):
+            self._require_open()
+            examination = Examination(self._collections, self._encoder, self._folder, fix)
+            examination.run()
+            if fix:
+                self._cache.clear()
+        return examination
+
     def back_up(self, target: Path) -> BackupReceipt:
         """Copy the folder of an embedded store as it stands, to a folder that opens.
 
@@ -326,6 +341,11 @@ class _IndexCache:
             self._indexes.move_to_end(scope.key)
             while len(self._indexes) > self._size:
                 self._indexes.popitem(last=False)
+
+    def clear(self) -> None:
+        """Remove all indexes."""
+        with self._lock:
+            self._indexes.clear()
 
     def drop(self, scope: Scope) -> None:
         """Remove the index of a scope."""

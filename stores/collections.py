@@ -84,8 +84,9 @@ class Collections:
     def stored(self, scope: Scope, kind: Kind[T], ids: Sequence[str]) -> dict[str, T]:
         """Return those of these items that are stored, by id."""
         found: list[T] = []
-        for start in range(0, len(ids), self.page_size):
-            page = [row_id(scope, item_id) for item_id in ids[start : start + self.page_size]]
+        distinct = list(dict.fromkeys(ids))
+        for start in range(0, len(distinct), self.page_size):
+            page = [row_id(scope, item_id) for item_id in distinct[start : start + self.page_size]]
             found += items_of(kind, self.by_name[kind.name].get(ids=page, include=["metadatas"]))
         return {kind.id_of(item): item for item in found}
 
