@@ -31,7 +31,7 @@ from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.erasure.erase import Eraser
 from langgraph_engram.erasure.selection import make_target
-from langgraph_engram.errors import InvalidInput, StoreError
+from langgraph_engram.errors import StoreError
 from langgraph_engram.formats.export import export_file, load_file
 from langgraph_engram.formats.messages import Session, to_messages
 from langgraph_engram.formats.requests import make_scope, recall_request, remember_request
@@ -61,6 +61,7 @@ from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.runner import Progress, ReadRunner, WriteRunner, in_thread, iterated_in_thread
 from langgraph_engram.schema import Record, Scope
 from langgraph_engram.settings import AnswerStyle, ChatSettings, Settings
+from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.folders import open_store
 
 
@@ -146,9 +147,8 @@ class Memory:
             CompressorUnavailable: The compressor of the settings is not available. The turns are stored; see `retry`.
         """
         scope = self._scope(user_id, tenant, agent_id)
-        return self._writes.remember(
-            remember_request(scope, to_messages(messages), session_id, close_session=close_session)
-        )
+        request = remember_request(scope, to_messages(messages), session_id, close_session=close_session)
+        return self._writes.remember(request)
 
     def remember_sessions(
         self,
@@ -159,14 +159,11 @@ class Memory:
         agent_id: str | None = None,
         progress: Progress | None = None,
     ) -> Receipt:
-        """Remember whole conversations, such as those of a file; each is closed.
+        """Remember whole conversations, such as those of a file, each closed; return the sum of their receipts.
 
         Args:
             sessions: The conversations, oldest first.
             progress: Called with the current step, how many sessions are done, and how many there are.
-
-        Returns:
-            The sum of the sessions' receipts.
 
         Raises:
             EngramError: A session could not be remembered; the error names it. Where its messages are invalid nothing
@@ -232,9 +229,8 @@ class Memory:
         Raises:
             ModelUnavailable: The model gave no answer; this says nothing about what is stored.
         """
-        request = recall_request(
-            query, self._scope(user_id, tenant, agent_id), "recall", budget, now, as_of, answer_style
-        )
+        scope = self._scope(user_id, tenant, agent_id)
+        request = recall_request(query, scope, "recall", budget, now, as_of, answer_style)
         return self._reads.recall(request)
 
     def stream(
@@ -256,9 +252,8 @@ class Memory:
             recollection. Text after another step replaces what was streamed before. An answer that no model streams
             comes whole, just before the last update.
         """
-        request = recall_request(
-            query, self._scope(user_id, tenant, agent_id), "recall", budget, now, as_of, answer_style
-        )
+        scope = self._scope(user_id, tenant, agent_id)
+        request = recall_request(query, scope, "recall", budget, now, as_of, answer_style)
         yield from self._reads.stream(request)
 
     def profile(
@@ -415,61 +410,35 @@ class Memory:
         tenant: str = "default",
         agent_id: str | None = None,
     ) -> ExportReceipt:
-        """Write what is stored of a user to a file of JSON lines, without vectors (docs/export.md).
-
-        Args:
-            path: The file; gzipped if its name ends in .gz.
-            everyone: Whether to export all users of all tenants and agents, in place of one.
-            session_id: The only session to export, with what its memories are linked to in others.
+        """Write what is stored of a user, a session of theirs, or everyone to JSON lines, .gz or not (docs/export.md).
 
         Raises:
-            InvalidInput: Neither a user nor everyone is named, or both; or there is no such session.
-            UnreadableFile: The file cannot be written; what stood there before still does.
+            InvalidInput: Neither a user nor everyone is named, or both; no such session; the file cannot be written.
         """
-        if everyone is (user_id is not None) or (everyone and session_id is not None):
-            raise InvalidInput("whose memory is exported? Name one user, of whom a session may be named, or everyone")
-        self._require_open()
-        scopes = self.store.scopes() if user_id is None else [self._scope(user_id, tenant, agent_id)]
-        return export_file(self.store, Path(path), scopes, session_id)
+        scope = None if user_id is None else self._scope(user_id, tenant, agent_id)
+        return export_file(self._opened, Path(path), scope, session_id, everyone=everyone)
 
     def load(
         self, path: str | Path, *, user_id: str | None = None, tenant: str = "default", agent_id: str | None = None
     ) -> LoadReceipt:
-        """Load a file of `export`. What is stored already stays as it is: loading twice adds nothing.
+        """Load a file of `export`, or a JSON document of lists by kind. Loading twice adds nothing; no model is asked.
 
         Args:
-            path: The file, gzipped or not; or one JSON document of lists by kind, for the user who is named.
             user_id: Whose memory it becomes; by default everybody keeps their own.
 
         Raises:
-            InvalidInput: The file is missing or malformed, which the error locates, and nothing is stored; or it does
-                not say whose memory it is, or holds several users' beside `user_id`.
-            StoreError: The store cannot write; the same call again does the rest.
+            InvalidInput: The file is missing or malformed, says not whose memory it is, or holds several users' beside
+                `user_id`; nothing is stored.
         """
-        self._require_open()
-        return load_file(self.store, Path(path), None if user_id is None else self._scope(user_id, tenant, agent_id))
+        return load_file(self._opened, Path(path), None if user_id is None else self._scope(user_id, tenant, agent_id))
 
     def backup(self, folder: str | Path) -> BackupReceipt:
-        """Copy an embedded store, with its checkpoints and items, to a folder that opens; it may be in use meanwhile.
-
-        Raises:
-            InvalidInput: The folder is taken, or the store is on a server or in memory.
-            StoreUnwritable: The folder cannot be written.
-        """
-        self._require_open()
-        return self.store.back_up(Path(folder))
+        """Copy an embedded store, with its checkpoints and items, to a new folder; it may be in use meanwhile."""
+        return self._opened.back_up(Path(folder))
 
     def doctor(self, *, fix: bool = False) -> Diagnosis:
-        """Examine the whole store without a model: rows, vectors, links, evidence, checkpoints (docs/export.md).
-
-        Args:
-            fix: Whether to mend what can be rebuilt from the stored turns; `retry` then does what is pending.
-
-        Raises:
-            StoreError: The store cannot be read at all.
-        """
-        self._require_open()
-        return Doctor(self.store, self._checkpointer, self.settings, self._reads.search, fix).run()
+        """Examine the whole store without a model, and mend what its turns can rebuild if asked to (docs/export.md)."""
+        return Doctor(self._opened, self._checkpointer, self.settings, self._reads.search, fix).run()
 
     aremember = in_thread(remember)
     aremember_sessions = in_thread(remember_sessions)
@@ -516,9 +485,13 @@ class Memory:
             InvalidInput: No user is named, or a name is empty.
             StoreError: The memory is closed.
         """
-        scope = make_scope(user_id, tenant, agent_id)
         self._require_open()
-        return scope
+        return make_scope(user_id, tenant, agent_id)
+
+    @property
+    def _opened(self) -> ChromaStore:
+        self._require_open()
+        return self.store
 
     def _require_open(self) -> None:
         if self._closed:

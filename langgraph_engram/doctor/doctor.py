@@ -7,6 +7,7 @@ nothing of another. A repair may bring to light what hung on it, so that a scope
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -22,7 +23,7 @@ from langgraph_engram.schema import Scope
 from langgraph_engram.settings import Settings
 from langgraph_engram.state import RecallRequest
 from langgraph_engram.stores.chroma import ChromaStore
-from langgraph_engram.stores.index import RECORDS, SEARCHABLE, TURNS
+from langgraph_engram.stores.index import RECORDS, SEARCHABLE, TURNS, Kind
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,8 @@ class Doctor:
                 self._add("search across scopes", detail, scope, sorted(foreign))
 
     def _said(self, scope: Scope) -> Iterator[str]:
-        for kind in (TURNS, RECORDS):
+        kinds: tuple[Kind[Any], ...] = (TURNS, RECORDS)
+        for kind in kinds:
             yield from (kind.text_of(item) for item in islice(self.store.items(scope, kind), PROBES))
 
     def _files(self) -> None:

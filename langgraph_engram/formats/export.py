@@ -8,7 +8,7 @@ same, byte for byte. Vectors are not in it; the store that loads the items makes
 
 import gzip
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby, islice
@@ -80,37 +80,44 @@ KIND_OF: dict[str, Kind[Any]] = {kind.name: kind for kind in ORDER}
 
 
 def export_file(
-    store: ChromaStore, path: Path, scopes: Iterable[Scope], session_id: str | None = None
+    store: ChromaStore,
+    path: Path,
+    scope: Scope | None = None,
+    session_id: str | None = None,
+    *,
+    everyone: bool = False,
 ) -> ExportReceipt:
-    """Write what is stored of scopes to a file, gzipped if its name ends in .gz. Memory does not grow with the file.
+    """Write what is stored of a scope, or of all, to a file, gzipped if its name ends in .gz.
 
-    No run commits to a scope while it is written. A failure leaves whatever stood under the name as it was.
+    No run commits to a scope while it is written, and a page is held at a time. A failure leaves whatever stood under the name as it was.
 
     Args:
         store: The store.
         path: The file.
-        scopes: The scopes.
-        session_id: The only session to export, with what its memories are linked to in others; of one scope.
+        scope: The scope; None for everyone's.
+        session_id: The only session of the scope to export, with what its memories are linked to in others.
+        everyone: Whether all scopes are exported.
 
     Raises:
-        InvalidInput: No such session.
+        InvalidInput: Neither a scope nor everyone is named, or both; or there is no such session.
         UnreadableFile: The file cannot be written.
     """
+    if everyone is (scope is not None) or (everyone and session_id is not None):
+        raise InvalidInput("whose memory is exported? Name one user, of whom a session may be named, or everyone")
+    scopes = store.scopes() if scope is None else [scope]
     counts = dict.fromkeys(KIND_OF, 0)
-    exported = 0
     with _written(path) as file:
         _write_line(file, Header(format=FORMAT, version=VERSION))
-        for scope in scopes:
-            exported += 1
-            with store.committing(scope):
-                is_wanted = _everything if session_id is None else _Session.read(store, scope, session_id).has
+        for owner in scopes:
+            with store.committing(owner):
+                is_wanted = _everything if session_id is None else _Session.read(store, owner, session_id).has
                 for kind in ORDER:
-                    for item in store.items(scope, kind):
+                    for item in store.items(owner, kind):
                         if is_wanted(kind, item):
-                            _write_item(file, kind, scope, item)
+                            _write_item(file, kind, owner, item)
                             counts[kind.name] += 1
         _write_line(file, Footer(items=sum(counts.values())))
-    return ExportReceipt(path=str(path), scopes=exported, **counts)
+    return ExportReceipt(path=str(path), scopes=len(scopes), **counts)
 
 
 def load_file(store: ChromaStore, path: Path, scope: Scope | None = None) -> LoadReceipt:

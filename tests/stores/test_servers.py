@@ -161,10 +161,10 @@ def test_what_a_folder_exported_loads_on_a_server_and_is_exported_as_it_was(serv
     """With another encoder, and every kind."""
     folder, remote = open_store(tmp_path / "store", HashingEncoder(8)), open_store(server, HashingEncoder(64))
     folder.commit(scope, everything)
-    export_file(folder, tmp_path / "one.jsonl", [scope])
+    export_file(folder, tmp_path / "one.jsonl", scope)
 
     load_file(remote, tmp_path / "one.jsonl")
-    export_file(remote, tmp_path / "two.jsonl", [scope])
+    export_file(remote, tmp_path / "two.jsonl", scope)
 
     assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
     folder.close()

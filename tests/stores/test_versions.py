@@ -36,7 +36,7 @@ def older(tmp_path):
 
 def exported(folder, encoder, name):
     store = open_store(folder, encoder)
-    export_file(store, folder.parent / name, store.scopes())
+    export_file(store, folder.parent / name, everyone=True)
     store.close()
     return (folder.parent / name).read_bytes()
 
