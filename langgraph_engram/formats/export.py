@@ -89,7 +89,8 @@ def export_file(
 ) -> ExportReceipt:
     """Write what is stored of a scope, or of all, to a file, gzipped if its name ends in .gz.
 
-    No run commits to a scope while it is written, and a page is held at a time. A failure leaves whatever stood under the name as it was.
+    No run commits to a scope while it is written, and a page is held at a time. A failure leaves whatever stood under
+    the name as it was.
 
     Args:
         store: The store.
