@@ -13,6 +13,7 @@ EngramError
 |   |-- StoreUnwritable (OSError)      the folder cannot be written
 |   |-- StoreUnreachable (ConnectionError)  the Chroma server does not answer
 |   |-- StoreFailed                    a Chroma operation failed, perhaps transiently
+|   |-- StoreOutdated                  the store was written by an older version, and is to be migrated
 |   `-- EncoderMismatch (ValueError)   the store's vectors were made by another encoder
 |-- NotAllowed (PermissionError)       the memory belongs to another user
 |-- MissingExtra (ImportError)         an optional package is not installed
@@ -80,8 +81,22 @@ class StoreFailed(StoreError):
     """A Chroma operation failed for a reason that may be transient."""
 
 
+class StoreOutdated(StoreError):
+    """The store was written by an older version, and is to be migrated."""
+
+
 class EncoderMismatch(StoreError, ValueError):
     """The store's vectors were made by another encoder."""
+
+    def __init__(self, message: str = "", written_with: str = "") -> None:
+        """Create the error.
+
+        Args:
+            message: What was wrong.
+            written_with: The name of the encoder that the store was written with, where that is known.
+        """
+        super().__init__(message)
+        self.written_with = written_with
 
 
 class NotAllowed(EngramError, PermissionError):

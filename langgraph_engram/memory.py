@@ -5,8 +5,7 @@ memory.remember(messages, user_id="ana", session_id="s1")
 memory.recall("Where did I camp?", user_id="ana").answer
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -27,19 +26,15 @@ from langgraph_engram.config import (
     resolve_model,
     resolve_reranker,
 )
+from langgraph_engram.doctor.doctor import Doctor
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.erasure.erase import Eraser
 from langgraph_engram.erasure.selection import make_target
 from langgraph_engram.errors import StoreError
+from langgraph_engram.formats.export import export_file, load_file
 from langgraph_engram.formats.messages import Session, to_messages
-from langgraph_engram.formats.requests import (
-    errors_of_session,
-    make_scope,
-    recall_request,
-    remember_request,
-    to_sessions,
-)
+from langgraph_engram.formats.requests import make_scope, recall_request, remember_request
 from langgraph_engram.graphs.read import ReadGraph, build_read_graph
 from langgraph_engram.graphs.write import WriteGraph, build_write_graph
 from langgraph_engram.history import history, undo, update
@@ -47,7 +42,11 @@ from langgraph_engram.inspection import PROFILE_TOKENS, ItemKind, get, show, sta
 from langgraph_engram.llm.base import Model
 from langgraph_engram.results import (
     Approval,
+    BackupReceipt,
+    Diagnosis,
     ErasureReceipt,
+    ExportReceipt,
+    LoadReceipt,
     Profile,
     RecallUpdate,
     Receipt,
@@ -59,21 +58,11 @@ from langgraph_engram.results import (
 )
 from langgraph_engram.retrieval.standing import profile_of
 from langgraph_engram.rule_model.model import RuleModel
-from langgraph_engram.runner import (
-    ReadRunner,
-    WriteRunner,
-    add_receipts,
-    in_thread,
-    iterated_in_thread,
-    prefetch_vectors,
-)
+from langgraph_engram.runner import Progress, ReadRunner, WriteRunner, in_thread, iterated_in_thread
 from langgraph_engram.schema import Record, Scope
 from langgraph_engram.settings import AnswerStyle, ChatSettings, Settings
-from langgraph_engram.state import RememberRequest
+from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.folders import open_store
-
-Progress = Callable[[str, int, int], None]
-"""Called with the current step, how many sessions are done, and how many there are."""
 
 
 class Memory:
@@ -158,9 +147,8 @@ class Memory:
             CompressorUnavailable: The compressor of the settings is not available. The turns are stored; see `retry`.
         """
         scope = self._scope(user_id, tenant, agent_id)
-        return self._writes.remember(
-            remember_request(scope, to_messages(messages), session_id, close_session=close_session)
-        )
+        request = remember_request(scope, to_messages(messages), session_id, close_session=close_session)
+        return self._writes.remember(request)
 
     def remember_sessions(
         self,
@@ -171,36 +159,17 @@ class Memory:
         agent_id: str | None = None,
         progress: Progress | None = None,
     ) -> Receipt:
-        """Remember whole conversations, such as those of a file; each is closed.
+        """Remember whole conversations, such as those of a file, each closed; return the sum of their receipts.
 
         Args:
             sessions: The conversations, oldest first.
             progress: Called with the current step, how many sessions are done, and how many there are.
 
-        Returns:
-            The sum of the sessions' receipts.
-
         Raises:
             EngramError: A session could not be remembered; the error names it. Where its messages are invalid nothing
                 was written, else the sessions before it were.
         """
-        scope = self._scope(user_id, tenant, agent_id)
-        requests: list[RememberRequest] = []
-        for position, session in enumerate(to_sessions(sessions)):
-            with errors_of_session(session, position):
-                messages = to_messages(session.messages)
-                requests.append(remember_request(scope, messages, session.session_id, close_session=True))
-        receipts: list[Receipt] = []
-        with closing(prefetch_vectors(self.store, requests)) as encoded:
-            for position, session in enumerate(sessions):
-                with errors_of_session(session, position):
-                    request = next(encoded)
-                    if progress:
-                        progress(f"remembering {request.session_id or position + 1}", position, len(sessions))
-                    receipts.append(self._writes.remember(request))
-        if progress:
-            progress("remembered", len(sessions), len(sessions))
-        return add_receipts(receipts)
+        return self._writes.remember_sessions(self._scope(user_id, tenant, agent_id), sessions, progress)
 
     def retry(self, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> Receipt:
         """Run the pending tasks of a user, and nothing else; a run that was interrupted continues where it was."""
@@ -260,9 +229,8 @@ class Memory:
         Raises:
             ModelUnavailable: The model gave no answer; this says nothing about what is stored.
         """
-        request = recall_request(
-            query, self._scope(user_id, tenant, agent_id), "recall", budget, now, as_of, answer_style
-        )
+        scope = self._scope(user_id, tenant, agent_id)
+        request = recall_request(query, scope, "recall", budget, now, as_of, answer_style)
         return self._reads.recall(request)
 
     def stream(
@@ -284,9 +252,8 @@ class Memory:
             recollection. Text after another step replaces what was streamed before. An answer that no model streams
             comes whole, just before the last update.
         """
-        request = recall_request(
-            query, self._scope(user_id, tenant, agent_id), "recall", budget, now, as_of, answer_style
-        )
+        scope = self._scope(user_id, tenant, agent_id)
+        request = recall_request(query, scope, "recall", budget, now, as_of, answer_style)
         yield from self._reads.stream(request)
 
     def profile(
@@ -433,6 +400,46 @@ class Memory:
         """
         return show(self.store, self._scope(user_id, tenant, agent_id), kind)
 
+    def export(
+        self,
+        path: str | Path,
+        *,
+        user_id: str | None = None,
+        everyone: bool = False,
+        session_id: str | None = None,
+        tenant: str = "default",
+        agent_id: str | None = None,
+    ) -> ExportReceipt:
+        """Write what is stored of a user, a session of theirs, or everyone to JSON lines, .gz or not (docs/export.md).
+
+        Raises:
+            InvalidInput: Neither a user nor everyone is named, or both; no such session; the file cannot be written.
+        """
+        scope = None if user_id is None else self._scope(user_id, tenant, agent_id)
+        return export_file(self._opened, Path(path), scope, session_id, everyone=everyone)
+
+    def load(
+        self, path: str | Path, *, user_id: str | None = None, tenant: str = "default", agent_id: str | None = None
+    ) -> LoadReceipt:
+        """Load a file of `export`, or a JSON document of lists by kind. Loading twice adds nothing; no model is asked.
+
+        Args:
+            user_id: Whose memory it becomes; by default everybody keeps their own.
+
+        Raises:
+            InvalidInput: The file is missing or malformed, says not whose memory it is, or holds several users' beside
+                `user_id`; nothing is stored.
+        """
+        return load_file(self._opened, Path(path), None if user_id is None else self._scope(user_id, tenant, agent_id))
+
+    def backup(self, folder: str | Path) -> BackupReceipt:
+        """Copy an embedded store, with its checkpoints and items, to a new folder; it may be in use meanwhile."""
+        return self._opened.back_up(Path(folder))
+
+    def doctor(self, *, fix: bool = False) -> Diagnosis:
+        """Examine the whole store without a model, and mend what its turns can rebuild if asked to (docs/export.md)."""
+        return Doctor(self._opened, self._checkpointer, self.settings, self._reads.search, fix).run()
+
     aremember = in_thread(remember)
     aremember_sessions = in_thread(remember_sessions)
     aretry = in_thread(retry)
@@ -449,6 +456,10 @@ class Memory:
     aforget = in_thread(forget)
     astatus = in_thread(status)
     ashow = in_thread(show)
+    aexport = in_thread(export)
+    aload = in_thread(load)
+    abackup = in_thread(backup)
+    adoctor = in_thread(doctor)
 
     def close(self) -> None:
         """Close the store and the checkpoints. Closing twice is harmless."""
@@ -474,7 +485,14 @@ class Memory:
             InvalidInput: No user is named, or a name is empty.
             StoreError: The memory is closed.
         """
-        scope = make_scope(user_id, tenant, agent_id)
+        self._require_open()
+        return make_scope(user_id, tenant, agent_id)
+
+    @property
+    def _opened(self) -> ChromaStore:
+        self._require_open()
+        return self.store
+
+    def _require_open(self) -> None:
         if self._closed:
             raise StoreError(f"the memory at {self.location!r} is closed: open it again")
-        return scope

@@ -216,6 +216,80 @@ class Status(Frozen):
     pending: list[PendingTask]
 
 
+class ExportReceipt(Frozen):
+    """What one `export` wrote: counts by kind."""
+
+    path: str
+    scopes: int = 0
+    turns: int = 0
+    events: int = 0
+    boundaries: int = 0
+    records: int = 0
+    syntheses: int = 0
+    decisions: int = 0
+    pending_tasks: int = 0
+
+
+class LoadReceipt(ExportReceipt):
+    """What one `load` added: counts by kind, and of what was stored before."""
+
+    known: int = 0
+    """Items that were stored already, and pending tasks whose turns were; they stay as they are."""
+    differing: int = 0
+    """Those of them that the file holds otherwise: they have changed since one of the two was written."""
+
+
+class BackupReceipt(Frozen):
+    """What one `backup` copied."""
+
+    path: str
+    files: int
+    bytes: int
+
+
+class ReembedReceipt(Frozen):
+    """What one `reembed` did."""
+
+    before: str
+    """The encoder that the store was written with."""
+    after: str
+    items: int
+    """Items that were encoded anew."""
+
+
+class Finding(Frozen):
+    """One thing that is wrong with a store."""
+
+    check: str
+    """What was examined."""
+    detail: str
+    """What is wrong."""
+    scope: Scope | None = None
+    """Whose memory it concerns, where it is one user's."""
+    ids: list[str] = []
+    """The items, rows, collections or threads that it concerns."""
+    fix: str = ""
+    """What `fix` does about it; empty where nothing can be done without a person."""
+    fixed: bool = False
+
+
+class Diagnosis(Frozen):
+    """What one `doctor` found."""
+
+    store: str
+    encoder: str
+    scopes: int = 0
+    rows: int = 0
+    findings: list[Finding] = []
+    notes: list[str] = []
+    """What could not be examined, and why."""
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing is wrong, or all that was is mended."""
+        return all(finding.fixed for finding in self.findings)
+
+
 def count_tokens(text: str) -> int:
     """Estimate the tokens of `text`: a quarter of its characters, rounded up. Zero for an empty text."""
     return -(-len(text) // CHARACTERS_PER_TOKEN)

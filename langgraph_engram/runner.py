@@ -5,7 +5,7 @@ import logging
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import wraps
@@ -21,7 +21,8 @@ from langgraph.types import Command
 
 from langgraph_engram.alignment import name_session, new_turns
 from langgraph_engram.embeddings.base import texts_of_turn
-from langgraph_engram.formats.requests import retry_request
+from langgraph_engram.formats.messages import Session, to_messages
+from langgraph_engram.formats.requests import errors_of_session, remember_request, retry_request, to_sessions
 from langgraph_engram.graphs.read import ReadGraph
 from langgraph_engram.graphs.write import WriteGraph
 from langgraph_engram.nodes.report_run import report_run
@@ -41,6 +42,8 @@ LIGHT_ANSWER = "judge_sufficiency"
 DEEP_ANSWER = "write_answer"
 """The step whose text is the answer."""
 
+Progress = Callable[[str, int, int], None]
+"""Called with the current step, how many sessions are done, and how many there are."""
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
@@ -95,6 +98,30 @@ class WriteRunner:
     def remember(self, request: RememberRequest) -> Receipt:
         """Run a request to its end, after the runs of its scope that are under way."""
         return self._run(request.scope, {"request": request}, request.run_id)
+
+    def remember_sessions(self, scope: Scope, sessions: Sequence[Session], progress: Progress | None = None) -> Receipt:
+        """Remember whole conversations, each closed, and return the sum of their receipts.
+
+        Raises:
+            EngramError: A session could not be remembered; the error names it. Where its messages are invalid nothing
+                was written, else the sessions before it were.
+        """
+        requests: list[RememberRequest] = []
+        for position, session in enumerate(to_sessions(sessions)):
+            with errors_of_session(session, position):
+                messages = to_messages(session.messages)
+                requests.append(remember_request(scope, messages, session.session_id, close_session=True))
+        receipts: list[Receipt] = []
+        with closing(prefetch_vectors(self.store, requests)) as encoded:
+            for position, session in enumerate(sessions):
+                with errors_of_session(session, position):
+                    request = next(encoded)
+                    if progress:
+                        progress(f"remembering {request.session_id or position + 1}", position, len(sessions))
+                    receipts.append(self.remember(request))
+        if progress:
+            progress("remembered", len(sessions), len(sessions))
+        return add_receipts(receipts)
 
     def retry(self, scope: Scope) -> Receipt:
         """Run the pending tasks of a scope; a run that was interrupted continues where it was.

@@ -7,9 +7,10 @@ another process's commits are seen; an embedded store has one process.
 """
 
 import copy
+import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock, RLock
@@ -19,26 +20,25 @@ from uuid import uuid4
 import numpy as np
 
 from langgraph_engram.embeddings.base import Encoder, Vectors, mean_of
-from langgraph_engram.errors import StoreError
+from langgraph_engram.errors import InvalidInput, StoreError, StoreOutdated
+from langgraph_engram.results import BackupReceipt
 from langgraph_engram.schema import Decision, PendingTask, Scope
+from langgraph_engram.stores.backup import back_up
 from langgraph_engram.stores.base import Changes, Row
 from langgraph_engram.stores.clients import translated_errors
-from langgraph_engram.stores.collections import (
-    REVISIONS,
-    LocalRevisions,
-    Revisions,
-    SharedRevisions,
-    open_collections,
-    scope_hash,
-)
+from langgraph_engram.stores.collections import REVISIONS, SCHEMA, open_collections, scope_hash
+from langgraph_engram.stores.examination import Examination
 from langgraph_engram.stores.index import DECISIONS, PENDING_TASKS, RECORDS, SEARCHABLE, Kind, ScopeIndex, T
-from langgraph_engram.stores.locks import ScopeLocks
+from langgraph_engram.stores.locks import ScopeLocks, write_lock
+from langgraph_engram.stores.revisions import LocalRevisions, Revisions, SharedRevisions
 from langgraph_engram.stores.secure_delete import secure_delete
 from langgraph_engram.stores.snapshots import Snapshots
 
 if TYPE_CHECKING:
     from chromadb.api.client import Client
 
+
+log = logging.getLogger(__name__)
 
 CACHED_SCOPES = 64
 """Scope indexes kept in the process."""
@@ -58,6 +58,7 @@ class ChromaStore:
         cached_scopes: int = CACHED_SCOPES,
         on_close: Callable[[], None] | None = None,
         locks: ScopeLocks | None = None,
+        migrate: bool = True,
     ) -> None:
         """Open the collections of a client.
 
@@ -70,15 +71,18 @@ class ChromaStore:
             cached_scopes: How many scope indexes are kept in the process.
             on_close: Called once when the store is closed, to release the client.
             locks: Those of this process's other stores at the same location; its own by default.
+            migrate: Whether a store that an older version wrote is migrated; that of a folder is copied before.
 
         Raises:
             EncoderMismatch: The store's vectors were made by another encoder.
+            StoreOutdated: The store is of an older version, and is not to be migrated.
             StoreError: Chroma cannot open it.
         """
         self.location = location
         self._folder, self._encoder, self._shared, self._on_close = folder, encoder, shared, on_close
         with translated_errors(location):
-            self._collections = open_collections(client, encoder.name, location)
+            before = self._before_migration if migrate else self._refuse_migration
+            self._collections = open_collections(client, encoder.name, location, before)
         self._revisions: Revisions = LocalRevisions()
         if shared:
             self._revisions = SharedRevisions(self._collections.by_name[REVISIONS], uuid4().hex)
@@ -87,6 +91,21 @@ class ChromaStore:
         self._locks = ScopeLocks() if locks is None else locks
         self._lock = RLock()
         self._closed = False
+
+    def _before_migration(self, version: int) -> None:
+        """Copy an embedded store that is to be migrated, unless an earlier migration that was cut off has done so."""
+        if self._folder is None:
+            return
+        copy = self._folder.with_name(f"{self._folder.name}-schema-{version}")
+        if not copy.exists():
+            back_up(self._folder, copy)
+        log.warning("the store %s was written by an older version and is migrated; a copy is %s", self._folder, copy)
+
+    def _refuse_migration(self, version: int) -> None:
+        raise StoreOutdated(
+            f"the store {self.location!r} has schema {version} and this version writes {SCHEMA}: copy a server's "
+            f"folder while the server is stopped, then migrate it with `engram doctor --fix`"
+        )
 
     def handle(self, on_close: Callable[[], None]) -> "ChromaStore":
         """Return another handle on this store: it shares indexes and locks, is closed alone, and then calls `on_close`.
@@ -121,7 +140,7 @@ class ChromaStore:
         """
         self._require_open()
         batches = self._batches(scope, changes)
-        with self._lock, translated_errors(self.location), ExitStack() as failed:
+        with self._lock, self._held_files(), translated_errors(self.location), ExitStack() as failed:
             self._require_open()
             failed.callback(self._cache.drop, scope)  # how much a failed commit has written is not known
             if self._snapshots:
@@ -142,7 +161,7 @@ class ChromaStore:
         index = self._cache.get(scope)
         if index and not self._shared:
             return index
-        with self._lock, translated_errors(self.location):
+        with self._lock, self._held_files(), translated_errors(self.location):  # Chroma may catch up when it reads
             index = self._cache.get(scope)
             if index and (not self._shared or index.revision == self._revisions.read(scope)):
                 return index
@@ -164,6 +183,24 @@ class ChromaStore:
             return self._read_sorted(scope, PENDING_TASKS)
         return sorted(self.index(scope).pending_tasks.values(), key=PENDING_TASKS.sort_key)
 
+    def scopes(self) -> list[Scope]:
+        """Return the scopes of which anything is stored, in the order of their keys."""
+        self._require_open()
+        with translated_errors(self.location):
+            return self._collections.scopes()
+
+    def items(self, scope: Scope, kind: Kind[T]) -> Iterator[T]:
+        """Return the items of one kind as they were first written, page by page."""
+        self._require_open()
+        with translated_errors(self.location):
+            yield from self._collections.items(scope, kind)
+
+    def stored(self, scope: Scope, kind: Kind[T], ids: Sequence[str]) -> dict[str, T]:
+        """Return those of these items that are stored, by id."""
+        self._require_open()
+        with translated_errors(self.location):
+            return self._collections.stored(scope, kind, ids)
+
     def rows(self, scope: Scope) -> Iterator[Row]:
         """Return every row of a scope, of every kind."""
         self._require_open()
@@ -178,12 +215,41 @@ class ChromaStore:
 
     def secure_delete(self, scope: Scope) -> list[Path]:
         """Overwrite what the files of an embedded store still hold of a scope's removed rows, and return the files."""
-        with self._lock:
+        with self._lock, self._held_files():
             self._require_open()
             if self._folder is None:
                 return []
             secure_delete(self._folder, f"{scope_hash(scope)}:")
             return sorted(path for path in self._folder.rglob("*") if path.is_file())
+
+    def drop_index(self, scope: Scope) -> None:
+        """Drop the cached index of a scope: the next read loads it."""
+        self._cache.drop(scope)
+
+    def examine(self, *, fix: bool) -> Examination:
+        """Examine the rows, vectors and files of all scopes, and mend them if asked to (`stores/examination.py`)."""
+        with self._lock, self._held_files(), translated_errors(self.location):
+            self._require_open()
+            examination = Examination(self._collections, self._encoder, self._folder, fix)
+            examination.run()
+            if fix:
+                self._cache.clear()
+        return examination
+
+    def back_up(self, target: Path) -> BackupReceipt:
+        """Copy the folder of an embedded store as it stands, to a folder that opens.
+
+        Raises:
+            InvalidInput: The store has no folder on this machine, or the target is taken.
+            StoreUnwritable: The target cannot be written.
+        """
+        self._require_open()
+        if self._folder is None:
+            raise InvalidInput(
+                f"the store {self.location!r} has no folder of its own here: export it (`engram export`), or copy the "
+                f"server's folder while the server is stopped"
+            )
+        return back_up(self._folder, target)
 
     def close(self) -> None:
         """Close the store, after what is under way. Closing twice is harmless."""
@@ -202,6 +268,10 @@ class ChromaStore:
     def _require_open(self) -> None:
         if self._closed:
             raise StoreError(f"the store {self.location!r} is closed: open it again")
+
+    def _held_files(self) -> AbstractContextManager[None]:
+        """Hold off a backup of the folder, in whatever process; hold `_lock` first."""
+        return nullcontext() if self._folder is None else write_lock(self._folder)
 
     def _batches(self, scope: Scope, changes: Changes) -> "list[_Batch[Any]]":
         """Return what a commit writes, in its order; texts whose vectors are not known are encoded together.
@@ -288,6 +358,11 @@ class _IndexCache:
         """Return the indexes in the cache, with their scopes."""
         with self._lock:
             return list(self._indexes.values())
+
+    def clear(self) -> None:
+        """Remove all indexes."""
+        with self._lock:
+            self._indexes.clear()
 
     def drop(self, scope: Scope) -> None:
         """Remove the index of a scope."""

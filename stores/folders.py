@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.errors import EncoderMismatch, InvalidSetting
-from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.clients import open_folder, open_memory, open_server
 from langgraph_engram.stores.locks import SERVER_LOCKS, DirectoryLock, make_folder, remove_folders
@@ -32,16 +31,19 @@ PART = "memories"
 """The part of a folder that holds memories."""
 
 
-def open_store(location: str | Path, encoder: Encoder) -> Store:
+def open_store(location: str | Path, encoder: Encoder, *, migrate: bool | None = None) -> ChromaStore:
     """Open a store.
 
     Args:
         location: A folder, made if it is missing and shared within the process; "memory:" for a fresh store that is
             gone when it is closed; or the `http(s)://` URL of a Chroma server, which several processes may use.
         encoder: What makes the store's vectors. A store is written with one encoder throughout.
+        migrate: Whether a store that an older version wrote is migrated; by default that of a folder is, after a copy
+            of it is made beside it, and that of a server is not.
 
     Raises:
         InvalidSetting: The location is empty, or an invalid URL.
+        StoreOutdated: An older version wrote the store, and it is not to be migrated.
         StoreLocked: Another process has the folder open.
         StoreUnwritable: The folder cannot be made or written.
         StoreUnreachable: No Chroma server answers.
@@ -53,8 +55,8 @@ def open_store(location: str | Path, encoder: Encoder) -> Store:
         client, close = open_memory()
         return ChromaStore(client, encoder, location=MEMORY, on_close=close)
     if isinstance(location, str) and "://" in location:
-        return _open_on_server(location, encoder)
-    return _open_in_folder(Path(location).expanduser().resolve(), encoder)
+        return _open_on_server(location, encoder, migrate is True)
+    return _open_in_folder(Path(location).expanduser().resolve(), encoder, migrate is not False)
 
 
 class OpenFolders:
@@ -65,6 +67,11 @@ class OpenFolders:
         self._parts: dict[tuple[Path, str], _OpenPart[Any]] = {}
         self._locks: dict[Path, DirectoryLock] = {}
         self._lock = RLock()
+
+    def is_open(self, folder: Path, name: str) -> bool:
+        """Return whether this process has a part of a folder open."""
+        with self._lock:
+            return (folder, name) in self._parts
 
     def acquire(
         self,
@@ -139,23 +146,25 @@ OPEN_FOLDERS = OpenFolders()
 """Those of this process, as is the lock of a folder."""
 
 
-def _open_in_folder(folder: Path, encoder: Encoder) -> ChromaStore:
+def _open_in_folder(folder: Path, encoder: Encoder, migrate: bool) -> ChromaStore:
     encoder.name  # noqa: B018  # an encoder that cannot be loaded fails here, before anything is written
-    open_part = partial(ChromaStore, encoder=encoder, location=str(folder), folder=folder)
+    open_part = partial(ChromaStore, encoder=encoder, location=str(folder), folder=folder, migrate=migrate)
     store = OPEN_FOLDERS.acquire(folder, PART, open_part, ChromaStore.write_snapshots)
     if store.encoder.name != encoder.name:
         OPEN_FOLDERS.release(folder, PART)
         raise EncoderMismatch(
             f"the store {str(folder)!r} is open with the encoder {store.encoder.name!r}, not "
-            f"{encoder.name!r}: open it with the same one"
+            f"{encoder.name!r}: open it with the same one",
+            written_with=store.encoder.name,
         )
     return store.handle(on_close=partial(OPEN_FOLDERS.release, folder, PART))
 
 
-def _open_on_server(url: str, encoder: Encoder) -> ChromaStore:
+def _open_on_server(url: str, encoder: Encoder, migrate: bool) -> ChromaStore:
     with ExitStack() as failed:
         client, close = open_server(url)
         failed.callback(close)
-        store = ChromaStore(client, encoder, location=url, shared=True, on_close=close, locks=SERVER_LOCKS.of(url))
+        locks = SERVER_LOCKS.of(url)
+        store = ChromaStore(client, encoder, location=url, shared=True, on_close=close, locks=locks, migrate=migrate)
         failed.pop_all()
     return store

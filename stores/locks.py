@@ -83,6 +83,29 @@ SERVER_LOCKS = ServerLocks()
 """Those of this process."""
 
 LOCK_FILE = ".engram.lock"
+WRITE_LOCK_FILE = ".engram.write.lock"
+WRITE_SECONDS = 60.0
+"""How long to wait for somebody else's write to a folder."""
+POLL_SECONDS = 0.001
+"""How often to look whether it is done: a writer without a pause leaves little time between two writes."""
+
+
+@contextmanager
+def write_lock(folder: Path) -> Iterator[None]:
+    """Hold off every write to the Chroma of a folder, and be held off by it, in this process and in others.
+
+    Raises:
+        StoreLocked: Somebody has written for a minute.
+    """
+    lock = FileLock(folder / WRITE_LOCK_FILE, thread_local=False, timeout=WRITE_SECONDS)
+    try:
+        lock.acquire(poll_interval=POLL_SECONDS)
+    except Timeout as error:
+        raise StoreLocked(f"the store {str(folder)!r} is written to all the time: try again later") from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 class DirectoryLock:

@@ -33,6 +33,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("config", "runner"),
     ("inspection",),
     ("erasure", "history", "approvals"),
+    ("doctor",),
     ("memory",),
     ("integrations",),
     ("server", "testing", "benchmarks"),

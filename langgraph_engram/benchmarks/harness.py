@@ -63,7 +63,9 @@ class MemoryProtocol(Protocol):
 class StoredMemoryProtocol(MemoryProtocol, Protocol):
     """A memory whose store is looked into."""
 
-    store: Store
+    @property
+    def store(self) -> Store:
+        """Return the store."""
 
 
 Measured_co = TypeVar("Measured_co", bound=MemoryProtocol, covariant=True)

@@ -18,6 +18,7 @@ from typer.main import get_command
 from langgraph_engram.cli.bench import BENCH
 from langgraph_engram.cli.demo import demo
 from langgraph_engram.cli.inspect import history, show, status
+from langgraph_engram.cli.maintain import backup, doctor, export, load, reembed
 from langgraph_engram.cli.output import DEBUG_VARIABLE, FAILED, INTERRUPTED, MISUSED, BugReport, fail, wants_json
 from langgraph_engram.cli.recall import recall
 from langgraph_engram.cli.remember import remember, retry
@@ -46,7 +47,10 @@ def engram(
         bool, typer.Option("--debug", help=f"Show tracebacks and logs, as {DEBUG_VARIABLE}=1 does.")
     ] = False,
 ) -> None:
-    """Long-term memory for LangGraph agents. Exit codes: 0 done, 1 it failed, 2 bad usage or bad input."""
+    """Long-term memory for LangGraph agents.
+
+    Exit codes: 0 done, 1 it failed, 2 bad usage or bad input, 3 `doctor` found a fault.
+    """
 
 
 APP.command()(demo)
@@ -62,6 +66,11 @@ APP.command()(history)
 APP.command()(serve)
 APP.command()(mcp)
 APP.command()(forget)
+APP.command()(export)
+APP.command()(load)
+APP.command()(backup)
+APP.command()(reembed)
+APP.command()(doctor)
 APP.add_typer(BENCH, name="bench")
 
 

@@ -65,12 +65,20 @@ def encode_turns(encoder: Encoder, turns: Sequence[Turn]) -> Vectors:
     Returns:
         A float32 array of shape (len(turns), dimensions); each row has length 1.
     """
-    if not turns:
+    return encode_items(encoder, [texts_of_turn(turn) for turn in turns])
+
+
+def encode_items(encoder: Encoder, texts_by_item: Sequence[Sequence[str]]) -> Vectors:
+    """Encode items, in order, each by the mean of its texts.
+
+    Returns:
+        A float32 array of shape (len(texts_by_item), dimensions); each row has length 1.
+    """
+    if not texts_by_item:
         return encoder.encode([])
-    texts_by_turn = [texts_of_turn(turn) for turn in turns]
-    distinct = list(dict.fromkeys(text for texts in texts_by_turn for text in texts))
+    distinct = list(dict.fromkeys(text for texts in texts_by_item for text in texts))
     vectors = dict(zip(distinct, encoder.encode(distinct), strict=True))
-    return np.stack([mean_of(texts, vectors) for texts in texts_by_turn])
+    return np.stack([mean_of(texts, vectors) for texts in texts_by_item])
 
 
 def mean_of(texts: Sequence[str], vectors: Mapping[str, Vectors]) -> Vectors:

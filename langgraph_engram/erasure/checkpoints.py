@@ -7,6 +7,7 @@ pending tasks.
 import json
 import mmap
 import re
+import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from functools import cached_property
@@ -18,7 +19,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from pydantic import BaseModel
 
 from langgraph_engram.runner import threads_of
-from langgraph_engram.schema import Scope
+from langgraph_engram.schema import Scope, Turn
 from langgraph_engram.stores.base import Row, Store
 
 ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -59,6 +60,23 @@ def threads_with(checkpointer: BaseCheckpointSaver[str], scope: Scope, marks: Er
     if marks is None:
         return threads
     return [thread for thread in threads if marks.occur_in(_strings_in(checkpointer, thread))]
+
+
+def turns_of(checkpointer: BaseCheckpointSaver[str], thread: str) -> Iterator[str]:
+    """Yield the ids of the turns in the checkpoints and pending writes of a thread."""
+    yield from (value.turn_id for value in _values_in(checkpointer, thread) if isinstance(value, Turn))
+
+
+def damaged_files(checkpointer: BaseCheckpointSaver[str]) -> list[str]:
+    """Return the names of the files of a SQLite checkpointer if SQLite finds them damaged; none of any other."""
+    if not isinstance(checkpointer, SqliteSaver):
+        return []
+    with checkpointer.lock:
+        try:
+            sound = checkpointer.conn.execute("PRAGMA quick_check").fetchone() == ("ok",)
+        except sqlite3.DatabaseError:
+            sound = False
+    return [] if sound else [path.name for path in _files_of(checkpointer)]
 
 
 @dataclass(frozen=True)
@@ -125,22 +143,25 @@ def _files_with(files: Iterable[Path], texts: Sequence[str]) -> Iterator[Path]:
 
 def _strings_in(checkpointer: BaseCheckpointSaver[str], thread: str) -> Iterator[str]:
     """Yield every string in the checkpoints and pending writes of a thread, subgraphs included."""
+    yield from (value for value in _values_in(checkpointer, thread) if isinstance(value, str))
+
+
+def _values_in(checkpointer: BaseCheckpointSaver[str], thread: str) -> Iterator[object]:
     config: RunnableConfig = {"configurable": {"thread_id": thread}}
     for saved in checkpointer.list(config):
-        yield from _strings_of(saved.checkpoint["channel_values"])
-        yield from _strings_of([value for _, _, value in saved.pending_writes or ()])
+        yield from _values_of(saved.checkpoint["channel_values"])
+        yield from _values_of([value for _, _, value in saved.pending_writes or ()])
 
 
-def _strings_of(value: object) -> Iterator[str]:
-    """Yield every string within a value of a state: of models, dataclasses, mappings and lists."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, BaseModel):
-        yield from _strings_of(value.__dict__)
+def _values_of(value: object) -> Iterator[object]:
+    """Yield a value of a state and every value within it: of models, dataclasses, mappings and lists."""
+    yield value
+    if isinstance(value, BaseModel):
+        yield from _values_of(value.__dict__)
     elif is_dataclass(value) and not isinstance(value, type):
-        yield from _strings_of([getattr(value, name) for name in value.__dataclass_fields__])
+        yield from _values_of([getattr(value, name) for name in value.__dataclass_fields__])
     elif isinstance(value, Mapping):
-        yield from _strings_of(list(value.values()))
+        yield from _values_of(list(value.values()))
     elif isinstance(value, list | tuple | set | frozenset):
         for item in value:
-            yield from _strings_of(item)
+            yield from _values_of(item)

@@ -57,7 +57,7 @@ class Verifier:
         core, context = (batch.turns, batch.context) if batch else ((), ())
         shown = [*context, *core, *self._turns(self._nearby.get(record.event_id, []))]
         verified = verify_record(record, sources, shown, self.settings, {turn.turn_id for turn in core})
-        reason = _recycled_reason(verified, sources, self.index, self.settings) if verified.status == "active" else ""
+        reason = recycled_reason(verified, sources, self.index, self.settings) if verified.status == "active" else ""
         return _quarantined(verified, reason) if reason else verified
 
     @cached_property
@@ -314,7 +314,7 @@ def _with_supported_dimensions(record: Record, nearby: Sequence[Turn]) -> Record
     return record.model_copy(update=update)
 
 
-def _recycled_reason(record: Record, sources: Sequence[Turn], index: ScopeIndex, settings: VerifySettings) -> str:
+def recycled_reason(record: Record, sources: Sequence[Turn], index: ScopeIndex, settings: VerifySettings) -> str:
     """Return which stored record this one recycles; empty if it says anything of its own.
 
     What an assistant says that a stored record holds already, nearly word for word, comes from memory. What a user says

@@ -149,7 +149,7 @@ class EngramStore(BaseStore):
         with ExitStack() as failed:
             failed.callback(release)
             if encoder_name is not None:
-                with items.lock, translated_errors(self.location):
+                with items.held(), translated_errors(self.location):
                     items.require_encoder(encoder_name)
             failed.pop_all()
         return items, release
@@ -172,7 +172,7 @@ class EngramStore(BaseStore):
 
     @contextmanager
     def _in_use(self) -> Iterator[ItemStore]:
-        with self._items.lock, translated_errors(self.location):
+        with self._items.held(), translated_errors(self.location):
             if self._closed:
                 raise StoreError(f"the store {self.location!r} is closed: open it again")
             yield self._items

@@ -163,7 +163,7 @@ class EmbeddingsIndexer:
 
 def _open_in_folder(folder: Path, client: "Client") -> ItemStore:
     with translated_errors(str(folder)):
-        return ItemStore(client, str(folder))
+        return ItemStore(client, str(folder), folder=folder)
 
 
 def _open_on_server(url: str) -> tuple[ItemStore, Callable[[], None]]:

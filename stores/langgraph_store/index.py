@@ -7,9 +7,10 @@ process's writes are seen. Indexes used longest ago are dropped when there are t
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.stores.langgraph_store.collections import ItemCollections
 from langgraph_engram.stores.langgraph_store.items import Address, Namespace, Namespaces, StoredItem, item_id
+from langgraph_engram.stores.locks import write_lock
 
 if TYPE_CHECKING:
     from chromadb.api.client import Client
@@ -169,13 +171,14 @@ class Put:
 
 
 class ItemStore:
-    """Items over one Chroma client. Its methods are for one thread at a time: hold `lock`."""
+    """Items over one Chroma client. Its methods are for one thread at a time: use `held`."""
 
     def __init__(
         self,
         client: "Client",
         location: str,
         *,
+        folder: Path | None = None,
         shared: bool = False,
         cached_items: int = CACHED_ITEMS,
     ) -> None:
@@ -184,15 +187,23 @@ class ItemStore:
         Args:
             client: The Chroma client; it stays its owner's to close.
             location: What errors call this store.
+            folder: Where Chroma keeps its files, if it does so in this process.
             shared: Whether other processes write to the store too.
             cached_items: How many items are kept in the process.
         """
         self.lock = RLock()
+        self._folder = folder
         self._shared, self._cached_items = shared, cached_items
         self._collections = ItemCollections(client, location)
         self._namespaces = Namespaces({} if shared else self._collections.namespaces())
         self._indexes: OrderedDict[Namespace, NamespaceIndex] = OrderedDict()
         self._may_expire = shared or self._collections.any_expiring()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold off other threads, and a backup of the folder in whatever process."""
+        with self.lock, nullcontext() if self._folder is None else write_lock(self._folder):
+            yield
 
     def require_encoder(self, name: str) -> None:
         """Check that vectors may be written with the encoder of this name; comes before they are.

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_engram.schema import Decision, PendingTask, Record, Scope, Turn
-from langgraph_engram.stores.collections import ITEM, decode, encode, open_collections, scope_hash
+from langgraph_engram.stores.collections import ITEM, decode, encode, open_collections, row_id
+from langgraph_engram.stores.flat_rows import decode_flat
 from langgraph_engram.stores.index import PENDING_TASKS
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -68,7 +69,7 @@ def test_a_row_of_the_older_version_is_read():
         "mentioned_at": 1000, "event_start": 0, "exact": '{"event_start": "1970-01-01T03:00:00+03:00"}',
     }  # fmt: skip
 
-    record = decode(Record, row)
+    record = decode_flat(Record, row)
 
     assert record == Record(
         record_id="r", content="Ana camped.", session_id="s", event_id="e", seq=3, source_turn_ids=["t"],
@@ -100,17 +101,17 @@ def test_other_models_come_back_too(item):
     assert decode(type(item), {ITEM: encode(item), "scope": "of the store"}) == item
 
 
-def test_a_row_of_the_older_version_is_replaced_whole(tmp_path):
-    """What is written over it leaves none of its fields behind: a text may be meant to go."""
+def test_a_row_of_the_older_version_is_migrated_whole(tmp_path):
+    """It is read, and none of its fields stay behind: a text may be meant to go."""
     scope, row = Scope(user_id="ana"), {"pending_id": "p", "run_id": "x", "session_id": "s", "reason": "old words"}
     client = chromadb.PersistentClient(path=tmp_path)
     older = client.create_collection("engram-pending_tasks", metadata={"schema": 2, "encoder": "any"})
     row |= {"turn_ids": "[]", "step": "extract", "since": 1000, "scope": scope.key}
-    older.add(ids=[f"{scope_hash(scope)}:p"], embeddings=[[1.0]], metadatas=[row])
-    collections = open_collections(client, "any", "here")
-    (task,) = collections.read(scope, PENDING_TASKS)
+    older.add(ids=[row_id(scope, "p")], embeddings=[[1.0]], metadatas=[row])
+    asked = []
 
-    collections.write(scope, PENDING_TASKS, [task.model_copy(update={"reason": "new"})])
+    collections = open_collections(client, "any", "here", asked.append)
 
-    assert [task.reason for task in collections.read(scope, PENDING_TASKS)] == ["new"]
+    assert asked == [2]
+    assert [task.reason for task in collections.read(scope, PENDING_TASKS)] == ["old words"]
     assert older.get()["metadatas"][0].keys() == {"scope", ITEM}

@@ -191,5 +191,5 @@ def test_a_store_of_another_schema_is_refused(tmp_path, monkeypatch):
     open_store(tmp_path, HashingEncoder()).close()
     monkeypatch.undo()
 
-    with pytest.raises(StoreError, match="schema 1 and this version reads 2 and 3"):
+    with pytest.raises(StoreError, match="schema 1 and this version reads 3"):
         open_store(tmp_path, HashingEncoder())

@@ -6,8 +6,10 @@ import time
 
 import pytest
 
+from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import InvalidSetting, StoreError, StoreFailed, StoreUnreachable
-from langgraph_engram.stores import collections
+from langgraph_engram.formats.export import export_file, load_file
+from langgraph_engram.stores import revisions
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.clients import translated_errors
 from langgraph_engram.stores.folders import open_store
@@ -18,6 +20,7 @@ from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.schema import Scope, Turn
 from langgraph_engram.stores.clients import translated_errors
 from langgraph_engram.stores.folders import open_store
+from langgraph_engram.stores import revisions
 from langgraph_engram.stores.base import Changes
 store = open_store(sys.argv[1], HashingEncoder(64))
 turn = Turn(turn_id="theirs", session_id="s1", seq=0, role="user", speaker="Ben", text="Hello")
@@ -103,7 +106,7 @@ def test_silent_writers_are_removed(pair, scope, turn, monkeypatch):
     first.commit(scope, Changes(turns=[turn(0)]))
     assert ids(second, scope) == ["t0"]
 
-    monkeypatch.setattr(collections, "SILENT_MS", -1)
+    monkeypatch.setattr(revisions, "SILENT_MS", -1)
     time.sleep(0.01)
     second.commit(scope, Changes(turns=[turn(1)]))
     monkeypatch.undo()
@@ -153,3 +156,17 @@ def test_trouble_that_may_pass_is_distinguished(raised, expected):
         raise getattr(chromadb.errors, raised)("it broke")
 
     assert isinstance(caught.value, StoreFailed) == expected
+
+
+def test_what_a_folder_exported_loads_on_a_server_and_is_exported_as_it_was(server, tmp_path, scope, everything):
+    """With another encoder, and every kind."""
+    folder, remote = open_store(tmp_path / "store", HashingEncoder(8)), open_store(server, HashingEncoder(64))
+    folder.commit(scope, everything)
+    export_file(folder, tmp_path / "one.jsonl", scope)
+
+    load_file(remote, tmp_path / "one.jsonl")
+    export_file(remote, tmp_path / "two.jsonl", scope)
+
+    assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
+    folder.close()
+    remote.close()

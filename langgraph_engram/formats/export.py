@@ -1,0 +1,383 @@
+"""Export memories to JSON lines, and load them: into the same store, or into one with another encoder or on a server.
+
+The first line names the format and its version, each further line holds one item under its scope and kind, and the last
+one counts the items, so that a file that was cut off is noticed. Items come by scope, kind and the order in which they
+were first written. Nothing in a file depends on where or when it was written: what is loaded and exported again is the
+same, byte for byte. Vectors are not in it; the store that loads the items makes its own.
+"""
+
+import gzip
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import groupby, islice
+from pathlib import Path
+from typing import IO, Annotated, Any, Literal, TypeVar, Union, cast
+
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError, create_model
+
+from langgraph_engram.errors import InvalidInput, UnreadableFile
+from langgraph_engram.formats.files import GZIP_MAGIC, parse_json, read_file
+from langgraph_engram.results import ExportReceipt, LoadReceipt
+from langgraph_engram.schema import Decision, Frozen, Scope, Synthesis
+from langgraph_engram.stores.base import Changes
+from langgraph_engram.stores.chroma import ChromaStore
+from langgraph_engram.stores.index import (
+    BOUNDARIES,
+    DECISIONS,
+    EVENTS,
+    PENDING_TASKS,
+    RECORDS,
+    SYNTHESES,
+    TURNS,
+    Kind,
+)
+
+M = TypeVar("M", bound=BaseModel)
+
+FORMAT = "langgraph-engram"
+VERSION = 1
+ORDER: tuple[Kind[Any], ...] = (PENDING_TASKS, TURNS, EVENTS, BOUNDARIES, RECORDS, SYNTHESES, DECISIONS)
+"""The order of a scope's items: tasks come before the turns that they are about, as in a commit."""
+BATCH = 500
+"""Items of one commit."""
+
+
+class Header(Frozen):
+    """The first line."""
+
+    format: Literal["langgraph-engram"]
+    version: Literal[1]
+
+
+class ItemLine(Frozen):
+    """One item; each kind has a subclass."""
+
+    kind: str
+    scope: Scope
+    item: Frozen
+
+
+class Footer(Frozen):
+    """The last line."""
+
+    items: int = Field(ge=0)
+    """How many lines of items there are."""
+
+
+def _line_of(kind: Kind[Any]) -> type[ItemLine]:
+    name, item = f"{kind.model.__name__}Line", kind.model.__name__
+    fields: dict[str, Any] = {"kind": (Literal[kind.name], ...), "item": (kind.model, ...)}
+    return create_model(name, __base__=ItemLine, __doc__=f"One {item}.", **fields)
+
+
+ITEM_LINES: Any = Union[*map(_line_of, ORDER)]
+ITEM_LINE: TypeAdapter[ItemLine] = TypeAdapter(Annotated[ITEM_LINES, Field(discriminator="kind")])
+LINE: TypeAdapter[Frozen] = TypeAdapter(Header | ITEM_LINES | Footer)
+"""Any line of a file; `docs/export.schema.json` is its JSON Schema."""
+KIND_OF: dict[str, Kind[Any]] = {kind.name: kind for kind in ORDER}
+
+
+def export_file(
+    store: ChromaStore,
+    path: Path,
+    scope: Scope | None = None,
+    session_id: str | None = None,
+    *,
+    everyone: bool = False,
+) -> ExportReceipt:
+    """Write what is stored of a scope, or of all, to a file, gzipped if its name ends in .gz.
+
+    No run commits to a scope while it is written, and a page is held at a time. A failure leaves whatever stood under
+    the name as it was.
+
+    Args:
+        store: The store.
+        path: The file.
+        scope: The scope; None for everyone's.
+        session_id: The only session of the scope to export, with what its memories are linked to in others.
+        everyone: Whether all scopes are exported.
+
+    Raises:
+        InvalidInput: Neither a scope nor everyone is named, or both; or there is no such session.
+        UnreadableFile: The file cannot be written.
+    """
+    if everyone is (scope is not None) or (everyone and session_id is not None):
+        raise InvalidInput("whose memory is exported? Name one user, of whom a session may be named, or everyone")
+    scopes = store.scopes() if scope is None else [scope]
+    counts = dict.fromkeys(KIND_OF, 0)
+    with _written(path) as file:
+        _write_line(file, Header(format=FORMAT, version=VERSION))
+        for owner in scopes:
+            with store.committing(owner):
+                is_wanted = _everything if session_id is None else _Session.read(store, owner, session_id).has
+                for kind in ORDER:
+                    for item in store.items(owner, kind):
+                        if is_wanted(kind, item):
+                            _write_item(file, kind, owner, item)
+                            counts[kind.name] += 1
+        _write_line(file, Footer(items=sum(counts.values())))
+    return ExportReceipt(path=str(path), scopes=len(scopes), **counts)
+
+
+def load_file(store: ChromaStore, path: Path, scope: Scope | None = None) -> LoadReceipt:
+    """Load a file, exported or `{"turns": [...], "records": [...], ...}`. What is stored already stays as it is.
+
+    The file is read twice: it is checked whole before anything is written. A load that was cut off is completed by
+    loading again.
+
+    Args:
+        store: The store.
+        path: The file, gzipped or not.
+        scope: Whose memory it becomes; by default that of each line. A file of several scopes has to keep them.
+
+    Raises:
+        UnreadableFile: It is missing, cut off, or not such a file; the error has the line.
+        InvalidInput: It names no scope, or several beside `scope`.
+        StoreError: The store cannot write; the same call again does the rest.
+    """
+    read = _reader(path, scope)
+    scopes = dict.fromkeys(line.scope.key for line in read())
+    if scope is not None and len(scopes) > 1:
+        raise InvalidInput(
+            f"{path}: holds memories of {len(scopes)} users, agents or tenants: load it without naming a user"
+        )
+    loaded, known, differing = dict.fromkeys(KIND_OF, 0), 0, 0
+    for _, lines in groupby(read(), lambda line: (line.scope.key, line.kind)):
+        while batch := list(islice(lines, BATCH)):
+            kind, owner = KIND_OF[batch[0].kind], scope or batch[0].scope
+            items: list[Any] = [line.item for line in batch]
+            with store.committing(owner):
+                stored = _stored(store, owner, kind, items)
+                new = [item for item in items if kind.id_of(item) not in stored]
+                if new:
+                    changes: dict[str, Any] = {kind.name: new}
+                    store.commit(owner, Changes(**changes))
+            loaded[kind.name] += len(new)
+            known += len(items) - len(new)
+            differing += sum(item != stored.get(kind.id_of(item), item) for item in items)
+    return LoadReceipt(path=str(path), scopes=len(scopes), known=known, differing=differing, **loaded)
+
+
+def export_schema() -> dict[str, Any]:
+    """Return the JSON Schema of one line of a file."""
+    schema = LINE.json_schema(mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A line of an export", **schema}
+
+
+def _stored(store: ChromaStore, scope: Scope, kind: Kind[Any], items: list[Any]) -> dict[str, Any]:
+    """Return what is stored of items, by id; of pending tasks also those whose turns are all there: they are done."""
+    stored = store.stored(scope, kind, [kind.id_of(item) for item in items])
+    if kind is PENDING_TASKS:
+        turns = store.stored(scope, TURNS, list({turn_id for task in items for turn_id in task.turn_ids}))
+        done = [task for task in items if turns and turns.keys() >= set(task.turn_ids)]
+        stored = {task.pending_id: task for task in done} | stored
+    return stored
+
+
+def _everything(kind: Kind[Any], item: Any) -> bool:  # noqa: ARG001 - the filter of a session reads them
+    return True
+
+
+@dataclass(frozen=True)
+class _Session:
+    """The ids of what belongs to a session, and of what its memories are linked to in others, by name of the kind."""
+
+    ids: Mapping[str, set[str]]
+
+    @classmethod
+    def read(cls, store: ChromaStore, scope: Scope, session_id: str) -> "_Session":
+        """Collect the ids, so that what is collected names nothing that is not.
+
+        Raises:
+            InvalidInput: No such session.
+        """
+        links = _Links.read(store, scope)
+        records = links.connected({key for key, (session, _) in links.records.items() if session == session_id})
+        boundaries = {key: ends for key, (session, ends) in links.boundaries.items() if session == session_id}
+        events = {key for key, (session, _) in links.events.items() if session == session_id}
+        events |= {links.event_of[key] for key in records} | {end for ends in boundaries.values() for end in ends}
+        turns = {turn.turn_id for turn in store.items(scope, TURNS) if turn.session_id == session_id}
+        tasks = {task.pending_id for task in store.items(scope, PENDING_TASKS) if task.session_id == session_id}
+        if not turns and not events and not records and not tasks:
+            raise InvalidInput(
+                f"unknown session {session_id!r}: `engram show --user USER --kind turns --json` lists the sessions"
+            )
+        turns |= {turn_id for key in records for turn_id in links.sources_of[key]}
+        turns |= {turn_id for key in events if key in links.events for turn_id in links.events[key][1]}
+        return cls(
+            {
+                TURNS.name: turns,
+                EVENTS.name: events,
+                BOUNDARIES.name: {*boundaries},
+                RECORDS.name: records,
+                PENDING_TASKS.name: tasks,
+            }
+        )
+
+    def has(self, kind: Kind[Any], item: Any) -> bool:
+        """Return whether an item belongs to it; a synthesis or a decision does if all that it rests on does."""
+        match item:
+            case Synthesis():
+                return self.ids["records"].issuperset(item.covered_record_ids) and self.ids["events"].issuperset(
+                    item.seed_event_ids
+                )
+            case Decision():
+                return self.ids["records"].issuperset((*item.pair, *([item.result_id] if item.result_id else [])))
+        return kind.id_of(item) in self.ids[kind.name]
+
+
+@dataclass(frozen=True)
+class _Links:
+    """What the items of a scope name, by their ids: of each its session first."""
+
+    records: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
+    event_of: dict[str, str] = field(default_factory=dict)
+    sources_of: dict[str, list[str]] = field(default_factory=dict)
+    events: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
+    boundaries: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, store: ChromaStore, scope: Scope) -> "_Links":
+        """Read the links of a scope; the texts are not kept."""
+        links = cls()
+        for record in store.items(scope, RECORDS):
+            others = [*record.derived_from, *record.conflicts_with, *filter(None, [record.superseded_by])]
+            links.records[record.record_id] = (record.session_id, others)
+            links.event_of[record.record_id] = record.event_id
+            links.sources_of[record.record_id] = record.source_turn_ids
+        for event in store.items(scope, EVENTS):
+            links.events[event.event_id] = (event.session_id, [*event.turn_ids, *event.context_turn_ids])
+        for boundary in store.items(scope, BOUNDARIES):
+            ends = [*filter(None, [boundary.from_event_id]), boundary.to_event_id]
+            links.boundaries[boundary.boundary_id] = (boundary.session_id, ends)
+        return links
+
+    def connected(self, record_ids: set[str]) -> set[str]:
+        """Return records with all that they are linked to, directly or not."""
+        found, left = set(record_ids), list(record_ids)
+        while left:
+            fresh = {key for key in self.records[left.pop()][1] if key in self.records} - found
+            found |= fresh
+            left.extend(fresh)
+        return found
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file to be written beside its name, and put it there once it is whole."""
+    beside = path.with_name(f".{path.name}.partial")
+    try:
+        with beside.open("wb") as raw:
+            if path.suffix == ".gz":
+                with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
+                    yield cast(IO[bytes], packed)
+            else:
+                yield raw
+        beside.replace(path)
+    except OSError as error:
+        raise UnreadableFile(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _write_line(file: IO[bytes], line: BaseModel) -> None:
+    file.write(line.model_dump_json().encode() + b"\n")
+
+
+def _write_item(file: IO[bytes], kind: Kind[Any], scope: Scope, item: Frozen) -> None:
+    parts = f'{{"kind":"{kind.name}","scope":{scope.model_dump_json()},"item":{item.model_dump_json()}}}\n'
+    file.write(parts.encode())
+
+
+def _reader(path: Path, scope: Scope | None) -> Callable[[], Iterator[ItemLine]]:
+    """Return what reads the lines of a file, from its beginning each time.
+
+    Raises:
+        UnreadableFile: It is neither an export nor one document of items by kind.
+        InvalidInput: It is such a document, and no scope is given.
+    """
+    for line in _lines(path):
+        first = _parsed(line)
+        if isinstance(first, dict) and "format" in first:
+            _check_header(path, first)
+            return lambda: _read_export(path)
+        break
+    if scope is None:
+        raise InvalidInput(f"{path}: does not say whose memory it is: name the user")
+    return lambda: _read_document(path, scope)
+
+
+def _check_header(path: Path, header: Mapping[str, object]) -> None:
+    if header.get("format") != FORMAT:
+        raise UnreadableFile(f"{path}: expected the format {FORMAT!r}, not {header['format']!r}")
+    if header.get("version") != VERSION:
+        raise UnreadableFile(
+            f"{path}: has version {header.get('version')!r} and this one reads {VERSION}: export it again with a "
+            f"version that writes {VERSION}"
+        )
+
+
+def _read_export(path: Path) -> Iterator[ItemLine]:
+    """Yield the items of an export, and check its count at the end."""
+    count, footer = 0, None
+    for number, line in enumerate(_lines(path), start=1):
+        if number == 1 or not line.strip():
+            continue
+        if footer is not None:
+            raise UnreadableFile(f"{path}: expected the end at line {number}: two files in one? Load each by itself")
+        if line.startswith(b'{"items"'):
+            footer = _validated(TypeAdapter(Footer), line, f"{path}: line {number}")
+        else:
+            yield _validated(ITEM_LINE, line, f"{path}: line {number}")
+            count += 1
+    if footer is None:
+        raise UnreadableFile(f"{path}: is cut off after {count} items: export it again")
+    if footer.items != count:
+        raise UnreadableFile(f"{path}: holds {count} items and says it has {footer.items}: export it again")
+
+
+def _read_document(path: Path, scope: Scope) -> Iterator[ItemLine]:
+    """Yield the items of `{"turns": [...], ...}`; fields with a default may be left out."""
+    document = parse_json(read_file(str(path)), str(path))
+    if not isinstance(document, dict) or not document or not document.keys() <= KIND_OF.keys():
+        raise UnreadableFile(
+            f"{path}: expected an export (its first line names the format {FORMAT!r}), or lists named "
+            f"{', '.join(KIND_OF)}"
+        )
+    for kind in ORDER:
+        for position, item in enumerate(document.get(kind.name, [])):
+            line = json.dumps({"kind": kind.name, "scope": scope.model_dump(), "item": item}).encode()
+            yield _validated(ITEM_LINE, line, f"{path}: {kind.name}[{position}]")
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file, gzipped or not.
+
+    Raises:
+        UnreadableFile: It is missing, cut off or not permitted.
+    """
+    try:
+        with path.open("rb") as raw:
+            is_packed = raw.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+            raw.seek(0)
+            yield from gzip.GzipFile(fileobj=raw) if is_packed else raw
+    except (OSError, EOFError) as error:
+        raise UnreadableFile(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _parsed(line: bytes) -> object:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
+
+
+def _validated(adapter: TypeAdapter[M], line: bytes, where: str) -> M:
+    try:
+        return adapter.validate_json(line)
+    except ValidationError as error:
+        detail = error.errors()[0]
+        field_name = ".".join(map(str, detail["loc"]))
+        raise UnreadableFile(f"{where}: {f'{field_name}: ' if field_name else ''}{detail['msg']}") from error

@@ -1,0 +1,225 @@
+"""Examine what lies in Chroma below the memories: rows, vectors, terms, the log, and collections that nobody uses.
+
+A row must be readable, belong to the scope that its id says, and be found by the words and by a vector of its text.
+What is wrong with a row that can be read is mended by writing it again.
+"""
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from langgraph_engram.embeddings.base import Encoder, encode_items
+from langgraph_engram.embeddings.langchain import LangChainEncoder
+from langgraph_engram.errors import EncoderUnavailable
+from langgraph_engram.results import Finding
+from langgraph_engram.schema import Scope
+from langgraph_engram.stores.collections import (
+    KINDS,
+    Collections,
+    decode,
+    row_id,
+    scope_of,
+    unused_collections,
+)
+from langgraph_engram.stores.index import PENDING_TASKS, SEARCHABLE, Kind
+from langgraph_engram.stores.secure_delete import DATABASE, secure_delete
+
+REWRITE = "writes the row again"
+SAMPLED = 64
+"""Rows of each page whose vectors are compared with what the encoder gives."""
+LEAST_COSINE = 0.98
+"""Below which two vectors of one text are of different encoders: one encoder on other hardware stays above."""
+UNIT = 1e-3
+"""How far the length of a vector may be from 1."""
+LOGGED = """
+    SELECT DISTINCT id FROM embeddings_queue WHERE operation != 3 AND topic LIKE ?
+    AND id NOT IN (SELECT embedding_id FROM embeddings)
+"""
+"""Rows that Chroma's log still holds though they were removed."""
+WITHOUT_TERMS = """
+    SELECT e.embedding_id FROM embeddings e JOIN embedding_metadata m ON m.id = e.id
+    WHERE m.key = 'chroma:document' AND e.id NOT IN (SELECT rowid FROM embedding_fulltext_search_content)
+"""
+"""Rows whose text the full-text index does not have; its table of contents counts rows as the index does."""
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One row that can be read."""
+
+    scope: Scope
+    item: Any
+
+
+@dataclass
+class Examination:
+    """One examination of a store's collections. No write may be under way."""
+
+    collections: Collections
+    encoder: Encoder
+    folder: Path | None
+    fix: bool
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    rows: int = 0
+    """How many rows there are."""
+
+    def run(self) -> None:
+        """Examine everything, and mend what can be mended if asked to."""
+        self._unused()
+        for kind in KINDS:
+            for page in self.collections.pages(kind.name, ["metadatas", "documents"]):
+                self.rows += len(page["ids"])
+                readable = self._readable(kind, page)
+                if kind in SEARCHABLE:
+                    self._texts(kind, page, readable)
+                    self._vectors(kind, readable)
+        if self.folder is not None:
+            self._database(self.folder)
+
+    def _unused(self) -> None:
+        names = unused_collections(self.collections)
+        self._add("unused collections", "a move to another encoder was cut off", names, "removes them")
+        for name in names if self.fix else ():
+            self.collections.client.delete_collection(name)
+
+    def _readable(self, kind: Kind[Any], page: Any) -> dict[str, _Row]:
+        """Return the rows of a page that can be read and are where they belong, by id."""
+        found: dict[str, _Row] = {}
+        wrong: defaultdict[str, list[str]] = defaultdict(list)
+        for key, metadata in zip(page["ids"], page["metadatas"], strict=True):
+            try:
+                scope = scope_of(str(metadata.get("scope")))
+            except (ValueError, TypeError):
+                wrong["row without a scope"].append(key)
+                continue
+            try:
+                item = decode(kind.model, metadata)
+            except (ValidationError, ValueError):
+                wrong["unreadable row"].append(key)
+                continue
+            if key.partition(":")[0] != row_id(scope, "").removesuffix(":"):
+                wrong["row of another scope"].append(key)
+            elif key != row_id(scope, kind.id_of(item)):
+                wrong["row under another id"].append(key)
+            else:
+                found[key] = _Row(scope, item)
+        details = {
+            "row without a scope": "nobody's search finds it",
+            "unreadable row": "a field is missing or wrong, and its scope cannot be loaded",
+            "row of another scope": "its id says that it is another user's than its scope",
+            "row under another id": "it would be stored twice",
+        }
+        for check, keys in wrong.items():
+            self._add(check, f"{kind.name}: {details[check]}", keys)
+        return found
+
+    def _texts(self, kind: Kind[Any], page: Any, readable: dict[str, _Row]) -> None:
+        documents = dict(zip(page["ids"], page["documents"], strict=True))
+        outdated = [key for key, row in readable.items() if (documents[key] or "") != kind.text_of(row.item)]
+        self._add("outdated text", f"{kind.name}: the row holds another text than its item", outdated, REWRITE)
+        self._rewrite(kind, [readable[key] for key in outdated])
+
+    def _vectors(self, kind: Kind[Any], readable: dict[str, _Row]) -> None:
+        vectors = dict(self._stored_vectors(kind.name, list(readable)))
+        missing = [key for key in readable if key not in vectors]
+        invalid = [key for key, vector in vectors.items() if not abs(float(np.linalg.norm(vector)) - 1) < UNIT]
+        other = self._of_another_text(kind, {key: readable[key] for key in vectors if key not in invalid}, vectors)
+        self._add(
+            "missing vector", f"{kind.name}: no search by meaning finds them, and loading fails", missing, REWRITE
+        )
+        self._add("invalid vector", f"{kind.name}: not of length 1", invalid, REWRITE)
+        self._rewrite(kind, [readable[key] for key in (*missing, *invalid, *other)])
+
+    def _of_another_text(
+        self, kind: Kind[Any], readable: dict[str, _Row], vectors: dict[str, NDArray[np.float32]]
+    ) -> list[str]:
+        """Return the rows of a sample whose vectors the encoder does not give; all rows where that is most of them."""
+        sample = list(readable)[:SAMPLED]
+        if not sample:
+            return []
+        if isinstance(getattr(self.encoder, "inner", self.encoder), LangChainEncoder):
+            self._note("vectors were not compared with their texts: the encoder is not on this machine")
+            return []
+        try:
+            encoded = encode_items(self.encoder, [kind.texts_of(readable[key].item) for key in sample])
+        except EncoderUnavailable as error:
+            self._note(f"vectors were not compared with their texts: {error}")
+            return []
+        others = [
+            key
+            for key, vector in zip(sample, encoded, strict=True)
+            if vector.shape != vectors[key].shape or float(vector @ vectors[key]) < LEAST_COSINE
+        ]
+        if len(others) > max(len(sample) // 2, 1):
+            detail = (
+                f"{kind.name}: the encoder {self.encoder.name!r} gives other vectors than it gave when it wrote them"
+            )
+            self._add("encoder fingerprint", detail, others, "encodes all of them anew")
+            return list(readable)
+        self._add("vector of another text", f"{kind.name}: the encoder gives another one", others, REWRITE)
+        return others
+
+    def _stored_vectors(self, name: str, keys: Sequence[str]) -> Iterator[tuple[str, NDArray[np.float32]]]:
+        """Yield the vectors of rows; those that Chroma has lost make it fail, and are found by halves."""
+        from chromadb.errors import InternalError
+
+        if not keys:
+            return
+        try:
+            page = self.collections.by_name[name].get(ids=list(keys), include=["embeddings"])
+        except InternalError:
+            if len(keys) > 1:
+                yield from self._stored_vectors(name, keys[: len(keys) // 2])
+                yield from self._stored_vectors(name, keys[len(keys) // 2 :])
+            return
+        embeddings: Any = page["embeddings"]
+        yield from zip(page["ids"], np.asarray(embeddings, dtype=np.float32), strict=True)
+
+    def _database(self, folder: Path) -> None:
+        with closing(sqlite3.connect(folder / DATABASE)) as database:
+            damage = [str(row[0]) for row in database.execute("PRAGMA quick_check") if row[0] != "ok"]
+            self._add("damaged database", "; ".join(damage)[:200] + ": restore a backup", [DATABASE] if damage else [])
+            if damage:
+                return
+            without = {str(row[0]) for row in database.execute(WITHOUT_TERMS)}
+            logged = {
+                str(row[0])
+                for name, collection in self.collections.by_name.items()
+                if name in {kind.name for kind in KINDS} and name != PENDING_TASKS.name
+                for row in database.execute(LOGGED, (f"%/{collection.id}",))
+            }
+        self._add("missing words", "no search of Chroma by words finds them", sorted(without), REWRITE)
+        for kind in SEARCHABLE if self.fix and without else ():
+            for page in self.collections.pages(kind.name, ["metadatas", "documents"]):
+                self._rewrite(kind, [row for key, row in self._readable(kind, page).items() if key in without])
+        scopes = sorted({key.partition(":")[0] for key in logged})
+        self._add("residue in the log", "removed rows are still in Chroma's log", sorted(logged), "overwrites them")
+        for scope in scopes if self.fix else ():
+            secure_delete(folder, f"{scope}:")
+
+    def _rewrite(self, kind: Kind[Any], rows: Iterable[_Row]) -> None:
+        """Write rows again, each with its text, its words and its vector, where that is asked for."""
+        by_scope: defaultdict[str, list[_Row]] = defaultdict(list)
+        for row in rows if self.fix else ():
+            by_scope[row.scope.key].append(row)
+        for of_scope in by_scope.values():
+            items = [row.item for row in of_scope]
+            vectors = encode_items(self.encoder, [kind.texts_of(item) for item in items])
+            self.collections.write(of_scope[0].scope, kind, items, vectors)
+
+    def _add(self, check: str, detail: str, ids: list[str], fix: str = "") -> None:
+        if ids:
+            self.findings.append(Finding(check=check, detail=detail, ids=ids, fix=fix, fixed=bool(fix) and self.fix))
+
+    def _note(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes.append(note)

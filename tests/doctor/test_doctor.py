@@ -1,0 +1,485 @@
+"""Each planted defect is found by its name; what can be rebuilt from the raw turns is mended."""
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from langgraph_engram.cli.main import run
+from langgraph_engram.embeddings.base import HashingEncoder
+from langgraph_engram.memory import Memory
+from langgraph_engram.runner import thread_of
+from langgraph_engram.schema import PendingTask, Scope
+from langgraph_engram.stores.base import Changes
+from langgraph_engram.stores.collections import make_collection, row_id
+from langgraph_engram.stores.folders import open_store
+
+ANA, BEN = Scope(user_id="ana"), Scope(user_id="ben")
+ECHO = "Ana, you live in Zephyrmoor."
+HOMES = ("Quillhaven", "Brontavia", "Zephyrmoor")
+
+
+class OtherWeights(HashingEncoder):
+    """An encoder under the old name that gives other vectors."""
+
+    def encode(self, texts):
+        return np.ascontiguousarray(np.roll(super().encode(texts), 1, axis=1))
+
+
+def open_memory(folder, encoder="hashing"):
+    return Memory(folder, "rules", encoder=encoder)
+
+
+@pytest.fixture(scope="module")
+def healthy(tmp_path_factory):
+    """The folder of a store in which nothing is wrong."""
+    folder = tmp_path_factory.mktemp("healthy") / "store"
+    with open_memory(folder) as memory:
+        for day, home in enumerate(HOMES, start=1):
+            said = [
+                {"speaker": "Ana", "text": f"I live in {home}.", "said_at": f"2024-03-0{day}T09:00:00Z"},
+                {"speaker": "Ben", "text": f"I drove {day} miles today.", "said_at": f"2024-03-0{day}T09:01:00Z"},
+            ]
+            memory.remember(said, user_id="ana", session_id=f"day-{day}", close_session=True)
+        memory.remember([{"speaker": "Cy", "text": "I planted a pear tree."}], user_id="ben", session_id="s")
+        memory.recall("Where does Ana live?", user_id="ana")
+    return folder
+
+
+@pytest.fixture
+def folder(healthy, tmp_path):
+    """A copy of the healthy store."""
+    shutil.copytree(healthy, tmp_path / "store")
+    return tmp_path / "store"
+
+
+class Stored:
+    """A store that is open for something to be planted in it."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.store = open_store(folder, HashingEncoder())
+        self.index = self.store.index(ANA)
+        self.decisions = self.store.decisions(ANA)
+
+    def commit(self, **changes):
+        self.store.commit(ANA, Changes(**changes))
+
+    def active(self):
+        return next(record for record in self.index.records.items if record.status == "active")
+
+    def superseded(self):
+        return next(record for record in self.index.records.items if record.status == "superseded")
+
+    def change(self, record, **update):
+        self.commit(records=[record.model_copy(update=update)])
+
+    def collection(self, name):
+        return self.store._collections.by_name[name]
+
+    def row(self, name):
+        """Return the first row of Ana's in a collection: id, metadata, document, vector."""
+        rows = self.collection(name).get(
+            where={"scope": ANA.key}, limit=1, include=["metadatas", "documents", "embeddings"]
+        )
+        return rows["ids"][0], rows["metadatas"][0], rows["documents"][0], rows["embeddings"][0]
+
+    def sql(self, *statements):
+        """Change Chroma's database past Chroma, once it is closed."""
+        self.store.close()
+        with closing(sqlite3.connect(self.folder / "chroma.sqlite3")) as database:
+            for statement in statements:
+                assert database.execute(statement).rowcount
+            database.commit()
+
+
+def task(step, turn_ids, **fields):
+    known = {"pending_id": "planted", "run_id": "none", "session_id": "day-1", "reason": "it failed"}
+    return PendingTask(**{**known, "turn_ids": turn_ids, "step": step, "since": datetime.now(UTC), **fields})
+
+
+def dangling_source(at):
+    at.change(at.active(), source_turn_ids=[*at.active().source_turn_ids, "gone"])
+
+
+def dangling_event(at):
+    at.change(at.active(), event_id="gone")
+
+
+def lost_turn(at):
+    turn = at.index.turns.items[0]
+    at.commit(removed={"turns": [turn.turn_id]})
+
+
+def missing_successor(at):
+    at.change(at.superseded(), superseded_by="gone")
+
+
+def circle(at):
+    first = at.superseded()
+    second = at.index.records.get(first.superseded_by)
+    at.commit(records=[second.model_copy(update={"status": "superseded", "superseded_by": first.record_id})])
+
+
+def one_sided(at):
+    one, other = [record for record in at.index.records.items if record.speaker == "Ben"][:2]
+    at.change(one, conflicts_with=[other.record_id])
+
+
+def unverified(at):
+    at.change(at.active(), content="Ana: I moved to Mistelgau with 47 llamas.")
+
+
+def recycled(at):
+    turn = at.index.turns.items[-1]
+    echo = turn.model_copy(
+        update={
+            "turn_id": "echo",
+            "seq": 9,
+            "role": "assistant",
+            "speaker": "Bot",
+            "text": "Ana, you live in Zephyrmoor.",
+        }
+    )
+    event = at.index.events.items[-1]
+    record = at.index.records.items[-1].model_copy(
+        update={
+            "record_id": "echo", "content": ECHO, "speaker": "Bot", "source_turn_ids": ["echo"],
+            "seq": 9, "mentioned_at": datetime(2024, 4, 1, tzinfo=UTC), "status": "active", "superseded_by": None,
+            "event_start": None, "event_end": None, "time_text": "", "location": "", "keywords": [],
+        }
+    )  # fmt: skip
+    at.commit(turns=[echo], records=[record], events=[event.model_copy(update={"turn_ids": [*event.turn_ids, "echo"]})])
+
+
+def orphan_turn(at):
+    turn = at.index.turns.items[0]
+    at.commit(turns=[turn.model_copy(update={"turn_id": "new", "seq": 7, "text": "I keep bees."})])
+
+
+def stale(at):
+    synthesis = at.index.syntheses.items[0]
+    at.commit(syntheses=[synthesis.model_copy(update={"status": "stale"})])
+
+
+def outdated_synthesis(at):
+    synthesis = at.index.syntheses.items[0]
+    told = at.index.records.get(synthesis.covered_record_ids[0])
+    at.commit(
+        syntheses=[synthesis.model_copy(update={"status": "active", "text": told.content})],
+        changed=[told.model_copy(update={"status": "archived", "superseded_by": None})],
+    )
+
+
+def foreign_rows(at):
+    """One of Ben's two equal records under Ana's scope, with its turn, as wrong writes would leave them."""
+    index = at.store.index(BEN)
+    turn, record = index.turns.items[0], index.records.items[0]
+    at.store.commit(
+        BEN,
+        Changes(
+            turns=[turn.model_copy(update={"turn_id": "more", "seq": 1})],
+            records=[record.model_copy(update={"record_id": "more", "source_turn_ids": ["more"]})],
+        ),
+    )
+    for name, key in (("turns", row_id(BEN, turn.turn_id)), ("records", row_id(BEN, record.record_id))):
+        metadata = at.collection(name).get(ids=[key], include=["metadatas"])["metadatas"][0]
+        at.collection(name).update(ids=[key], metadatas=[{**metadata, "scope": ANA.key}])
+
+
+def other_vector(at):
+    key, *_, vector = at.row("records")
+    at.collection("records").update(ids=[key], embeddings=[np.roll(vector, 3)])
+
+
+def lost_vectors(at):
+    """Chroma writes a vector index out and forgets its log; then the files are lost."""
+    kept = at.store._collections.by_name["records"]
+    many = at.active()
+    at.commit(records=[many.model_copy(update={"record_id": f"r{n}", "status": "archived"}) for n in range(1100)])
+    at.store.close()
+    with closing(sqlite3.connect(at.folder / "chroma.sqlite3")) as database:
+        query = "SELECT id FROM segments WHERE scope = 'VECTOR' AND collection = ?"
+        shutil.rmtree(at.folder / database.execute(query, (str(kept.id),)).fetchone()[0])
+
+
+def log_of_a_removed_row(at):
+    """A row is gone from the tables, and its text is still in the log."""
+    at.store.close()
+    with closing(sqlite3.connect(at.folder / "chroma.sqlite3")) as database:
+        _, key = database.execute(
+            "SELECT topic, id FROM embeddings_queue WHERE topic LIKE ? LIMIT 1",
+            (f"%/{at.collection('records').id}",),
+        ).fetchone()
+        store = open_store(at.folder, HashingEncoder())
+        store._collections.by_name["records"].delete(ids=[key])
+        store.close()
+        assert database.execute("SELECT count(*) FROM embeddings_queue WHERE id = ? AND operation != 3", (key,))
+
+
+WITHOUT_WORDS = """
+    DELETE FROM embedding_fulltext_search WHERE rowid = (SELECT min(rowid) FROM embedding_fulltext_search)
+"""
+DEFECTS = {
+    "record of missing turns": (dangling_source, True),
+    "record of a missing event": (dangling_event, True),
+    "event of missing turns": (lost_turn, True),
+    "missing successor": (missing_successor, True),
+    "active and replaced": (lambda at: at.change(at.active(), superseded_by=at.superseded().record_id), True),
+    "circle of successors": (circle, True),
+    "lineage of missing records": (lambda at: at.change(at.active(), derived_from=["gone"]), True),
+    "conflict with missing records": (lambda at: at.change(at.active(), conflicts_with=["gone"]), True),
+    "one-sided conflict": (one_sided, True),
+    "unverified record": (unverified, True),
+    "recycled record": (recycled, True),
+    "duplicate record": (lambda at: at.change(at.active(), record_id="copy"), True),
+    "turn without event": (orphan_turn, True),
+    "turn in two events": (
+        lambda at: at.commit(events=[at.index.events.items[0].model_copy(update={"event_id": "copy"})]),
+        False,
+    ),
+    "two turns at one position": (
+        lambda at: at.commit(
+            turns=[at.index.turns.items[0].model_copy(update={"turn_id": "copy", "text": "Hi."})],
+            events=[
+                at.index.events.items[0].model_copy(update={"turn_ids": [*at.index.events.items[0].turn_ids, "copy"]})
+            ],
+        ),
+        False,
+    ),
+    "boundary of a missing event": (
+        lambda at: at.commit(boundaries=[at.index.boundaries.items[-1].model_copy(update={"from_event_id": "gone"})]),
+        True,
+    ),
+    "synthesis of missing memories": (
+        lambda at: at.commit(
+            syntheses=[
+                at.index.syntheses.items[0].model_copy(
+                    update={"covered_record_ids": [*at.index.syntheses.items[0].covered_record_ids, "gone"]}
+                )
+            ]
+        ),
+        True,
+    ),
+    "stale synthesis": (stale, True),
+    "outdated synthesis": (outdated_synthesis, True),
+    "decision on missing records": (
+        lambda at: at.commit(decisions=[at.decisions[0].model_copy(update={"result_id": "gone"})]),
+        True,
+    ),
+    "task for missing turns": (lambda at: at.commit(pending_tasks=[task("extract", ["gone"])]), True),
+    "approval without a run": (
+        lambda at: at.commit(pending_tasks=[task("approve_updates", [at.index.turns.items[0].turn_id])]),
+        True,
+    ),
+    "row without a scope": (
+        lambda at: at.collection("events").upsert(ids=["x:y"], embeddings=[[1.0] + [0.0] * 255], metadatas=[{"a": 1}]),
+        False,
+    ),
+    "unreadable row": (
+        lambda at: at.collection("turns").update(
+            ids=[at.row("turns")[0]], metadatas=[{**at.row("turns")[1], "item": "{}"}]
+        ),
+        False,
+    ),
+    "row of another scope": (foreign_rows, False),
+    "search across scopes": (foreign_rows, False),
+    "row under another id": (
+        lambda at: at.collection("turns").upsert(
+            ids=[row_id(ANA, "other")],
+            embeddings=[at.row("turns")[3]],
+            metadatas=[at.row("turns")[1]],
+            documents=[at.row("turns")[2]],
+        ),
+        False,
+    ),
+    "outdated text": (
+        lambda at: at.collection("records").update(
+            ids=[at.row("records")[0]],
+            documents=["something else"],
+            embeddings=[at.row("records")[3]],
+        ),
+        True,
+    ),
+    "invalid vector": (
+        lambda at: at.collection("records").update(ids=[at.row("records")[0]], embeddings=[at.row("records")[3] * 3]),
+        True,
+    ),
+    "vector of another text": (other_vector, True),
+    "missing vector": (lost_vectors, True),
+    "missing words": (lambda at: at.sql(WITHOUT_WORDS), True),
+    "unused collections": (
+        lambda at: make_collection(at.store._collections.client, "engram-0123-turns", "other"),
+        True,
+    ),
+    "encoder": (
+        lambda at: at.collection("events").modify(metadata={**at.collection("events").metadata, "encoder": "other"}),
+        False,
+    ),
+    "residue in the log": (log_of_a_removed_row, True),
+}
+
+
+def checks(diagnosis):
+    return {finding.check for finding in diagnosis["findings"]}
+
+
+def examine(folder, capsys, *options):
+    code = run(["doctor", "--store", str(folder), "--json", *options])
+    return code, json.loads(capsys.readouterr().out)
+
+
+@pytest.fixture(autouse=True)
+def encoder(monkeypatch):
+    monkeypatch.setenv("ENGRAM_ENCODER", "hashing")
+
+
+def test_a_healthy_store_is_sound(folder, capsys):
+    """Nothing is found in a store that was remembered, recalled and forgotten in."""
+    with open_memory(folder) as memory:
+        memory.forget(user_id="ana", session_id="day-2")
+        memory.retry(user_id="ana")
+        diagnosis = memory.doctor()
+
+    assert diagnosis.findings == []
+    assert diagnosis.notes == []
+    assert (diagnosis.is_sound, diagnosis.scopes) == (True, 2)
+    assert run(["doctor", "--store", str(folder)]) == 0
+    assert "sound" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("check", DEFECTS)
+def test_a_planted_defect_is_found_and_mended_where_it_says_so(folder, capsys, check):
+    """Exit code 3; with --fix 0 if all was mended; and the raw turns are as they were."""
+    plant, is_mended = DEFECTS[check]
+    at = Stored(folder)
+    plant(at)
+    at.store.close()
+
+    code, found = examine(folder, capsys)
+    again, same = examine(folder, capsys)
+    fixed, _ = examine(folder, capsys, "--fix")
+    after, left = examine(folder, capsys)
+
+    finding = next(finding for finding in found["findings"] if finding["check"] == check)
+    assert (code, again, same["findings"]) == (3, 3, found["findings"])
+    assert bool(finding["fix"]) == is_mended
+    if is_mended:
+        assert (fixed, after, left["findings"]) == (0, 0, [])
+        with open_memory(folder) as memory:
+            memory.retry(user_id="ana")
+            assert memory.doctor().findings == []
+            found_texts = [passage.text for passage in memory.search("Where does Ana live?", user_id="ana").evidence]
+            assert any("Zephyrmoor" in text for text in found_texts)
+    else:
+        assert fixed == after == 3
+        assert check in {finding["check"] for finding in left["findings"]}
+
+
+def test_an_index_that_is_not_what_is_stored_is_read_again(folder):
+    """Somebody wrote past the store, which this process serves from memory."""
+    with open_memory(folder) as memory:
+        store = memory.store
+        index = store.index(ANA)
+        gone = index.turns.items[0].turn_id
+        store._collections.remove(ANA, "boundaries", [index.boundaries.items[0].boundary_id])
+
+        found = {finding.check for finding in memory.doctor().findings}
+        mended = memory.doctor(fix=True)
+
+        assert "outdated index" in found
+        assert mended.is_sound
+        assert memory.doctor().findings == []
+        assert gone in store.index(ANA).turns
+
+
+def test_checkpoints_of_what_is_not_stored_are_residue(folder):
+    """The run of a recall that saw a turn which is gone is deleted."""
+    with open_memory(folder) as memory:
+        turn = memory.show("turns", "ana")[0]
+        memory.write_graph.get_graph()
+        config = thread_of("planted", ANA)
+        memory._writes.graph.update_state(
+            config, {"turns": [turn.model_copy(update={"turn_id": "forgotten"})]}, as_node="receive"
+        )
+
+        found = memory.doctor()
+        mended = memory.doctor(fix=True)
+
+        assert [(finding.check, finding.ids) for finding in found.findings] == [("residue in checkpoints", ["planted"])]
+        assert mended.is_sound
+        assert memory.doctor().findings == []
+
+
+def test_other_weights_under_the_old_name_are_noticed_and_all_is_encoded_anew(folder):
+    """A name is not enough: the vectors of a sample are compared with what the encoder gives now."""
+    with open_memory(folder, OtherWeights()) as memory:
+        found = {finding.check for finding in memory.doctor().findings}
+        mended = memory.doctor(fix=True)
+
+        assert found == {"encoder fingerprint"}
+        assert mended.is_sound
+        assert memory.doctor().findings == []
+
+
+def test_a_damaged_database_is_said(folder, capsys):
+    """Pages of the checkpoints' database are overwritten."""
+    path = folder / "checkpoints.sqlite"
+    content = bytearray(path.read_bytes())
+    content[4096:12288] = b"\xff" * 8192
+    path.write_bytes(content)
+
+    code, found = examine(folder, capsys)
+
+    assert code in (1, 3)
+    assert "error" in found or "damaged database" in {finding["check"] for finding in found["findings"]}
+
+
+def test_the_encoder_that_is_named_is_not_the_stores(folder, capsys, monkeypatch):
+    """The rest is examined all the same; what needs the encoder is noted."""
+    monkeypatch.setenv("ENGRAM_ENCODER", "minilm")
+
+    code, found = examine(folder, capsys)
+
+    assert code == 3
+    assert [finding["check"] for finding in found["findings"]] == ["encoder"]
+    assert any("hashing-256" in note for note in found["notes"])
+
+
+def test_a_store_that_is_locked_or_missing_is_an_error(folder, capsys, monkeypatch):
+    """One line, and the exit codes of every command."""
+    assert run(["doctor", "--store", str(folder / "nothing")]) == 2
+    assert "no memory at" in capsys.readouterr().err
+
+
+def test_an_older_store_is_examined_once_it_is_migrated(folder, capsys):
+    """Without --fix it stays of its version; with it, it is migrated after a copy."""
+    store = open_store(folder, HashingEncoder())
+    for collection in store._collections.by_name.values():
+        collection.modify(metadata={**collection.metadata, "schema": 2})
+    store.close()
+
+    code, found = examine(folder, capsys)
+    fixed, mended = examine(folder, capsys, "--fix")
+    after, left = examine(folder, capsys)
+
+    assert (code, [finding["check"] for finding in found["findings"]]) == (3, ["schema version"])
+    assert (fixed, mended["findings"][0]["fixed"], after, left["findings"]) == (0, True, 0, [])
+    assert (folder.parent / "store-schema-2").exists()
+
+
+def test_findings_are_printed_for_people(folder, capsys):
+    """The check, how many, what is wrong, and what would mend it."""
+    at = Stored(folder)
+    missing_successor(at)
+    at.store.close()
+
+    assert run(["doctor", "--store", str(folder)]) == 3
+    assert "missing successor: 1 of ana" in (shown := capsys.readouterr().out)
+    assert "--fix makes it active again" in shown
+    assert run(["doctor", "--store", str(folder), "--fix"]) == 0
+    assert "mended" in capsys.readouterr().out

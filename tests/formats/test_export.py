@@ -1,0 +1,363 @@
+"""What is exported is complete, loads anywhere, and is the same when it is exported again."""
+
+import asyncio
+import gzip
+import json
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from langgraph_engram.cli.main import run
+from langgraph_engram.embeddings.base import HashingEncoder
+from langgraph_engram.errors import InvalidInput, StoreError, UnreadableFile
+from langgraph_engram.formats.export import KIND_OF, export_schema
+from langgraph_engram.memory import Memory
+from langgraph_engram.schema import Decision, PendingTask, Scope
+from langgraph_engram.stores.base import Changes
+from langgraph_engram.stores.folders import open_store
+
+DOCS = Path(__file__).parents[2] / "docs"
+HOMES = {1: "Quillhaven", 2: "Brontavia", 3: "Zephyrmoor"}
+KINDS = ("turns", "events", "boundaries", "records", "syntheses", "decisions")
+
+
+def open_memory(folder, encoder="hashing"):
+    return Memory(folder, "rules", encoder=encoder)
+
+
+def remember(memory, user="ana", sessions=(1, 2, 3), **scope):
+    """Remember that Ana moves on each day, a session a day."""
+    for day in sessions:
+        said = [
+            {"speaker": "Ana", "text": f"I live in {HOMES[day]}.", "said_at": f"2024-03-0{day}T09:00:00+10:00"},
+            {"speaker": "Ben", "text": f"My bike cost {day}00 euros \u2028 \N{BICYCLE} it rains."},
+        ]
+        memory.remember(said, user_id=user, session_id=f"day-{day}", close_session=True, **scope)
+
+
+def shown(memory, user="ana"):
+    return {kind: memory.show(kind, user) for kind in KINDS}
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with open_memory(tmp_path / "store") as opened:
+        yield opened
+
+
+@pytest.fixture
+def other(tmp_path):
+    """A memory with another encoder."""
+    with open_memory(tmp_path / "other", HashingEncoder(32)) as opened:
+        yield opened
+
+
+def test_everything_loads_into_a_store_of_another_encoder_and_is_exported_as_it_was(memory, other, tmp_path):
+    """Every field of every kind, of all users, tenants and agents, byte for byte; and it can be found."""
+    remember(memory)
+    remember(memory, "ben", (1,), tenant="acme", agent_id="helper")
+
+    written = memory.export(tmp_path / "all.jsonl", everyone=True)
+    loaded = other.load(tmp_path / "all.jsonl")
+    other.export(tmp_path / "again.jsonl", everyone=True)
+
+    assert (tmp_path / "all.jsonl").read_bytes() == (tmp_path / "again.jsonl").read_bytes()
+    assert shown(other) == shown(memory)
+    assert (written.scopes, written.turns, loaded.turns, loaded.known) == (2, 8, 8, 0)
+    assert "Zephyrmoor" in other.search("Where does Ana live?", user_id="ana").evidence[0].text
+
+
+def test_superseded_records_their_decisions_and_what_is_pending_travel(memory, other, tmp_path):
+    """Lineage can be followed, undone and retried where it was loaded."""
+    remember(memory)
+    task = PendingTask(
+        pending_id="p", run_id="run", session_id="day-9", turn_ids=["gone"], step="extract", reason="cut off",
+        since=datetime(2024, 3, 9),
+    )  # fmt: skip
+    memory.store.commit(Scope(user_id="ana"), Changes(pending_tasks=[task]))
+    memory.export(tmp_path / "ana.jsonl", user_id="ana")
+
+    other.load(tmp_path / "ana.jsonl")
+
+    superseded = [record for record in other.show("records", "ana") if record.status == "superseded"]
+    assert superseded
+    assert other.history(superseded[0].record_id, user_id="ana") == memory.history(
+        superseded[0].record_id, user_id="ana"
+    )
+    assert other.status("ana").pending == [task]
+    assert other.undo(other.show("decisions", "ana")[-1].run_id, user_id="ana").restored
+
+
+def test_loading_twice_adds_nothing_and_takes_nothing_back(memory, other, tmp_path):
+    """What has changed since stays as it is, and is counted."""
+    remember(memory)
+    memory.export(tmp_path / "ana.jsonl", user_id="ana")
+    other.load(tmp_path / "ana.jsonl")
+    again = other.load(tmp_path / "ana.jsonl")
+    before = shown(other)
+    other.undo(other.show("decisions", "ana")[-1].run_id, user_id="ana")
+    after = shown(other)
+
+    late = other.load(tmp_path / "ana.jsonl")
+
+    assert (again.turns, again.records, again.differing) == (0, 0, 0)
+    assert again.known == sum(map(len, before.values()))
+    assert after != before
+    assert shown(other) == after
+    assert late.differing > 0
+
+
+def test_a_task_that_was_done_since_is_not_pending_again(memory, other, tmp_path):
+    """Its turns are stored, and it is not among what is left: a retry would extract twice."""
+    remember(memory, sessions=(1,))
+    turns = [turn.turn_id for turn in memory.show("turns", "ana")]
+    task = PendingTask(
+        pending_id="p", run_id="r", session_id="day-1", turn_ids=turns, step="extract", reason="", since=datetime.now()
+    )
+    memory.store.commit(Scope(user_id="ana"), Changes(pending_tasks=[task]))
+    memory.export(tmp_path / "ana.jsonl", user_id="ana")
+    other.load(tmp_path / "ana.jsonl")
+    other.retry(user_id="ana")
+
+    other.load(tmp_path / "ana.jsonl")
+
+    assert other.status("ana").pending == []
+
+
+def test_a_session_comes_with_what_its_memories_are_linked_to(memory, other, tmp_path):
+    """Nothing that the file names is missing in it, and nothing else of other sessions is in it."""
+    remember(memory)
+    memory.remember([{"speaker": "Ana", "text": "Nothing else."}], user_id="ana", session_id="aside")
+
+    memory.export(tmp_path / "session.jsonl", user_id="ana", session_id="day-2")
+    other.load(tmp_path / "session.jsonl")
+
+    found = shown(other)
+    turns = {turn.turn_id for turn in found["turns"]}
+    events = {event.event_id for event in found["events"]}
+    records = {record.record_id for record in found["records"]}
+    assert {turn.turn_id for turn in memory.show("turns", "ana") if turn.session_id == "day-2"} <= turns
+    assert "aside" not in {turn.session_id for turn in found["turns"]}
+    assert all(turns.issuperset(event.turn_ids) for event in found["events"])
+    assert all(turns.issuperset(record.source_turn_ids) for record in found["records"])
+    assert all(record.event_id in events for record in found["records"])
+    assert {record.superseded_by for record in found["records"]} - {None} <= records
+    assert {end for boundary in found["boundaries"] for end in (boundary.from_event_id, boundary.to_event_id)} <= {
+        None, *events,
+    }  # fmt: skip
+    assert found["decisions"]
+
+
+def test_memories_may_become_another_users(memory, other, tmp_path):
+    """A file of one user is loaded under the name that is given; one of several is refused."""
+    remember(memory)
+    remember(memory, "ben", (1,))
+    memory.export(tmp_path / "ana.jsonl", user_id="ana")
+    memory.export(tmp_path / "all.jsonl", everyone=True)
+
+    other.load(tmp_path / "ana.jsonl", user_id="zoe", tenant="acme")
+
+    assert other.show("turns", "zoe", tenant="acme") == memory.show("turns", "ana")
+    assert other.show("turns", "ana") == []
+    with pytest.raises(InvalidInput, match="holds memories of 2 users"):
+        other.load(tmp_path / "all.jsonl", user_id="zoe")
+
+
+def test_a_gzipped_file_is_the_same_each_time(memory, other, tmp_path):
+    """Neither its name nor the time is in it."""
+    remember(memory)
+    memory.export(tmp_path / "one.jsonl.gz", user_id="ana")
+    memory.export(tmp_path / "two.jsonl.gz", user_id="ana")
+    memory.export(tmp_path / "plain.jsonl", user_id="ana")
+
+    other.load(tmp_path / "one.jsonl.gz")
+
+    assert (tmp_path / "one.jsonl.gz").read_bytes() == (tmp_path / "two.jsonl.gz").read_bytes()
+    assert gzip.decompress((tmp_path / "one.jsonl.gz").read_bytes()) == (tmp_path / "plain.jsonl").read_bytes()
+    assert shown(other) == shown(memory)
+
+
+def lines(path):
+    return path.read_bytes().splitlines(keepends=True)
+
+
+@pytest.mark.parametrize(
+    ("damage", "complaint"),
+    [
+        (lambda rows: rows[:-1], "is cut off after"),
+        (lambda rows: [*rows[:-1], rows[-1].replace(b"items", b"itemz")], "line 10"),
+        (lambda rows: [*rows[:3], *rows[4:]], "says it has"),
+        (lambda rows: [*rows[:2], rows[2].replace(b'"seq"', b'"sequence"'), *rows[3:]], "line 3: .*seq"),
+        (lambda rows: [*rows[:4], rows[4][:40], b"\n", *rows[5:]], "line 5"),
+        (lambda rows: [rows[0].replace(b'"version":1', b'"version":9'), *rows[1:]], "version 9"),
+        (lambda rows: [rows[0].replace(b"langgraph-engram", b"other"), *rows[1:]], "format"),
+        (lambda rows: [*rows, *rows], "two files in one"),
+        (lambda rows: [b'[{"speaker": "Ana", "text": "Hi"}]'], "expected an export"),
+        (lambda rows: [b""], "empty"),
+    ],
+)  # fmt: skip
+def test_a_damaged_file_stores_nothing_and_says_where(memory, other, tmp_path, damage, complaint):
+    """It is checked whole before anything is written."""
+    remember(memory, sessions=(1,))
+    memory.export(tmp_path / "ana.jsonl", user_id="ana")
+    (tmp_path / "bad.jsonl").write_bytes(b"".join(damage(lines(tmp_path / "ana.jsonl"))))
+
+    with pytest.raises(UnreadableFile, match=complaint) as raised:
+        other.load(tmp_path / "bad.jsonl", user_id="ana")
+
+    assert str(tmp_path / "bad.jsonl") in str(raised.value)
+    assert not any(shown(other).values())
+
+
+def test_a_missing_file_a_cut_gzip_and_a_name_that_cannot_be_written_are_said(memory, tmp_path):
+    """In one line each; what stood under a name stays if the export fails."""
+    remember(memory, sessions=(1,))
+    memory.export(tmp_path / "ana.jsonl.gz", user_id="ana")
+    (tmp_path / "cut.gz").write_bytes((tmp_path / "ana.jsonl.gz").read_bytes()[:-40])
+
+    for name in ("missing.jsonl", "cut.gz"):
+        with pytest.raises(UnreadableFile, match="cannot be read"):
+            memory.load(tmp_path / name)
+    with pytest.raises(UnreadableFile, match="cannot be written"):
+        memory.export(tmp_path / "no" / "such" / "folder.jsonl", user_id="ana")
+    (tmp_path / "old.jsonl").write_text("old")
+    with pytest.raises(InvalidInput, match="unknown session"):
+        memory.export(tmp_path / "old.jsonl", user_id="ana", session_id="none")
+    assert (tmp_path / "old.jsonl").read_text() == "old"
+    assert not list(tmp_path.glob(".*partial"))
+
+
+def test_whose_memory_it_is_has_to_be_said(memory, tmp_path):
+    """One user or everyone, never nobody; and a closed memory exports nothing."""
+    for named in ({}, {"user_id": "ana", "everyone": True}, {"everyone": True, "session_id": "s"}):
+        with pytest.raises(InvalidInput, match="whose memory"):
+            memory.export(tmp_path / "x.jsonl", **named)
+    assert memory.export(tmp_path / "x.jsonl", user_id="nobody").turns == 0
+    memory.close()
+    with pytest.raises(StoreError, match="closed"):
+        memory.export(tmp_path / "x.jsonl", everyone=True)
+    with pytest.raises(StoreError, match="closed"):
+        memory.load(tmp_path / "x.jsonl")
+
+
+def test_a_document_of_lists_is_loaded_for_a_user_who_is_named(memory, tmp_path):
+    """Fields that have a default may be missing; what no kind has is refused."""
+    document = {
+        "turns": [
+            {"turn_id": "t", "session_id": "s", "seq": 0, "role": "user", "speaker": "Mia", "text": "I planted a pear."}
+        ],
+        "events": [{"event_id": "e", "session_id": "s", "seq": 0, "kind": "event", "turn_ids": ["t"]}],
+        "records": [
+            {
+                "record_id": "r", "content": "Mia planted a pear tree.", "session_id": "s", "event_id": "e", "seq": 0,
+                "source_turn_ids": ["t"], "status": "quarantined", "reject_reason": "nobody said tree",
+            }
+        ],
+        "syntheses": [], "decisions": [],
+    }  # fmt: skip
+    (tmp_path / "memory.json").write_text(json.dumps(document, indent=1))
+
+    receipt = memory.load(tmp_path / "memory.json", user_id="mia")
+
+    assert (receipt.turns, receipt.records, receipt.scopes) == (1, 1, 1)
+    assert memory.show("records", "mia")[0].reject_reason == "nobody said tree"
+    with pytest.raises(InvalidInput, match="name the user"):
+        memory.load(tmp_path / "memory.json")
+    (tmp_path / "bad.json").write_text(json.dumps({**document, "records": [{"record_id": "r"}]}))
+    with pytest.raises(UnreadableFile, match=r"records\[0\]"):
+        memory.load(tmp_path / "bad.json", user_id="mia")
+
+
+@settings(max_examples=20, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    text=st.text(st.characters(blacklist_categories=("Cs",)), min_size=1),
+    offset=st.integers(-14 * 60, 14 * 60),
+    moment=st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1)),
+    cosine=st.floats(-1, 1),
+)
+def test_any_text_moment_and_number_survives(tmp_path_factory, turn, text, offset, moment, cosine):
+    """Control characters, separators, offsets, microseconds, and the last bit of a float."""
+    folder = tmp_path_factory.mktemp("any")
+    zone = timezone(timedelta(minutes=offset))
+    said = turn(0, text, said_at=moment.replace(tzinfo=zone), captions=[text])
+    decision = Decision(
+        decision_id="d", run_id="r", pair=["a", "b"], jaccard=0.5, cosine=cosine, action="MERGE", decided_at=moment
+    )
+    with open_memory("memory:") as memory, open_memory("memory:", HashingEncoder(8)) as other:
+        memory.store.commit(Scope(user_id="ana"), Changes(turns=[said], decisions=[decision]))
+        memory.export(folder / "one.jsonl", everyone=True)
+        other.load(folder / "one.jsonl")
+        other.export(folder / "two.jsonl", everyone=True)
+        assert other.show("turns", "ana") == [said]
+        assert other.show("decisions", "ana") == [decision]
+
+    assert (folder / "one.jsonl").read_bytes() == (folder / "two.jsonl").read_bytes()
+
+
+def test_more_than_a_page_keeps_its_order(tmp_path, turn):
+    """Items come in the order they were first written, also after one of them was written again."""
+    scope = Scope(user_id="ana")
+    many = [turn(seq, f"number {seq}") for seq in range(2500)]
+    with open_memory(tmp_path / "a") as memory, open_memory(tmp_path / "b", HashingEncoder(8)) as other:
+        memory.store.commit(scope, Changes(turns=many))
+        memory.store.commit(scope, Changes(turns=[turn(7, "number seven")]))
+        memory.export(tmp_path / "a.jsonl", user_id="ana")
+        other.load(tmp_path / "a.jsonl")
+        other.export(tmp_path / "b.jsonl", user_id="ana")
+
+    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
+
+
+def test_the_published_schema_is_that_of_the_lines(memory, tmp_path):
+    """`docs/export.schema.json` is fresh, and names every kind and every field of it."""
+    published = json.loads((DOCS / "export.schema.json").read_text(encoding="utf-8"))
+    remember(memory)
+    memory.export(tmp_path / "ana.jsonl", user_id="ana")
+
+    assert published == export_schema()
+    for line in map(json.loads, lines(tmp_path / "ana.jsonl")[1:-1]):
+        model = KIND_OF[line["kind"]].model.__name__
+        assert published["$defs"][model]["properties"].keys() == line["item"].keys()
+
+
+def test_the_command_line_with_the_encoder_of_the_store(tmp_path, capsys, monkeypatch):
+    """Counts for people, receipts as JSON, 2 for bad usage and for a file that is none."""
+    monkeypatch.setenv("ENGRAM_ENCODER", "hashing")
+    with open_memory(tmp_path / "store") as memory:
+        remember(memory, sessions=(1,))
+    place, name = ["--store", str(tmp_path / "store")], str(tmp_path / "ana.jsonl")
+    elsewhere = ["--store", str(tmp_path / "elsewhere")]
+
+    assert run(["export", name, "--user", "ana", *place]) == 0
+    assert "2 turns" in capsys.readouterr().out
+    assert run(["load", name, *elsewhere, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["turns"] == 2
+    assert run(["load", name, *elsewhere]) == 0
+    assert "nothing new" in capsys.readouterr().out
+    assert run(["export", name, *place]) == 2
+    assert run(["load", str(tmp_path / "none.jsonl"), *elsewhere]) == 2
+
+
+def test_asynchronous_variants_do_the_same(memory, other, tmp_path):
+    """Another thread does it."""
+    remember(memory, sessions=(1,))
+
+    async def move():
+        await memory.aexport(tmp_path / "ana.jsonl", user_id="ana")
+        return await other.aload(tmp_path / "ana.jsonl")
+
+    assert asyncio.run(move()).turns == 2
+
+
+def test_the_items_of_a_scope_are_not_held_at_once(tmp_path, turn):
+    """`items` asks for a page when it is wanted, so that an export needs no more memory for more of them."""
+    store = open_store(tmp_path / "store", HashingEncoder(8))
+    store.commit(Scope(user_id="ana"), Changes(turns=[turn(seq) for seq in range(2100)]))
+
+    pages = store._collections.pages("turns", [])
+
+    assert [len(page["ids"]) for page in pages] == [2000, 100]
+    store.close()
