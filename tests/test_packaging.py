@@ -1,5 +1,6 @@
 """What is installed is what stands in the tree."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ def sources() -> set[str]:
     own = {
         path.relative_to(ROOT).as_posix()
         for path in (ROOT / "langgraph_engram").rglob("*")
-        if path.is_file() and path.suffix in (".py", ".json", ".typed", ".npz")
+        if path.is_file() and path.suffix in (".py", ".json", ".typed", ".onnx")
         and path.relative_to(ROOT / "langgraph_engram").parts[0] not in TOP
     }  # fmt: skip
     folders = {
@@ -69,14 +70,40 @@ def test_a_checkout_without_links_gives_the_same_wheel(tmp_path):
     assert names_in(wheel) == sources()
 
 
-def test_importing_the_package_is_light():
-    """No heavy library is imported until something is used."""
-    heavy = "torch", "chromadb", "sentence_transformers", "openai", "langgraph", "onnxruntime", "langchain"
-    code = f"import sys, langgraph_engram; print([name for name in {heavy!r} if name in sys.modules])"
+HEAVY = (
+    *("torch", "transformers", "sentence_transformers", "onnxruntime", "tokenizers", "chromadb", "openai"),
+    *("langgraph", "langchain_core", "langchain", "pydantic", "numpy"),
+)
 
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
 
-    assert done.stdout.strip() == "[]"
+def imported_by(code: str) -> set[str]:
+    """Return which of the heavy libraries a process that runs this code has imported at its end."""
+    report = f"import json, sys; print(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))"
+    done = subprocess.run([sys.executable, "-c", f"{code}\n{report}"], check=True, capture_output=True, text=True)
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(
+    "code", ["import langgraph_engram", "from langgraph_engram.cli.main import run; run(['--help'])"]
+)
+def test_starting_is_light(code):
+    """No heavy library is imported until something is used: not by the package, and not to show the help."""
+    assert imported_by(code) == set()
+
+
+def test_a_memory_is_written_and_read_without_torch(tmp_path):
+    """With the encoder that everyone gets, down to the last node of both graphs."""
+    code = f"""
+from langgraph_engram import Memory
+with Memory({str(tmp_path)!r}) as memory:
+    memory.remember([{{"role": "user", "content": "I adopted a greyhound."}}], user_id="ana")
+    assert memory.recall("What dog did I adopt?", user_id="ana").evidence
+"""
+
+    imported = imported_by(code)
+
+    assert imported & {"torch", "transformers", "sentence_transformers"} == set()
+    assert imported >= {"onnxruntime", "chromadb", "langgraph"}
 
 
 def test_every_public_name_is_there():

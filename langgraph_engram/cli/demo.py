@@ -2,27 +2,26 @@
 
 import json
 from contextlib import ExitStack
+from dataclasses import dataclass
 from importlib.resources import files
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import TypeAdapter
-
 from langgraph_engram.cli.format import format_cost, format_count, format_receipt, print_recollection
 from langgraph_engram.cli.options import AsJson, Model, Preset, Store, open_memory
 from langgraph_engram.cli.output import print_json, print_text, progress_bar
-from langgraph_engram.results import Receipt, Recollection
-from langgraph_engram.schema import Frozen
 
 if TYPE_CHECKING:
     from langgraph_engram.formats.messages import Session
+    from langgraph_engram.results import Receipt, Recollection
 
 DEMO_USER = "demo"
 CONVERSATION_FILE = "conversation.json"
 QUESTIONS_FILE = "questions.json"
 
 
-class TurnReference(Frozen):
+@dataclass(frozen=True)
+class TurnReference:
     """A turn of the sample conversation."""
 
     session_id: str
@@ -30,7 +29,8 @@ class TurnReference(Frozen):
     """The turn's index in its session, from 0."""
 
 
-class DemoQuestion(Frozen):
+@dataclass(frozen=True)
+class DemoQuestion:
     """A question about the sample conversation, and its expected result."""
 
     question: str
@@ -52,7 +52,10 @@ def load_sessions() -> "list[Session]":
 
 def load_questions() -> list[DemoQuestion]:
     """Return the questions in the order in which they are asked; exactly one has no answer."""
-    return TypeAdapter(list[DemoQuestion]).validate_json(_read(QUESTIONS_FILE))
+    return [
+        DemoQuestion(**{**question, "evidence": [TurnReference(**turn) for turn in question["evidence"]]})
+        for question in json.loads(_read(QUESTIONS_FILE))
+    ]
 
 
 def demo(store: Store = None, model: Model = None, preset: Preset = None, as_json: AsJson = False) -> None:
@@ -73,7 +76,7 @@ def demo(store: Store = None, model: Model = None, preset: Preset = None, as_jso
         _print(receipt, questions, answers)
 
 
-def _as_json(question: DemoQuestion, recollection: Recollection) -> dict[str, object]:
+def _as_json(question: DemoQuestion, recollection: "Recollection") -> dict[str, object]:
     return {
         "question": question.question,
         "expected": question.expected,
@@ -85,7 +88,7 @@ def _as_json(question: DemoQuestion, recollection: Recollection) -> dict[str, ob
     }
 
 
-def _print(receipt: Receipt, questions: list[DemoQuestion], answers: list[Recollection]) -> None:
+def _print(receipt: "Receipt", questions: list[DemoQuestion], answers: "list[Recollection]") -> None:
     print_text("A year of messages between Maren, Idris and their assistant")
     print_text(format_receipt(receipt), "bold")
     print_text(f"cost: {format_cost(receipt.usage)}", "dim")

@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 from shlex import quote
+from typing import TYPE_CHECKING
 
 from langgraph_engram.cli.output import one_line, print_text
-from langgraph_engram.results import Receipt, Recollection, Usage
-from langgraph_engram.schema import Evidence, PendingTask
+
+if TYPE_CHECKING:
+    from langgraph_engram.results import Receipt, Recollection, Usage
+    from langgraph_engram.schema import Evidence, PendingTask
 
 VERDICT_STYLES = {"sufficient": "green", "partial": "yellow", "absent": "red"}
 SHOWN_EVIDENCE = 5
@@ -19,7 +22,7 @@ def format_count(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def format_cost(usage: Usage) -> str:
+def format_cost(usage: "Usage") -> str:
     """Return what a run cost: calls of a model, their tokens and seconds."""
     if not usage.calls:
         return "no model was called"
@@ -27,7 +30,7 @@ def format_cost(usage: Usage) -> str:
     return f"{format_count(usage.calls, 'model call')}, {tokens}, {usage.seconds:.1f} s"
 
 
-def format_receipt(receipt: Receipt) -> str:
+def format_receipt(receipt: "Receipt") -> str:
     """Return what a write did, in one line."""
     if not receipt.stored_turns and receipt.known_turns:
         return f"nothing new: all {format_count(receipt.known_turns, 'turn')} were known"
@@ -43,7 +46,7 @@ def format_receipt(receipt: Receipt) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def print_recollection(recollection: Recollection, indent: int = 0) -> None:
+def print_recollection(recollection: "Recollection", indent: int = 0) -> None:
     """Print an answer, or what a search found: verdict, evidence, what is missing, and the cost.
 
     Args:
@@ -69,7 +72,7 @@ def scope_options(user: str, store: str | None, tenant: str, agent: str | None) 
     return " ".join(f"{name} {quote(value)}" for name, value in given.items() if value is not None)
 
 
-def next_steps(pending: Sequence[PendingTask], options: str) -> list[str]:
+def next_steps(pending: "Sequence[PendingTask]", options: str) -> list[str]:
     """Return what is left to do, with its command, a line each; none where nothing is pending.
 
     Args:
@@ -86,7 +89,7 @@ def next_steps(pending: Sequence[PendingTask], options: str) -> list[str]:
     return steps
 
 
-def _shown_evidence(recollection: Recollection) -> list[tuple[int, Evidence]]:
+def _shown_evidence(recollection: "Recollection") -> "list[tuple[int, Evidence]]":
     """Return the evidence that an answer cites, or all that a search found; quotes are evidence themselves."""
     from langgraph_engram.prompts.rendering import cited_numbers
 

@@ -2,15 +2,18 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from pydantic import BaseModel
 
 from langgraph_engram.cli.format import format_count, next_steps, scope_options
 from langgraph_engram.cli.options import Agent, AsJson, Model, Preset, RecordId, Store, Tenant, User, open_existing
 from langgraph_engram.cli.output import one_line, print_json, print_table, print_text
-from langgraph_engram.results import Status
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from langgraph_engram.results import Status
 
 
 class ShownKind(StrEnum):
@@ -78,7 +81,7 @@ def show(
         print_text(f"no {kind.value} are stored for {user}")
 
 
-def _row(kind: ShownKind, item: BaseModel) -> list[str]:
+def _row(kind: ShownKind, item: "BaseModel") -> list[str]:
     return [format_cell(field, getattr(item, field)) for field in COLUMNS[kind].values()]
 
 
@@ -114,7 +117,7 @@ def status(
         _print_status(counts, scope_options(user, store, tenant, agent))
 
 
-def _print_status(counts: Status, options: str) -> None:
+def _print_status(counts: "Status", options: str) -> None:
     by_status = ", ".join(f"{number:,} {name}" for name, number in sorted(counts.records.items()))
     lines = {
         "turns": f"{counts.turns:,}",

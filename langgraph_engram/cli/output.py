@@ -11,15 +11,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 import typer
-from pydantic import BaseModel
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130
 """Exit codes."""
@@ -72,7 +75,7 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     console.print(table)
 
 
-def print_json(result: BaseModel | Sequence[BaseModel] | dict[str, object]) -> None:
+def print_json(result: "BaseModel | Sequence[BaseModel] | dict[str, object]") -> None:
     """Print one JSON document, in ASCII, so that it survives every terminal and pipe."""
     typer.echo(json.dumps(_as_json(result), indent=2))
 
@@ -157,6 +160,8 @@ def _printable(text: str) -> str:
 
 
 def _as_json(result: object) -> object:
+    from pydantic import BaseModel
+
     if isinstance(result, BaseModel):
         return result.model_dump(mode="json")
     if isinstance(result, dict):

@@ -9,11 +9,11 @@ from langgraph_engram.cli.format import format_cost, format_count, format_receip
 from langgraph_engram.cli.options import Agent, AsJson, Conversations, Model, Preset, Store, Tenant, User, open_memory
 from langgraph_engram.cli.output import FAILED, fail, one_line, print_json, print_text, progress_bar, spinner
 from langgraph_engram.errors import InvalidInput
-from langgraph_engram.results import Receipt
-from langgraph_engram.schema import PendingTask
 
 if TYPE_CHECKING:
     from langgraph_engram.formats.messages import Session
+    from langgraph_engram.results import Receipt
+    from langgraph_engram.schema import PendingTask
 
 
 def remember(
@@ -78,7 +78,7 @@ def _renamed(sessions: "list[Session]", session_id: str | None) -> "list[Session
     return [replace(sessions[0], session_id=session_id)]
 
 
-def print_receipt(receipt: Receipt, pending: list[PendingTask], options: str, as_json: bool) -> None:
+def print_receipt(receipt: "Receipt", pending: "list[PendingTask]", options: str, as_json: bool) -> None:
     """Print a receipt and what is pending; fail where turns were stored and no later step could run.
 
     Args:
@@ -102,7 +102,7 @@ def print_receipt(receipt: Receipt, pending: list[PendingTask], options: str, as
         print_text(_advice(pending, options), "yellow")
 
 
-def _advice(pending: list[PendingTask], options: str) -> str:
+def _advice(pending: "list[PendingTask]", options: str) -> str:
     """Return what is left to do, why, and how to do it."""
     turns = {turn_id for task in pending for turn_id in task.turn_ids}
     why = one_line(pending[-1].reason)

@@ -1,6 +1,6 @@
 """`engram approve`, `update`, `undo` and `forget`: decide about a run that waits, edit, take back, and erase."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,7 +19,9 @@ from langgraph_engram.cli.options import (
 )
 from langgraph_engram.cli.output import one_line, print_json, print_text
 from langgraph_engram.errors import InvalidInput
-from langgraph_engram.results import Approval, ErasureReceipt, UndoReceipt
+
+if TYPE_CHECKING:
+    from langgraph_engram.results import Approval, ErasureReceipt, UndoReceipt
 
 
 def approve(
@@ -55,7 +57,7 @@ def approve(
         print_text(step, "yellow")
 
 
-def _print_approvals(waiting: list[Approval]) -> None:
+def _print_approvals(waiting: "list[Approval]") -> None:
     """Print each decision with what it would replace, and by what; both sides of a conflict alike."""
     if not waiting:
         print_text("no run waits for approval")
@@ -115,7 +117,7 @@ def undo(
             print_text(step, "yellow")
 
 
-def _format_undo(receipt: UndoReceipt) -> str:
+def _format_undo(receipt: "UndoReceipt") -> str:
     """Return what was taken back, in one line."""
     if receipt.already_undone:
         return f"nothing to do: run {receipt.run_id} was undone before"
@@ -163,7 +165,7 @@ def forget(
         print_text(step, "yellow")
 
 
-def _format_erasure(receipt: ErasureReceipt) -> str:
+def _format_erasure(receipt: "ErasureReceipt") -> str:
     """Return what was erased, in one line."""
     parts = [
         format_count(receipt.turns, "turn") if receipt.turns else "",

@@ -18,13 +18,10 @@ from langgraph_engram.embeddings.minilm_weights import (
     PROOF_TEXTS,
     REPOSITORY,
     VECTOR_SPACE,
-    check_weights,
-    download_weights,
     empty_vectors,
+    find_weights,
     matches_proof,
     replace_surrogates,
-    tokenizer_file,
-    weights_folder,
 )
 from langgraph_engram.errors import EncoderUnavailable
 
@@ -80,9 +77,7 @@ class TorchMiniLM:
         return np.asarray(vectors, dtype=np.float32)
 
     def _load(self) -> "SentenceTransformer":
-        folder = weights_folder(self._folder) or download_weights()
-        check_weights(folder)
-        tokenizer_file(folder)
+        folder = find_weights(self._folder)
         try:
             transformer = _open_transformer(folder)
         except ImportError as error:

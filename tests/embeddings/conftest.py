@@ -1,4 +1,4 @@
-"""Make the ONNX file of all-MiniLM-L6-v2 once for all tests of the encoders."""
+"""Both backends of all-MiniLM-L6-v2 once for all tests of the encoders, and machines without weights."""
 
 from pathlib import Path
 
@@ -6,22 +6,14 @@ import pytest
 from huggingface_hub import constants
 
 from langgraph_engram.embeddings import minilm_weights
-from langgraph_engram.embeddings.minilm_onnx import GraphFile, OnnxMiniLM
+from langgraph_engram.embeddings.minilm_onnx import OnnxMiniLM
 from langgraph_engram.embeddings.minilm_torch import TorchMiniLM
 
 
-@pytest.fixture(scope="session")
-def graph_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache folder that holds the ONNX file, made from the installed weights."""
-    cache = tmp_path_factory.mktemp("graphs")
-    GraphFile(cache=cache).export()
-    return cache
-
-
 @pytest.fixture(scope="module")
-def onnx_encoder(graph_cache: Path) -> OnnxMiniLM:
+def onnx_encoder() -> OnnxMiniLM:
     """The ONNX backend, two batches side by side."""
-    return OnnxMiniLM(cache=graph_cache, threads=2)
+    return OnnxMiniLM(threads=2)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +25,7 @@ def torch_encoder() -> TorchMiniLM:
 @pytest.fixture(scope="session")
 def packaged_weights() -> Path:
     """The folder of the installed weights."""
-    folder = minilm_weights.weights_folder(None)
+    folder = minilm_weights.installed_weights()
     assert folder is not None
     return folder
 

@@ -1,6 +1,6 @@
 """Where all-MiniLM-L6-v2 comes from, what is said where it cannot be had, and what holds for every backend.
 
-One file, so that one process of a parallel run exports and loads it.
+One file, so that one process of a parallel run loads it.
 """
 
 import os
@@ -15,19 +15,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from langgraph_engram.embeddings import minilm_onnx, minilm_weights
+from langgraph_engram.embeddings import minilm_weights
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.embeddings.minilm import MiniLM
 from langgraph_engram.embeddings.minilm_onnx import (
     BATCH,
-    HUB_GRAPH,
     MAX_LENGTH_RATIO,
     NO_TELEMETRY,
-    GraphFile,
     OnnxMiniLM,
     make_batches,
-    mean_pool,
+    map_weights,
 )
 from langgraph_engram.embeddings.minilm_torch import TorchMiniLM
 from langgraph_engram.embeddings.minilm_weights import FILES, REVISION, TOKENIZER, WEIGHTS, check_file, matches_proof
@@ -52,39 +50,38 @@ def run_python(code: str, *arguments: str, **environment: str) -> str:
     return done.stdout.strip()
 
 
-def test_weights_with_another_hash_are_refused(tmp_path: Path, packaged_weights: Path, graph_cache: Path) -> None:
-    """By both backends, even with a good ONNX file in the cache; and the error says what can be done."""
+def test_weights_with_another_hash_are_refused(tmp_path: Path, packaged_weights: Path) -> None:
+    """By both backends; and the error says what can be done."""
     folder = copy_of(packaged_weights, tmp_path / "weights", WEIGHTS)
     shutil.copyfile(packaged_weights / WEIGHTS, folder / WEIGHTS)
     with (folder / WEIGHTS).open("r+b") as file:
         file.seek(-1, os.SEEK_END)
         file.write(b"\x7f")
 
-    for encoder in (TorchMiniLM(folder), OnnxMiniLM(folder, cache=graph_cache), MiniLM(folder, cache=graph_cache)):
+    for encoder in (TorchMiniLM(folder), OnnxMiniLM(folder), MiniLM(folder)):
         with pytest.raises(EncoderUnavailable, match=r"SHA-256 .* not 53aa5117.*langgraph-engram\[offline\]"):
             encoder.encode(["hello"])
 
 
-def test_a_changed_tokenizer_is_refused(tmp_path: Path, packaged_weights: Path, graph_cache: Path) -> None:
+def test_a_changed_tokenizer_is_refused(tmp_path: Path, packaged_weights: Path) -> None:
     """Other tokens would give other vectors under the same name."""
     folder = copy_of(packaged_weights, tmp_path / "weights", TOKENIZER)
     (folder / TOKENIZER).write_text((packaged_weights / TOKENIZER).read_text().replace('"happy"', '"yppah"'))
 
-    for encoder in (TorchMiniLM(folder), OnnxMiniLM(folder, cache=graph_cache)):
+    for encoder in (TorchMiniLM(folder), OnnxMiniLM(folder)):
         with pytest.raises(EncoderUnavailable, match=r"tokenizer\.json.* SHA-256"):
             encoder.encode(["hello"])
 
 
 def test_a_changed_configuration_is_found_out(tmp_path: Path, packaged_weights: Path) -> None:
-    """The right weights in a network of another shape give no vectors at all, in either backend."""
+    """The right weights in a network of another shape give other vectors; the network that we ship is what it is."""
     folder = copy_of(packaged_weights, tmp_path / "weights", "config.json")
     configuration = (packaged_weights / "config.json").read_text()
     (folder / "config.json").write_text(configuration.replace('"num_hidden_layers": 6', '"num_hidden_layers": 5'))
 
-    with pytest.raises(EncoderUnavailable, match="cannot write the ONNX file"):
-        OnnxMiniLM(folder, cache=tmp_path).encode(["hello"])
+    assert isinstance(MiniLM(folder).backend(), OnnxMiniLM)
     with pytest.raises(EncoderUnavailable, match="does not give the vectors"):
-        MiniLM(folder, cache=tmp_path).encode(["hello"])
+        TorchMiniLM(folder).encode(["hello"])
 
 
 def test_a_file_changed_after_it_was_checked_is_checked_again(tmp_path: Path) -> None:
@@ -110,10 +107,9 @@ def test_a_folder_that_lacks_a_file_is_named(tmp_path: Path, packaged_weights: P
 @pytest.mark.usefixtures("no_weights")
 @pytest.mark.parametrize("kind", [MiniLM, OnnxMiniLM, TorchMiniLM])
 def test_where_nothing_can_be_had_the_error_says_what_to_install(
-    kind: type[MiniLM | OnnxMiniLM | TorchMiniLM], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: type[MiniLM | OnnxMiniLM | TorchMiniLM],
 ) -> None:
     """No package, no hub: building the encoder is free, and its first use tells."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     encoder = kind()
 
     with pytest.raises(EncoderUnavailable, match=r"pip install \"langgraph-engram\[offline\]\""):
@@ -122,97 +118,56 @@ def test_where_nothing_can_be_had_the_error_says_what_to_install(
 
 @pytest.mark.usefixtures("no_weights")
 def test_what_the_hub_left_here_before_is_used(
-    empty_hub: Path, packaged_weights: Path, tmp_path: Path, onnx_encoder: OnnxMiniLM
+    empty_hub: Path, packaged_weights: Path, onnx_encoder: OnnxMiniLM
 ) -> None:
     """Weights that another program fetched serve as well as the package's."""
     snapshot = empty_hub / "models--sentence-transformers--all-MiniLM-L6-v2" / "snapshots" / REVISION
     copy_of(packaged_weights, snapshot)
 
-    assert minilm_weights.weights_folder(None) == snapshot
-    assert np.allclose(TorchMiniLM().encode(["hello"]), onnx_encoder.encode(["hello"]), atol=1e-5)
+    assert minilm_weights.find_weights(None) == snapshot
+    assert np.allclose(OnnxMiniLM().encode(["hello"]), onnx_encoder.encode(["hello"]), atol=1e-6)
 
 
-def test_an_export_is_reused(graph_cache: Path) -> None:
-    """A file is exported once, and nothing unfinished is left beside it."""
-    graph = GraphFile(cache=graph_cache)
-    exported_at = graph.cached.stat().st_mtime_ns
+@pytest.mark.parametrize("left", [0, 5, 100_000])
+def test_weights_cut_short_are_refused(left: int, tmp_path: Path, packaged_weights: Path) -> None:
+    """A download that broke off inside the length, the header or a tensor is no file of weights."""
+    path = tmp_path / WEIGHTS
+    with (packaged_weights / WEIGHTS).open("rb") as file:
+        path.write_bytes(file.read(left))
 
-    assert graph.find() == graph.export() == graph_cache / "all-MiniLM-L6-v2-53aa5117.onnx"
-    assert graph.cached.stat().st_mtime_ns == exported_at
-    assert {path.suffix for path in graph_cache.iterdir()} <= {".onnx", ".lock"}
-
-
-@pytest.mark.parametrize("broken", [b"", b"not a graph"])
-def test_a_broken_export_is_replaced(broken: bytes, tmp_path: Path, onnx_encoder: OnnxMiniLM) -> None:
-    """A full disk or a crash must not stop every later start."""
-    cached = GraphFile(cache=tmp_path).cached
-    cached.write_bytes(broken)
-
-    vectors = OnnxMiniLM(cache=tmp_path).encode(["hello"])
-
-    assert np.allclose(vectors, onnx_encoder.encode(["hello"]), atol=1e-6)
-    assert cached.stat().st_size > 80_000_000
+    with pytest.raises(ValueError, match=r"."):
+        map_weights(path)
 
 
-def test_a_hub_graph_that_is_not_the_hubs_is_refused(tmp_path: Path, packaged_weights: Path) -> None:
-    """A file under the right name with other content is not run."""
-    folder = copy_of(packaged_weights, tmp_path / "weights")
-    (folder / HUB_GRAPH).parent.mkdir()
-    (folder / HUB_GRAPH).write_bytes(b"something else")
+def test_where_onnx_runtime_is_missing_sentence_transformers_serve(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, torch_encoder: TorchMiniLM
+) -> None:
+    """It is slower, and the log says why; who asks for ONNX by name gets an error."""
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
 
-    with pytest.raises(EncoderUnavailable, match=r"model\.onnx.* SHA-256"):
-        OnnxMiniLM(folder, cache=tmp_path).encode(["hello"])
+    encoder = MiniLM()
 
-
-def test_without_the_exporter_torch_serves(empty_hub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The weights are here and the network is not asked for an ONNX file."""
-    monkeypatch.setattr(minilm_onnx, "EXPORTER", "no_package_of_this_name")
-
-    chosen = MiniLM(cache=tmp_path).backend()
-
-    assert isinstance(chosen, TorchMiniLM)
-    assert not empty_hub.exists()
+    assert isinstance(encoder.backend(), TorchMiniLM)
+    assert "runs in sentence-transformers, which is slower" in caplog.text
+    assert np.allclose(encoder.encode(["hello"]), torch_encoder.encode(["hello"]), atol=1e-6)
+    with pytest.raises(EncoderUnavailable, match=r"'onnxruntime' is missing; `pip install onnxruntime"):
+        open_encoder("minilm:onnx").encode(["hello"])
 
 
-@pytest.mark.usefixtures("empty_hub")
-def test_without_the_exporter_onnx_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who asks for ONNX by name is not given torch."""
-    monkeypatch.setattr(minilm_onnx, "EXPORTER", "no_package_of_this_name")
+def test_the_default_runs_without_torch(tmp_path: Path) -> None:
+    """In a process of its own with a fresh home, through the choice that everyone gets, and nothing on standard error.
 
-    with pytest.raises(EncoderUnavailable, match=r"langgraph-engram\[offline,onnx\]"):
-        OnnxMiniLM(cache=tmp_path).encode(["hello"])
-
-
-def test_where_nothing_can_be_written_torch_serves(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """A cache folder that cannot be created is a slower start, not a failure."""
-    (tmp_path / "file").write_text("in the way")
-
-    chosen = MiniLM(cache=tmp_path / "file").backend()
-
-    assert isinstance(chosen, TorchMiniLM)
-    assert "cannot write" in caplog.text
-
-
-def test_a_cached_graph_is_run_without_torch(graph_cache: Path) -> None:
-    """In a process of its own, through the choice that everyone gets, without a word on standard error."""
+    Nothing is left behind either: no graph to build, no cache, no report for the makers of ONNX Runtime.
+    """
     code = (
-        "import sys; from pathlib import Path; from langgraph_engram.embeddings.factory import CachedEncoder, MiniLM;"
-        "encoder = CachedEncoder(MiniLM(cache=Path(sys.argv[1])));"
+        "import sys; from langgraph_engram.embeddings.factory import open_encoder; encoder = open_encoder();"
         "print('onnxruntime' in sys.modules, encoder.encode(['hello', 'you']).shape,"
         "'onnxruntime' in sys.modules, {'torch', 'transformers', 'sentence_transformers'} & set(sys.modules))"
     )
 
-    assert run_python(code, str(graph_cache)) == "False (2, 384) True set()"
+    printed = run_python(code, HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path))
 
-
-def test_onnx_runtime_keeps_no_report_for_its_makers(graph_cache: Path, tmp_path: Path) -> None:
-    """It would leave a device id and a queue of events in the user's cache, and send them."""
-    code = (
-        "import sys; from pathlib import Path; from langgraph_engram.embeddings.minilm_onnx import OnnxMiniLM;"
-        "print(OnnxMiniLM(cache=Path(sys.argv[1])).encode(['hello']).shape)"
-    )
-
-    assert run_python(code, str(graph_cache), HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path)) == "(1, 384)"
+    assert printed == "False (2, 384) True set()"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -346,15 +301,6 @@ def test_batches_hold_each_text_once_beside_its_like(lengths: list[int], threads
     assert all(lengths[batch[0]] <= MAX_LENGTH_RATIO * lengths[batch[-1]] for batch in batches)
 
 
-def test_padding_takes_no_part_in_the_mean() -> None:
-    """A short text beside a long one has the mean of its own tokens."""
-    hidden = np.array([[[3, 0], [0, 4], [9, 9]]], dtype=np.float32)
-
-    pooled = mean_pool(hidden, np.array([[1, 1, 0]]))
-
-    assert pooled == pytest.approx(np.array([[0.6, 0.8]]))
-
-
 def test_proof_refuses_other_vectors(onnx_encoder: OnnxMiniLM) -> None:
     """Vectors of other texts do not have the published similarities."""
     vectors = onnx_encoder.encode(["one", "two", "three", "four"])
@@ -362,10 +308,9 @@ def test_proof_refuses_other_vectors(onnx_encoder: OnnxMiniLM) -> None:
     assert not matches_proof(vectors)
 
 
-def test_a_folder_of_weights_is_opened(packaged_weights: Path, graph_cache: Path, onnx_encoder: OnnxMiniLM) -> None:
+def test_a_folder_of_weights_is_opened(packaged_weights: Path, onnx_encoder: OnnxMiniLM) -> None:
     """As a path or as its text."""
     by_path, by_text = open_encoder(packaged_weights), open_encoder(str(packaged_weights))
 
     assert by_path.name == by_text.name == "all-MiniLM-L6-v2-53aa5117"
-    vectors = MiniLM(packaged_weights, cache=graph_cache).encode(["hello"])
-    assert np.allclose(vectors, onnx_encoder.encode(["hello"]), atol=1e-6)
+    assert np.allclose(by_path.encode(["hello"]), onnx_encoder.encode(["hello"]), atol=1e-6)
