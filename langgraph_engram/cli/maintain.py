@@ -9,10 +9,10 @@ from langgraph_engram.cli.format import format_count
 from langgraph_engram.cli.options import Agent, AsJson, Preset, Store, Tenant, open_existing, open_memory
 from langgraph_engram.cli.output import one_line, print_json, print_text, progress_bar, spinner
 from langgraph_engram.errors import EncoderMismatch, InvalidInput, StoreOutdated
-from langgraph_engram.results import Diagnosis, ExportReceipt, Finding, LoadReceipt
 
 if TYPE_CHECKING:
     from langgraph_engram.embeddings.base import Encoder
+    from langgraph_engram.results import Diagnosis, ExportReceipt, Finding, LoadReceipt
 
 UNSOUND = 3
 """The exit code of a store in which something is wrong."""
@@ -124,7 +124,7 @@ def doctor(
         raise typer.Exit(UNSOUND)
 
 
-def _examine(store: str | None, preset: str | None, fix: bool) -> Diagnosis:
+def _examine(store: str | None, preset: str | None, fix: bool) -> "Diagnosis":
     """Examine a store under the encoder that it was written with, and in the version that it is of."""
     from langgraph_engram.config import resolve
     from langgraph_engram.doctor.doctor import AbsentEncoder
@@ -135,7 +135,7 @@ def _examine(store: str | None, preset: str | None, fix: bool) -> Diagnosis:
     if "://" not in choice.store and not Path(choice.store).exists():
         raise InvalidInput(f"no memory at {choice.store!r}: name the folder with --store")
     encoder: Encoder = open_encoder(choice.encoder)
-    found: list[Finding] = []
+    found: "list[Finding]" = []
     try:
         open_store(choice.store, encoder, migrate=False).close()
     except EncoderMismatch as error:
@@ -158,11 +158,11 @@ def _examine(store: str | None, preset: str | None, fix: bool) -> Diagnosis:
     return diagnosis.model_copy(update={"findings": [*found, *diagnosis.findings]})
 
 
-def _outdated(error: StoreOutdated, fix: bool) -> Finding:
+def _outdated(error: StoreOutdated, fix: bool) -> "Finding":
     return Finding(check="schema version", detail=str(error), fix="migrates it; a folder is copied before", fixed=fix)
 
 
-def _print_diagnosis(diagnosis: Diagnosis) -> None:
+def _print_diagnosis(diagnosis: "Diagnosis") -> None:
     for finding in diagnosis.findings:
         owner = f" of {finding.scope.user_id}" if finding.scope else ""
         number = f": {len(finding.ids):,}{owner}" if finding.ids else ""
@@ -177,7 +177,7 @@ def _print_diagnosis(diagnosis: Diagnosis) -> None:
     print_text(f"{size}: {format_count(wrong, 'finding')}" if wrong else f"{size}: sound", "bold")
 
 
-def _format_counts(receipt: ExportReceipt | LoadReceipt) -> str:
+def _format_counts(receipt: "ExportReceipt" | LoadReceipt) -> str:
     counts = [
         format_count(receipt.turns, "turn"),
         format_count(receipt.events, "event"),
@@ -190,6 +190,6 @@ def _format_counts(receipt: ExportReceipt | LoadReceipt) -> str:
     return ", ".join(part for part in counts if part)
 
 
-def _total(receipt: ExportReceipt | LoadReceipt) -> int:
+def _total(receipt: "ExportReceipt" | LoadReceipt) -> int:
     counts = receipt.model_dump(exclude={"path", "scopes", "known", "differing"})
     return sum(counts.values())
