@@ -16,7 +16,7 @@ def sources() -> set[str]:
     own = {
         path.relative_to(ROOT).as_posix()
         for path in (ROOT / "langgraph_engram").rglob("*")
-        if path.is_file() and path.suffix in (".py", ".json", ".typed", ".npz")
+        if path.is_file() and path.suffix in (".py", ".json", ".typed", ".npz", ".html", ".css")
         and path.relative_to(ROOT / "langgraph_engram").parts[0] not in TOP
     }  # fmt: skip
     folders = {

@@ -274,4 +274,6 @@ def test_the_repository_and_the_package_serve_the_same():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     assert output == {**configuration(), "env": ENVIRONMENT}
     assert own == "."
-    assert set(needed) == {extra.split(">")[0] for name in ("offline", "agents", "mcp") for extra in extras[name]}
+    assert set(needed) == {
+        extra.split(">")[0] for name in ("offline", "agents", "mcp", "inspect") for extra in extras[name]
+    }
