@@ -88,15 +88,15 @@ class _Endpoint:
         """Return the page, or why there is none."""
         if not self.credentials.configured and not is_local_request(visit.request.scope):
             return visit.page("problem.html", 401, problem="This server knows no tokens, and serves this machine only.")
+        public = self.handler in OPEN_TO_ALL
+        if not public and self.credentials.configured and visit.principal is None:
+            return visit.page("sign_in.html", 401, wrong=False, back=_address(visit))
         if visit.request.method == "POST" and not is_own_form(visit.request, visit.form):
             return visit.page(
                 "problem.html", 403, problem="This form is not from this page, or too old: go back and reload it."
             )
-        if self.handler not in OPEN_TO_ALL:
-            if self.credentials.configured and visit.principal is None:
-                return visit.page("sign_in.html", 401, wrong=False, back=_address(visit))
-            if visit.scope is None:
-                return visit.page("whose.html", 200 if visit.request.method == "GET" else 400)
+        if not public and visit.scope is None:
+            return visit.page("whose.html", 200 if visit.request.method == "GET" else 400)
         try:
             return self.handler(visit)
         except InvalidInput as error:
