@@ -87,6 +87,8 @@ def inspect(
     from langgraph_engram.server.inspector.visit import BASE
 
     with open_existing(store, model, preset) as memory:
+        if user:
+            memory.status(user)  # reads the memory once, so that the first page need not wait for it
         print_text(f"http://{host}:{port}{BASE}" + (f"?{urlencode({'user': user})}" if user else ""))
         app = Starlette(routes=inspector_routes(lambda: memory, credentials))
         uvicorn.run(app, host=host, port=port, log_level="warning", server_header=False)
