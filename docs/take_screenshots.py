@@ -49,10 +49,8 @@ def main(folder: Path) -> None:
             user = f"?user={DEMO_USER}"
             take(folder / "timeline.png", f"/memory{user}&order=oldest", 1100, 900, LIGHT)
             take(folder / "timeline-dark.png", f"/memory{user}&order=oldest", 1100, 900, DARK)
-            take(folder / "timeline-phone.png", f"/memory{user}&order=oldest", 500, 900, LIGHT)
             take(folder / "record.png", f"/memory/records/{receipt.record.record_id}{user}", 1100, 1250, LIGHT)
             take(folder / "ask.png", served.ask(QUESTION), 1100, 1100, LIGHT)
-            take(folder / "health.png", f"/memory/health{user}", 1100, 800, LIGHT)
 
 
 class Served:

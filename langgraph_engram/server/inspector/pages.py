@@ -8,9 +8,11 @@ from urllib.parse import urlsplit
 
 from starlette.responses import Response, StreamingResponse
 
+from langgraph_engram.erasure.selection import StoredScope, Target, make_target, select_erased
 from langgraph_engram.errors import EngramError, InvalidInput
 from langgraph_engram.results import CHARACTERS_PER_TOKEN, RecallUpdate, Recollection
 from langgraph_engram.runner import iterated_in_thread
+from langgraph_engram.schema import Scope
 from langgraph_engram.server.inspector.rendering import stream, style
 from langgraph_engram.server.inspector.sources import conversation_of, sources_of
 from langgraph_engram.server.inspector.timeline import CONFLICTING, Filter, conflicts_of, page_of, states_of
@@ -77,23 +79,28 @@ def undo_run(visit: Visit) -> Response:
 
 def confirm_forget(visit: Visit) -> Response:
     """Show what would be forgotten, and ask whether to."""
-    record_id, session_id = visit.sent("record"), visit.sent("session")
-    if record_id:
-        records = visit.memory.history(record_id, **visit.whose).records
-        return visit.page("forget.html", records=records, record_id=record_id, session_id="", turns=0)
-    turns = len(visit.index.session_turns(session_id))
-    if not turns:
-        raise InvalidInput(f"unknown session {session_id!r}: the timeline lists the sessions")
-    return visit.page("forget.html", records=[], record_id="", session_id=session_id, turns=turns)
+    target, store, scope = _target(visit), visit.memory.store, Scope(**visit.whose)
+    stored = StoredScope(visit.index, store.decisions(scope), store.pending_tasks(scope))
+    return visit.page("forget.html", target=target, erased=select_erased(stored, target))
 
 
 def forget(visit: Visit) -> Response:
     """Forget one record or one session, and show what went."""
-    record_id, session_id = visit.sent("record"), visit.sent("session")
-    if bool(record_id) == bool(session_id):
-        raise InvalidInput("name one record or one session to forget: nothing was forgotten")
-    receipt = visit.memory.forget(record_id=record_id or None, session_id=session_id or None, **visit.whose)
+    target = _target(visit)
+    receipt = visit.memory.forget(record_id=target.record_id, session_id=target.session_id, **visit.whose)
     return visit.page("forgotten.html", receipt=receipt)
+
+
+def _target(visit: Visit) -> Target:
+    """Return what a request names to be forgotten; it never is everything.
+
+    Raises:
+        InvalidInput: It names nothing, or both a record and a session.
+    """
+    target = make_target(visit.sent("session") or None, None, visit.sent("record") or None)
+    if target.is_everything:
+        raise InvalidInput("name a record or a session to forget: nothing was forgotten")
+    return target
 
 
 def show_question(visit: Visit) -> Response:
