@@ -90,7 +90,7 @@ class _Endpoint:
             return visit.page("problem.html", 401, problem="This server knows no tokens, and serves this machine only.")
         public = self.handler in OPEN_TO_ALL
         if not public and self.credentials.configured and visit.principal is None:
-            return visit.page("sign_in.html", 401, wrong=False, back=_address(visit))
+            return visit.page("sign_in.html", 401, problem="", back=_address(visit))
         if visit.request.method == "POST" and not is_own_form(visit.request, visit.form):
             return visit.page(
                 "problem.html", 403, problem="This form is not from this page, or too old: go back and reload it."

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from time import perf_counter
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from starlette.responses import Response, StreamingResponse
 
@@ -19,6 +19,10 @@ from langgraph_engram.server.inspector.timeline import CONFLICTING, Filter, conf
 from langgraph_engram.server.inspector.visit import Visit
 from langgraph_engram.stores.index import SEARCHABLE
 
+MAX_COOKIE = 3_800
+"""Characters that a browser keeps in one cookie, less its name and attributes."""
+UNKNOWN_TOKEN = "This token is not known, or no longer valid."
+LONG_TOKEN = "This token is too long for a browser to keep: use a shorter one, or send it as a header."
 MODES = {"recall": "Answer", "search": "Evidence only"}
 
 
@@ -171,15 +175,18 @@ def retry(visit: Visit) -> Response:
 
 def show_sign_in(visit: Visit) -> Response:
     """Ask for a token."""
-    return visit.page("sign_in.html", wrong=False, back=visit.base)
+    return visit.page("sign_in.html", problem="", back=visit.base)
 
 
 def sign_in(visit: Visit) -> Response:
     """Let the browser keep a token that is known."""
     token = visit.sent("token").strip()
     back = own_page(visit.sent("back"), visit.base)
-    if not token or visit.credentials.principal(token) is None:
-        return visit.page("sign_in.html", status=401, wrong=True, back=back)
+    problem = UNKNOWN_TOKEN if visit.credentials.principal(token) is None else ""
+    if len(quote(token)) > MAX_COOKIE:
+        problem = LONG_TOKEN
+    if problem:
+        return visit.page("sign_in.html", 401, problem=problem, back=back)
     response = Response(status_code=303, headers={"location": back})
     visit.sign_in(response, token)
     return response
