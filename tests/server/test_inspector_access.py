@@ -11,6 +11,7 @@ import time
 import httpx
 import pytest
 from starlette.applications import Starlette
+from starlette.routing import Mount
 from starlette.testclient import TestClient
 
 from langgraph_engram.memory import Memory
@@ -209,6 +210,21 @@ def test_an_agents_memory_of_a_user_is_the_users(memory):
 
     assert "strict" in shown
     assert SECRET not in shown
+
+
+def test_below_a_prefix_every_address_has_it(memory):
+    """As behind a proxy that serves the whole under a path of its own."""
+    routes = inspector_routes(lambda: memory, CREDENTIALS)
+    app = Starlette(routes=[Mount("/at/home", routes=routes)])
+    client = TestClient(app, base_url="http://127.0.0.1", headers={"Authorization": "Bearer of-ana"})
+
+    answers = [client.get(f"/at/home/memory{path}") for path in ("", "/ask", "/health")]
+
+    addresses = {found for answer in answers for found in re.findall(r'(?:href|action)="(/[^"]*)"', answer.text)}
+    assert [answer.status_code for answer in answers] == [200, 200, 200]
+    assert len(addresses) > 5
+    assert all(address.startswith("/at/home/memory") for address in addresses)
+    assert "Path=/at/home/memory;" in answers[0].headers["set-cookie"]
 
 
 def test_a_form_that_is_too_large_is_refused(memory):
