@@ -24,7 +24,7 @@ from langgraph_engram.cli.output import DEBUG_VARIABLE, FAILED, INTERRUPTED, MIS
 from langgraph_engram.cli.recall import recall
 from langgraph_engram.cli.remember import remember, retry
 from langgraph_engram.cli.revise import approve, forget, undo, update
-from langgraph_engram.cli.serve import mcp, serve
+from langgraph_engram.cli.serve import inspect, mcp, serve
 from langgraph_engram.errors import EngramError, InvalidInput
 
 USAGE_ERROR: type[typer.BadParameter] = typer.BadParameter.__mro__[2]
@@ -69,6 +69,7 @@ APP.command()(update)
 APP.command()(undo)
 APP.command()(history)
 APP.command()(serve)
+APP.command()(inspect)
 APP.command()(mcp)
 APP.command()(forget)
 APP.command()(export)

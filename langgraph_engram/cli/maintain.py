@@ -129,13 +129,14 @@ def _examine(store: str | None, preset: str | None, fix: bool) -> "Diagnosis":
     from langgraph_engram.config import resolve
     from langgraph_engram.doctor.doctor import AbsentEncoder
     from langgraph_engram.embeddings.factory import open_encoder
+    from langgraph_engram.results import Diagnosis, Finding
     from langgraph_engram.stores.folders import open_store
 
     choice = resolve(store, None, preset, None)
     if "://" not in choice.store and not Path(choice.store).exists():
         raise InvalidInput(f"no memory at {choice.store!r}: name the folder with --store")
     encoder: Encoder = open_encoder(choice.encoder)
-    found: "list[Finding]" = []
+    found: list[Finding] = []
     try:
         open_store(choice.store, encoder, migrate=False).close()
     except EncoderMismatch as error:
@@ -159,6 +160,8 @@ def _examine(store: str | None, preset: str | None, fix: bool) -> "Diagnosis":
 
 
 def _outdated(error: StoreOutdated, fix: bool) -> "Finding":
+    from langgraph_engram.results import Finding
+
     return Finding(check="schema version", detail=str(error), fix="migrates it; a folder is copied before", fixed=fix)
 
 
@@ -177,7 +180,7 @@ def _print_diagnosis(diagnosis: "Diagnosis") -> None:
     print_text(f"{size}: {format_count(wrong, 'finding')}" if wrong else f"{size}: sound", "bold")
 
 
-def _format_counts(receipt: "ExportReceipt" | LoadReceipt) -> str:
+def _format_counts(receipt: "ExportReceipt | LoadReceipt") -> str:
     counts = [
         format_count(receipt.turns, "turn"),
         format_count(receipt.events, "event"),
@@ -190,6 +193,6 @@ def _format_counts(receipt: "ExportReceipt" | LoadReceipt) -> str:
     return ", ".join(part for part in counts if part)
 
 
-def _total(receipt: "ExportReceipt" | LoadReceipt) -> int:
+def _total(receipt: "ExportReceipt | LoadReceipt") -> int:
     counts = receipt.model_dump(exclude={"path", "scopes", "known", "differing"})
     return sum(counts.values())

@@ -1,4 +1,4 @@
-"""Serve routes beside LangGraph's own: `/engram` for information and `/mcp` for the Model Context Protocol.
+"""Serve routes beside LangGraph's own: `/memory` to look at it, `/mcp` for the Model Context Protocol, and `/engram`.
 
 LangGraph's development server also has unauthenticated routes for internal tests: one shows any thread, one deletes all
 threads, and one deploys. `RouteGuardMiddleware` blocks them.
@@ -25,6 +25,7 @@ from langgraph_engram.schema import Scope as MemoryScope
 from langgraph_engram.server import factory
 from langgraph_engram.server.auth import CREDENTIALS
 from langgraph_engram.server.identity import principal_of
+from langgraph_engram.server.inspector.app import inspector_routes
 
 NO_HOST_CHECK = TransportSecuritySettings(enable_dns_rebinding_protection=False)
 """`auth` checks the caller and the host before a request gets here."""
@@ -112,7 +113,12 @@ def _store_kind(location: str) -> str:
 MCP = McpEndpoint()
 
 app = Starlette(
-    routes=[Route("/engram", get_info), Route("/mcp", MCP), Route("/mcp/", MCP)],
+    routes=[
+        Route("/engram", get_info),
+        Route("/mcp", MCP),
+        Route("/mcp/", MCP),
+        *inspector_routes(factory.memory, CREDENTIALS),
+    ],
     middleware=[Middleware(RouteGuardMiddleware)],
     lifespan=MCP.open,
 )

@@ -2,17 +2,20 @@
 
 Tokens are sent as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`. If none are configured (see `credentials`), only
 requests from this machine are accepted, and they may name any user.
+
+Browsers send no tokens, so the inspector's pages ask for one themselves: who asks for a page without a token is nobody
+here, and every handler below refuses nobody.
 """
 
 import os
-from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
 from langgraph_sdk import Auth
 
-from langgraph_engram.server.credentials import headers_of, is_local_request, read_credentials
+from langgraph_engram.server.credentials import is_local_request, read_credentials, token_of
 from langgraph_engram.server.identity import Principal, principal_of, problem_of_run
+from langgraph_engram.server.inspector.visit import is_inspector_path
 
 OWNER = "owner"
 """The metadata key of the owner."""
@@ -40,19 +43,14 @@ async def authenticate(scope: dict[str, Any]) -> dict[str, Any]:
         if not is_local_request(scope):
             raise Auth.exceptions.HTTPException(401, NOT_LOCAL)
         return _user("", authenticated=False)
-    token = _token_of(scope)
+    token = token_of(scope)
     principal = CREDENTIALS.principal(token) if token else None
+    if principal is None and is_inspector_path(scope):
+        return _user("", authenticated=False)
     if principal is None:
         problem = WRONG_TOKEN if token else NO_TOKEN
         raise Auth.exceptions.HTTPException(401, problem, {"WWW-Authenticate": "Bearer"})
     return _user(identity_of(principal), authenticated=True, **dict(principal))
-
-
-def _token_of(scope: Mapping[str, Any]) -> str:
-    """Return the token of a request; empty if there is none."""
-    headers = headers_of(scope)
-    scheme, _, token = headers.get("authorization", "").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "").strip()
 
 
 def identity_of(principal: Principal) -> str:

@@ -124,6 +124,13 @@ def headers_of(scope: Mapping[str, Any]) -> dict[str, str]:
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope.get("headers", [])}
 
 
+def token_of(scope: Mapping[str, Any]) -> str:
+    """Return the token in the headers of a request; empty if there is none."""
+    headers = headers_of(scope)
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "").strip()
+
+
 def _has_trusted_origin(headers: Mapping[str, str]) -> bool:
     if "origin" not in headers:
         return True

@@ -16,10 +16,11 @@ def started(monkeypatch):
     return calls
 
 
+@pytest.mark.parametrize("command", ["serve", "inspect"])
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.com"])
-def test_without_tokens_it_listens_on_this_machine_alone(host, started, capsys):
+def test_without_tokens_it_listens_on_this_machine_alone(command, host, started, capsys):
     """Anything else is bad usage."""
-    code = run(["serve", "--host", host])
+    code = run([command, "--host", host])
 
     assert code == 2
     assert started == []
@@ -47,7 +48,9 @@ def test_tokens_that_cannot_be_read_are_no_tokens(started, monkeypatch, capsys):
     assert "ENGRAM_TOKENS" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("arguments", "extra"), [(["serve"], "server"), (["mcp", "--user", "a"], "mcp")])
+@pytest.mark.parametrize(
+    ("arguments", "extra"), [(["serve"], "server"), (["inspect"], "inspect"), (["mcp", "--user", "a"], "mcp")]
+)
 def test_a_missing_extra_is_named(arguments, extra, monkeypatch, capsys):
     """With what to install."""
     monkeypatch.setattr(serve, "find_spec", lambda name: None)

@@ -1,9 +1,11 @@
 """Nobody comes in without a token, and no attack on a server reaches another user's memory."""
 
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
+import httpx
 import jwt
 import pytest
 from langgraph_sdk.errors import APIError, NotFoundError
@@ -314,6 +316,28 @@ def test_unauthenticated_internal_routes_are_blocked(guarded, opened, path):
 
 def signed(secret=JWT_SECRET, minutes=5, **claims):
     return jwt.encode({"exp": datetime.now(UTC) + timedelta(minutes=minutes), **claims}, secret, algorithm="HS256")
+
+
+def test_the_inspector_shows_a_memory_to_its_owner_alone(guarded, thread):
+    """A page asks to sign in; the cookie that it then gives opens pages of the inspector, and nothing else here."""
+    page, named = f"{guarded.url}/memory", {"user": "ana"}
+    with httpx.Client(base_url=guarded.url) as eve:
+        asked = eve.get("/memory", params=named)
+        form_token = re.search(r'name="form_token" value="([^"]+)"', asked.text)[1]
+        eve.post("/memory/sign-in", data={"form_token": form_token, "token": "token-of-eve"})
+        hers, cookie = eve.get("/memory", params=named), {"Cookie": f"engram_token={eve.cookies['engram_token']}"}
+    others = [
+        httpx.post(f"{guarded.url}/threads/search", json={}, headers=cookie).status_code,
+        *(httpx.get(f"{guarded.url}{path}", headers=cookie).status_code for path in ("/engram", "/mcp", "/memoryless")),
+    ]
+
+    owner = httpx.get(page, headers={"Authorization": "Bearer token-of-ana"})
+
+    assert (asked.status_code, hers.status_code, owner.status_code) == (401, 200, 200)
+    assert others == [401] * 4
+    assert "Memory of <b>eve</b>" in hers.text
+    assert CODE in owner.text
+    assert CODE not in asked.text + hers.text
 
 
 def test_a_json_web_token_names_its_owner(guarded, thread):

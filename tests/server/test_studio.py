@@ -180,12 +180,15 @@ def test_no_second_copy_of_our_folders_can_be_loaded(opened, name):
 
 
 def test_nothing_blocks_the_event_loop(opened, user):
-    """The development server refuses blocking calls, and says so in its log."""
+    """The development server refuses blocking calls, and says so in its log; pages of the inspector are none."""
     opened.client().runs.wait(None, "remember", input=said("I teach maths.", user_id=user))
+    shown = [httpx.get(f"{opened.url}/memory{path}", params={"user": user}) for path in ("", "/health", "/style.css")]
 
     log = opened.log.read_text()
 
     assert "BlockingError" not in log
+    assert [answer.status_code for answer in shown] == [200, 200, 200]
+    assert "I teach maths." in shown[0].text
 
 
 def test_a_page_of_studio_may_ask_whether_it_may_call(opened):
@@ -274,4 +277,6 @@ def test_the_repository_and_the_package_serve_the_same():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     assert output == {**configuration(), "env": ENVIRONMENT}
     assert own == "."
-    assert set(needed) == {extra.split(">")[0] for name in ("offline", "agents", "mcp") for extra in extras[name]}
+    assert set(needed) == {
+        extra.split(">")[0] for name in ("offline", "agents", "mcp", "inspect") for extra in extras[name]
+    }

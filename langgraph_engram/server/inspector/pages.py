@@ -1,0 +1,275 @@
+"""The pages: what each shows, and what each form does. They run in threads, and stay within one scope."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from time import perf_counter
+from urllib.parse import quote, urlsplit
+
+from starlette.responses import Response, StreamingResponse
+
+from langgraph_engram.erasure.selection import StoredScope, Target, make_target, select_erased
+from langgraph_engram.errors import EngramError, InvalidInput
+from langgraph_engram.results import CHARACTERS_PER_TOKEN, RecallUpdate, Recollection
+from langgraph_engram.runner import iterated_in_thread
+from langgraph_engram.schema import Scope
+from langgraph_engram.server.inspector.rendering import stream, style
+from langgraph_engram.server.inspector.sources import conversation_of, sources_of
+from langgraph_engram.server.inspector.timeline import CONFLICTING, Filter, conflicts_of, page_of, states_of
+from langgraph_engram.server.inspector.visit import Visit
+from langgraph_engram.stores.index import SEARCHABLE
+
+MAX_COOKIE = 3_800
+"""Characters that a browser keeps in one cookie, less its name and attributes."""
+UNKNOWN_TOKEN = "This token is not known, or no longer valid."
+LONG_TOKEN = "This token is too long for a browser to keep: use a shorter one, or send it as a header."
+MODES = {"recall": "Answer", "search": "Evidence only"}
+
+
+def show_timeline(visit: Visit) -> Response:
+    """Show a page of the timeline, filtered."""
+    index = visit.index
+    wanted = Filter(
+        kind=visit.sent("kind"),
+        status=visit.sent("status"),
+        text=visit.sent("text"),
+        oldest_first=visit.sent("order") == "oldest",
+    )
+    page = page_of(index, wanted, visit.number("page"))
+    return visit.page("timeline.html", page=page, wanted=wanted, states=lambda item: states_of(item, index))
+
+
+def show_conversation(visit: Visit) -> Response:
+    """Show the turns of one session, with where its events begin."""
+    position = visit.number("at", -1)
+    conversation = conversation_of(
+        visit.sent("session"), visit.index, visit.number("page"), None if position < 0 else position
+    )
+    if not conversation.length:
+        raise InvalidInput(f"unknown session {conversation.session_id!r}: the timeline lists the sessions")
+    return visit.page("conversation.html", conversation=conversation)
+
+
+def show_record(visit: Visit) -> Response:
+    """Show a record: what it says, where it comes from, and what became of it."""
+    record_id = visit.request.path_params["record_id"]
+    record, index = visit.memory.get(record_id, **visit.whose), visit.index
+    history = visit.memory.history(record_id, **visit.whose)
+    return visit.page(
+        "record.html",
+        record=record,
+        states=states_of(record, index),
+        conflicts=conflicts_of(record, index),
+        successor=index.records.get(record.superseded_by or ""),
+        sources=sources_of(record, index),
+        history=history,
+        contents={member.record_id: member for member in history.records},
+    )
+
+
+def edit_record(visit: Visit) -> Response:
+    """Give a record another text."""
+    receipt = visit.memory.update(visit.request.path_params["record_id"], visit.sent("content"), **visit.whose)
+    return visit.redirect(f"/records/{receipt.record.record_id}", done="edited" if receipt.run_id else "unchanged")
+
+
+def undo_run(visit: Visit) -> Response:
+    """Take back what a run decided, and return to the record from which that was asked."""
+    receipt = visit.memory.undo(visit.sent("run"), **visit.whose)
+    back = visit.sent("record")
+    done = "undone before" if receipt.already_undone else "undone"
+    return visit.redirect(f"/records/{back}" if back.replace("-", "").isalnum() else "", done=done)
+
+
+def confirm_forget(visit: Visit) -> Response:
+    """Show what would be forgotten, and ask whether to."""
+    target, store, scope = _target(visit), visit.memory.store, Scope(**visit.whose)
+    stored = StoredScope(visit.index, store.decisions(scope), store.pending_tasks(scope))
+    return visit.page("forget.html", target=target, erased=select_erased(stored, target))
+
+
+def forget(visit: Visit) -> Response:
+    """Forget one record or one session, and show what went."""
+    target = _target(visit)
+    receipt = visit.memory.forget(record_id=target.record_id, session_id=target.session_id, **visit.whose)
+    return visit.page("forgotten.html", receipt=receipt)
+
+
+def _target(visit: Visit) -> Target:
+    """Return what a request names to be forgotten; it never is everything.
+
+    Raises:
+        InvalidInput: It names nothing, or both a record and a session.
+    """
+    target = make_target(visit.sent("session") or None, None, visit.sent("record") or None)
+    if target.is_everything:
+        raise InvalidInput("name a record or a session to forget: nothing was forgotten")
+    return target
+
+
+def show_question(visit: Visit) -> Response:
+    """Show the form of a question."""
+    return visit.page("ask.html", query="", mode="recall", modes=MODES, progress=())
+
+
+def ask(visit: Visit) -> Response:
+    """Answer a question: the page goes on as the graph does."""
+    query, mode, whose, memory = visit.sent("query"), visit.sent("mode"), visit.whose, visit.memory
+
+    def updates() -> Iterator[RecallUpdate]:
+        if mode == "search":
+            yield RecallUpdate(step="search", recollection=memory.search(query, **whose))
+        else:
+            yield from memory.stream(query, **whose)
+
+    context = visit.context(query=query, mode=mode, modes=MODES, progress=follow(updates))
+    return StreamingResponse(_in_thread("ask.html", context), media_type="text/html")
+
+
+def show_profile(visit: Visit) -> Response:
+    """Show what the user said once and for all."""
+    return visit.page("profile.html", profile=visit.memory.profile(**visit.whose))
+
+
+def show_approvals(visit: Visit) -> Response:
+    """Show the decisions that wait for a person."""
+    return visit.page("approvals.html", approvals=visit.memory.approvals(**visit.whose))
+
+
+def approve(visit: Visit) -> Response:
+    """Pass a person's answer on to the run that waits for it."""
+    whole = visit.sent("all")
+    answers = {
+        name.removeprefix("decision:"): answer == "approve"
+        for name, answer in visit.form.items()
+        if name.startswith("decision:")
+    }
+    visit.memory.approve(visit.sent("run"), whole == "approve" if whole else answers, **visit.whose)
+    return visit.redirect("/approvals", done="answered")
+
+
+def show_health(visit: Visit) -> Response:
+    """Show what is stored, how large it is, and what is left to do."""
+    index = visit.index
+    quarantined = [record for record in index.records.items if record.status == "quarantined"]
+    sizes = []
+    for kind in SEARCHABLE:
+        held = index.of_kind(kind)
+        characters = sum(len(kind.text_of(item)) for item in held.items)
+        sizes.append((kind.name, len(held), characters, characters // CHARACTERS_PER_TOKEN, held.vectors.nbytes))
+    return visit.page(
+        "health.html",
+        counts=visit.memory.status(**visit.whose),
+        waiting=len(visit.memory.approvals(**visit.whose)),
+        conflicts=sum(CONFLICTING in states_of(record, index) for record in index.records.items),
+        reasons=Counter(record.reject_reason or "no reason given" for record in quarantined).most_common(10),
+        sizes=sizes,
+    )
+
+
+def retry(visit: Visit) -> Response:
+    """Try the pending steps again."""
+    visit.memory.retry(**visit.whose)
+    return visit.redirect("/health", done="retried")
+
+
+def show_sign_in(visit: Visit) -> Response:
+    """Ask for a token."""
+    return visit.page("sign_in.html", problem="", back=visit.base)
+
+
+def sign_in(visit: Visit) -> Response:
+    """Let the browser keep a token that is known."""
+    token = visit.sent("token").strip()
+    back = own_page(visit.sent("back"), visit.base)
+    problem = UNKNOWN_TOKEN if visit.credentials.principal(token) is None else ""
+    if len(quote(token)) > MAX_COOKIE:
+        problem = LONG_TOKEN
+    if problem:
+        return visit.page("sign_in.html", 401, problem=problem, back=back)
+    response = Response(status_code=303, headers={"location": back})
+    visit.sign_in(response, token)
+    return response
+
+
+def sign_out(visit: Visit) -> Response:
+    """Let the browser forget the token."""
+    response = Response(status_code=303, headers={"location": visit.base})
+    visit.sign_out(response)
+    return response
+
+
+def send_style(visit: Visit) -> Response:  # noqa: ARG001 - as any page
+    """Return the style sheet."""
+    return Response(style(), media_type="text/css", headers={"cache-control": "public, max-age=3600"})
+
+
+def own_page(path: str, base: str) -> str:
+    """Return a path if it is one of our pages, else that of the first."""
+    parts = urlsplit(path)
+    own = not parts.scheme and not parts.netloc and (parts.path == base or parts.path.startswith(f"{base}/"))
+    return path if own and path.isprintable() and "\\" not in path else base
+
+
+Handler = Callable[[Visit], Response]
+OPEN_TO_ALL: tuple[Handler, ...] = (show_sign_in, sign_in, sign_out, send_style)
+"""What shows nothing of any memory."""
+PAGES: tuple[tuple[str, str, Handler], ...] = (
+    ("GET", "", show_timeline),
+    ("GET", "/conversation", show_conversation),
+    ("GET", "/records/{record_id}", show_record),
+    ("POST", "/records/{record_id}", edit_record),
+    ("POST", "/undo", undo_run),
+    ("GET", "/forget", confirm_forget),
+    ("POST", "/forget", forget),
+    ("GET", "/ask", show_question),
+    ("POST", "/ask", ask),
+    ("GET", "/profile", show_profile),
+    ("GET", "/approvals", show_approvals),
+    ("POST", "/approvals", approve),
+    ("GET", "/health", show_health),
+    ("POST", "/health", retry),
+    ("GET", "/sign-in", show_sign_in),
+    ("POST", "/sign-in", sign_in),
+    ("POST", "/sign-out", sign_out),
+    ("GET", "/style.css", send_style),
+)
+"""Method, path below `BASE`, and what answers."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A part of an answer that is being made."""
+
+    step: str = ""
+    opens: bool = False
+    """Whether the step appears with it."""
+    text: str = ""
+    """More text that the step writes."""
+    seconds: float | None = None
+    """Since the step before; None while it goes on."""
+    recollection: Recollection | None = None
+    error: str = ""
+
+
+def follow(updates: Callable[[], Iterator[RecallUpdate]]) -> Iterator[Progress]:
+    """Yield how an answer is made, step by step, then the answer, or why there is none."""
+    writing, since = "", perf_counter()
+    found: Recollection | None = None
+    try:
+        for update in updates():
+            if update.text:
+                yield Progress(update.step, opens=update.step != writing, text=update.text)
+                writing = update.step
+                continue
+            seconds, since = perf_counter() - since, perf_counter()
+            yield Progress(update.step, opens=update.step != writing, seconds=seconds)
+            writing, found = "", update.recollection or found
+        yield Progress(recollection=found)
+    except EngramError as error:
+        yield Progress(error=str(error))
+
+
+@iterated_in_thread
+def _in_thread(template: str, context: dict[str, object]) -> Iterator[str]:
+    yield from stream(template, **context)

@@ -1,0 +1,197 @@
+"""One request for a page: whose memory it may see, what was sent, and the links and forms of the answer.
+
+Forms carry a token that a cookie of the page holds too (double submit), and browsers say whether a form is our own.
+"""
+
+import hmac
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, quote, unquote, urlencode
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from langgraph_engram.schema import Scope
+from langgraph_engram.server.credentials import Credentials, token_of
+from langgraph_engram.server.identity import Principal
+from langgraph_engram.server.inspector.rendering import render
+from langgraph_engram.stores.index import ScopeIndex
+
+if TYPE_CHECKING:
+    from langgraph_engram.memory import Memory
+
+BASE = "/memory"
+TOKEN_COOKIE = "engram_token"
+"""Holds the token of who signed in; sent to these pages alone, and hidden from scripts."""
+FORM_COOKIE = "engram_form"
+"""Holds what each form repeats."""
+FORM_FIELD = "form_token"
+MAX_FORM = 1_000_000
+"""Bytes of a form, at most."""
+OWN_SITE = ("same-origin", "none")
+"""What browsers send as `Sec-Fetch-Site` for a form of this very page, or one sent by hand."""
+NOTICES = {
+    "edited": "The record was edited. Its history keeps the old text.",
+    "unchanged": "Nothing was changed: the text is the same.",
+    "undone": "The run was undone: what it merged or superseded is active again.",
+    "undone before": "There was nothing left to undo.",
+    "answered": "The answer was passed on, and the run is done.",
+    "retried": "The pending steps were tried again.",
+}
+"""What a page may say at its top, by the name in its address."""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A request by somebody who may see the memory of a scope."""
+
+    request: Request
+    form: Mapping[str, str]
+    form_token: str
+    credentials: Credentials
+    principal: Principal | None
+    scope: Scope | None
+    """None where nobody is named."""
+    open_memory: "Callable[[], Memory]"
+
+    @property
+    def memory(self) -> "Memory":
+        """Return the memory, opened at the first call."""
+        return self.open_memory()
+
+    @property
+    def whose(self) -> dict[str, Any]:
+        """Return the scope as the methods of a memory take it."""
+        assert self.scope, "pages of a memory are only reached with a scope"
+        return dict(self.scope)
+
+    @property
+    def index(self) -> ScopeIndex:
+        """Return everything that is stored in the scope."""
+        return self.memory.store.index(Scope(**self.whose))
+
+    def sent(self, name: str) -> str:
+        """Return a field of the form, or of the address; empty where it is not there."""
+        return self.form.get(name) or self.request.query_params.get(name, "")
+
+    def number(self, name: str, default: int = 1) -> int:
+        """Return a number of the address."""
+        text = self.request.query_params.get(name, "")
+        return int(text) if text.isdecimal() and len(text) < 10 else default
+
+    def url(self, path: str = "", /, **query: object) -> str:
+        """Return the address of a page about the same memory; empty values are left out."""
+        known = {
+            name: str(value) for name, value in (*self._named().items(), *query.items()) if value not in (None, "")
+        }
+        return self.base + path + (f"?{urlencode(known)}" if known else "")
+
+    @property
+    def base(self) -> str:
+        """Return the path that all pages begin with."""
+        return str(self.request.scope.get("root_path", "")) + BASE
+
+    def page(self, template: str, /, status: int = 200, **context: Any) -> Response:
+        """Return a page."""
+        return HTMLResponse(render(template, **self.context(**context)), status)
+
+    def context(self, **context: Any) -> dict[str, Any]:
+        """Return what templates know of a visit."""
+        return {
+            "visit": self,
+            "url": self.url,
+            "notice": NOTICES.get(self.request.query_params.get("done", ""), ""),
+            "section": self.request.url.path.removeprefix(self.base).strip("/").partition("/")[0],
+            **context,
+        }
+
+    def redirect(self, path: str = "", /, **query: object) -> Response:
+        """Return the way to another page, after a form."""
+        return RedirectResponse(self.url(path, **query), 303)
+
+    @property
+    def signed_in(self) -> bool:
+        """Whether a cookie holds the token."""
+        return TOKEN_COOKIE in self.request.cookies
+
+    def sign_in(self, response: Response, token: str) -> None:
+        """Let the browser keep a token."""
+        self._set_cookie(response, TOKEN_COOKIE, quote(token, safe=""))
+
+    def sign_out(self, response: Response) -> None:
+        """Let the browser forget the token."""
+        response.delete_cookie(TOKEN_COOKIE, path=self.base)
+
+    def keep_form_token(self, response: Response) -> None:
+        """Let the browser keep what forms repeat."""
+        if self.request.cookies.get(FORM_COOKIE) != self.form_token:
+            self._set_cookie(response, FORM_COOKIE, self.form_token)
+
+    def _named(self) -> dict[str, str]:
+        """Return what an address has to say of whose memory it is: with tokens, the agent alone."""
+        if self.scope is None:
+            return {}
+        agent = {"agent": self.scope.agent_id or ""}
+        if self.principal:
+            return agent
+        return {
+            "user": self.scope.user_id,
+            "tenant": self.scope.tenant if self.scope.tenant != "default" else "",
+            **agent,
+        }
+
+    def _set_cookie(self, response: Response, name: str, value: str) -> None:
+        secure = self.request.url.scheme == "https"
+        response.set_cookie(name, value, path=self.base, secure=secure, httponly=True, samesite="lax")
+
+
+def is_inspector_path(scope: Mapping[str, Any]) -> bool:
+    """Return whether a request, by its ASGI scope, is for one of these pages."""
+    path = str(scope.get("path", "")).removeprefix(str(scope.get("root_path", "")))
+    return path == BASE or path.startswith(f"{BASE}/")
+
+
+def principal_of_request(request: Request, credentials: Credentials) -> Principal | None:
+    """Return who sends a request, by its token in a header or in the cookie; None for anybody else."""
+    token = token_of(request.scope) or unquote(request.cookies.get(TOKEN_COOKIE, ""))
+    return credentials.principal(token) if token else None
+
+
+def scope_of_request(request: Request, principal: Principal | None) -> Scope | None:
+    """Return whose memory a request is about: its sender's; without tokens, that of the user it names, if any."""
+    sent = request.query_params
+    agent = sent.get("agent") or None
+    if principal:
+        return Scope(tenant=principal.tenant, user_id=principal.user_id, agent_id=agent)
+    if not sent.get("user", "").strip():
+        return None
+    return Scope(tenant=sent.get("tenant") or "default", user_id=sent["user"], agent_id=agent)
+
+
+async def read_form(request: Request) -> dict[str, str]:
+    """Return the fields of a form.
+
+    Raises:
+        HTTPException: 413, it is too large.
+    """
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_FORM:
+            raise HTTPException(413, f"the form is larger than {MAX_FORM:,} bytes: send less")
+    return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
+
+
+def form_token_of(request: Request) -> str:
+    """Return what the forms of this browser repeat: what its cookie holds, else something new."""
+    return request.cookies.get(FORM_COOKIE) or secrets.token_urlsafe(32)
+
+
+def is_own_form(request: Request, form: Mapping[str, str]) -> bool:
+    """Return whether a form was sent by one of our pages, not by another site's."""
+    kept, sent = request.cookies.get(FORM_COOKIE, ""), form.get(FORM_FIELD, "")
+    own = request.headers.get("sec-fetch-site", OWN_SITE[0]) in OWN_SITE
+    return own and bool(kept) and hmac.compare_digest(kept.encode(), sent.encode())

@@ -1,0 +1,504 @@
+"""The inspector shows what is stored as it is, changes it where it is told to, and takes every text as data."""
+
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from langgraph_engram.memory import Memory
+from langgraph_engram.presets import preset
+from langgraph_engram.schema import Scope
+from langgraph_engram.server.credentials import Credentials
+from langgraph_engram.server.inspector.app import inspector_routes
+from langgraph_engram.server.inspector.pages import PAGES
+from langgraph_engram.server.inspector.timeline import PAGE_ITEMS
+from langgraph_engram.settings import DeepSettings, Settings, UpdateSettings
+from langgraph_engram.stores.base import Changes
+from langgraph_engram.testing import FakeServer, Reply
+
+ATTACK = "<script>alert(1)</script>"
+FORM_TOKEN = re.compile(r'name="form_token" value="([^"]+)"')
+
+
+def browser(memory):
+    """A browser on this machine, at the inspector of a memory, without tokens."""
+    app = Starlette(routes=inspector_routes(lambda: memory, Credentials()))
+    return TestClient(app, base_url="http://127.0.0.1", client=("127.0.0.1", 50000))
+
+
+@pytest.fixture(scope="module")
+def memory():
+    with Memory("memory:", "rules", "engram", encoder="hashing") as opened:
+        yield opened
+
+
+@pytest.fixture
+def user(request):
+    return request.node.name
+
+
+@pytest.fixture
+def site(memory, user):
+    """Pages about the memory of this test's user, and forms that are sent as a browser sends them."""
+    return Site(browser(memory), {"user": user})
+
+
+class Site:
+    def __init__(self, client, named):
+        self.client, self.named = client, named
+
+    def get(self, path="", status=200, **query):
+        answer = self.client.get(f"/memory{path}", params={**self.named, **query})
+        assert answer.status_code == status, answer.text
+        return answer.text
+
+    def send(self, path, status=200, **form):
+        """Fill in the form of a page that was seen before."""
+        seen = self.client.get("/memory/ask", params=self.named).text
+        token = FORM_TOKEN.search(seen)[1]
+        answer = self.client.post(f"/memory{path}", params=self.named, data={"form_token": token, **form})
+        assert answer.status_code == status, answer.text
+        return answer
+
+
+def say(memory, user, *texts, day=1, **more):
+    """Remember what Ana says in one session of a day."""
+    said = [
+        {"speaker": "Ana", "text": text, "said_at": f"2024-03-{day:02}T09:{minute:02}:00Z"}
+        for minute, text in enumerate(texts)
+    ]
+    return memory.remember(said, user_id=user, session_id=f"day-{day}", close_session=True, **more)
+
+
+def record_with(memory, user, words):
+    """Return the one record that holds some words."""
+    (found,) = [record for record in memory.show("records", user) if words in record.content]
+    return found
+
+
+def test_the_timeline_shows_sessions_events_records_and_syntheses(memory, site, user):
+    """Each under its own, with its type as a word."""
+    say(memory, user, "I camped at Lake Bled on 3 March 2024.", "I have a brother called Ben.")
+
+    shown = site.get()
+
+    (event,) = memory.show("events", user)
+    (boundary,) = memory.show("boundaries", user)
+    (synthesis,) = memory.show("syntheses", user)
+    record = record_with(memory, user, "Bled")
+    order = [
+        "Fri 1 March 2024",
+        "day-1",
+        boundary.text,
+        event.summary,
+        f"/memory/records/{record.record_id}?",
+        "covers 2",
+    ]
+    assert [shown.index(text) for text in order] == sorted(shown.index(text) for text in order)
+    assert f'<span class="tag kind {record.memory_type}">{record.memory_type}</span>' in shown
+    assert synthesis.text in shown
+
+
+def test_states_are_shown_by_word(memory, site, user, record):
+    """Superseded, conflicting and quarantined records say so, and why; each can be listed alone."""
+    say(memory, user, "I live in Lisbon.", day=1)
+    say(memory, user, "I live in Porto.", day=2)
+    known = memory.show("events", user)[0]
+    own = {"session_id": known.session_id, "event_id": known.event_id, "source_turn_ids": known.turn_ids}
+    records = [
+        record(1, "Four tiers.", conflicts_with=["r2"], **own),
+        record(2, "Six tiers.", conflicts_with=["r1"], **own),
+        record(3, "Seven seas.", status="quarantined", reject_reason="nobody said seven", **own),
+    ]
+    memory.store.commit(Scope(user_id=user), Changes(records=records))
+
+    states = ("superseded", "conflicting", "quarantined", "active")
+    lists = {state: site.client.get("/memory", params={"user": user, "status": state}).text for state in states}
+
+    assert "Lisbon" in lists["superseded"]
+    assert 'superseded">superseded</span>' in lists["superseded"]
+    assert all(
+        text in lists["conflicting"] for text in ("Four tiers.", "Six tiers.", 'conflicting">conflicting</span>')
+    )
+    assert all(text in lists["quarantined"] for text in ("Seven seas.", "nobody said seven"))
+    assert [
+        text in lists["active"] for text in ("Porto", "Four tiers.", "I live in Lisbon.</span>", "Seven seas.")
+    ] == [True] * 2 + [False] * 2
+    assert "Six tiers." in site.get("/records/r1")
+
+
+def test_a_filter_narrows_by_kind_and_text(memory, site, user):
+    """All of its words, whatever their case; what fits nothing says so."""
+    say(memory, user, "I camped at Lake Bled on 3 March 2024.", "My brother Ben plays the cello.")
+    kind = record_with(memory, user, "cello").memory_type
+
+    by_text, by_kind = site.get(text="CELLO ben"), site.get(kind=kind)
+    syntheses, nothing = site.get(kind="synthesis"), site.get(text="cello Bled tuba")
+
+    assert ("cello" in by_text, "<span>I camped" in by_text) == (True, False)
+    assert "cello" in by_kind
+    assert "covers" in syntheses
+    assert "Nothing here fits the filter" in nothing
+
+
+def test_a_page_is_limited_and_all_pages_together_are_everything(memory, site, user, record):
+    """Each record is on exactly one page, whatever there are of them."""
+    count = 2 * PAGE_ITEMS + 7
+    say(memory, user, "I camped at Lake Bled.", day=1)
+    known = memory.show("events", user)[0]
+    own = {"session_id": known.session_id, "event_id": known.event_id, "source_turn_ids": known.turn_ids}
+    records = [record(number, f"Tree {number} stands.", **own) for number in range(count)]
+    memory.store.commit(Scope(user_id=user), Changes(records=records))
+
+    pages = [site.get(text="tree", page=number) for number in (1, 2, 3, 4)]
+
+    found = [re.findall(r"Tree \d+ stands", page) for page in pages]
+    assert [len(page) for page in found] == [PAGE_ITEMS, PAGE_ITEMS, 7, 7]
+    assert sorted(found[0] + found[1] + found[2]) == sorted(f"Tree {number} stands" for number in range(count))
+    assert "continued" in pages[1]
+    assert 'rel="next"' in pages[0]
+    assert 'rel="next"' not in pages[2]
+
+
+def test_the_newest_session_comes_first_unless_asked_otherwise(memory, site, user):
+    """Within a session things stay as they were said."""
+    say(memory, user, "I camped at Lake Bled.", day=1)
+    say(memory, user, "I play the cello.", day=2)
+
+    newest, oldest = site.get(), site.get(order="oldest")
+
+    assert newest.index("<span>I play") < newest.index("<span>I camped")
+    assert oldest.index("<span>I camped") < oldest.index("<span>I play")
+
+
+def test_a_record_is_marked_in_its_conversation(memory, site, user):
+    """Its own sentence, not the other one of the turn, among the turns around it."""
+    say(memory, user, "Good morning.", "It rains. I camped at Lake Bled with Joao.", "We should go there again.")
+    found = record_with(memory, user, "Bled")
+
+    shown = site.get(f"/records/{found.record_id}")
+
+    assert "<mark>I camped at Lake Bled with Joao.</mark>" in shown
+    assert shown.count("<mark>") == 1
+    assert all(text in shown for text in ("Good morning.", "It rains.", "We should go there again.", found.record_id))
+
+
+def test_a_conversation_shows_every_turn_page_by_page(memory, site, user, turn):
+    """A link to a turn leads to the page that holds it."""
+    turns = [turn(seq, f"Line {seq} of it.") for seq in range(230)]
+    memory.store.commit(Scope(user_id=user), Changes(turns=turns))
+
+    pages = [site.get("/conversation", session="s1", page=number) for number in (1, 2, 3)]
+    at = site.get("/conversation", session="s1", at=150)
+
+    assert [page.count('class="turn"') for page in pages] == [100, 100, 30]
+    assert 'id="turn-150"' in at
+    assert site.get("/conversation", status=404, session="s2")
+
+
+def test_an_edit_is_kept_in_the_history_and_can_be_undone(memory, site, user):
+    """The new text takes the place of the old one; undoing its run brings the old one back."""
+    say(memory, user, "I live in Lisbon.")
+    old = record_with(memory, user, "Lisbon")
+
+    edited = site.send(f"/records/{old.record_id}", content="Ana: I live in Porto.")
+    new = record_with(memory, user, "Porto")
+    (decision,) = memory.show("decisions", user)
+    undone = site.send("/undo", run=decision.run_id, record=old.record_id)
+
+    assert urlsplit(str(edited.url)).path == f"/memory/records/{new.record_id}"
+    assert all(
+        text in edited.text for text in ("The record was edited", "Edited by a person", old.content, decision.run_id)
+    )
+    assert "is active again" in undone.text
+    assert memory.get(old.record_id, user_id=user).status == "active"
+    assert memory.get(new.record_id, user_id=user).status == "archived"
+
+
+def test_what_cannot_be_edited_says_why(memory, site, user):
+    """Nothing is lost: an empty text, and a record that is not active."""
+    say(memory, user, "I live in Lisbon.", day=1)
+    say(memory, user, "I live in Porto.", day=2)
+    old, new = record_with(memory, user, "Lisbon"), record_with(memory, user, "Porto")
+
+    empty = site.send(f"/records/{new.record_id}", status=400, content=" ")
+    closed = site.send(f"/records/{old.record_id}", status=400, content="Ana: I live in Faro.")
+
+    assert "needs a text" in empty.text
+    assert "only active ones are edited" in closed.text
+    assert not [record for record in memory.show("records", user) if "Faro" in record.content]
+
+
+def test_forgetting_asks_first(memory, site, user):
+    """Looking at the question changes nothing; its button erases the record, and the turns stay."""
+    say(memory, user, "I live in Lisbon.")
+    record = record_with(memory, user, "Lisbon")
+
+    question = site.get("/forget", record=record.record_id)
+    before = len(memory.show("records", user))
+    done = site.send("/forget", record=record.record_id)
+
+    assert "Forget for good" in question
+    assert before == 1
+    assert memory.show("records", user) == []
+    assert len(memory.show("turns", user)) == 1
+    assert "Nothing of it was found afterwards" in done.text
+
+
+def test_what_would_go_is_what_goes(memory, site, user):
+    """The question counts and names what the receipt does: a record that took its place is another memory."""
+    say(memory, user, "I live in Lisbon.", day=1)
+    say(memory, user, "I live in Porto.", day=2)
+    old = record_with(memory, user, "Lisbon")
+    kinds = ("records", "decisions", "syntheses")
+    before = [len(memory.show(kind, user)) for kind in kinds]
+
+    question = site.get("/forget", record=old.record_id)
+    site.send("/forget", record=old.record_id)
+
+    gone = [count - len(memory.show(kind, user)) for kind, count in zip(kinds, before, strict=True)]
+    said = [int(found[1]) if (found := re.search(rf"<li>(\d+) {kind}", question)) else 0
+            for kind in ("record", "decision", "synthes")]  # fmt: skip
+    assert said == gone
+    assert ("Lisbon" in question, "Porto" in question) == (True, False)
+
+
+def test_a_conversation_can_be_forgotten(memory, site, user):
+    """Its turns go too; others stay; and nothing goes where neither or both are named."""
+    say(memory, user, "I live in Lisbon.", day=1)
+    say(memory, user, "I play the cello.", day=2)
+    other = record_with(memory, user, "cello")
+
+    refused = [
+        site.send("/forget", status=400),
+        site.send("/forget", status=400, session="day-1", record=other.record_id),
+    ]
+    before = len(memory.show("turns", user))
+    asked = site.get("/forget", session="day-1")
+    site.send("/forget", session="day-1")
+
+    assert "nothing was forgotten" in refused[0].text
+    assert "forget one of them" in refused[1].text
+    assert before == 2
+    assert "1 turn<" in asked
+    assert [turn.text for turn in memory.show("turns", user)] == ["I play the cello."]
+
+
+def test_an_answer_comes_with_its_steps_its_evidence_and_its_cost(memory, site, user):
+    """For each passage its routes and scores, its record and its turn; citations lead to it."""
+    say(memory, user, "I camped at Lake Bled.", "My cat is called Miso.")
+
+    shown = site.send("/ask", query="What is Ana's cat called?", mode="recall").text
+
+    record = record_with(memory, user, "Miso")
+    steps = ("parse_intent", "light_retrieve", "judge_sufficiency", "conclude")
+    assert [shown.index(f"<code>{step}</code>") for step in steps] == sorted(
+        shown.index(f"<code>{step}</code>") for step in steps
+    )
+    assert '<a href="#evidence-1">[1]</a>' in shown
+    evidence = shown[shown.index('id="evidence-1"') :]
+    assert all(
+        text in evidence for text in ("Miso", "lexical", "relevance", "score", f"/memory/records/{record.record_id}")
+    )
+    assert "No language model was asked." in shown
+
+
+class Watched(Memory):
+    """A memory that logs each update of its streams when it is taken."""
+
+    log: list[str]
+
+    def stream(self, query, **more):
+        for update in super().stream(query, **more):
+            self.log.append(f"taken {update.step}")
+            yield update
+
+
+def test_each_step_is_sent_as_soon_as_it_is_done():
+    """The browser has a step before the next one is waited for."""
+    with Watched("memory:", "rules", encoder="hashing") as opened:
+        opened.log = []
+        say(opened, "ana", "My cat is called Miso.")
+        served = browser(opened).app
+
+        async def logged(scope, receive, send):
+            async def log_and_send(message):
+                opened.log.extend(
+                    f"sent {step}" for step in re.findall(r"<code>(\w+)</code>", str(message.get("body", "")))
+                )
+                await send(message)
+
+            await served(scope, receive, log_and_send)
+
+        watched = TestClient(logged, base_url="http://127.0.0.1", client=("127.0.0.1", 50000))
+        Site(watched, {"user": "ana"}).send("/ask", query="What is Ana's cat called?", mode="recall")
+
+    first = ["taken parse_intent", "sent parse_intent", "taken light_retrieve", "sent light_retrieve"]
+    assert opened.log[: len(first)] == first
+
+
+def test_an_answer_is_shown_while_it_is_written(tmp_path):
+    """Its text streams below the step that writes it; then the whole stands once more, with its cost."""
+    chat = GenericFakeChatModel(messages=iter([AIMessage("She lives in Oslo [1].")]))
+    direct = preset("engram").model_copy(update={"deep": DeepSettings(sufficiency="always", reflect=False)})
+    with Memory(tmp_path / "store", "rules", encoder="hashing") as opened:
+        say(opened, "ana", "I live in Oslo.")
+
+    with Memory(tmp_path / "store", chat, encoder="hashing", settings=direct) as opened:
+        shown = Site(browser(opened), {"user": "ana"}).send("/ask", query="Where does Ana live?").text
+
+    draft = shown[shown.index('<p class="draft">') : shown.index("</p>", shown.index('<p class="draft">'))]
+    assert draft.endswith("She lives in Oslo [1].")
+    assert shown.index("<code>write_answer</code>") < shown.index(draft)
+    assert "1 request to a language model" in shown
+
+
+def test_a_search_shows_evidence_alone(memory, site, user):
+    """No answer, and no step but the search; nothing found says so."""
+    say(memory, user, "My cat is called Miso.")
+
+    found = site.send("/ask", query="What is Ana's cat called?", mode="search").text
+    nothing = Site(site.client, {"user": f"not {user}"}).send("/ask", query="cat", mode="search").text
+
+    assert "Miso" in found
+    assert "judge_sufficiency</code>" not in found
+    assert "<h2>Answer</h2>" not in found
+    assert "nothing is remembered yet" in nothing
+
+
+def test_a_failing_model_is_told_on_the_page(tmp_path):
+    """What went wrong stands where the answer would be."""
+    from langchain_openai import ChatOpenAI
+
+    with FakeServer(otherwise=Reply(status=401, error="this key is not known")) as server:
+        chat = ChatOpenAI(base_url=server.url, api_key="any", model="fake", max_retries=0)
+        with Memory(tmp_path, encoder="hashing", model=chat) as opened:
+            say(opened, "ana", "My cat is called Miso.")
+            shown = Site(browser(opened), {"user": "ana"}).send("/ask", query="What is Ana's cat called?").text
+
+    assert 'role="alert"' in shown
+    assert "this key is not known" in shown
+    assert "<h2>Answer</h2>" not in shown
+
+
+def test_the_profile_shows_standing_statements(memory, site, user, record):
+    """By their kind, and as an agent is shown them."""
+    wish = record(1, "Ana: Always answer me in French.", standing="instruction")
+    memory.store.commit(Scope(user_id=user), Changes(records=[wish, record(2, "Ana: The bus was late.")]))
+
+    shown = site.get("/profile")
+
+    assert "Instructions" in shown
+    assert "/memory/records/r1?" in shown
+    assert "(instruction): &#34;Always answer me in French.&#34;" in shown
+    assert "The bus was late" not in shown
+
+
+def test_approvals_are_answered_from_the_page(tmp_path):
+    """One decision is approved and another rejected; each does what was said."""
+    asking = Settings(update=UpdateSettings(approve=["SUPERSEDE", "MERGE"]))
+    with Memory(tmp_path, encoder="hashing", model="rules", settings=asking) as opened:
+        site = Site(browser(opened), {"user": "ana"})
+        outcomes = []
+        for day, answer in ((1, "approve"), (11, "reject")):
+            say(opened, "ana", "I live in Lisbon.", day=day)
+            say(opened, "ana", "I live in Porto.", day=day + 1)
+            shown = site.get("/approvals")
+            run = re.search(r'name="run" value="([^"]+)"', shown)[1]
+            decisions = re.findall(r'name="(decision:[^"]+)" value="approve"', shown)
+            assert "Lisbon" in shown
+            done = site.send("/approvals", run=run, **dict.fromkeys(decisions, answer))
+            outcomes.append(("No decision waits" in done.text, [d.action for d in opened.show("decisions", "ana")]))
+            opened.forget(user_id="ana")
+
+    assert outcomes == [(True, ["SUPERSEDE"]), (True, ["KEEP_BOTH"])]
+
+
+def test_all_of_a_run_can_be_answered_at_once(tmp_path):
+    """And an answer that leaves decisions open is refused, so that the run waits on."""
+    asking = Settings(update=UpdateSettings(approve=["SUPERSEDE", "MERGE"]))
+    with Memory(tmp_path, encoder="hashing", model="rules", settings=asking) as opened:
+        site = Site(browser(opened), {"user": "ana"})
+        say(opened, "ana", "I live in Lisbon.", day=1)
+        waiting = say(opened, "ana", "I live in Porto.", day=2)
+        open_left = site.send("/approvals", status=400, run=waiting.run_id)
+        still = len(opened.approvals("ana"))
+        site.send("/approvals", run=waiting.run_id, all="reject")
+
+        assert "problem" in open_left.text
+        assert still == 1
+        assert opened.approvals("ana") == []
+        assert record_with(opened, "ana", "Lisbon").status == "active"
+
+
+def test_health_counts_and_retries(memory, site, user):
+    """An edit leaves its synthesis pending; the button writes it anew."""
+    say(memory, user, "I live in Lisbon.", "I have a brother called Ben.")
+    memory.update(record_with(memory, user, "Lisbon").record_id, "Ana: I live in Faro.", user_id=user)
+
+    before = site.get("/health")
+    after = site.send("/health").text
+
+    assert "<b>2</b> turns" in re.sub(r"\s+", " ", before)
+    assert "a record that it covers was edited" in before
+    assert "Nothing is left to do" in after
+    assert memory.status(user).pending == []
+
+
+@pytest.mark.parametrize("path", [path for method, path, _ in PAGES if method == "GET"])
+def test_every_text_is_data(path, memory, site, user):
+    """Markup in a turn, a name, a session, a question and an address is shown, never run."""
+    said = [
+        {"speaker": f"Ana {ATTACK}", "text": f"I live in Lisbon {ATTACK}, always.", "said_at": "2024-03-01T09:00:00Z"}
+    ]
+    memory.remember(said, user_id=f"{user}{ATTACK}", session_id=f'"{ATTACK}', close_session=True)
+    hostile = Site(site.client, {"user": f"{user}{ATTACK}"})
+    found = memory.show("records", f"{user}{ATTACK}")
+    assert found
+    more = {"session": f'"{ATTACK}'} if path in ("/conversation", "/forget") else {}
+
+    shown = hostile.get(path.format(record_id=found[0].record_id), **more, text=ATTACK, kind=ATTACK, order=f'"{ATTACK}')
+
+    assert "<script" not in shown.lower()
+    assert path.endswith(".css") or path == "/sign-in" or "&lt;script&gt;" in shown
+
+
+def test_an_answer_is_data(memory, site, user):
+    """Of the streamed page, too: its question, its quotes and its evidence."""
+    say(memory, user, f"My cat is called Miso {ATTACK} today.")
+
+    shown = site.send("/ask", query=f"What is Ana's cat called? {ATTACK}").text
+
+    assert "<script" not in shown.lower()
+    assert shown.count("&lt;script&gt;") >= 3
+
+
+def test_no_page_may_load_run_or_be_framed(site):
+    """Were a text to slip through, the browser would still not run it; and nothing is kept in caches."""
+    headers = site.client.get("/memory", params=site.named).headers
+
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "script-src" not in policy
+    assert headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("path", ["/records/nothing", "/forget?record=nothing", "/forget?session=nothing"])
+def test_what_is_not_there_is_not_found(path, site):
+    """With what to do."""
+    answer = site.client.get(f"/memory{path}", params={**parse_qs(urlsplit(path).query), **site.named})
+
+    assert answer.status_code == 404
+    assert "unknown" in answer.text
+
+
+def test_turns_that_are_not_divided_yet_are_shown(memory, site, user, turn):
+    """A session whose events are pending is on the timeline."""
+    memory.store.commit(Scope(user_id=user), Changes(turns=[turn(0)]))
+
+    assert "not divided into events yet" in site.get()

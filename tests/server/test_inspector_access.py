@@ -1,0 +1,278 @@
+"""Nobody sees or changes another's memory through the inspector, and no other site sends its forms."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
+from starlette.testclient import TestClient
+
+from langgraph_engram.memory import Memory
+from langgraph_engram.server.credentials import Credentials, read_credentials
+from langgraph_engram.server.inspector.app import inspector_routes
+from langgraph_engram.server.inspector.pages import OPEN_TO_ALL, PAGES, own_page
+from tests.server.conftest import PATIENCE, ROOT, free_port
+
+SECRET = "Quetzalcoatl"
+CREDENTIALS = read_credentials({"ENGRAM_TOKENS": json.dumps({"of-ana": "ana", "of-eve": "eve"})})
+GUARDED = [(method, path) for method, path, handler in PAGES if handler not in OPEN_TO_ALL]
+WRITES = [path for method, path in GUARDED if method == "POST"]
+FORM_TOKEN = re.compile(r'name="form_token" value="([^"]+)"')
+
+
+@pytest.fixture(scope="module")
+def memory():
+    """Ana's secret, edited once, so that there is a run to undo."""
+    with Memory("memory:", "rules", "engram", encoder="hashing") as opened:
+        said = [
+            {"speaker": "Ana", "text": f"My safe word is {SECRET}."},
+            {"speaker": "Ana", "text": "I live in Lisbon."},
+        ]
+        opened.remember(said, user_id="ana", session_id="hers", close_session=True)
+        yield opened
+
+
+def browser(memory, credentials=CREDENTIALS, host="127.0.0.1", client="127.0.0.1", **headers):
+    app = Starlette(routes=inspector_routes(lambda: memory, credentials))
+    return TestClient(app, base_url=f"http://{host}", client=(client, 50000), headers=headers)
+
+
+def secret_record(memory):
+    return next(record for record in memory.show("records", "ana") if SECRET in record.content)
+
+
+def everything(memory):
+    return [memory.show(kind, "ana") for kind in ("turns", "records", "events", "decisions", "syntheses")]
+
+
+def attempt(client, method, path, record_id, form_token=""):
+    """Ask for a page, or send its form, and name Ana's memory in every way there is."""
+    named = {"user": "ana", "tenant": "default", "record": record_id, "session": "hers"}
+    form = {**named, "content": "Eve was here.", "query": "What is Ana's safe word?", "form_token": form_token}
+    form |= {"run": "any"} | ({"session": ""} if path == "/forget" else {})
+    where = f"/memory{path.format(record_id=record_id)}"
+    if method == "GET":
+        return client.get(where, params=named)
+    return client.post(where, params={"user": "ana"}, data=form)
+
+
+@pytest.mark.parametrize(("method", "path"), GUARDED)
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer unknown"}, {"Cookie": "engram_token=unknown"}])
+def test_without_a_token_there_is_nothing_to_see(method, path, headers, memory):
+    """Every page asks to sign in, and no form does anything."""
+    before = everything(memory)
+    client = browser(memory, **headers)
+    token = FORM_TOKEN.search(client.get("/memory/sign-in").text)[1]
+
+    answer = attempt(client, method, path, secret_record(memory).record_id, token)
+
+    assert answer.status_code == 401
+    assert "Sign in" in answer.text
+    assert SECRET not in answer.text
+    assert everything(memory) == before
+
+
+@pytest.mark.parametrize(("method", "path"), GUARDED)
+def test_a_token_shows_its_own_memory_alone(method, path, memory):
+    """Whatever Eve's address, form or query names: she sees nothing of Ana's, and changes nothing."""
+    before = everything(memory)
+    client = browser(memory, Authorization="Bearer of-eve")
+    token = FORM_TOKEN.search(client.get("/memory/ask").text)[1]
+
+    answer = attempt(client, method, path, secret_record(memory).record_id, token)
+
+    assert SECRET not in answer.text
+    assert "Memory of <b>ana</b>" not in answer.text
+    assert everything(memory) == before
+
+
+def test_ana_sees_her_own(memory):
+    """The test above can fail: with her token the same page shows the secret."""
+    answer = attempt(browser(memory, Authorization="Bearer of-ana"), "GET", "", secret_record(memory).record_id)
+
+    assert SECRET in answer.text
+
+
+@pytest.mark.parametrize("path", WRITES)
+@pytest.mark.parametrize("headers", [{}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}])
+def test_a_form_of_another_site_does_nothing(path, headers, memory):
+    """Without the token of our own page, or sent by another site, a form is refused."""
+    before = everything(memory)
+    client = browser(memory, Authorization="Bearer of-ana", **headers)
+    token = FORM_TOKEN.search(client.get("/memory/ask").text)[1] if headers else "guessed"
+
+    answer = attempt(client, "POST", path, secret_record(memory).record_id, token)
+
+    assert answer.status_code == 403
+    assert SECRET not in answer.text
+    assert everything(memory) == before
+
+
+def test_forms_of_a_browser_that_never_looked_are_refused(memory):
+    """An empty token is not equal to a missing cookie."""
+    answer = browser(memory, Authorization="Bearer of-ana").post("/memory/health", data={"form_token": ""})
+
+    assert answer.status_code == 403
+
+
+def test_signing_in_and_out(memory):
+    """A token is asked for, kept in a cookie that no script and no other path sees, and forgotten again."""
+    client = browser(memory)
+    asked = client.get("/memory/profile")
+    form = {"form_token": FORM_TOKEN.search(asked.text)[1], "back": "/memory/profile"}
+    wrong = client.post("/memory/sign-in", data={**form, "token": "guessed"})
+    long = client.post("/memory/sign-in", data={**form, "token": "a" * 5_000})
+    signed = client.post("/memory/sign-in", data={**form, "token": "of-ana"}, follow_redirects=False)
+    inside = client.get(signed.headers["location"])
+    client.post("/memory/sign-out", data=form)
+    outside = client.get("/memory/profile")
+
+    assert (asked.status_code, wrong.status_code, signed.status_code) == (401, 401, 303)
+    assert "not known" in wrong.text
+    assert (long.status_code, "too long" in long.text) == (401, True)
+    assert signed.headers["location"] == "/memory/profile"
+    kept = signed.headers["set-cookie"]
+    assert all(part in kept for part in ("engram_token=of-ana", "HttpOnly", "Path=/memory", "SameSite=lax"))
+    assert "Memory of <b>ana</b>" in inside.text
+    assert outside.status_code == 401
+
+
+@pytest.mark.parametrize(
+    "path", ["https://evil.example", "//evil.example/memory", "/memory\\@evil.example", "/memoryless", "/threads", ""]
+)
+def test_signing_in_leads_to_our_pages_alone(path):
+    """An address that leads elsewhere leads to the first page."""
+    assert own_page(path, "/memory") == "/memory"
+    assert own_page("/memory/records/r1?agent=a", "/memory") == "/memory/records/r1?agent=a"
+
+
+@pytest.mark.parametrize(
+    "outside",
+    [
+        {"client": "192.0.2.7"},
+        {"host": "rebound.example.com"},
+        {"Origin": "https://example.com"},
+    ],
+)
+@pytest.mark.parametrize(("method", "path"), GUARDED)
+def test_without_tokens_only_this_machine_is_served(method, path, outside, memory):
+    """Another machine, another name of this one, and another site's page are turned away."""
+    before = everything(memory)
+
+    answer = attempt(browser(memory, Credentials(), **outside), method, path, secret_record(memory).record_id)
+
+    assert answer.status_code == 401
+    assert SECRET not in answer.text
+    assert everything(memory) == before
+
+
+@pytest.mark.parametrize(("method", "path"), GUARDED)
+def test_without_tokens_another_users_page_shows_nothing_of_ana(method, path, memory):
+    """A page is about the user that its address names, whatever ids stand in it."""
+    before = everything(memory)
+    client = browser(memory, Credentials())
+    client.get("/memory")
+    named = {"user": "eve", "record": secret_record(memory).record_id, "session": "hers"}
+    where = f"/memory{path.format(record_id=named['record'])}"
+    form = {**named, "form_token": client.cookies["engram_form"], "content": "Eve was here.", "query": "safe word?"}
+
+    answer = client.get(where, params=named) if method == "GET" else client.post(where, params=named, data=form)
+
+    assert SECRET not in answer.text
+    assert everything(memory) == before
+
+
+def test_without_tokens_a_user_is_picked(memory):
+    """Nobody is guessed; a form asks who."""
+    client = browser(memory, Credentials())
+
+    asked, picked = client.get("/memory"), client.get("/memory", params={"user": "ana"})
+
+    assert "Whose memory?" in asked.text
+    assert SECRET not in asked.text
+    assert SECRET in picked.text
+
+
+def test_an_agents_memory_of_a_user_is_the_users(memory):
+    """An address may name the agent, with a token too."""
+    memory.remember(
+        [{"speaker": "Ana", "text": "My tutor is strict."}], user_id="ana", agent_id="tutor", close_session=True
+    )
+
+    shown = browser(memory, Authorization="Bearer of-ana").get("/memory", params={"agent": "tutor"}).text
+
+    assert "strict" in shown
+    assert SECRET not in shown
+
+
+def test_below_a_prefix_every_address_has_it(memory):
+    """As behind a proxy that serves the whole under a path of its own."""
+    routes = inspector_routes(lambda: memory, CREDENTIALS)
+    app = Starlette(routes=[Mount("/at/home", routes=routes)])
+    client = TestClient(app, base_url="http://127.0.0.1", headers={"Authorization": "Bearer of-ana"})
+
+    answers = [client.get(f"/at/home/memory{path}") for path in ("", "/ask", "/health")]
+
+    addresses = {found for answer in answers for found in re.findall(r'(?:href|action)="(/[^"]*)"', answer.text)}
+    assert [answer.status_code for answer in answers] == [200, 200, 200]
+    assert len(addresses) > 5
+    assert all(address.startswith("/at/home/memory") for address in addresses)
+    assert "Path=/at/home/memory;" in answers[0].headers["set-cookie"]
+
+
+def test_a_form_that_is_too_large_is_refused(memory):
+    """Before it fills the memory of the process."""
+    client = browser(memory, Authorization="Bearer of-ana")
+
+    assert client.post("/memory/ask", content=b"query=" + b"a" * 1_000_001).status_code == 413
+
+
+@pytest.fixture
+def alone(tmp_path):
+    """`engram inspect` in a process of its own, once it is up: the address that it prints."""
+    with Memory(tmp_path / "data", "rules", encoder="hashing") as opened:
+        opened.remember([{"speaker": "Ana", "text": "I play the cello."}], user_id="ana", close_session=True)
+    options = ["--user", "ana", "--port", str(free_port()), "--store", str(tmp_path / "data")]
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("ENGRAM_")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "langgraph_engram.cli.main", "inspect", *options],
+        env={**inherited, "ENGRAM_ENCODER": "hashing", "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield when_up(process.stdout.readline().strip())
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(60)
+        process.stdout.close()
+
+
+def when_up(address):
+    """Return an address once somebody answers there."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        try:
+            httpx.get(address)
+        except httpx.ConnectError:
+            time.sleep(0.1)
+        else:
+            return address
+    pytest.fail(f"nobody answered at {address!r} after {PATIENCE} s")
+
+
+@pytest.mark.timeout(300)
+def test_the_command_serves_the_pages_alone(alone):
+    """It prints an address, which shows the memory; nothing else is served."""
+    shown, other = httpx.get(alone), httpx.get(alone.partition("/memory")[0] + "/threads")
+
+    assert alone.endswith("/memory?user=ana")
+    assert "cello" in shown.text
+    assert other.status_code == 404
