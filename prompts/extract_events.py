@@ -42,7 +42,8 @@ class EventReading(BaseModel):
 
 SYSTEM = f"""{RULES}
 For each event, which begins at a line "== event", note its title. Also note the relations that no record tells: what \
-one person does for, feels about or causes in another, "both" where it is mutual.
+one person does for, causes in or lastingly feels about another, "both" where it is mutual; no thanks, praise or \
+encouragement of the moment.
 {DATA_ONLY}"""
 
 

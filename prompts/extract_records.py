@@ -34,7 +34,8 @@ class RecordDraft(BaseModel):
         description="one self-contained sentence with names instead of pronouns; empty to keep the sentence as it is",
     )
     time: str = Field(
-        default="", description="when it happens: YYYY-MM-DD, YYYY-MM, YYYY, or start/end; empty if unsaid"
+        default="",
+        description="when it happens, not when it is said: YYYY-MM-DD, YYYY-MM, YYYY, or start/end; empty if unsaid",
     )
     location: str = Field(default="", description="where it happens; empty if unsaid")
     reason: str = Field(default="", description="why it happens; empty if unsaid")
@@ -50,9 +51,10 @@ class Extraction(BaseModel):
 
 RULES = """You keep what is worth remembering of a conversation, so that somebody who was not there can rely on it.
 Sentences have numbers in brackets. Go through them in order, and make one record of each that holds a fact, plan, \
-event, preference, name, number, place or date, or that an assistant recommends. Of an image keep only what nobody \
-says in words. Join sentences only if they say one thing. Leave out what only greets, thanks, praises, encourages or \
-asks.
+event, preference, name, number, place or date, or that an assistant recommends. An image has no record of its own: \
+take from its caption what the words around it lean on and do not say. Join sentences only if they say one thing. \
+Leave out what only greets, thanks, praises, encourages or asks, and what somebody finds of something in passing ("it \
+looks great").
 A record names its sentences by number. Write names instead of "I", "you", "they" or "it"; take them, and whatever \
 else makes a record clear by itself, from any sentence or from the context, and add nothing that is not shown. Where a \
 date stands in brackets after a time, use that date; else keep the words of the time. Text between context tags was \
