@@ -203,6 +203,8 @@ class Synthesis(Frozen):
 
     synthesis_id: str
     text: str
+    quoted: bool = False
+    """Whether it quotes its records, where no language model could tell them."""
     window_start: datetime | None = None
     window_end: datetime | None = None
     covered_record_ids: list[str]

@@ -348,6 +348,8 @@ class RetrieveSettings(SettingsGroup):
     """Tokens of whole passages after which any other query is shown lines too, of turns that none of them is from."""
     outline_stop: float = Field(0.08, ge=0, le=1)
     """`stop` for such a query: what it asks for is in many exchanges, the last of them much weaker than the first."""
+    outline_syntheses: int = Field(2, ge=0)
+    """Syntheses that a summary begins with, of those that a language model wrote; 0 for none."""
     outline_reply_characters: int = Field(100, ge=1)
     """Characters of the line of an assistant's reply in a summary."""
 

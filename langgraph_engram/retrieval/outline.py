@@ -25,6 +25,7 @@ from langgraph_engram.retrieval.fusion import fuse
 from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.retrieval.passages import ELLIPSIS, dated, format_passage
 from langgraph_engram.retrieval.routes import RouteScores, first_person_query
+from langgraph_engram.retrieval.scoring import top_positions
 from langgraph_engram.schema import OUTLINE, Breadth, Evidence, Intent
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import ScopeIndex
@@ -79,7 +80,7 @@ def outline(
     A line is what was said in the turn that bears most on the query. What has changed since or is in conflict is shown
     whole, with what it changed to or conflicts with. A broad query is about what people said: an assistant's turns have
     no line of their own, but one after the turn that they reply to, where a summary is asked for. A question that was
-    asked is part of such a history, so it loses nothing.
+    asked is part of such a history, so it loses nothing. A summary begins with the syntheses that bear on it.
 
     Args:
         index: The memories of a scope.
@@ -88,6 +89,8 @@ def outline(
         breadth: How broad the query is.
         settings: The fusion and its weights, and the length of lines.
     """
+    if breadth == "summary":
+        yield from _narratives(index, scores, settings.outline_syntheses)
     links = record_links(index)
     weights = settings if breadth == "narrow" else settings.model_copy(update={"question_weight": 0.0})
     best: dict[int, Candidate] = {}
@@ -110,6 +113,21 @@ def outline(
         if breadth != "narrow":
             passage = passage.model_copy(update={"routes": {**passage.routes, OUTLINE: passage.score}})
         yield passage
+
+
+def _narratives(index: ScopeIndex, scores: RouteScores, most: int) -> Iterator[Evidence]:
+    """Yield the syntheses that a model wrote and that bear most on a query, each with its day.
+
+    One that quotes its records says nothing that the lines of an outline do not say.
+    """
+    written = np.array([not synthesis.quoted for synthesis in index.syntheses.items], dtype=bool)
+    found = np.where(written, scores.syntheses, 0.0)
+    for position in top_positions(found, most):
+        if score := float(found[position]):
+            routes = {"synthesis": score, OUTLINE: score}
+            passage = format_passage(index, Candidate("synthesis", position, score, routes))
+            moment = index.syntheses.items[position].window_start
+            yield passage.model_copy(update={"text": dated(passage.text, moment)})
 
 
 def _reply_position(index: ScopeIndex, position: int) -> int:

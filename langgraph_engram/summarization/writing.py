@@ -61,11 +61,11 @@ class SynthesisWriter:
         results = self._ask(questions)
         texts = [self._text(question, result) for question, result in zip(questions, results, strict=True)]
         done = [
-            (job, _synthesis(scope_key, job, history, text))
-            for job, history, text in zip(jobs, histories, texts, strict=True)
+            (job, _synthesis(scope_key, job, history, text, quoted=quoted))
+            for job, history, (text, quoted) in zip(jobs, histories, texts, strict=True)
             if text
         ]
-        reasons = ["" if text else _reason(result) for text, result in zip(texts, results, strict=True)]
+        reasons = ["" if text else _reason(result) for (text, _), result in zip(texts, results, strict=True)]
         return WrittenSyntheses(done, reasons, [entry_of("synthesize", results)])
 
     def _ask(self, questions: Sequence[WriteSynthesis]) -> list[LLMResult[str]]:
@@ -78,29 +78,30 @@ class SynthesisWriter:
             for question in questions
         ]
 
-    def _text(self, question: WriteSynthesis, result: LLMResult[str]) -> str:
-        """Return what was written, shortened where it runs on; quotes where it goes beyond its records."""
+    def _text(self, question: WriteSynthesis, result: LLMResult[str]) -> tuple[str, bool]:
+        """Return what was written, shortened where it runs on, or quotes where it goes beyond its records; and which."""
         text = shorten(result.answer or "", 2 * self.settings.max_words)
         is_verified = self.verify and self.settings.method != "written" and result.usage.model != QUOTED
         fault = narrative_fault(text, [*question.buffer, *question.history]) if is_verified else ""
         if not fault:
-            return text
+            return text, result.by_rule or result.usage.model == QUOTED
         LOG.info("a synthesis went beyond its records or repeated itself: its records are quoted instead")
         LOG.debug("why it is quoted: %s", fault)
-        return extractive_narrative(question)
+        return extractive_narrative(question), True
 
 
 def _reason(result: LLMResult[str]) -> str:
     return result.failure.reason if result.failure else EMPTY
 
 
-def _synthesis(scope_key: str, job: SynthesisJob, history: Sequence[Record], text: str) -> Synthesis:
+def _synthesis(scope_key: str, job: SynthesisJob, history: Sequence[Record], text: str, *, quoted: bool) -> Synthesis:
     times = [record.mentioned_at for record in job.records if record.mentioned_at]
     ids = [record.record_id for record in job.records]
     stale = job.synthesis
     return Synthesis(
         synthesis_id=stale.synthesis_id if stale else make_id(scope_key, "synthesis", *ids),
         text=text,
+        quoted=quoted,
         window_start=min(times, default=None),
         window_end=max(times, default=None),
         covered_record_ids=list(dict.fromkeys([*(stale.covered_record_ids if stale else []), *ids])),

@@ -1,5 +1,7 @@
 """A broad query is shown a line of each exchange that bears on it, a narrow one whole passages."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from langgraph_engram.embeddings.factory import open_encoder
@@ -8,8 +10,10 @@ from langgraph_engram.prompts.rendering import format_evidence
 from langgraph_engram.retrieval.outline import breadth_of, outline
 from langgraph_engram.retrieval.passages import light_passages
 from langgraph_engram.retrieval.routes import Routes
+from langgraph_engram.schema import Synthesis
 from langgraph_engram.settings import DeepSettings, RetrieveSettings
 
+JUNE = datetime(2024, 6, 4, tzinfo=UTC)
 LONG = "I built the boat of oak. " + "Then I varnished the boat again, and I waited for the varnish to dry. " * 12
 
 
@@ -78,6 +82,26 @@ def test_each_exchange_has_a_line(boat, outlined):
     assert {passage.text for passage in passages} >= {"8 May 2023, Ana: I drew the boat.\nassistant: Well done."}
     assert all(len(passage.turns) == 2 and "outline" in passage.routes for passage in passages)
     assert passages[-1].text.startswith("8 May 2023, Ana: I cooked a soup.")
+
+
+@pytest.mark.parametrize(("breadth", "most", "texts"), [("summary", 2, 1), ("summary", 0, 0), ("timeline", 2, 0)])
+def test_a_summary_begins_with_what_a_model_told_of_it(boat, keep, store, scope, outlined, breadth, most, texts):
+    """A narrative with its day, in front; one that only quotes its records says nothing that the lines do not."""
+    ids = [record.record_id for record in store.index(scope).records.items]
+    told = "Ana built a boat of oak after a drawing of her own, and sailed it."
+    keep(
+        syntheses=[
+            Synthesis(synthesis_id="told", text=told, window_start=JUNE, covered_record_ids=ids[:3]),
+            Synthesis(synthesis_id="quoted", text="Ana: I built the boat.", quoted=True, covered_record_ids=ids[3:]),
+        ]
+    )
+
+    found = outlined("Summarize how the boat came to be.", breadth, outline_syntheses=most)
+
+    assert [passage.synthesis_id for passage in found if passage.synthesis_id] == ["told"] * texts
+    if texts:
+        assert found[0].text == f"4 Jun 2024, {told}"
+        assert format_evidence(found).count(told) == 1
 
 
 def test_a_timeline_leaves_replies_out(boat, outlined):
