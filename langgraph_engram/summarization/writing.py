@@ -79,7 +79,7 @@ class SynthesisWriter:
         ]
 
     def _text(self, question: WriteSynthesis, result: LLMResult[str]) -> tuple[str, bool]:
-        """Return what was written, shortened where it runs on, or quotes where it goes beyond its records; and which."""
+        """Return what was written, shortened where it runs on, or quotes if it goes beyond its records; and which."""
         text = shorten(result.answer or "", 2 * self.settings.max_words)
         is_verified = self.verify and self.settings.method != "written" and result.usage.model != QUOTED
         fault = narrative_fault(text, [*question.buffer, *question.history]) if is_verified else ""
