@@ -286,6 +286,10 @@ def speed(
     _print_figures(figures, as_json)
 
 
+SHORT_ANSWERS = ("locomo", "longmemeval")
+"""The data sets whose right answers are a few words; those of the others are as long as a question asks for."""
+
+
 def _setup(
     dataset: str,
     preset: str | None,
@@ -309,7 +313,9 @@ def _setup(
 
     chat = resolve_chat()
     choice = resolve(None, writer, preset, None, dataset)
-    settings = short_answers(left_out(choice.settings, without or ()))
+    settings = left_out(choice.settings, without or ())
+    if dataset in SHORT_ANSWERS:
+        settings = short_answers(settings)
     writing = resolve_model(choice.model, chat)
     reading = writing if writer == reader else resolve_model(resolve(None, reader, preset, None).model, chat)
 

@@ -223,3 +223,11 @@ def test_speed_is_measured_at_two_sizes(engram, monkeypatch):
         assert set(figures[size]) == {*speed.STEPS, "memory_mb"}
         assert figures[size]["search"]["cpu_p50_ms"] > 0
     assert "search_of_20_to_200" in figures["ratios"]
+
+
+@pytest.mark.parametrize(("dataset", "style"), [("locomo", "short"), ("longmemeval", "short"), ("beam", "auto")])
+def test_answers_are_as_long_as_those_they_are_compared_with(dataset, style):
+    """A few words where the right answer is a name or a date; a summary where rubrics ask for one."""
+    setup = _setup(dataset, None, "rules", "rules", open_encoder("hashing"))
+
+    assert setup.settings["answer"]["style"] == style
