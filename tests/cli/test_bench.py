@@ -7,7 +7,11 @@ import sys
 from dataclasses import replace
 from time import sleep
 
+import pytest
+
 from langgraph_engram.benchmarks import speed
+from langgraph_engram.cli.bench import _setup
+from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.testing import FakeServer, Reply
 
 CALL_MAIN = "from langgraph_engram.cli.main import main; main()"
