@@ -30,16 +30,16 @@ Out = Annotated[
     ),
 ]
 Writer = Annotated[
-    str | None, typer.Option("--writer", help="The model that writes. [default: --model]", show_default=False)
+    str | None, typer.Option("--writer", help="The model that writes. \\[default: --model]", show_default=False)
 ]
 Reader = Annotated[
-    str | None, typer.Option("--reader", help="The model that answers. [default: --model]", show_default=False)
+    str | None, typer.Option("--reader", help="The model that answers. \\[default: --model]", show_default=False)
 ]
 EncoderName = Annotated[
     str | None,
     typer.Option(
         "--encoder",
-        help="minilm, hashing, a folder, or embeddings such as openai:text-embedding-3-small. [default: minilm]",
+        help="minilm, hashing, a folder, or embeddings such as openai:text-embedding-3-small. \\[default: minilm]",
         show_default=False,
     ),
 ]
@@ -100,7 +100,7 @@ def longmemeval(
         Path | None,
         typer.Option(
             "--vectors",
-            help="A folder that caches vectors from run to run. [default: the user's cache folder]",
+            help="A folder that caches vectors from run to run. \\[default: the user's cache folder]",
             show_default=False,
         ),
     ] = None,
@@ -149,14 +149,14 @@ def reading(
     file: DataSet,
     presets: Annotated[
         list[str] | None,
-        typer.Option("--preset", help="May be given several times. [default: engram]", show_default=False),
+        typer.Option("--preset", help="May be given several times. \\[default: engram]", show_default=False),
     ] = None,
     model: Model = None,
     writer: Annotated[str, typer.Option("--writer", help="The model that writes.")] = RULES,
     reader: Reader = None,
     encoder: EncoderName = None,
     sample: Annotated[
-        str | None, typer.Option("--sample", help="A conversation. [default: the file's first]", show_default=False)
+        str | None, typer.Option("--sample", help="A conversation. \\[default: the file's first]", show_default=False)
     ] = None,
     most: Annotated[int, typer.Option("--questions", min=1, help="Questions, drawn evenly from the categories.")] = 60,
     full: Annotated[bool, typer.Option("--full", help="Show a further reader every turn.")] = False,
@@ -247,7 +247,7 @@ def segmentation(
     strategy: Annotated[
         Strategy | None,
         typer.Option(
-            "--strategy", help="event, window, buffer or session. [default: the preset's]", show_default=False
+            "--strategy", help="event, window, buffer or session. \\[default: the preset's]", show_default=False
         ),
     ] = None,
     preset: Preset = None,

@@ -32,24 +32,26 @@ COLUMNS: dict[ShownKind, dict[str, str]] = {
     ShownKind.RECORDS: {
         "said": "mentioned_at", "type": "memory_type", "status": "status", "content": "content",
         "from": "event_start", "to": "event_end", "place": "location", "why": "reason",
-        "conflicts": "conflicts_with",
+        "conflicts": "conflicts_with", "id": "record_id",
     },
     ShownKind.EVENTS: {
         "started": "started_at", "session": "session_id", "no.": "seq", "turns": "turn_ids", "status": "status",
-        "topics": "topics", "summary": "summary",
+        "topics": "topics", "summary": "summary", "id": "event_id",
     },
-    ShownKind.BOUNDARIES: {"at": "at", "session": "session_id", "kind": "kind", "p": "p_eb", "text": "text"},
+    ShownKind.BOUNDARIES: {
+        "at": "at", "session": "session_id", "kind": "kind", "p": "p_eb", "text": "text", "id": "boundary_id",
+    },
     ShownKind.SYNTHESES: {
         "from": "window_start", "to": "window_end", "status": "status", "records": "covered_record_ids",
-        "text": "text",
+        "text": "text", "id": "synthesis_id",
     },
     ShownKind.DECISIONS: {
         "decided": "decided_at", "action": "action", "jaccard": "jaccard", "cosine": "cosine", "reason": "reason",
-        "records": "pair", "run": "run_id", "undone": "undone_at",
+        "records": "pair", "run": "run_id", "undone": "undone_at", "id": "decision_id",
     },
     ShownKind.TURNS: {
         "said": "said_at", "session": "session_id", "no.": "seq", "speaker": "speaker", "text": "text",
-        "images": "captions",
+        "images": "captions", "id": "turn_id",
     },
     ShownKind.PROFILE: {
         "said": "mentioned_at", "kind": "standing", "speaker": "speaker", "content": "content", "id": "record_id",
@@ -70,7 +72,7 @@ def show(
     agent: Agent = None,
     as_json: AsJson = False,
 ) -> None:
-    """List what is stored for a user: a table, tab-separated lines in a pipe, or JSON with every field."""
+    """List what is stored for a user, with ids; tab-separated lines in a pipe, or JSON with every field."""
     with open_existing(store) as memory:
         items = memory.show(kind.value, user, tenant=tenant, agent_id=agent)
     if as_json:
@@ -155,10 +157,7 @@ def history(
     if as_json:
         print_json(lineage)
         return
-    print_table(
-        ["id", *COLUMNS[ShownKind.RECORDS]],
-        [[record.record_id, *_row(ShownKind.RECORDS, record)] for record in lineage.records],
-    )
+    print_table([*COLUMNS[ShownKind.RECORDS]], [_row(ShownKind.RECORDS, record) for record in lineage.records])
     if lineage.decisions:
         print_text()
         print_table(

@@ -8,7 +8,7 @@ import logging
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from io import TextIOWrapper
 from typing import Annotated, NoReturn
@@ -58,26 +58,19 @@ def engram(
     """
 
 
-APP.command()(demo)
-APP.command()(remember)
-APP.command()(recall)
-APP.command()(show)
-APP.command()(status)
-APP.command()(retry)
-APP.command()(approve)
-APP.command()(update)
-APP.command()(undo)
-APP.command()(history)
-APP.command()(serve)
-APP.command()(inspect)
-APP.command()(mcp)
-APP.command()(forget)
-APP.command()(export)
-APP.command()(load)
-APP.command()(backup)
-APP.command()(reembed)
-APP.command()(doctor)
-APP.add_typer(BENCH, name="bench")
+COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
+    "Remember and recall": (demo, remember, recall, retry),
+    "See what is stored": (show, status, history, inspect),
+    "Decide, correct, forget": (approve, update, undo, forget),
+    "Serve": (serve, mcp),
+    "Maintain": (export, load, backup, reembed, doctor),
+}
+"""The commands, as the help groups them."""
+
+for panel, commands in COMMANDS.items():
+    for command in commands:
+        APP.command(rich_help_panel=panel)(command)
+APP.add_typer(BENCH, name="bench", rich_help_panel="Maintain")
 
 
 def main() -> NoReturn:

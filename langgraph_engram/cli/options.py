@@ -26,7 +26,7 @@ def _checked_user(user: str) -> str:
 
 RUN_HELP = "The run, by its id in a receipt or a decision."
 RunId = Annotated[str, typer.Argument(metavar="RUN_ID", help=RUN_HELP)]
-RecordId = Annotated[str, typer.Argument(metavar="RECORD_ID", help="The record; `engram show --json` lists the ids.")]
+RecordId = Annotated[str, typer.Argument(metavar="RECORD_ID", help="The record; `engram show` lists the ids.")]
 User = Annotated[
     str,
     typer.Option(
@@ -40,20 +40,23 @@ Agent = Annotated[
 Store = Annotated[
     str | None,
     typer.Option(
-        "--store", help="A folder, or the URL of a Chroma server. [default: ./engram-data]", show_default=False
+        "--store", help="A folder, or the URL of a Chroma server. \\[default: ./engram-data]", show_default=False
     ),
 ]
 Model = Annotated[
     str | None,
-    typer.Option("--model", help='"rules" or "openai:NAME". [default: rules]', show_default=False),
+    typer.Option("--model", help='"rules" or "openai:NAME". \\[default: rules]', show_default=False),
 ]
 Preset = Annotated[
     str | None,
-    typer.Option("--preset", help="engram, dimmem, esmem, structmem or hymem. [default: engram]", show_default=False),
+    typer.Option("--preset", help="engram, dimmem, esmem, structmem or hymem. \\[default: engram]", show_default=False),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Conversations = Annotated[
-    Path, typer.Argument(metavar="FILE", help="JSON or JSON lines, gzipped or not.", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="FILE", help="JSON or JSON lines, gzipped or not; - for standard input.", show_default=False
+    ),
 ]
 
 

@@ -10,11 +10,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from textwrap import wrap
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 import typer
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
@@ -29,9 +31,12 @@ FAILED, MISUSED, INTERRUPTED = 1, 2, 130
 DEBUG_VARIABLE = "ENGRAM_DEBUG"
 CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 WHITESPACE = re.compile(r"\s+")
+NO_BREAK = "\xa0"
 MIN_WIDTH = 20
-SHORT_CELL = 16
-"""Characters of a cell that is never broken; longer columns share the width by their average length."""
+SHORT_CELL, LONG_WORD = 16, 48
+"""Columns of a cell that is never broken, and of one word, such as an id, that is not."""
+LONG_CELL = 24
+"""Columns that each longer cell needs in a table; where they are not there, items are printed one below the other."""
 
 
 def one_line(text: str) -> str:
@@ -57,22 +62,63 @@ def print_text(text: str = "", style: str = "", indent: int = 0, hang: int = 0) 
 
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print rows: a table of the columns that are filled on a terminal; in a pipe lines of tab-separated cells."""
+    """Print rows: in a pipe lines of tab-separated cells, on a terminal a table of the columns that are filled.
+
+    Where the terminal is too narrow for a table, each row is printed as a block of lines, its longer cells last.
+    """
     console = Console(highlight=False)
+    printable = [[one_line(cell) for cell in row] for row in rows]
     if not console.is_terminal:
-        for row in [titles, *rows]:
-            typer.echo("\t".join(one_line(cell) for cell in row))
+        for line in [titles, *printable]:
+            typer.echo("\t".join(line))
         return
-    shown = list(rows)
-    filled = [column for column in range(len(titles)) if any(row[column] for row in shown)]
+    columns = [_Column(title, cells) for title, cells in zip(titles, zip(*printable, strict=True), strict=True)]
+    filled = [column for column in columns if any(column.cells)]
+    if sum(column.least_width for column in filled) > console.width:
+        _print_blocks(filled, console.width)
+    else:
+        console.print(_table(filled))
+
+
+@dataclass(frozen=True)
+class _Column:
+    """One column of a table."""
+
+    title: str
+    cells: Sequence[str]
+
+    @property
+    def unbroken(self) -> bool:
+        """Return whether its cells are short, or single words to copy."""
+        return all(cell_len(cell) <= (SHORT_CELL if " " in cell else LONG_WORD) for cell in self.cells)
+
+    @property
+    def least_width(self) -> int:
+        """Return how many columns of a terminal it needs, with the space beside it."""
+        return 2 + (max(map(cell_len, [self.title, *self.cells])) if self.unbroken else LONG_CELL)
+
+
+def _table(columns: Sequence[_Column]) -> Table:
+    """Return a table whose longer columns share the width by their average length."""
     table = Table(header_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), expand=True)
-    for column in filled:
-        lengths = [len(row[column]) for row in shown]
-        share = None if max(lengths) <= SHORT_CELL else 1 + sum(lengths) // len(lengths) // SHORT_CELL
-        table.add_column(titles[column], overflow="fold", no_wrap=share is None, ratio=share)
-    for row in shown:
-        table.add_row(*(Text(one_line(row[column])) for column in filled))
-    console.print(table)
+    for column in columns:
+        share = None if column.unbroken else 1 + sum(map(len, column.cells)) // len(column.cells) // SHORT_CELL
+        table.add_column(column.title, overflow="fold", no_wrap=column.unbroken, ratio=share)
+    for row in zip(*(column.cells for column in columns), strict=True):
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _print_blocks(columns: Sequence[_Column], width: int) -> None:
+    """Print the cells of each row that are filled: the short ones side by side, each longer one on lines of its own."""
+    short, long = ([column for column in columns if column.unbroken is unbroken] for unbroken in (True, False))
+    for row in range(len(columns[0].cells)):
+        pairs = [f"{column.title} {column.cells[row]}".replace(" ", NO_BREAK) for column in short if column.cells[row]]
+        for line in wrap("  ".join(pairs), width, break_long_words=False, break_on_hyphens=False):
+            print_text(line.replace(NO_BREAK, " "), "bold")
+        for column in long:
+            if column.cells[row]:
+                print_text(f"{column.title}: {column.cells[row]}", indent=2, hang=2)
 
 
 def print_json(result: "BaseModel | Sequence[BaseModel] | dict[str, object]") -> None:

@@ -9,6 +9,7 @@ import typer
 from langgraph_engram.cli.format import print_recollection
 from langgraph_engram.cli.options import Agent, AsJson, Model, Preset, Store, Tenant, User, open_existing
 from langgraph_engram.cli.output import print_json, spinner
+from langgraph_engram.errors import InvalidInput
 
 if TYPE_CHECKING:
     from langgraph_engram.memory import Memory
@@ -22,11 +23,14 @@ def recall(
     budget: Annotated[
         int | None, typer.Option("--budget", min=1, help="Tokens of evidence.", show_default=False)
     ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="The first N passages of a --search only.", show_default=False)
+    ] = None,
     now: Annotated[
         str | None,
         typer.Option(
             "--now",
-            help='The date that "last week" counts from, ISO 8601. [default: the newest turn\'s]',
+            help='The date that "last week" counts from, ISO 8601. \\[default: the newest turn\'s]',
             show_default=False,
         ),
     ] = None,
@@ -36,7 +40,7 @@ def recall(
     ] = None,
     style: Annotated[
         Literal["auto", "short", "full"] | None,
-        typer.Option("--style", help="How long the answer is. [default: as the question asks]", show_default=False),
+        typer.Option("--style", help="How long the answer is. \\[default: as the question asks]", show_default=False),
     ] = None,
     store: Store = None,
     model: Model = None,
@@ -46,6 +50,8 @@ def recall(
     as_json: AsJson = False,
 ) -> None:
     """Answer a question from memory, with the evidence that the answer rests on."""
+    if limit and not search:
+        raise InvalidInput("--limit is for --search: an answer needs its evidence whole; --budget limits that")
     from langgraph_engram.formats.messages import read_moment, read_until
 
     moment, until = read_moment(now), read_until(as_of)
@@ -54,6 +60,7 @@ def recall(
         recollection = ask(
             question, user_id=user, budget=budget, now=moment, as_of=until, tenant=tenant, agent_id=agent
         )
+    recollection = recollection.model_copy(update={"evidence": recollection.evidence[:limit]})
     if as_json:
         print_json(recollection)
     else:

@@ -1,6 +1,8 @@
 """`engram remember` and `retry`: write conversations into memory, and finish what is pending."""
 
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from langgraph_engram.formats.messages import Session
     from langgraph_engram.results import Receipt
     from langgraph_engram.schema import PendingTask
+
+STANDARD_INPUT = Path("-")
 
 
 def remember(
@@ -33,10 +37,8 @@ def remember(
     agent: Agent = None,
     as_json: AsJson = False,
 ) -> None:
-    """Remember the conversations of a file. Turns that are known are not stored again."""
-    from langgraph_engram.formats.files import read_sessions
-
-    sessions = _renamed(read_sessions(file, file_format, sample), session)
+    """Remember the conversations of a file, or of standard input. Turns that are known are not stored again."""
+    sessions = _renamed(_read(file, file_format, sample), session)
     with progress_bar("opening the memory") as bar, open_memory(store, model, preset) as memory:
         receipt = memory.remember_sessions(sessions, user_id=user, tenant=tenant, agent_id=agent, progress=bar)
         pending = memory.status(user, tenant=tenant, agent_id=agent).pending
@@ -61,6 +63,14 @@ def retry(
         print_receipt(receipt, pending, scope_options(user, store, tenant, agent), as_json)
     else:
         print_text("nothing is pending")
+
+
+def _read(file: Path, file_format: str, sample: str | None) -> "list[Session]":
+    from langgraph_engram.formats.files import parse_sessions, read_sessions
+
+    if file == STANDARD_INPUT:
+        return parse_sessions(sys.stdin.buffer.read(), "standard input", file_format, sample)
+    return read_sessions(file, file_format, sample)
 
 
 def _renamed(sessions: "list[Session]", session_id: str | None) -> "list[Session]":

@@ -25,10 +25,21 @@ MESSAGE_KEYS = frozenset({"role", "speaker", "text", "content"})
 
 
 def read_sessions(path: str | PathLike[str], format: str = "auto", sample: str | None = None) -> list[Session]:
-    """Read a file's sessions, in order.
+    """Read a file's sessions, in order. Formats, samples and errors as of `parse_sessions`.
+
+    Raises:
+        UnreadableFile: Also where the file is missing or not permitted.
+    """
+    name = fspath(path)
+    return parse_sessions(_read_bytes(name), name, format, sample)
+
+
+def parse_sessions(raw: bytes, name: str, format: str = "auto", sample: str | None = None) -> list[Session]:
+    """Parse the sessions of a document, in order.
 
     Args:
-        path: The file.
+        raw: UTF-8 text, gzipped or not.
+        name: The name of the document in errors.
         format: "auto", "messages", "locomo" or "longmemeval".
         sample: The sample of a data set: LoCoMo's `sample_id`, LongMemEval's `question_id`.
 
@@ -36,14 +47,13 @@ def read_sessions(path: str | PathLike[str], format: str = "auto", sample: str |
         Sessions that each have at least one message.
 
     Raises:
-        UnreadableFile: The file is missing, cannot be read, or has another format; the error says where.
+        UnreadableFile: It cannot be read, or has another format; the error says where.
         InvalidMessages: A message in it is invalid.
         InvalidInput: The format is unknown, or the sample is missing or unknown.
     """
     if format not in get_args(FileFormat):
         raise InvalidInput(f"unknown format {format!r}: use one of {', '.join(get_args(FileFormat))}")
-    name = fspath(path)
-    data = parse_json(read_file(name), name)
+    data = parse_json(decode(raw, name), name)
     read = READERS[_detect(data) if format == "auto" else format]
     try:
         sessions = [session for session in read(data, sample) if session.messages]
@@ -84,18 +94,35 @@ def read_file(path: str) -> str:
     Raises:
         UnreadableFile: It is missing, a folder, not permitted, truncated, or not text.
     """
+    return decode(_read_bytes(path), path)
+
+
+def _read_bytes(path: str) -> bytes:
     try:
-        raw = Path(path).read_bytes()
-        content = gzip.decompress(raw) if raw.startswith(GZIP_MAGIC) else raw
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise UnreadableFile(f"{path}: expected a whole gzip file, but it is cut off or damaged: {error}") from error
+        return Path(path).read_bytes()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UnreadableFile(f"{path}: cannot be read: {reason}") from error
+
+
+def decode(raw: bytes, name: str) -> str:
+    """Decode UTF-8 text, gzipped or not.
+
+    Args:
+        raw: The whole file.
+        name: The name of the file in errors.
+
+    Raises:
+        UnreadableFile: It is truncated, or not text.
+    """
+    try:
+        content = gzip.decompress(raw) if raw.startswith(GZIP_MAGIC) else raw
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise UnreadableFile(f"{name}: expected a whole gzip file, but it is cut off or damaged: {error}") from error
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UnreadableFile(f"{path}: expected UTF-8 text, but byte {error.start} is not: is it binary?") from error
+        raise UnreadableFile(f"{name}: expected UTF-8 text, but byte {error.start} is not: is it binary?") from error
 
 
 def parse_json(text: str, name: str) -> object:

@@ -1,6 +1,7 @@
 """`engram show` and `engram status` list and count what is stored for one user, `engram history` shows a lineage."""
 
 import json
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -100,3 +101,48 @@ def test_the_history_of_a_record_is_shown(moved):
     assert all(word in table for word in ("Lisbon", "Porto", "superseded", "SUPERSEDE"))
     assert [record["content"] for record in lineage["records"]] == ["Ana: I live in Lisbon.", "Ana: I live in Porto."]
     assert len(lineage["decisions"]) == 1
+
+
+@pytest.fixture
+def terminal(remembered, monkeypatch):
+    """Run a command on a terminal of so many columns; gives what is shown, without styles."""
+
+    def command(columns, *arguments):
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("COLUMNS", str(columns))
+        return re.sub(r"\x1b\[[0-9;]*m", "", remembered(*arguments)[1])
+
+    return command
+
+
+@pytest.mark.parametrize("kind", ["records", "events", "turns"])
+def test_a_narrow_terminal_shows_words_and_ids_whole(remembered, terminal, kind):
+    """No cell is a column of fragments: words stay whole, ids can be copied, and no line is longer than the screen."""
+    items = json.loads(remembered("show", "--user", "ana", "--kind", kind, "--json")[1])
+
+    shown = terminal(80, "show", "--user", "ana", "--kind", kind)
+
+    text = {"records": "content", "events": "summary", "turns": "text"}[kind]
+    id_field = f"{kind[:-1]}_id"
+    assert all(item[id_field] in shown for item in items)
+    assert all(word in shown.split() for item in items for word in item[text].split())
+    assert max(len(line.rstrip()) for line in shown.splitlines()) <= 80
+    assert len(shown.splitlines()) <= 6 * len(items)
+
+
+def test_a_narrow_terminal_leaves_out_what_is_empty(remembered, terminal):
+    """A record without a place has no word of a place."""
+    records = json.loads(remembered("show", "--user", "ana", "--json")[1])
+
+    shown = terminal(80, "show", "--user", "ana")
+
+    assert shown.count("place ") == sum(bool(record["location"]) for record in records)
+
+
+def test_a_wide_terminal_shows_a_table(terminal):
+    """With room for all columns there is one line of titles."""
+    shown = terminal(200, "show", "--user", "ana", "--kind", "turns")
+
+    assert shown.count("speaker") == 1
+    assert shown.count("planted three apple trees yesterday.") == 1

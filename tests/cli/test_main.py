@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from langgraph_engram.cli.main import run
+from langgraph_engram.cli.main import COMMANDS, run
 from langgraph_engram.cli.output import BugReport
 
 HEAVY = "torch", "chromadb", "sentence_transformers", "openai", "langgraph", "langchain_core", "numpy", "onnxruntime"
@@ -49,6 +49,18 @@ print(code, [name for name in {HEAVY!r} if name in sys.modules])
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
 
     assert done.stdout.splitlines()[-1] == "0 []"
+
+
+def test_help_groups_the_commands_and_shows_defaults(capsys):
+    """Each command stands in one group; a default that comes from elsewhere is shown as well."""
+    run(["--help"])
+    overview = capsys.readouterr().out
+    run(["recall", "--help"])
+    options = " ".join(capsys.readouterr().out.replace("│", " ").split())
+
+    assert all(panel in overview for panel in COMMANDS)
+    assert "Commands" not in overview
+    assert all(f"[default: {default}]" in options for default in ("rules", "engram", "./engram-data"))
 
 
 @pytest.mark.parametrize("arguments", MISUSES, ids=" ".join)

@@ -58,3 +58,17 @@ def test_recall_as_of_no_day_is_bad_input(remembered):
 
     assert code == 2
     assert "someday" in err
+
+
+def test_a_search_can_be_limited(remembered, monkeypatch):
+    """--limit keeps the first passages of a search, and is refused where an answer rests on all of them."""
+    monkeypatch.setenv("ENGRAM_SETTINGS", '{"retrieve": {"stop": 0}}')
+    search = "recall", "apple trees, bees, Oslo", "--user", "ana", "--search", "--json"
+    found = json.loads(remembered(*search)[1])["evidence"]
+
+    limited = json.loads(remembered(*search, "--limit", "1")[1])["evidence"]
+    code, _, err = remembered("recall", "Who plants?", "--user", "ana", "--limit", "1")
+
+    assert len(found) > 1
+    assert limited == found[:1]
+    assert (code, "--search" in err) == (2, True)

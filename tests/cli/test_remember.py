@@ -3,6 +3,7 @@
 import gzip
 import json
 from datetime import UTC, datetime
+from io import BytesIO, TextIOWrapper
 
 import pytest
 import typer
@@ -129,3 +130,17 @@ def test_a_write_that_is_done_in_part_says_what_is_left(capsys):
     printed = capsys.readouterr()
     assert printed.out.splitlines()[0].startswith("9 turns stored")
     assert "2 turns can be found, but later steps are pending (nothing answers at localhost)" in printed.out
+
+
+def test_standard_input_is_remembered(engram, monkeypatch):
+    """A dash reads JSON from standard input, and errors name it."""
+
+    def piped(text):
+        monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(text.encode())))
+        return engram("remember", "-", "--user", "ana", "--json")
+
+    code, out, _ = piped('[{"role": "user", "content": "I live in Porto."}]')
+    bad_code, _, err = piped("Porto")
+
+    assert (code, json.loads(out)["stored_turns"]) == (0, 1)
+    assert (bad_code, err.startswith("engram: standard input: expected JSON")) == (2, True)
