@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
     from langgraph_engram.errors import EngramError
     from langgraph_engram.formats.messages import to_messages
     from langgraph_engram.graphs.checkpoints import checkpoint_serializer
@@ -60,6 +61,8 @@ HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used."""
+    if name == "__version__":
+        return import_module("importlib.metadata").version("langgraph-engram")
     if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(HOMES[name]), name)

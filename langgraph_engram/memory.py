@@ -8,7 +8,6 @@ memory.recall("Where did I camp?", user_id="ana").answer
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from langchain_core.embeddings import Embeddings
@@ -33,7 +32,7 @@ from langgraph_engram.erasure.erase import Eraser
 from langgraph_engram.erasure.selection import make_target
 from langgraph_engram.errors import StoreError
 from langgraph_engram.formats.export import export_file, load_file
-from langgraph_engram.formats.messages import Session, to_messages
+from langgraph_engram.formats.messages import Messages, Session, to_messages
 from langgraph_engram.formats.requests import make_scope, recall_request, remember_request
 from langgraph_engram.graphs.read import ReadGraph, build_read_graph
 from langgraph_engram.graphs.write import WriteGraph, build_write_graph
@@ -58,7 +57,7 @@ from langgraph_engram.results import (
 )
 from langgraph_engram.retrieval.standing import profile_of
 from langgraph_engram.rule_model.model import RuleModel
-from langgraph_engram.runner import Progress, ReadRunner, WriteRunner, in_thread, iterated_in_thread
+from langgraph_engram.runner import Progress, ReadRunner, WriteRunner, in_thread, iterated_in_thread, warn_if_blocking
 from langgraph_engram.schema import Record, Scope
 from langgraph_engram.settings import AnswerStyle, ChatSettings, Settings
 from langgraph_engram.stores.chroma import ChromaStore
@@ -69,7 +68,7 @@ class Memory:
     """Long-term memory of many users.
 
     Every method takes the scope by its names: `user_id`, without a default; `tenant`, the organisation of the user; and
-    `agent_id`, for agents that have memories of a user of their own.
+    `agent_id`, for agents that have memories of a user of their own. `aremember` and so on are asynchronous twins.
     """
 
     def __init__(
@@ -118,7 +117,7 @@ class Memory:
 
     def remember(
         self,
-        messages: object,
+        messages: Messages,
         *,
         user_id: str,
         session_id: str | None = None,
@@ -330,13 +329,7 @@ class Memory:
         return approvals(self.store, self._writes.graph, self._scope(user_id, tenant, agent_id))
 
     def approve(
-        self,
-        run_id: str,
-        answer: Answer,
-        *,
-        user_id: str,
-        tenant: str = "default",
-        agent_id: str | None = None,
+        self, run_id: str, answer: Answer, *, user_id: str, tenant: str = "default", agent_id: str | None = None
     ) -> Receipt:
         """Resume a run that waits: "approve" or True, "reject" or False, for all of it or for each decision by its id.
 
@@ -468,23 +461,26 @@ class Memory:
         if isinstance(self._owned, SqliteSaver):
             self._owned.conn.close()
 
+    aclose = in_thread(close)
+
     def __enter__(self) -> Self:
         """Return the memory itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         """Close."""
         self.close()
 
-    def _scope(self, user_id: str, tenant: str, agent_id: str | None) -> Scope:
-        """Return the scope of a call.
+    async def __aenter__(self) -> Self:
+        """Return the memory itself."""
+        return self
 
-        Raises:
-            InvalidInput: No user is named, or a name is empty.
-            StoreError: The memory is closed.
-        """
+    async def __aexit__(self, *raised: object) -> None:
+        """Close."""
+        await self.aclose()
+
+    def _scope(self, user_id: str, tenant: str, agent_id: str | None) -> Scope:
+        """Return the scope of a call; an error where no user is named, a name is empty, or the memory is closed."""
         self._require_open()
         return make_scope(user_id, tenant, agent_id)
 
@@ -494,5 +490,6 @@ class Memory:
         return self.store
 
     def _require_open(self) -> None:
+        warn_if_blocking()
         if self._closed:
             raise StoreError(f"the memory at {self.location!r} is closed: open it again")

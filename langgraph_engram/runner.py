@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import sys
+import warnings
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -348,6 +350,25 @@ def in_thread(method: Callable[Arguments, Result]) -> Callable[Arguments, Corout
         return await asyncio.to_thread(method, *arguments, **keywords)
 
     return run
+
+
+def warn_if_blocking() -> None:
+    """Warn of a synchronous method that is called in an event loop, which would stand still until it is done.
+
+    Threads, in which LangGraph runs synchronous nodes and tools, have none; that of a notebook has nothing else to do.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    if "ipykernel" in sys.modules:
+        return
+    frame, depth = sys._getframe(1), 2
+    while frame.f_back and frame.f_code.co_name.startswith("_"):
+        frame, depth = frame.f_back, depth + 1
+    name = frame.f_code.co_name
+    message = f"{name} blocks the running event loop: use its asynchronous twin a{name}, or call it in a thread"
+    warnings.warn(message, RuntimeWarning, stacklevel=depth + 1)
 
 
 def iterated_in_thread(

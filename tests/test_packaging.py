@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,14 @@ def test_every_public_name_is_there():
     assert {"Memory", "EngramMiddleware", "EngramRetriever", "create_memory_tools"} <= found.keys()
     with pytest.raises(AttributeError, match="Memori"):
         langgraph_engram.Memori  # noqa: B018 - looking it up is the test
+
+
+def test_the_version_is_that_of_the_distribution():
+    """Nothing heavy is imported to tell it."""
+    import langgraph_engram
+
+    assert langgraph_engram.__version__ == version("langgraph-engram")
+    assert imported_by("import langgraph_engram; langgraph_engram.__version__") == set()
 
 
 @pytest.mark.parametrize(

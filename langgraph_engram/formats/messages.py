@@ -10,6 +10,7 @@ import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import TypeAlias
 
 from langchain_core.messages import BaseMessage, ChatMessage
 
@@ -43,6 +44,10 @@ SHOWN_CHARACTERS = 80
 EARLIEST_YEAR, LATEST_YEAR = 1000, 2999
 DATE_ONLY = re.compile(r"\d{4}-\d{2}-\d{2}")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+AnyMessage: TypeAlias = BaseMessage | Message | Mapping[str, object]
+Messages: TypeAlias = Sequence[AnyMessage] | AnyMessage
+"""What can be remembered: messages, oldest first; a single one; or {"messages": [...]} around them."""
 
 
 @dataclass(frozen=True)

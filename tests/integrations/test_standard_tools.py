@@ -1,5 +1,6 @@
 """The tools and the retriever pass LangChain's own suites."""
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 import pytest
@@ -41,7 +42,12 @@ def filled_memory():
 
 
 def newest_turn():
-    """Name a turn that may be forgotten, made for whoever asks."""
+    """Name a turn that may be forgotten, made for whoever asks; some suites ask in an event loop."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(_remember_turn).result()
+
+
+def _remember_turn():
     memory().remember([{"speaker": "Ana", "text": "Forget me."}], user_id="ana", session_id="s2")
     return memory().show("turns", "ana")[-1].turn_id
 

@@ -235,7 +235,7 @@ def test_the_async_methods_do_the_same(memory, user):
     _, second = moved(memory, user, *HOMES[:2])
 
     async def both():
-        lineage = await memory.ahistory(memory.show("records", user)[0].record_id, user_id=user)
+        lineage = await memory.ahistory((await memory.ashow("records", user))[0].record_id, user_id=user)
         return lineage, await memory.aundo(second.run_id, user_id=user)
 
     lineage, receipt = asyncio.run(both())
