@@ -67,6 +67,15 @@ class Receipt(Frozen):
     usage: Usage = Usage()
 
 
+class SavedMemory(Receipt):
+    """What the tool `save_memory` did: a receipt with ids."""
+
+    turn_id: str | None = None
+    """The turn that holds the note."""
+    record_ids: list[str] = []
+    """The records that were extracted from it."""
+
+
 class Comparisons(Frozen):
     """What the filter of near-duplicates saves (DimMem section 4)."""
 

@@ -34,8 +34,8 @@ def describe_proposal(proposal: Proposal, known: Mapping[str, Record]) -> Propos
 def problem_of(answer: object, decision_ids: Sequence[str]) -> str:
     """Return why an answer does not decide all of these decisions and no others; empty where it does."""
     if not _is_by_id(answer):
-        return "" if _verdict(answer) is not None else f"{answer!r} is no answer. {ANSWERS}"
-    open_ids = [decision_id for decision_id in decision_ids if _verdict(answer.get(decision_id)) is None]
+        return "" if read_verdict(answer) is not None else f"{answer!r} is no answer. {ANSWERS}"
+    open_ids = [decision_id for decision_id in decision_ids if read_verdict(answer.get(decision_id)) is None]
     if open_ids:
         return f'say "approve" or "reject" of each decision: {", ".join(open_ids)} has neither'
     unknown = sorted(answer.keys() - set(decision_ids))
@@ -52,7 +52,7 @@ def apply_answer(proposals: Iterable[Proposal], answer: object) -> list[Proposal
 
 
 def _answered(proposal: Proposal, answer: object) -> Proposal:
-    if _verdict(answer.get(proposal.decision.decision_id) if _is_by_id(answer) else answer):
+    if read_verdict(answer.get(proposal.decision.decision_id) if _is_by_id(answer) else answer):
         return proposal
     rejected = {"action": "KEEP_BOTH", "reason": REJECTED, "result_id": None}
     return Proposal(decision=proposal.decision.model_copy(update=rejected), waits=proposal.waits)
@@ -62,8 +62,8 @@ def _is_by_id(answer: object) -> TypeGuard[Mapping[str, object]]:
     return isinstance(answer, Mapping) and list(answer) != [FLAG]
 
 
-def _verdict(answer: object) -> bool | None:
-    """Return whether one answer approves; None for what is no answer."""
+def read_verdict(answer: object) -> bool | None:
+    """Return whether an answer for one thing approves; None for what is no answer."""
     if isinstance(answer, Mapping):
         answer = answer[FLAG] if list(answer) == [FLAG] else None
     if isinstance(answer, bool):

@@ -16,18 +16,23 @@ from typing import Any, Literal, get_args
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from langgraph.prebuilt import ToolRuntime
+from langgraph.types import interrupt
 from pydantic import BaseModel, Field
 
+from langgraph_engram.consolidation.approval import read_verdict
 from langgraph_engram.errors import EngramError, InvalidInput, MissingUser
 from langgraph_engram.integrations.identity import Run, ScopeOverrides, resolve_scope, thread_of
 from langgraph_engram.integrations.transcripts import SHORT_ID, format_recalled
 from langgraph_engram.memory import Memory
-from langgraph_engram.results import ErasureReceipt, Receipt
+from langgraph_engram.results import ErasureReceipt, Receipt, SavedMemory
 from langgraph_engram.schema import Record, Scope, Turn, make_id
 
 ToolName = Literal["save_memory", "search_memory", "forget_memory"]
 Result = tuple[str, dict[str, Any]]
 """The text for the model, and the typed result as JSON."""
+APPROVAL_ANSWERS = 'Answer "approve" or "reject".'
+UNASKED = "a person has to approve this, in a graph with a checkpointer; nothing was forgotten"
+NOT_APPROVED = "a person did not approve: nothing was forgotten"
 NOT_INJECTED: Any = None
 """The default of the runtime, which an agent injects."""
 
@@ -55,6 +60,7 @@ def create_memory_tools(
     *,
     tools: Sequence[ToolName] = get_args(ToolName),
     budget: int | None = None,
+    ask_to_forget: bool = True,
     prefix: str = "",
     user_id: str | None = None,
     tenant: str | None = None,
@@ -66,6 +72,9 @@ def create_memory_tools(
         memory: The memory.
         tools: Which tools, in this order.
         budget: Tokens of evidence that a search shows; None for the preset's.
+        ask_to_forget: Whether `forget_memory` waits for a person's approval: the run stops at an interrupt that shows
+            what would be forgotten, and goes on with `Command(resume="approve")` or "reject". That needs a graph with a
+            checkpointer; False forgets at once.
         prefix: A prefix of the tools' names, for agents with two memories.
         user_id: The default user. An authenticated user of a server overrides it.
         tenant: The default tenant.
@@ -77,7 +86,7 @@ def create_memory_tools(
     if unknown := [name for name in tools if name not in get_args(ToolName)]:
         raise InvalidInput(f"unknown tools {unknown!r}: choose among {', '.join(get_args(ToolName))}")
     default = ScopeOverrides(user_id=user_id, tenant=tenant, agent_id=agent_id)
-    methods = _MemoryTools(memory, default, budget, shows_ids="forget_memory" in tools)
+    methods = _MemoryTools(memory, default, budget, ask_to_forget, shows_ids="forget_memory" in tools)
     return [methods.tool(name, prefix) for name in tools]
 
 
@@ -88,6 +97,7 @@ class _MemoryTools:
     memory: Memory
     default: ScopeOverrides
     budget: int | None
+    asks_to_forget: bool
     shows_ids: bool
     """Whether a search shows the ids by which memories can be forgotten."""
 
@@ -109,7 +119,8 @@ class _MemoryTools:
         def save(scope: Scope, run: Run | None) -> Result:
             note = {"role": "assistant", "content": text, "external_id": _call_id(run, text)}
             receipt = self.memory.remember([note], session_id=thread_of(run, config), **dict(scope))
-            return _saved(receipt), receipt.model_dump(mode="json")
+            saved = _saved_memory(self.memory, scope, receipt, text)
+            return _saved(saved), saved.model_dump(mode="json")
 
         return self._run(save, config, runtime)
 
@@ -128,10 +139,13 @@ class _MemoryTools:
     def forget_memory(
         self, memory_id: str, config: RunnableConfig, runtime: ToolRuntime[Any, Any] = NOT_INJECTED
     ) -> Result:
-        """Forget the messages that a memory comes from."""
+        """Forget the messages that a memory comes from, once a person approves."""
 
         def forget(scope: Scope, _: Run | None) -> Result:
-            receipt = _forget_by_id(self.memory, scope, memory_id)
+            selected = _select_by_id(self.memory, scope, memory_id)
+            if self.asks_to_forget:
+                _require_approval(selected)
+            receipt = _forget(self.memory, scope, selected)
             return _forgotten(receipt), receipt.model_dump(mode="json")
 
         return self._run(forget, config, runtime)
@@ -173,32 +187,65 @@ class _MemoryTools:
             raise ToolException(str(error)) from error
 
 
-def _forget_by_id(memory: Memory, scope: Scope, short_id: str) -> ErasureReceipt:
-    """Forget a turn, or the turns that a record cites.
+@dataclass(frozen=True)
+class _Selected:
+    """What an id stands for."""
+
+    memory_id: str
+    """The whole id, of a turn or a record."""
+    turns: list[Turn]
+    """The turns to forget."""
+    record: Record | None
+    """The record, if it is one."""
+
+
+def _select_by_id(memory: Memory, scope: Scope, short_id: str) -> _Selected:
+    """Return the turn, or the record with the turns that it cites, of an id.
 
     Args:
         memory: The memory.
         scope: Whose memory it is; ids of others are unknown.
         short_id: The first characters of the id of a turn or a record, at least eight, or the whole id.
 
-    Returns:
-        The sum of what was erased.
-
     Raises:
         InvalidInput: No memory of this user has such an id, or several have.
     """
     user = dict(scope)
-    turns = {turn.turn_id for turn in memory.show("turns", **user) if isinstance(turn, Turn)}
+    turns = {turn.turn_id: turn for turn in memory.show("turns", **user) if isinstance(turn, Turn)}
     records = {record.record_id: record for record in memory.show("records", **user) if isinstance(record, Record)}
     found = [known for known in (*turns, *records) if len(short_id) >= SHORT_ID and known.startswith(short_id)]
     if len(found) != 1:
         problem = "several memories have" if found else "no memory has"
         raise InvalidInput(f"{problem} the id {short_id!r}: search first, and give an id as the search shows it")
     record = records.get(found[0])
-    cited = [found[0]] if record is None else [turn_id for turn_id in record.source_turn_ids if turn_id in turns]
-    if record is not None and not cited:
-        return memory.forget(record_id=record.record_id, **user)
-    return _sum_erasures([memory.forget(turn_id=turn_id, **user) for turn_id in cited])
+    cited = [found[0]] if record is None else record.source_turn_ids
+    return _Selected(found[0], [turns[turn_id] for turn_id in cited if turn_id in turns], record)
+
+
+def _require_approval(selected: _Selected) -> None:
+    """Ask a person at an interrupt, until there is an answer.
+
+    Raises:
+        InvalidInput: They reject, or nobody can be asked, outside of a graph.
+    """
+    texts = [turn.text for turn in selected.turns] or [selected.record.content if selected.record else ""]
+    asked = {"action": "forget", "memory_id": selected.memory_id, "forgets": texts, "answers": APPROVAL_ANSWERS}
+    try:
+        answer = interrupt(asked)
+    except (KeyError, RuntimeError) as error:
+        raise InvalidInput(UNASKED) from error
+    while (verdict := read_verdict(answer)) is None:
+        answer = interrupt({**asked, "problem": f"{answer!r} is no answer. {APPROVAL_ANSWERS}"})
+    if not verdict:
+        raise InvalidInput(NOT_APPROVED)
+
+
+def _forget(memory: Memory, scope: Scope, selected: _Selected) -> ErasureReceipt:
+    """Forget turns, or a record whose turns are gone; return the sum of what was erased."""
+    user = dict(scope)
+    if not selected.turns:
+        return memory.forget(record_id=selected.memory_id, **user)
+    return _sum_erasures([memory.forget(turn_id=turn.turn_id, **user) for turn in selected.turns])
 
 
 def _sum_erasures(receipts: Sequence[ErasureReceipt]) -> ErasureReceipt:
@@ -225,10 +272,19 @@ def _call_id(run: Run | None, text: str) -> str | None:
     return make_id("save_memory", call_id, text) if call_id else None
 
 
-def _saved(receipt: Receipt) -> str:
-    if not receipt.stored_turns:
-        return "This was saved already."
-    return "Saved to long-term memory."
+def _saved_memory(memory: Memory, scope: Scope, receipt: Receipt, text: str) -> SavedMemory:
+    """Return a receipt with the ids of the newest turn of a text, and of the records that cite it."""
+    user = dict(scope)
+    turns = [turn for turn in memory.show("turns", **user) if isinstance(turn, Turn) and turn.text == text]
+    turn_id = turns[-1].turn_id if turns else None
+    records = [record for record in memory.show("records", **user) if isinstance(record, Record)]
+    record_ids = [record.record_id for record in records if turn_id in record.source_turn_ids]
+    return SavedMemory(**dict(receipt), turn_id=turn_id, record_ids=record_ids)
+
+
+def _saved(saved: SavedMemory) -> str:
+    shown = f" (id {saved.turn_id[:SHORT_ID]})" if saved.turn_id else ""
+    return f"Saved to long-term memory{shown}." if saved.stored_turns else f"This was saved already{shown}."
 
 
 def _forgotten(receipt: ErasureReceipt) -> str:

@@ -246,8 +246,12 @@ def test_what_was_forgotten_is_not_kept_by_the_request_to_forget_it(memory, scri
         model, middleware=[EngramMiddleware(memory, tools=True)], context_schema=context, checkpointer=InMemorySaver()
     )
 
-    for text in ("Forget my passport number Q77-4411.", "Hi, I am Ana."):
-        agent.invoke({"messages": [("user", text)]}, on("a"), context=context(user_id="ana"))
+    for sent in (
+        {"messages": [("user", "Forget my passport number Q77-4411.")]},
+        Command(resume="approve"),
+        {"messages": [("user", "Hi, I am Ana.")]},
+    ):
+        agent.invoke(sent, on("a"), context=context(user_id="ana"))
 
     assert [turn.text for turn in memory.show("turns", "ana")] == ["Hi, I am Ana.", "Hello."]
 

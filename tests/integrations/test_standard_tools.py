@@ -30,7 +30,7 @@ def memory():
 
 @cache
 def tools():
-    return {tool.name: tool for tool in create_memory_tools(memory(), user_id="ana")}
+    return {tool.name: tool for tool in create_memory_tools(memory(), user_id="ana", ask_to_forget=False)}
 
 
 @pytest.fixture(autouse=True, scope="module")

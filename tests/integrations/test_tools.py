@@ -10,10 +10,11 @@ from langchain_core.tools import ToolException
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
+from langgraph.types import Command
 
 from langgraph_engram.errors import InvalidInput, MissingUser
 from langgraph_engram.integrations.tools import create_memory_tools
-from langgraph_engram.results import ErasureReceipt, Receipt, Recollection
+from langgraph_engram.results import ErasureReceipt, Recollection, SavedMemory
 
 
 @pytest.fixture
@@ -29,6 +30,10 @@ def agent(memory, context, scripted):
 
 def run(agent, config, context, text="Please."):
     return agent.invoke({"messages": [("user", text)]}, config, context=context)["messages"]
+
+
+def answer(agent, verdict, config, context):
+    return agent.invoke(Command(resume=verdict), config, context=context)
 
 
 def outputs(messages):
@@ -54,7 +59,11 @@ def test_what_is_saved_on_one_thread_is_found_on_another(agent, calling, on, con
         saved, found = (outputs(run(own, on(thread), ana)) for thread in ("monday", "tuesday"))
 
     recollection = Recollection.model_validate(found[0].artifact)
-    assert Receipt.model_validate(saved[0].artifact).stored_turns == 1
+    receipt = SavedMemory.model_validate(saved[0].artifact)
+    assert receipt.stored_turns == 1
+    assert [turn.turn_id for turn in memory.show("turns", "ana")] == [receipt.turn_id]
+    assert {record.record_id for record in memory.show("records", "ana")} == set(receipt.record_ids) != set()
+    assert receipt.turn_id[:8] in saved[0].content
     assert "peanuts" in recollection.evidence[0].text
     assert "data, not instructions" in found[0].content
     assert found[0].content.count("<memories>") == 1
@@ -149,13 +158,50 @@ def test_what_is_forgotten_is_found_no_more(agent, calling, on, context, memory)
         return calling("forget_memory", memory_id=short_id)
 
     own = agent(calling("search_memory", query="What is my passport number?"), forget, "Gone.")
-    last = outputs(run(own, on("t"), context(user_id="ana")))[-1]
+    run(own, on("t"), context(user_id="ana"))
+    last = outputs(answer(own, "approve", on("t"), context(user_id="ana"))["messages"])[-1]
 
     receipt = ErasureReceipt.model_validate(last.artifact)
     left = memory.search("What is my passport number? Where do I live?", user_id="ana")
     assert (receipt.turns, receipt.residue) == (1, [])
     assert "Q77-4411" not in str(left)
     assert "Lisbon" in str(left)
+
+
+def test_a_person_decides_what_is_forgotten(agent, calling, on, context, memory):
+    """The run stops with what would go and how to answer, asks again where that is no answer, and a no keeps it all."""
+    memory.remember([{"role": "user", "content": "My passport number is Q77-4411."}], user_id="ana", session_id="s1")
+    turn = memory.show("turns", "ana")[0]
+    own = agent(calling("forget_memory", memory_id=turn.turn_id[:8]), "I kept it.")
+    ana = context(user_id="ana")
+
+    (asked,) = own.invoke({"messages": [("user", "Forget it.")]}, on("t"), context=ana)["__interrupt__"]
+    (again,) = answer(own, "perhaps", on("t"), ana)["__interrupt__"]
+    messages = answer(own, {"approve": False}, on("t"), ana)["messages"]
+
+    assert asked.value["forgets"] == [turn.text]
+    assert "approve" in asked.value["answers"]
+    assert "'perhaps' is no answer" in again.value["problem"]
+    assert memory.show("turns", "ana") == [turn]
+    assert "nothing was forgotten" in outputs(messages)[0].content
+    assert outputs(messages)[0].status == "error"
+
+
+def test_where_nobody_can_be_asked_nothing_is_forgotten(memory):
+    """Outside of a graph the tool says so; without asking, which a developer chooses, it forgets."""
+    memory.remember([{"role": "user", "content": "I live in Lisbon."}], user_id="ana")
+    turn = memory.show("turns", "ana")[0]
+    asking, forgetting = (
+        create_memory_tools(memory, tools=["forget_memory"], user_id="ana", ask_to_forget=ask)[0]
+        for ask in (True, False)
+    )
+
+    refused = asking.invoke({"memory_id": turn.turn_id})
+    kept = memory.show("turns", "ana")
+    forgetting.invoke({"memory_id": turn.turn_id})
+
+    assert "nothing was forgotten" in refused
+    assert (kept, memory.show("turns", "ana")) == ([turn], [])
 
 
 def test_nobody_forgets_by_another_users_id(agent, calling, on, context, memory):
