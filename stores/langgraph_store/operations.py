@@ -106,6 +106,12 @@ def plan(ops: Iterable[Op], fields: Sequence[str] | None) -> Plan:
     return Plan(checked, tuple(_write(op, fields) for op in last.values()))
 
 
+def joined(plans: Sequence[Plan]) -> Plan:
+    """Return batches as one: their operations in order, and of several writes to one address the last."""
+    writes = {write.address: write for planned in plans for write in planned.writes}
+    return Plan(tuple(chain.from_iterable(planned.ops for planned in plans)), tuple(writes.values()))
+
+
 def _write(op: PutOp, fields: Sequence[str] | None) -> _Write:
     address = op.namespace, op.key
     if op.value is None:
