@@ -63,8 +63,8 @@ class EngramStore(BaseStore):
             encoder: What makes vectors. Else `ENGRAM_ENCODER`, else MiniLM.
             index: As `InMemoryStore` takes it: `embed` in place of the encoder, its `dims`, and the `fields` that items
                 are found by. None for the whole value by the encoder, False for no semantic search.
-            ttl: `default_ttl` in minutes; `refresh_on_read`, else true; `omit_expired`, else true: expired items
-                that have not been swept are left out; `sweep_interval_minutes` to sweep in the background.
+            ttl: `default_ttl` in minutes; `refresh_on_read`, else true; `omit_expired`, else false: whether expired
+                items that have not been swept are left out; `sweep_interval_minutes` to sweep in the background.
 
         Raises:
             InvalidInput: A name or number is invalid.
@@ -84,6 +84,7 @@ class EngramStore(BaseStore):
         self.embeddings = getattr(self._indexer, "embeddings", None)
         self._items, self._release = self._open()
         self._closed = False
+        self._loop = _running_loop()
         self._batches = _JoinedBatches(self._arun)
         self._sweeper = _Sweeper(self.sweep_ttl)
         if ttl and (minutes := ttl.get("sweep_interval_minutes")):
@@ -97,14 +98,19 @@ class EngramStore(BaseStore):
 
         Returns:
             The result of each operation, in their order. Items found by a query have a `score`, the cosine of their
-            best vector, in -1..1, best first; those without a vector follow with None. Without a query items come by
-            namespace, in the order in which they were first put.
+            best vector, in -1..1, best first; those without a vector follow with None. Without a query the newest
+            come first, by their last update.
 
         Raises:
             InvalidNamespaceError: A label of a namespace is not text, is empty, or holds a period. Nothing is written.
             InvalidInput: Something else about an operation is invalid. Nothing is written.
             StoreError: The store cannot be read or written, or is closed.
+            InvalidStateError: It is called in the event loop in which the store was opened, which it would block.
         """
+        if self._loop is not None and self._loop is _running_loop():
+            raise asyncio.InvalidStateError(
+                "a synchronous call would block the event loop in which the store was opened: await aget, aput, asearch"
+            )
         planned = plan(ops, self._fields)
         return self._run(planned, *self._encoded(planned))
 
@@ -176,7 +182,7 @@ class EngramStore(BaseStore):
 
     def _run(self, planned: Plan, texts: Vectors | None, queries: Vectors | None) -> list[Result]:
         vectors = BatchVectors(_by_text(planned.texts, texts), _by_text(planned.queries, queries))
-        omit_expired = (self.ttl_config or {}).get("omit_expired", True)
+        omit_expired = (self.ttl_config or {}).get("omit_expired", False)
         with self._in_use() as items:
             return run(items, planned, vectors, self.clock(), omit_expired=omit_expired)
 
@@ -290,6 +296,13 @@ class _Sweeper:
                 log.warning("expired items were not swept: %s", error)
             else:
                 log.debug("%d expired items swept", swept)
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 def _by_text(texts: Sequence[str], vectors: Vectors | None) -> Mapping[str, Vectors]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain, islice
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -231,7 +232,7 @@ class _Reads:
     def _search(self, op: SearchOp) -> list[SearchItem]:
         indexes = self.items.indexes(op.namespace_prefix)
         query = self.queries.get(op.query or "")
-        ordered = ((item, None) for index in indexes for item in index) if query is None else _ranked(indexes, query)
+        ordered = _newest(indexes) if query is None else _ranked(indexes, query)
         passing = (
             (item, score)
             for item, score in ordered
@@ -256,6 +257,12 @@ class _Reads:
 
     def _hidden(self, item: StoredItem) -> bool:
         return item.expires_at is not None and item.expires_at <= self.hidden_until
+
+
+def _newest(indexes: Sequence[NamespaceIndex]) -> Iterator[tuple[StoredItem, None]]:
+    """Order items by their last update, the newest first; those of one batch backwards."""
+    items = sorted((item for index in indexes for item in index), key=attrgetter("updated_at"))
+    return ((item, None) for item in reversed(items))
 
 
 def _ranked(indexes: Sequence[NamespaceIndex], query: Vectors) -> Iterator[tuple[StoredItem, float | None]]:

@@ -25,7 +25,7 @@ def test_results_are_in_the_order_of_operations(store):
             SearchOp(("a",), filter={"n": 1}),
             ListNamespacesOp(),
             GetOp(("a",), "none"),
-            SearchOp(("a",), limit=1, offset=1),
+            SearchOp(("a",), filter={"n": 2}, limit=1),
         ]
     )
 
@@ -254,3 +254,16 @@ def test_what_fails_in_joined_batches_fails_for_each(ours):
     ours.close()
 
     assert [type(error) for error in asyncio.run(use())] == [StoreError] * 3
+
+
+def test_a_synchronous_call_in_the_stores_own_event_loop_is_refused():
+    """As by LangGraph's asynchronous stores; in a thread it is welcome."""
+
+    async def use():
+        with EngramStore("memory:", index=False) as store:
+            with pytest.raises(asyncio.InvalidStateError, match="aput"):
+                store.put(("a",), "k", {})
+            await asyncio.to_thread(store.put, ("a",), "k", {})
+            return await store.aget(("a",), "k")
+
+    assert asyncio.run(use()) is not None
