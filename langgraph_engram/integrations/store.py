@@ -10,14 +10,17 @@ value go with it (docs/decisions/0018).
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from threading import Event, Lock, Thread
 from types import TracebackType
 from typing import Literal, Self
+from weakref import WeakKeyDictionary
 
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore, IndexConfig, Op, Result, TTLConfig
@@ -29,7 +32,7 @@ from langgraph_engram.errors import InvalidSetting, StoreError
 from langgraph_engram.stores.clients import translated_errors
 from langgraph_engram.stores.langgraph_store.factory import Indexer, open_indexer, open_items
 from langgraph_engram.stores.langgraph_store.index import ItemStore
-from langgraph_engram.stores.langgraph_store.operations import BatchVectors, Plan, plan, run
+from langgraph_engram.stores.langgraph_store.operations import BatchVectors, Plan, joined, plan, run
 
 log = logging.getLogger(__name__)
 
@@ -60,8 +63,8 @@ class EngramStore(BaseStore):
             encoder: What makes vectors. Else `ENGRAM_ENCODER`, else MiniLM.
             index: As `InMemoryStore` takes it: `embed` in place of the encoder, its `dims`, and the `fields` that items
                 are found by. None for the whole value by the encoder, False for no semantic search.
-            ttl: `default_ttl` in minutes; `refresh_on_read`, else true; `omit_expired`, else true: expired items
-                that have not been swept are left out; `sweep_interval_minutes` to sweep in the background.
+            ttl: `default_ttl` in minutes; `refresh_on_read`, else true; `omit_expired`, else false: whether expired
+                items that have not been swept are left out; `sweep_interval_minutes` to sweep in the background.
 
         Raises:
             InvalidInput: A name or number is invalid.
@@ -81,6 +84,8 @@ class EngramStore(BaseStore):
         self.embeddings = getattr(self._indexer, "embeddings", None)
         self._items, self._release = self._open()
         self._closed = False
+        self._loop = _running_loop()
+        self._batches = _JoinedBatches(self._arun)
         self._sweeper = _Sweeper(self.sweep_ttl)
         if ttl and (minutes := ttl.get("sweep_interval_minutes")):
             self._sweeper.start(minutes)
@@ -93,20 +98,31 @@ class EngramStore(BaseStore):
 
         Returns:
             The result of each operation, in their order. Items found by a query have a `score`, the cosine of their
-            best vector, in -1..1, best first; those without a vector follow with None. Without a query items come by
-            namespace, in the order in which they were first put.
+            best vector, in -1..1, best first; those without a vector follow with None. Without a query the newest
+            come first, by their last update.
 
         Raises:
             InvalidNamespaceError: A label of a namespace is not text, is empty, or holds a period. Nothing is written.
             InvalidInput: Something else about an operation is invalid. Nothing is written.
             StoreError: The store cannot be read or written, or is closed.
+            InvalidStateError: It is called in the event loop in which the store was opened, which it would block.
         """
+        if self._loop is not None and self._loop is _running_loop():
+            raise asyncio.InvalidStateError(
+                "a synchronous call would block the event loop in which the store was opened: await aget, aput, asearch"
+            )
         planned = plan(ops, self._fields)
         return self._run(planned, *self._encoded(planned))
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Run operations as one batch without blocking the event loop; see `batch`."""
+        """Run operations as one batch without blocking the event loop; see `batch`.
+
+        Batches that come while another one of their event loop runs are joined: they are then run as one.
+        """
         planned = await asyncio.to_thread(plan, list(ops), self._fields)
+        return await self._batches.run(planned)
+
+    async def _arun(self, planned: Plan) -> list[Result]:
         encoded = await self._aencoded(planned)
         return await asyncio.to_thread(self._run, planned, *encoded)
 
@@ -166,7 +182,7 @@ class EngramStore(BaseStore):
 
     def _run(self, planned: Plan, texts: Vectors | None, queries: Vectors | None) -> list[Result]:
         vectors = BatchVectors(_by_text(planned.texts, texts), _by_text(planned.queries, queries))
-        omit_expired = (self.ttl_config or {}).get("omit_expired", True)
+        omit_expired = (self.ttl_config or {}).get("omit_expired", False)
         with self._in_use() as items:
             return run(items, planned, vectors, self.clock(), omit_expired=omit_expired)
 
@@ -190,6 +206,57 @@ async def open_store_for_server() -> AsyncIterator[EngramStore]:
         yield store
     finally:
         await asyncio.to_thread(store.close)
+
+
+@dataclass
+class _Waiting:
+    """The batches of one event loop that wait for the one that runs."""
+
+    running: asyncio.Lock = field(default_factory=asyncio.Lock)
+    batches: list[tuple[Plan, "asyncio.Future[list[Result]]"]] = field(default_factory=list)
+
+
+class _JoinedBatches:
+    """Runs the batches that wait in an event loop as one, so that many single writes cost few commits."""
+
+    def __init__(self, run: Callable[[Plan], Awaitable[list[Result]]]) -> None:
+        """Run by a function."""
+        self._run = run
+        self._of_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, _Waiting] = WeakKeyDictionary()
+        self._lock = Lock()
+
+    async def run(self, planned: Plan) -> list[Result]:
+        """Run a batch, with those that wait beside it; what fails fails for all of them."""
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            waiting = self._of_loop.setdefault(loop, _Waiting())
+        own: asyncio.Future[list[Result]] = loop.create_future()
+        waiting.batches.append((planned, own))
+        try:
+            async with waiting.running:
+                if not own.done():
+                    await self._run_all(waiting)
+            return own.result()
+        finally:
+            own.cancel()  # where this call was cancelled, nobody waits for it
+
+    async def _run_all(self, waiting: _Waiting) -> None:
+        batches = [(planned, future) for planned, future in waiting.batches if not future.done()]
+        waiting.batches = []
+        try:
+            results = iter(await self._run(joined([planned for planned, _ in batches])))
+        except Exception as error:  # noqa: BLE001 - each of those who wait raises it
+            for _, future in batches:
+                if not future.done():
+                    future.set_exception(error)
+        except asyncio.CancelledError:
+            waiting.batches = batches + waiting.batches  # the next in line runs them
+            raise
+        else:
+            for planned, future in batches:
+                found = list(islice(results, len(planned.ops)))
+                if not future.done():
+                    future.set_result(found)
 
 
 class _Sweeper:
@@ -229,6 +296,13 @@ class _Sweeper:
                 log.warning("expired items were not swept: %s", error)
             else:
                 log.debug("%d expired items swept", swept)
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 def _by_text(texts: Sequence[str], vectors: Vectors | None) -> Mapping[str, Vectors]:

@@ -158,7 +158,7 @@ def checked_filter(wanted: Mapping[str, Any] | None) -> Filter | None:
     """Validate a filter before anything is read, and return a copy made of dicts and lists.
 
     Raises:
-        InvalidInput: It is not a mapping, or names an unknown operator.
+        InvalidInput: It is not a mapping, a key is not text or begins with "$", or an operator is unknown.
     """
     if wanted is None:
         return None
@@ -166,6 +166,8 @@ def checked_filter(wanted: Mapping[str, Any] | None) -> Filter | None:
         raise InvalidInput(
             f"invalid filter {wanted!r}: give a mapping such as {{'kind': 'note', 'score': {{'$gt': 3}}}}"
         )
+    if odd := [name for name in wanted if not isinstance(name, str) or not name or name.startswith("$")]:
+        raise InvalidInput(f"invalid filter key {odd[0]!r}: give the name of a field, and operators below it")
     return {name: _plain(inner) for name, inner in wanted.items()}
 
 

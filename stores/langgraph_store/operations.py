@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain, islice
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,12 @@ def plan(ops: Iterable[Op], fields: Sequence[str] | None) -> Plan:
     checked = tuple(map(_checked, ops))
     last = {(op.namespace, op.key): op for op in checked if isinstance(op, PutOp)}
     return Plan(checked, tuple(_write(op, fields) for op in last.values()))
+
+
+def joined(plans: Sequence[Plan]) -> Plan:
+    """Return batches as one: their operations in order, and of several writes to one address the last."""
+    writes = {write.address: write for planned in plans for write in planned.writes}
+    return Plan(tuple(chain.from_iterable(planned.ops for planned in plans)), tuple(writes.values()))
 
 
 def _write(op: PutOp, fields: Sequence[str] | None) -> _Write:
@@ -225,7 +232,7 @@ class _Reads:
     def _search(self, op: SearchOp) -> list[SearchItem]:
         indexes = self.items.indexes(op.namespace_prefix)
         query = self.queries.get(op.query or "")
-        ordered = ((item, None) for index in indexes for item in index) if query is None else _ranked(indexes, query)
+        ordered = _newest(indexes) if query is None else _ranked(indexes, query)
         passing = (
             (item, score)
             for item, score in ordered
@@ -250,6 +257,12 @@ class _Reads:
 
     def _hidden(self, item: StoredItem) -> bool:
         return item.expires_at is not None and item.expires_at <= self.hidden_until
+
+
+def _newest(indexes: Sequence[NamespaceIndex]) -> Iterator[tuple[StoredItem, None]]:
+    """Order items by their last update, the newest first; those of one batch backwards."""
+    items = sorted((item for index in indexes for item in index), key=attrgetter("updated_at"))
+    return ((item, None) for item in reversed(items))
 
 
 def _ranked(indexes: Sequence[NamespaceIndex], query: Vectors) -> Iterator[tuple[StoredItem, float | None]]:

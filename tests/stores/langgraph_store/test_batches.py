@@ -7,7 +7,7 @@ from threading import Event
 import pytest
 from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, PutOp, SearchOp
 
-from langgraph_engram.errors import InvalidInput
+from langgraph_engram.errors import InvalidInput, StoreError
 from langgraph_engram.integrations.store import EngramStore
 
 DIMENSIONS = 64
@@ -25,7 +25,7 @@ def test_results_are_in_the_order_of_operations(store):
             SearchOp(("a",), filter={"n": 1}),
             ListNamespacesOp(),
             GetOp(("a",), "none"),
-            SearchOp(("a",), limit=1, offset=1),
+            SearchOp(("a",), filter={"n": 2}, limit=1),
         ]
     )
 
@@ -196,3 +196,74 @@ def test_threads_may_write_and_read_at_once(ours):
 
     assert all(fits)
     assert len(ours.search((), limit=1000)) == 40
+
+
+def test_concurrent_batches_are_joined():
+    """Many puts at once are encoded in few calls; each is stored, and a mistake fails alone."""
+    calls = []
+
+    def embed(texts):
+        calls.append(len(texts))
+        return [[1.0, 0.0] for _ in texts]
+
+    async def use(store):
+        puts = [store.aput(("a",), str(number), {"text": f"note {number}"}) for number in range(100)]
+        return await asyncio.gather(*puts, store.aput(("a",), "bad", {"x": object()}), return_exceptions=True)
+
+    with EngramStore("memory:", index={"dims": 2, "embed": embed}) as store:
+        *done, failed = asyncio.run(use(store))
+
+        assert (done, sum(calls)) == ([None] * 100, 100)
+        assert isinstance(failed, InvalidInput)
+        assert len(calls) < 50
+        assert {item.key for item in store.search(("a",), limit=200)} == {str(number) for number in range(100)}
+
+
+def test_a_cancelled_batch_takes_no_other_with_it():
+    """Those that wait beside it are run by the next in line."""
+    encoding, resume = Event(), Event()
+
+    def embed(texts):
+        encoding.set()
+        assert resume.wait(60)
+        return [[1.0, 0.0] for _ in texts]
+
+    async def use(store):
+        first = asyncio.create_task(store.aput(("a",), "first", {"text": "any"}))
+        while not encoding.is_set():
+            await asyncio.sleep(0)
+        others = [asyncio.create_task(store.aput(("a",), key, {"text": key})) for key in ("second", "third")]
+        while len(store._batches._of_loop[asyncio.get_running_loop()].batches) < 2:
+            await asyncio.sleep(0.001)
+        first.cancel()
+        resume.set()
+        await asyncio.gather(*others)
+
+    with EngramStore("memory:", index={"dims": 2, "embed": embed}) as store:
+        asyncio.run(use(store))
+
+        assert {"second", "third"} <= {item.key for item in store.search(("a",))}
+
+
+def test_what_fails_in_joined_batches_fails_for_each(ours):
+    """Nobody waits for ever."""
+
+    async def use():
+        return await asyncio.gather(*(ours.aget(("a",), key) for key in "xyz"), return_exceptions=True)
+
+    ours.close()
+
+    assert [type(error) for error in asyncio.run(use())] == [StoreError] * 3
+
+
+def test_a_synchronous_call_in_the_stores_own_event_loop_is_refused():
+    """As by LangGraph's asynchronous stores; in a thread it is welcome."""
+
+    async def use():
+        with EngramStore("memory:", index=False) as store:
+            with pytest.raises(asyncio.InvalidStateError, match="aput"):
+                store.put(("a",), "k", {})
+            await asyncio.to_thread(store.put, ("a",), "k", {})
+            return await store.aget(("a",), "k")
+
+    assert asyncio.run(use()) is not None

@@ -9,10 +9,10 @@ from langgraph_engram.integrations.store import EngramStore
 
 @pytest.fixture
 def timed(make_ours, clock):
-    """Open a store of ours with the clock of the test."""
+    """Open a store of ours with the clock of the test, which leaves out what has expired."""
 
     def make(**ttl):
-        store = make_ours(ttl=ttl or None)
+        store = make_ours(ttl={"omit_expired": True, **ttl})
         store.clock = clock
         return store
 
@@ -30,7 +30,7 @@ def test_an_item_expires(timed, clock):
 
     assert store.supports_ttl
     assert store.get(("a",), "short") is None
-    assert [item.key for item in store.search(())] == ["long", "ever"]
+    assert [item.key for item in store.search(())] == ["ever", "long"]
     assert store.list_namespaces() == [("b",)]
 
 
@@ -47,7 +47,7 @@ def test_reading_restarts_the_time_to_live(timed, clock):
     store.search(("a",), filter={"key": "seen"}, refresh_ttl=False)
     clock.pass_minutes(6)
 
-    assert [item.key for item in store.search(("a",), refresh_ttl=False)] == ["got", "found"]
+    assert [item.key for item in store.search(("a",), refresh_ttl=False)] == ["found", "got"]
     clock.pass_minutes(6)
     assert store.search(("a",)) == []
 
@@ -61,7 +61,7 @@ def test_writing_restarts_the_time_to_live(timed, clock):
         store.put(("a",), key, {}, ttl=ttl)
 
     clock.pass_minutes(7)
-    assert [item.key for item in store.search((), refresh_ttl=False)] == ["again", "for ever"]
+    assert [item.key for item in store.search((), refresh_ttl=False)] == ["for ever", "again"]
     clock.pass_minutes(100)
     assert [item.key for item in store.search(())] == ["for ever"]
 
@@ -76,7 +76,7 @@ def test_the_store_may_have_a_default_time_to_live(timed, clock):
     clock.pass_minutes(4)
     store.search(())
     clock.pass_minutes(4)
-    assert [item.key for item in store.search(())] == ["own", "ever"]
+    assert [item.key for item in store.search(())] == ["ever", "own"]
     clock.pass_minutes(100)
     assert [item.key for item in store.search(())] == ["ever"]
 
@@ -93,9 +93,10 @@ def test_sweeping_removes_what_has_expired(timed, clock):
     assert store.list_namespaces() == [("a", "3"), ("a", "4")]
 
 
-def test_what_has_expired_may_be_shown_until_it_is_swept(timed, clock):
-    """If the store is opened so; reading restarts the time to live."""
-    store = timed(omit_expired=False)
+def test_what_has_expired_is_shown_until_it_is_swept(make_ours, clock):
+    """As documented, unless the store is opened otherwise; reading restarts the time to live."""
+    store = make_ours()
+    store.clock = clock
     store.put(("a",), "k", {}, ttl=1)
     store.put(("a",), "other", {}, ttl=1)
     clock.pass_minutes(2)
@@ -127,7 +128,7 @@ def test_times_to_live_outlast_the_store(tmp_path, clock):
         store.get(("a",), "k")
     clock.pass_minutes(6)
 
-    with EngramStore(tmp_path, index=False) as store:
+    with EngramStore(tmp_path, index=False, ttl={"omit_expired": True}) as store:
         store.clock = clock
         assert [item.key for item in store.search(("a",))] == ["k"]
         assert store.sweep_ttl() == 1
@@ -137,7 +138,7 @@ def test_sweeps_happen_by_themselves(tmp_path):
     """At the interval that the store is given, until it is closed."""
     with EngramStore(tmp_path, index=False, ttl={"sweep_interval_minutes": 0.0005}) as store:
         store.put(("a",), "k", {}, ttl=0)
-        with EngramStore(tmp_path, index=False, ttl={"omit_expired": False}) as watching:
+        with EngramStore(tmp_path, index=False) as watching:
             for _ in range(2_000):
                 if not watching.list_namespaces():
                     break
