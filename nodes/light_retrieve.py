@@ -8,13 +8,13 @@ from typing import Literal
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.rerank import Reranker, rerank
 from langgraph_engram.results import count_tokens
-from langgraph_engram.retrieval.fusion import fuse, interleave
+from langgraph_engram.retrieval.fusion import Fusion, interleave
 from langgraph_engram.retrieval.grouping import Candidate, diversify_sessions
 from langgraph_engram.retrieval.outline import breadth_of, outline
 from langgraph_engram.retrieval.passages import fit_budget, format_passage, smallest_size, with_assistant_replies
 from langgraph_engram.retrieval.queries import part_intents
 from langgraph_engram.retrieval.relevance import by_strength, truncate, with_relevance
-from langgraph_engram.retrieval.routes import Routes, RouteScores
+from langgraph_engram.retrieval.routes import Routes
 from langgraph_engram.retrieval.standing import with_standing
 from langgraph_engram.schema import Breadth, Evidence, Intent
 from langgraph_engram.settings import RetrieveSettings
@@ -41,24 +41,25 @@ class LightRetrieve:
             return {"evidence": [], "notes": [*state.get("notes", []), f"nothing is remembered yet for {whose}"]}
         routes = Routes(self.store.encoder, self.settings)
         intents = [state["intent"], *(part_intents(state["intent"]) if self.settings.split_comparisons else ())]
-        scores = [routes.score(index, intent) for intent in intents]
-        budget, query = request.budget or self.settings.budget, scores[0].query
+        fusions = [Fusion(index, intent, routes.score(index, intent), self.settings) for intent in intents]
+        scores = fusions[0].scores
+        budget, query = request.budget or self.settings.budget, scores.query
         breadth = self._breadth(state["intent"], query)
         if breadth == "narrow":
-            rankings = [self._rank(index, request.mode, *scored) for scored in zip(intents, scores, strict=True)]
+            rankings = [self._rank(request.mode, fusion) for fusion in fusions]
             ranked, found = tee(self._passages(index, state["intent"], interleave(rankings)))
         else:
-            ranked, found = tee(outline(index, state["intent"], scores[0], breadth, self.settings))
+            ranked, found = tee(outline(fusions[0], breadth))
         pool = fit_budget(ranked, max(budget, self.settings.budget))
         stop = self.settings.stop if breadth == "narrow" else self.settings.outline_stop
         shown = self._truncated([], with_relevance(index, state["intent"], query, pool), request, stop)
         if breadth == "narrow" and self.settings.outline_characters:
-            shown = self._with_lines(index, state["intent"], scores[0], shown, request)
+            shown = self._with_lines(fusions[0], shown, request)
         if self.reranker:
             shown = list(rerank(self.reranker, state["query"], shown, self.settings.rerank_n))
         fitting = fit_budget(shown, budget)
         evidence = with_standing(index, query, fitting, budget, self.settings)
-        notes = [f"the route {name!r} has no data here" for name in scores[0].empty]
+        notes = [f"the route {name!r} has no data here" for name in scores.empty]
         if pool and not shown:
             notes.append("nothing that was found is relevant enough to be shown")
         elif not fitting and (least := smallest_size(shown or found)):
@@ -69,22 +70,18 @@ class LightRetrieve:
         """Return how broad a query is; narrow where the settings outline nothing."""
         return breadth_of(intent, query, self.store.encoder.name) if self.settings.outline_characters else "narrow"
 
-    def _with_lines(
-        self, index: ScopeIndex, intent: Intent, scores: RouteScores, shown: list[Evidence], request: RecallRequest
-    ) -> list[Evidence]:
+    def _with_lines(self, fusion: Fusion, shown: list[Evidence], request: RecallRequest) -> list[Evidence]:
         """Show whole passages as far as their tokens go, then a line of each turn that none of them is from."""
         whole = fit_budget(shown, self.settings.whole_tokens)
         if not whole or len(whole) == len(shown):
             return shown
         known = {turn.turn_id for passage in whole for turn in passage.turns}
         others = (
-            line
-            for line in outline(index, intent, scores, "narrow", self.settings)
-            if not known.issuperset(turn.turn_id for turn in line.turns)
+            line for line in outline(fusion, "narrow") if not known.issuperset(turn.turn_id for turn in line.turns)
         )
         budget = request.budget or self.settings.budget
         fitting = fit_budget(others, budget - sum(count_tokens(passage.text) for passage in whole))
-        lines = with_relevance(index, intent, scores.query, fitting)
+        lines = with_relevance(fusion.index, fusion.intent, fusion.scores.query, fitting)
         return self._truncated(whole, lines, request, self.settings.stop)
 
     def _truncated(
@@ -109,11 +106,8 @@ class LightRetrieve:
             return (with_assistant_replies(index, passage) for passage in passages)
         return passages
 
-    def _rank(
-        self, index: ScopeIndex, mode: Literal["search", "recall"], intent: Intent, scores: RouteScores
-    ) -> Iterator[Candidate]:
+    def _rank(self, mode: Literal["search", "recall"], fusion: Fusion) -> Iterator[Candidate]:
         """Rank candidates: a search groups exchanges, a recall single turns; what adds up spans sessions."""
-        if self.settings.session_factor and asks_for_aggregate(intent.query):
-            ranking = fuse(index, intent, scores, self.settings)
-            return iter(diversify_sessions(index, ranking, self.settings.session_factor))
-        return fuse(index, intent, scores, self.settings, self.settings.exchange_reach if mode == "search" else 0)
+        if self.settings.session_factor and asks_for_aggregate(fusion.intent.query):
+            return iter(diversify_sessions(fusion.index, fusion.ranked(), self.settings.session_factor))
+        return fusion.ranked(self.settings.exchange_reach if mode == "search" else 0)

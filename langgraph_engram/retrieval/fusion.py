@@ -1,7 +1,9 @@
 """Fuse the routes into one ranking: by the weighted fusion of `engram`, or by those of the papers."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -23,28 +25,48 @@ REPEATED_QUESTION_SCORE = MIN_SCORE / 2
 """The score of what only repeats the query."""
 
 
-def fuse(
-    index: ScopeIndex, intent: Intent, scores: RouteScores, settings: RetrieveSettings, reach: int = 0
-) -> Iterator[Candidate]:
-    """Yield what was found, best first, by the fusion that the settings name.
+@dataclass(frozen=True, eq=False)
+class Fusion:
+    """What the routes found, in one ranking, by the fusion that the settings name."""
 
-    Args:
-        index: The memories of a scope.
-        intent: What is asked for.
-        scores: What the routes found.
-        settings: The fusion and its weights.
-        reach: Under the weighted one, how many turns apart sentences of one passage may be.
-    """
-    match settings.fusion:
-        case "weighted":
-            return _weighted(index, intent, scores, settings, reach)
-        case "reciprocal_rank":
-            return _reciprocal_rank(index, scores, settings)
-        case "ordered_dedup":
-            return _ordered_dedup(index, scores, settings)
-        case "event_score" | "event_text":
-            return _by_event(scores, settings)
-    return _concatenate(index, scores, settings)
+    index: ScopeIndex
+    intent: Intent
+    scores: RouteScores
+    settings: RetrieveSettings
+
+    def ranked(self, reach: int = 0) -> Iterator[Candidate]:
+        """Yield what was found, best first.
+
+        Args:
+            reach: Under the weighted fusion, how many turns apart sentences of one passage may be.
+        """
+        match self.settings.fusion:
+            case "weighted":
+                return self._grouped(reach)
+            case "reciprocal_rank":
+                return _reciprocal_rank(self.index, self.scores, self.settings)
+            case "ordered_dedup":
+                return _ordered_dedup(self.index, self.scores, self.settings)
+            case "event_score" | "event_text":
+                return _by_event(self.scores, self.settings)
+        return _concatenate(self.index, self.scores, self.settings)
+
+    @cached_property
+    def _totals(self) -> "_Totals":
+        return _weighted(self.index, self.intent, self.scores, self.settings)
+
+    def _grouped(self, reach: int) -> Iterator[Candidate]:
+        """Yield passages and turns by their total; in one query both are added up once, whatever the reach."""
+        totals = self._totals
+        groups = group_records(self.index, [*totals.records], totals.record_scores, totals.links, self.settings, reach)
+        found = [(group.score, group.positions, True) for group in groups]
+        found += [(score, [position], False) for position, score in totals.turns.items()]
+        for score, (position, *joined), is_record in sorted(found, key=lambda entry: -entry[0]):
+            if is_record:
+                routes = dict(zip(totals.parts, totals.records[position], strict=True))
+                yield Candidate("record", position, score, routes, tuple(joined))
+            else:
+                yield Candidate("turn", position, score, {"turn": float(self.scores.turns[position])})
 
 
 def interleave(rankings: Iterable[Iterator[Candidate]]) -> Iterator[Candidate]:
@@ -61,9 +83,22 @@ def interleave(rankings: Iterable[Iterator[Candidate]]) -> Iterator[Candidate]:
             yield found
 
 
-def _weighted(
-    index: ScopeIndex, intent: Intent, scores: RouteScores, settings: RetrieveSettings, reach: int
-) -> Iterator[Candidate]:
+@dataclass(frozen=True, eq=False)
+class _Totals:
+    """What the weighted fusion adds up, on one scale; best first."""
+
+    links: RecordLinks
+    record_scores: Scores
+    """The total of every record; -inf for what was not found."""
+    parts: tuple[str, ...]
+    """The names of what is added up."""
+    records: Mapping[int, Sequence[float]]
+    """The positions of the records that were found, with their parts."""
+    turns: Mapping[int, float]
+    """The positions of the turns that were found, with their totals."""
+
+
+def _weighted(index: ScopeIndex, intent: Intent, scores: RouteScores, settings: RetrieveSettings) -> _Totals:
     """Add up the routes on one scale, and the preferences beside them (docs/decisions/0013)."""
     links = record_links(index)
     parts = _record_parts(index, links, scores)
@@ -77,15 +112,15 @@ def _weighted(
     turns = _uncited_turns(index, intent, scores, links, settings)
     records, turns = _on_one_scale(records, turns)
     _demote_repeated_questions(index, intent, links, records, turns)
-    groups = group_records(index, _ranked(records), records, links, settings, reach)
-    found = [(group.score, group.positions, True) for group in groups]
-    found += [(float(turns[position]), [position], False) for position in _ranked(turns)]
-    for score, (position, *joined), is_record in sorted(found, key=lambda entry: -entry[0]):
-        if is_record:
-            routes = {name: float(part[position]) for name, part in parts.items()}
-            yield Candidate("record", position, score, routes, tuple(joined))
-        else:
-            yield Candidate("turn", position, score, {"turn": float(scores.turns[position])})
+    best, best_turns = _ranked(records), _ranked(turns)
+    by_record = np.stack([part[best] for part in parts.values()], axis=1).tolist()
+    return _Totals(
+        links,
+        records,
+        tuple(parts),
+        dict(zip(best, by_record, strict=True)),
+        dict(zip(best_turns, turns[best_turns].tolist(), strict=True)),
+    )
 
 
 def _eligible_superseded(topical: Scores, intent: Intent, links: RecordLinks, settings: RetrieveSettings) -> Flags:

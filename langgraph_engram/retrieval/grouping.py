@@ -74,7 +74,7 @@ def group_records(
         if is_alone:
             groups.append(RecordGroup([position], lowered, {}))
             continue
-        same_day = open_groups[session, day]
+        same_day = open_groups[session if reach else turn, day]
         for group in same_day:
             if _joins(group, turn, seq, lowered, settings, reach) and _cites_few(index, [*group.positions, position]):
                 group.positions.append(position)

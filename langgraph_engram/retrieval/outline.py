@@ -9,7 +9,7 @@ it, over the query's embedding and its frequent words (`training/breadth.py`).
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
@@ -21,13 +21,12 @@ from langgraph_engram.extraction.standing import features_of
 from langgraph_engram.logistic import LogisticModel
 from langgraph_engram.prompts.rendering import plain, quote_turn
 from langgraph_engram.retrieval.features import record_links
-from langgraph_engram.retrieval.fusion import fuse
+from langgraph_engram.retrieval.fusion import Fusion
 from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.retrieval.passages import ELLIPSIS, dated, format_passage
 from langgraph_engram.retrieval.routes import RouteScores, first_person_query
 from langgraph_engram.retrieval.scoring import top_positions
 from langgraph_engram.schema import OUTLINE, Breadth, Evidence, Intent
-from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import ScopeIndex
 
 WEIGHTS_FILE = "breadth_weights.json"
@@ -72,9 +71,7 @@ def breadth_of(intent: Intent, vector: Vectors, encoder_name: str) -> Breadth:
     return load_model().classify(first_person_query(intent), vector)
 
 
-def outline(
-    index: ScopeIndex, intent: Intent, scores: RouteScores, breadth: Breadth, settings: RetrieveSettings
-) -> Iterator[Evidence]:
+def outline(fusion: Fusion, breadth: Breadth) -> Iterator[Evidence]:
     """Yield a line of each turn that was found, with its day, best first.
 
     A line is what was said in the turn that bears most on the query. What has changed since or is in conflict is shown
@@ -83,18 +80,17 @@ def outline(
     asked is part of such a history, so it loses nothing. A summary begins with the syntheses that bear on it.
 
     Args:
-        index: The memories of a scope.
-        intent: What is asked for.
-        scores: What the routes found.
+        fusion: What was found; its settings have the length of lines.
         breadth: How broad the query is.
-        settings: The fusion and its weights, and the length of lines.
     """
+    index, settings = fusion.index, fusion.settings
     if breadth == "summary":
-        yield from _narratives(index, scores, settings.outline_syntheses)
+        yield from _narratives(index, fusion.scores, settings.outline_syntheses)
     links = record_links(index)
-    weights = settings if breadth == "narrow" else settings.model_copy(update={"question_weight": 0.0})
+    if breadth != "narrow":
+        fusion = replace(fusion, settings=settings.model_copy(update={"question_weight": 0.0}))
     best: dict[int, Candidate] = {}
-    for candidate in fuse(index, intent, scores, weights):
+    for candidate in fusion.ranked():
         turn = int(links.turn[candidate.position]) if candidate.kind == "record" else candidate.position
         best.setdefault(turn if turn >= 0 else ~candidate.position, candidate)
     for position, candidate in best.items():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from langgraph_engram.retrieval.fusion import fuse, interleave
+from langgraph_engram.retrieval.fusion import Fusion, interleave
 from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.retrieval.passages import format_passage
 from langgraph_engram.retrieval.routes import Routes, RouteScores
@@ -49,7 +49,7 @@ def scores_of(index, turns=(), events=(), syntheses=(), **records):
 
 def ranked(index, intent, scores, **settings):
     """Return what was found, best first, as the initial of its kind and its position."""
-    found = fuse(index, intent, scores, RetrieveSettings(**settings))
+    found = Fusion(index, intent, scores, RetrieveSettings(**settings)).ranked()
     return [f"{candidate.kind[0]}{candidate.position}" for candidate in found]
 
 
@@ -65,7 +65,7 @@ def test_reciprocal_rank_adds_up_ranks(index, intent):
     """1 / (k + rank) in each route, added up."""
     scores = scores_of(index, lexical=[1, 0.5, 0.2, 9, 0.1], dense=[0.1, 1, 0.5, 9, 0.9])
 
-    found = list(fuse(index, intent(), scores, RetrieveSettings(fusion="reciprocal_rank", rrf_k=60)))
+    found = list(Fusion(index, intent(), scores, RetrieveSettings(fusion="reciprocal_rank", rrf_k=60)).ranked())
 
     assert [candidate.position for candidate in found] == [1, 0, 4, 2]
     assert found[0].score == pytest.approx(1 / 62 + 1 / 61)
@@ -133,7 +133,7 @@ def test_what_is_superseded_is_shown_with_its_successor(store, scope, keep, turn
     )
     index = store.index(scope)
 
-    (found,) = fuse(index, intent(), scores_of(index, first_person_dense=[1, 0, 0]), RetrieveSettings())
+    (found,) = Fusion(index, intent(), scores_of(index, first_person_dense=[1, 0, 0]), RetrieveSettings()).ranked()
     passage = format_passage(index, found)
 
     assert passage.text.endswith("I live in Rome with Miso.\nChanged since: 8 May 2023, I live in Kyiv.")
@@ -190,7 +190,7 @@ def test_an_empty_memory_gives_nothing(store, scope, intent, fusion):
 
     scores = Routes(store.encoder, settings).score(index, intent())
 
-    assert list(fuse(index, intent(), scores, settings)) == []
+    assert list(Fusion(index, intent(), scores, settings).ranked()) == []
     assert set(scores.empty) == set(settings.routes)
 
 
@@ -202,7 +202,7 @@ def test_nothing_is_shown_twice(index, store, intent, fusion):
 
     found = [
         (candidate.kind, position)
-        for candidate in fuse(index, intent(), scores, settings)
+        for candidate in Fusion(index, intent(), scores, settings).ranked()
         for position in (candidate.position, *candidate.joined)
     ]
 
@@ -259,7 +259,7 @@ def test_what_is_superseded_joins_no_other_record(store, scope, keep, turn, reco
     index = store.index(scope)
     scores = scores_of(index, turns=[1, 1, 1], first_person_dense=[1, 0.9, 0.9, 1])
 
-    found = list(fuse(index, intent("Where did Ana live before?"), scores, RetrieveSettings()))
+    found = list(Fusion(index, intent("Where did Ana live before?"), scores, RetrieveSettings()).ranked())
 
     assert {(candidate.kind, candidate.position, candidate.joined) for candidate in found} == {
         ("record", 0, ()), ("record", 1, ()), ("turn", 2, ()), ("record", 3, ()),

@@ -7,6 +7,7 @@ import pytest
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.nodes.light_retrieve import LightRetrieve
 from langgraph_engram.prompts.rendering import format_evidence
+from langgraph_engram.retrieval.fusion import Fusion
 from langgraph_engram.retrieval.outline import breadth_of, outline
 from langgraph_engram.retrieval.passages import light_passages
 from langgraph_engram.retrieval.routes import Routes
@@ -31,7 +32,7 @@ def outlined(store, scope, intent):
         asked = intent(query=query, anchor=query)
         chosen = RetrieveSettings(**settings)
         scores = Routes(store.encoder, chosen).score(store.index(scope), asked)
-        return list(outline(store.index(scope), asked, scores, breadth, chosen))
+        return list(outline(Fusion(store.index(scope), asked, scores, chosen), breadth))
 
     return show
 
