@@ -13,7 +13,7 @@ from langgraph_engram.retrieval.grouping import Candidate, diversify_sessions
 from langgraph_engram.retrieval.outline import breadth_of, outline
 from langgraph_engram.retrieval.passages import fit_budget, format_passage, smallest_size, with_assistant_replies
 from langgraph_engram.retrieval.queries import part_intents
-from langgraph_engram.retrieval.relevance import by_strength, truncate, with_relevance
+from langgraph_engram.retrieval.relevance import Relevance, by_strength, truncate
 from langgraph_engram.retrieval.routes import Routes
 from langgraph_engram.retrieval.standing import with_standing
 from langgraph_engram.schema import Breadth, Evidence, Intent
@@ -52,9 +52,10 @@ class LightRetrieve:
             ranked, found = tee(outline(fusions[0], breadth))
         pool = fit_budget(ranked, max(budget, self.settings.budget))
         stop = self.settings.stop if breadth == "narrow" else self.settings.outline_stop
-        shown = self._truncated([], with_relevance(index, state["intent"], query, pool), request, stop)
+        relevance = Relevance(index, state["intent"], query)
+        shown = self._truncated([], relevance.estimated(pool), request, stop)
         if breadth == "narrow" and self.settings.outline_characters:
-            shown = self._with_lines(fusions[0], shown, request)
+            shown = self._with_lines(fusions[0], relevance, shown, request)
         if self.reranker:
             shown = list(rerank(self.reranker, state["query"], shown, self.settings.rerank_n))
         fitting = fit_budget(shown, budget)
@@ -70,7 +71,9 @@ class LightRetrieve:
         """Return how broad a query is; narrow where the settings outline nothing."""
         return breadth_of(intent, query, self.store.encoder.name) if self.settings.outline_characters else "narrow"
 
-    def _with_lines(self, fusion: Fusion, shown: list[Evidence], request: RecallRequest) -> list[Evidence]:
+    def _with_lines(
+        self, fusion: Fusion, relevance: Relevance, shown: list[Evidence], request: RecallRequest
+    ) -> list[Evidence]:
         """Show whole passages as far as their tokens go, then a line of each turn that none of them is from."""
         whole = fit_budget(shown, self.settings.whole_tokens)
         if not whole or len(whole) == len(shown):
@@ -81,8 +84,7 @@ class LightRetrieve:
         )
         budget = request.budget or self.settings.budget
         fitting = fit_budget(others, budget - sum(count_tokens(passage.text) for passage in whole))
-        lines = with_relevance(fusion.index, fusion.intent, fusion.scores.query, fitting)
-        return self._truncated(whole, lines, request, self.settings.stop)
+        return self._truncated(whole, relevance.estimated(fitting), request, self.settings.stop)
 
     def _truncated(
         self, first: Sequence[Evidence], passages: Sequence[Evidence], request: RecallRequest, stop: float

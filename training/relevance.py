@@ -25,7 +25,7 @@ from langgraph_engram.memory import Memory
 from langgraph_engram.nodes.light_retrieve import LightRetrieve
 from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.retrieval.queries import make_intent
-from langgraph_engram.retrieval.relevance import FEATURES, WEIGHTS_FILE, relevance_features
+from langgraph_engram.retrieval.relevance import FEATURES, WEIGHTS_FILE, Relevance
 from langgraph_engram.retrieval.routes import first_person_query
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Scope
@@ -221,7 +221,8 @@ def _example(
     )
     search = LightRetrieve(memory.store, memory.settings.retrieve)
     passages = search({"request": request, "query": question.text, "intent": intent})["evidence"]
-    features = relevance_features(index, intent, memory.store.encoder.encode([first_person_query(intent)])[0], passages)
+    vector = memory.store.encoder.encode([first_person_query(intent)])[0]
+    features = Relevance(index, intent, vector).features(passages)
     answers = [any(turn.external_id in question.evidence for turn in passage.turns) for passage in passages]
     return Example(
         data_set=conversation.data_set,

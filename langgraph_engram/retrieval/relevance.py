@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import takewhile
 from math import log1p
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from langgraph_engram.logistic import LogisticModel, Numbers
 from langgraph_engram.retrieval.scoring import Scores
 from langgraph_engram.schema import Evidence, Intent, Record, Turn
 from langgraph_engram.stores.bm25 import inverse_document_frequency
-from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.stores.index import KindIndex, ScopeIndex
 from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.statements import own_words, speaks_to_listener
 from langgraph_engram.text.tokens import content_stems, words
@@ -34,7 +35,7 @@ DOUBT = 0.5
 """The power of the odds by which the best passage misses the threshold that raises the floor of all."""
 WEIGHTS_FILE = "relevance_weights.json"
 FEATURES = ("cosine", "own_cosine", "breadth", "own_coverage", "rival_lead", "share")
-"""The features of a passage, in the order of the columns; see `relevance_features`."""
+"""The features of a passage, in the order of the columns; see `Relevance.features`."""
 MAX_CACHED_TEXTS = 65_536
 """Texts whose sentences are cached in the process."""
 PRIOR_TURNS = 20
@@ -64,38 +65,15 @@ class _Sentence:
 
 
 @dataclass(frozen=True)
-class _Query:
-    """A query as passages are compared with it."""
-
-    vector: Vectors
-    usual: float
-    """The mean cosine of the query with the turns of the scope, which depends on the encoder and on the query."""
-    weights: Mapping[str, float]
-    """The weight of each content stem: its share of their inverse document frequencies."""
-    people: Collection[str]
-    names: frozenset[str]
-    """The words of the people's names."""
-
-    def nearness(self, vector: Vectors) -> float:
-        """Return how far the cosine with a vector is above the usual one: 0 for any turn, 1 for an equal vector."""
-        return max(0.0, (float(vector @ self.vector) - self.usual) / (1 - self.usual))
-
-    def is_about(self, sentence: _Sentence, speaker: str) -> bool:
-        """Return whether a sentence is about the people asked about; always where none are named."""
-        if not self.people or not self.names.isdisjoint(sentence.words):
-            return True
-        return (speaker in self.people) != sentence.to_listener
-
-
-@dataclass
 class _Match:
-    """How well a passage matches, by what is about the people asked about ("own") and by what is about others."""
+    """How well something matches, by what is about the people asked about ("own") and by what is about others."""
 
     cosine: float = 0.0
     own_cosine: float = 0.0
-    coverage: float = 0.0
     own_coverage: float = 0.0
     rival_coverage: float = 0.0
+    held: frozenset[str] = frozenset()
+    """The stems of the query that it holds."""
 
 
 @cache
@@ -104,49 +82,127 @@ def load_model() -> LogisticModel:
     return LogisticModel.load(FEATURES, "langgraph_engram.retrieval", WEIGHTS_FILE)
 
 
-def with_relevance(index: ScopeIndex, intent: Intent, query: Vectors, passages: Sequence[Evidence]) -> list[Evidence]:
-    """Return the passages with their relevance filled in.
+class Relevance:
+    """Compare passages with one query; what stands in several passages is compared once."""
 
-    Args:
-        index: What was searched.
-        intent: What is asked for.
-        query: Its unit vector, of shape (d,).
-        passages: The passages of a result, best first.
-    """
-    estimates = load_model().probability(relevance_features(index, intent, query, passages))
-    return [
-        passage.model_copy(update={"relevance": float(estimate)})
-        for passage, estimate in zip(passages, estimates, strict=True)
-    ]
+    def __init__(self, index: ScopeIndex, intent: Intent, query: Vectors) -> None:
+        """Weight the stems of a query by rarity, without the names of speakers: they are in nearly every turn.
 
+        Args:
+            index: What is searched.
+            intent: What is asked for.
+            query: Its unit vector, of shape (d,).
+        """
+        self._index = index
+        self._vector = query
+        self._usual = _usual_cosine(index, query)
+        self._people = frozenset(intent.speakers)
+        self._names = frozenset(word for name in intent.speakers for word in words(name))
+        self._weights = stem_weights(_rarity(index, intent))
+        self._stems = frozenset(self._weights)
+        self._turn_matches: dict[str, _Match] = {}
 
-def relevance_features(index: ScopeIndex, intent: Intent, query: Vectors, passages: Sequence[Evidence]) -> Numbers:
-    """Return the features of each passage, as an array of shape (passages, len(FEATURES)).
+    def estimated(self, passages: Sequence[Evidence]) -> list[Evidence]:
+        """Return the passages of a result, best first, with their relevance filled in."""
+        estimates = load_model().probability(self.features(passages))
+        return [
+            passage.model_copy(update={"relevance": float(estimate)})
+            for passage, estimate in zip(passages, estimates, strict=True)
+        ]
 
-    - `cosine`: of the query with the nearest of the passage's record and turns.
-    - `own_cosine`: the same over what is about the people whom the query names; as `cosine` where it names none.
-    - `breadth`: the share of the query's stems, weighted by rarity in the scope, that the passage and its turns hold,
-      times ln(1 + the query's stems): one word of two is less than four of eight.
-    - `own_coverage`: that share over the sentences of one turn that are about those people.
-    - `rival_lead`: how much more of the query is covered by what a turn of any passage says about others.
-    - `share`: of the best passage's score.
-    """
-    compared = _query(index, intent, query)
-    matches = [_match(index, compared, passage) for passage in passages]
-    rival = max((match.rival_coverage for match in matches), default=0.0)
-    best = max((passage.score for passage in passages), default=0.0)
-    rows = [
-        (
-            match.cosine,
-            match.own_cosine,
-            match.coverage * log1p(len(compared.weights)),
-            match.own_coverage,
-            max(0.0, rival - match.own_coverage),
-            max(0.0, passage.score / best) if best > 0 else 0.0,
+    def features(self, passages: Sequence[Evidence]) -> Numbers:
+        """Return the features of each passage, as an array of shape (passages, len(FEATURES)).
+
+        - `cosine`: of the query with the nearest of the passage's record and turns.
+        - `own_cosine`: the same over what is about the people whom the query names; as `cosine` where it names none.
+        - `breadth`: the share of the query's stems, weighted by rarity in the scope, that the passage and its turns
+          hold, times ln(1 + the query's stems): one word of two is less than four of eight.
+        - `own_coverage`: that share over the sentences of one turn that are about those people.
+        - `rival_lead`: how much more of the query is covered by what a turn of any passage says about others.
+        - `share`: of the best passage's score.
+        """
+        matches = [self._match(passage) for passage in passages]
+        rival = max((match.rival_coverage for match in matches), default=0.0)
+        best = max((passage.score for passage in passages), default=0.0)
+        rows = [
+            (
+                match.cosine,
+                match.own_cosine,
+                self._covered(match.held) * log1p(len(self._weights)),
+                match.own_coverage,
+                max(0.0, rival - match.own_coverage),
+                max(0.0, passage.score / best) if best > 0 else 0.0,
+            )
+            for match, passage in zip(matches, passages, strict=True)
+        ]
+        return np.array(rows, dtype=np.float64).reshape(-1, len(FEATURES))
+
+    def _match(self, passage: Evidence) -> _Match:
+        parts = [self._turn_match(turn) for turn in passage.turns]
+        if passage.record:
+            parts.append(self._record_match(passage.record))
+        held = self._stems.intersection(content_stems(passage.text)).union(*(part.held for part in parts))
+        if passage.synthesis_id:
+            cosine = self._nearness(self._index.syntheses, passage.synthesis_id)
+            return _Match(cosine, cosine, self._covered(held), 0.0, held)
+        return _Match(
+            cosine=max((part.cosine for part in parts), default=0.0),
+            own_cosine=max((part.own_cosine for part in parts), default=0.0),
+            own_coverage=max((part.own_coverage for part in parts), default=0.0),
+            rival_coverage=max((part.rival_coverage for part in parts), default=0.0),
+            held=held,
         )
-        for match, passage in zip(matches, passages, strict=True)
-    ]
-    return np.array(rows, dtype=np.float64).reshape(-1, len(FEATURES))
+
+    def _turn_match(self, turn: Turn) -> _Match:
+        match = self._turn_matches.get(turn.turn_id)
+        if match is None:
+            self._turn_matches[turn.turn_id] = match = self._compared(turn)
+        return match
+
+    def _compared(self, turn: Turn) -> _Match:
+        """Compare a turn; what an assistant says about others is no rival of what a person says.
+
+        Its sentences are read only where its terms, as they were indexed, hold something of the query.
+        """
+        turns = self._index.turns
+        own: set[str] = set()
+        others: set[str] = set()
+        terms = turns.lexical.doc_freqs[turns.position(turn.turn_id)]
+        for sentence in _sentences(turn) if not self._stems.isdisjoint(terms) else ():
+            if held := self._stems & sentence.stems:
+                (own if self._is_about(sentence, turn.speaker) else others).update(held)
+        covered, rival = self._covered(own), self._covered(others)
+        cosine = self._nearness(turns, turn.turn_id)
+        return _Match(
+            cosine=cosine,
+            own_cosine=cosine if covered >= rival else 0.0,
+            own_coverage=covered,
+            rival_coverage=rival if turn.role == "user" else 0.0,
+            held=frozenset(own | others),
+        )
+
+    def _record_match(self, record: Record) -> _Match:
+        """Compare a record, whose stems are those of its passage."""
+        sentence = _sentence(own_words(record.content, record.speaker))
+        covered = self._covered(sentence.stems)
+        cosine = self._nearness(self._index.records, record.record_id)
+        if self._is_about(sentence, record.speaker):
+            return _Match(cosine, cosine, covered, 0.0)
+        return _Match(cosine, 0.0, 0.0, covered)
+
+    def _nearness(self, items: KindIndex[Any], item_id: str) -> float:
+        """Return how far the cosine with an item is above the usual one: 0 for any turn, 1 for an equal vector."""
+        cosine = float(items.vectors[items.position(item_id)] @ self._vector)
+        return max(0.0, (cosine - self._usual) / (1 - self._usual))
+
+    def _covered(self, stems: Collection[str]) -> float:
+        return covered_share(self._weights, stems)
+
+    def _is_about(self, sentence: _Sentence, speaker: str) -> bool:
+        """Return whether a sentence is about the people asked about; always where none are named."""
+        if not self._people or not self._names.isdisjoint(sentence.words):
+            return True
+        return (speaker in self._people) != sentence.to_listener
 
 
 def stem_weights(rarity: Mapping[str, float]) -> dict[str, float]:
@@ -160,65 +216,20 @@ def covered_share(weights: Mapping[str, float], stems: Collection[str]) -> float
     return sum(weight for stem, weight in weights.items() if stem in stems)
 
 
-def _query(index: ScopeIndex, intent: Intent, vector: Vectors) -> _Query:
-    """Weight the stems of a query by rarity, without the names of speakers: they are in nearly every turn."""
+def _rarity(index: ScopeIndex, intent: Intent) -> dict[str, float]:
     people = {stem for name in intent.speakers for stem in content_stems(name)}
     lexical = index.turns.lexical
-    rarity = {
+    return {
         stem: inverse_document_frequency(len(lexical) + PRIOR_TURNS, len(lexical.positions(stem)))
         for stem in content_stems(intent.anchor)
         if stem not in people
     }
-    names = frozenset(word for name in intent.speakers for word in words(name))
-    return _Query(vector, _usual_cosine(index, vector), stem_weights(rarity), frozenset(intent.speakers), names)
 
 
 def _usual_cosine(index: ScopeIndex, vector: Vectors) -> float:
     sample = index.turns.vectors[:: 1 + len(index.turns) // MAX_SAMPLED]
     total = float(np.einsum("nd,d->", sample, vector)) if len(sample) else 0.0
     return min(0.99, max(0.0, (total + PRIOR_TURNS * PRIOR_COSINE) / (len(sample) + PRIOR_TURNS)))
-
-
-def _match(index: ScopeIndex, query: _Query, passage: Evidence) -> _Match:
-    match, held = _Match(), query.weights.keys() & content_stems(passage.text)
-    for turn in passage.turns:
-        held.update(*(query.weights.keys() & sentence.stems for sentence in _sentences(turn)))
-        _add_turn(match, query, turn, query.nearness(index.turns.vectors[index.turns.position(turn.turn_id)]))
-    if passage.record:
-        position = index.records.position(passage.record.record_id)
-        _add_record(match, query, passage.record, query.nearness(index.records.vectors[position]))
-    match.coverage = covered_share(query.weights, held)
-    if passage.synthesis_id:
-        position = index.syntheses.position(passage.synthesis_id)
-        match.cosine = match.own_cosine = query.nearness(index.syntheses.vectors[position])
-        match.own_coverage = match.coverage
-    return match
-
-
-def _add_turn(match: _Match, query: _Query, turn: Turn, cosine: float) -> None:
-    """Add a turn to a match; what an assistant says about others is no rival of what a person says."""
-    own: set[str] = set()
-    others: set[str] = set()
-    for sentence in _sentences(turn):
-        (own if query.is_about(sentence, turn.speaker) else others).update(sentence.stems)
-    covered, rival = covered_share(query.weights, own), covered_share(query.weights, others)
-    match.cosine = max(match.cosine, cosine)
-    match.own_coverage = max(match.own_coverage, covered)
-    if turn.role == "user":
-        match.rival_coverage = max(match.rival_coverage, rival)
-    if covered >= rival:
-        match.own_cosine = max(match.own_cosine, cosine)
-
-
-def _add_record(match: _Match, query: _Query, record: Record, cosine: float) -> None:
-    sentence = _sentence(own_words(record.content, record.speaker))
-    covered = covered_share(query.weights, sentence.stems)
-    match.cosine = max(match.cosine, cosine)
-    if query.is_about(sentence, record.speaker):
-        match.own_cosine = max(match.own_cosine, cosine)
-        match.own_coverage = max(match.own_coverage, covered)
-    else:
-        match.rival_coverage = max(match.rival_coverage, covered)
 
 
 def _sentences(turn: Turn) -> tuple[_Sentence, ...]:

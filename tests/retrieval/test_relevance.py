@@ -10,11 +10,10 @@ from langgraph_engram.nodes.light_retrieve import LightRetrieve
 from langgraph_engram.retrieval.passages import turn_passage
 from langgraph_engram.retrieval.relevance import (
     FEATURES,
+    Relevance,
     covered_share,
     load_model,
-    relevance_features,
     stem_weights,
-    with_relevance,
 )
 from langgraph_engram.schema import Evidence
 from langgraph_engram.settings import RetrieveSettings
@@ -29,7 +28,7 @@ def features_of(store, scope, intent):
     def measure(query, *passages, **fields):
         index = store.index(scope)
         vector = store.encoder.encode([query])[0]
-        rows = relevance_features(index, intent(query, **fields), vector, passages)
+        rows = Relevance(index, intent(query, **fields), vector).features(passages)
         return [dict(zip(FEATURES, row, strict=True)) for row in rows.tolist()]
 
     return measure
@@ -138,10 +137,10 @@ def test_a_narrative_and_a_query_without_content_are_judged_too(store, scope, ke
     keep(turns=[turn(0)])
     index, vector = store.index(scope), store.encoder.encode(["What?"])[0]
 
-    shown = with_relevance(index, intent("What?"), vector, [Evidence(evidence_id="p", text="The lake.")])
+    shown = Relevance(index, intent("What?"), vector).estimated([Evidence(evidence_id="p", text="The lake.")])
 
     assert 0 <= shown[0].relevance < RetrieveSettings().relevance_threshold
-    assert with_relevance(index, intent("What?"), vector, []) == []
+    assert Relevance(index, intent("What?"), vector).estimated([]) == []
 
 
 @given(st.lists(st.lists(st.floats(-1e6, 1e6), min_size=len(FEATURES), max_size=len(FEATURES)), max_size=5))
