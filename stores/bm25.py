@@ -96,6 +96,19 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
         fork._postings = dict(self._postings)
         return fork
 
+    def extended(self, documents: Iterable[Sequence[str]]) -> "BM25Index":
+        """Return an index with documents added at the end; this one stays as it is."""
+        fork = self.fork()
+        fork.extend(documents)
+        return fork
+
+    def replaced(self, positions: Iterable[int], documents: Iterable[Sequence[str]]) -> "BM25Index":
+        """Return an index with other documents at `positions`; this one stays as it is."""
+        fork = self.fork()
+        for position, document in zip(positions, documents, strict=True):
+            fork.replace(position, document)
+        return fork
+
     def extend(self, documents: Iterable[Sequence[str]]) -> None:
         """Add documents at the end."""
         self._initialize(list(documents))

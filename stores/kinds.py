@@ -169,6 +169,11 @@ class KindIndex(Generic[T]):
         texts: SearchableTexts = self._column(label, text_of, list, SearchableTexts, None)
         return texts
 
+    def terms(self, label: str, terms_of: Callable[[T], list[str]]) -> BM25Index:
+        """Return an index of further terms of each item, as `column` does; not to be changed."""
+        index: BM25Index = self._column(label, terms_of, list, BM25Index, None)
+        return index
+
     def codes(self, label: str, name_of: Callable[[T], str]) -> NDArray[np.intp]:
         """Return a number for each item, the same for items of one name; see `code`.
 
@@ -415,7 +420,7 @@ class Chain:
 class _Column:
     """One value an item, for the items that there were when it was last read."""
 
-    values: AppendOnlyArray[Any] | SearchableTexts
+    values: AppendOnlyArray[Any] | SearchableTexts | BM25Index
     replaced: int
     """How many replacements of items it has seen."""
     given: frozenset[str] | None

@@ -62,7 +62,7 @@ class PairFinder:
             return PairedRecords()
         index = self.store.index(scope)
         old = _old_active(index, new)
-        matches, compared = self._compare(self._comparison_set(scope, index, new, old), len(new))
+        matches, compared = self._compare(self._comparison_set(index, new, old), len(new))
         pairs, ruled_out = self._triage(matches, index, new)
         undecided = self._undecided(scope, pairs)
         ruled_out[DECIDED] = len(pairs) - len(undecided)
@@ -74,16 +74,14 @@ class PairFinder:
         )
         return PairedRecords(undecided, counts, index.revision)
 
-    def _comparison_set(
-        self, scope: Scope, index: ScopeIndex, new: Sequence[Record], old: NDArray[np.bool_]
-    ) -> ComparisonSet:
-        terms = keyword_index(self.store, scope, index.records, new)
+    def _comparison_set(self, index: ScopeIndex, new: Sequence[Record], old: NDArray[np.bool_]) -> ComparisonSet:
+        terms = keyword_index(index.records, new)
         active = np.concatenate([old, np.ones(len(new), dtype=np.bool_)])
         return ComparisonSet(
             index=terms,
             stored=index.records.vectors,
             new=self.store.encoder.encode([record.indexed_text for record in new]),
-            comparable=active & terms.states.rows if self.settings.selective else active,
+            comparable=active & terms.states if self.settings.selective else active,
             ignored=common_terms(terms, index.speakers, self.settings) if self.settings.selective else frozenset(),
         )
 

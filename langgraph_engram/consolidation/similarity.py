@@ -5,87 +5,50 @@ though they may share no word. Standing statements of one kind are compared by m
 one on the same matter takes the place of the earlier (docs/decisions/0040).
 """
 
-from collections import OrderedDict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
-from operator import is_not
-from threading import Lock
-from weakref import WeakKeyDictionary
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_engram.consolidation.triage import common_from, slot_in, states_something
 from langgraph_engram.embeddings.base import Vectors
-from langgraph_engram.schema import Record, Scope
+from langgraph_engram.schema import Record
 from langgraph_engram.settings import UpdateSettings
-from langgraph_engram.stores.arrays import AppendOnlyArray
-from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.bm25 import BM25Index
 from langgraph_engram.stores.index import RecordIndex
 from langgraph_engram.text.tokens import words
 
-MAX_CACHED_SCOPES = 64
-"""Scopes of a store whose keyword index is cached."""
 TYPES = ("fact", "episodic", "profile", None)
 
 Positions = NDArray[np.intp]
 
-_EMPTY: AppendOnlyArray[np.bool_] = AppendOnlyArray(np.empty(0, dtype=np.bool_))
-
 
 @dataclass(frozen=True)
 class KeywordIndex:
-    """Records by keyword and by slot, in the order of their index. It is a value: `extended` returns another."""
+    """Records by keyword and by slot, in one order."""
 
-    records: Sequence[Record] = ()
-    keywords: BM25Index = field(default_factory=BM25Index)
+    records: Sequence[Record]
+    keywords: BM25Index
     """The terms of each record are its keywords, case-folded, each under its type (DimMem: the type group)."""
-    slots: BM25Index = field(default_factory=BM25Index)
+    slots: BM25Index
     """The term of a record is the slot that it sets, if it sets one."""
-    standing: BM25Index = field(default_factory=BM25Index)
+    standing: BM25Index
     """The term of a record is the kind of standing statement that it is, if it is one."""
-    states: AppendOnlyArray[np.bool_] = _EMPTY
+    states: NDArray[np.bool_]
     """Whether each record states something that may change."""
 
-    def extended(self, records: Sequence[Record]) -> "KeywordIndex":
-        """Return the index of `records`, which begin with this index's own, some of them changed."""
-        keywords, slots, standing = self.keywords.fork(), self.slots.fork(), self.standing.fork()
-        known = len(self.records)
-        changed = [position for position, differs in enumerate(map(is_not, self.records, records)) if differs]
-        for position in changed:
-            keywords.replace(position, _keyword_terms(records[position]))
-            slots.replace(position, _slot_terms(records[position]))
-            standing.replace(position, _standing_terms(records[position]))
-        keywords.extend(map(_keyword_terms, records[known:]))
-        slots.extend(map(_slot_terms, records[known:]))
-        standing.extend(map(_standing_terms, records[known:]))
-        states = self.states.extended(_stating(records[known:]))
-        if changed:
-            states = states.replaced(changed, _stating([records[position] for position in changed]))
-        return KeywordIndex(records, keywords, slots, standing, states)
 
-
-_cache: WeakKeyDictionary[Store, OrderedDict[str, KeywordIndex]] = WeakKeyDictionary()
-"""The index last made for each scope, those used longest ago first."""
-_cache_lock = Lock()
-
-
-def keyword_index(store: Store, scope: Scope, records: RecordIndex, new: Sequence[Record] = ()) -> KeywordIndex:
-    """Return the index of a scope's records as they stand, and of new ones behind them.
-
-    It extends the one that was last made; only the stored records are cached for the next time.
-    """
-    with _cache_lock:
-        cached = _cache.setdefault(store, OrderedDict())
-        last = cached.get(scope.key, KeywordIndex())
-        if len(last.records) > len(records.items):
-            last = KeywordIndex()  # the scope has shrunk
-        cached[scope.key] = index = last.extended(records.items)
-        cached.move_to_end(scope.key)
-        while len(cached) > MAX_CACHED_SCOPES:
-            cached.popitem(last=False)
-        return index.extended([*records.items, *new]) if new else index
+def keyword_index(records: RecordIndex, new: Sequence[Record] = ()) -> KeywordIndex:
+    """Return the index of a scope's records, which are read once, and of new ones behind them."""
+    states = records.column("states_something", states_something, np.bool_)
+    return KeywordIndex(
+        [*records.items, *new],
+        records.terms("keyword_terms", _keyword_terms).extended([_keyword_terms(record) for record in new]),
+        records.terms("slot_terms", _slot_terms).extended([_slot_terms(record) for record in new]),
+        records.terms("standing_terms", _standing_terms).extended([_standing_terms(record) for record in new]),
+        np.concatenate([states, np.array([states_something(record) for record in new], dtype=np.bool_)]),
+    )
 
 
 @dataclass(frozen=True)
@@ -224,7 +187,3 @@ def _slot_terms(record: Record) -> list[str]:
 
 def _standing_terms(record: Record) -> list[str]:
     return [record.standing] if record.standing else []
-
-
-def _stating(records: Sequence[Record]) -> NDArray[np.bool_]:
-    return np.array([states_something(record) for record in records], dtype=np.bool_)

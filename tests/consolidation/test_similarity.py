@@ -1,10 +1,12 @@
 """The keywords of a scope are read once, and the index is extended as if it were made anew."""
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.consolidation.similarity import KeywordIndex, keyword_index
+from langgraph_engram.consolidation.similarity import keyword_index
 from langgraph_engram.schema import Record
+from langgraph_engram.stores.index import RECORDS, RecordIndex
 
 WORDS = st.lists(st.sampled_from("abc"), max_size=3)
 
@@ -12,6 +14,13 @@ WORDS = st.lists(st.sampled_from("abc"), max_size=3)
 def make(position, words, content="Ana: I live in Oslo."):
     return Record(record_id=str(position), memory_type="fact", keywords=words, content=content, speaker="Ana",
                   session_id="s", event_id="e", seq=0, source_turn_ids=[])  # fmt: skip
+
+
+def index_of(records, known=None):
+    """Put records into an index, behind those of another that is known."""
+    index = known.fork() if known else RecordIndex(RECORDS)
+    index.put(records, np.zeros((len(records), 2), dtype=np.float32))
+    return index
 
 
 @given(st.lists(WORDS, max_size=6), st.integers(0, 6), st.data())
@@ -23,9 +32,10 @@ def test_extending_gives_what_starting_anew_gives(drawn, known, data):
         for position in range(len(first))
     ]
     everything = [*changed, *(make(position, words) for position, words in enumerate(drawn[known:], start=len(first)))]
-    before = KeywordIndex().extended(first)
+    stored = index_of(first)
+    before = keyword_index(stored)
 
-    after, anew = before.extended(everything), KeywordIndex().extended(everything)
+    after, anew = keyword_index(index_of(everything, stored)), keyword_index(index_of(everything))
 
     for word in "abc":
         assert after.keywords.positions(f"fact: {word}").tolist() == anew.keywords.positions(f"fact: {word}").tolist()
@@ -33,7 +43,7 @@ def test_extending_gives_what_starting_anew_gives(drawn, known, data):
             position for position, record in enumerate(first) if word in record.keywords
         ]
     assert after.slots.positions("ana: home").tolist() == anew.slots.positions("ana: home").tolist()
-    assert after.states.rows.tolist() == anew.states.rows.tolist()
+    assert after.states.tolist() == anew.states.tolist()
     assert after.keywords.lengths.tolist() == [len(set(record.keywords)) for record in everything]
 
 
@@ -44,11 +54,11 @@ def test_what_a_commit_adds_is_read_and_nothing_else(store, scope, keep, record,
         "langgraph_engram.consolidation.similarity._keyword_terms", lambda record: read.append(record.record_id) or []
     )
     keep(records=[record(0), record(1)])
-    keyword_index(store, scope, store.index(scope).records)
+    keyword_index(store.index(scope).records)
     keep(records=[record(2)])
 
-    index = keyword_index(store, scope, store.index(scope).records, [record(3)])
+    index = keyword_index(store.index(scope).records, [record(3)])
 
     assert read == ["r0", "r1", "r2", "r3"]
     assert len(index.records) == 4
-    assert len(keyword_index(store, scope, store.index(scope).records).records) == 3
+    assert len(keyword_index(store.index(scope).records).records) == 3
