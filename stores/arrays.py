@@ -1,6 +1,5 @@
 """Append-only arrays and texts in versions that share memory, so that readers keep the version that they began with."""
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -112,8 +111,7 @@ class SearchableTexts:
 
     def positions_of(self, part: str) -> NDArray[np.intp]:
         """Return the positions of the texts that contain `part`, at least one character, ascending."""
-        pattern = re.compile(re.escape(part))
-        return np.concatenate([np.empty(0, dtype=np.intp), *(block.positions_of(pattern) for block in self._blocks)])
+        return np.concatenate([np.empty(0, dtype=np.intp), *(block.positions_of(part) for block in self._blocks)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,8 +134,12 @@ class _Block:
         texts[position - self.first] = text.replace(SEPARATOR, " ")
         return _block(texts, self.first)
 
-    def positions_of(self, pattern: re.Pattern[str]) -> NDArray[np.intp]:
-        found = [match.start() for match in pattern.finditer(self.joined)]
+    def positions_of(self, part: str) -> NDArray[np.intp]:
+        found: list[int] = []
+        at = self.joined.find(part)
+        while at >= 0:
+            found.append(at)
+            at = self.joined.find(part, at + len(part))
         return np.unique(self.first + np.searchsorted(self.starts, found, side="right") - 1)
 
 

@@ -26,7 +26,7 @@ from langgraph_engram.schema import Evidence, Intent, Record, Turn
 from langgraph_engram.stores.bm25 import inverse_document_frequency
 from langgraph_engram.stores.index import KindIndex, ScopeIndex
 from langgraph_engram.text.sentences import split_sentences
-from langgraph_engram.text.statements import own_words, speaks_to_listener
+from langgraph_engram.text.statements import addresses_listener, own_words, speaks_to_listener
 from langgraph_engram.text.tokens import content_stems, words
 
 LEAST = 1e-4
@@ -160,19 +160,10 @@ class Relevance:
         return match
 
     def _compared(self, turn: Turn) -> _Match:
-        """Compare a turn; what an assistant says about others is no rival of what a person says.
-
-        Its sentences are read only where its terms, as they were indexed, hold something of the query.
-        """
-        turns = self._index.turns
-        own: set[str] = set()
-        others: set[str] = set()
-        terms = turns.lexical.doc_freqs[turns.position(turn.turn_id)]
-        for sentence in _sentences(turn) if not self._stems.isdisjoint(terms) else ():
-            if held := self._stems & sentence.stems:
-                (own if self._is_about(sentence, turn.speaker) else others).update(held)
+        """Compare a turn; what an assistant says about others is no rival of what a person says."""
+        own, others = self._held_by(turn)
         covered, rival = self._covered(own), self._covered(others)
-        cosine = self._nearness(turns, turn.turn_id)
+        cosine = self._nearness(self._index.turns, turn.turn_id)
         return _Match(
             cosine=cosine,
             own_cosine=cosine if covered >= rival else 0.0,
@@ -180,6 +171,26 @@ class Relevance:
             rival_coverage=rival if turn.role == "user" else 0.0,
             held=frozenset(own | others),
         )
+
+    def _held_by(self, turn: Turn) -> tuple[set[str], set[str]]:
+        """Return the stems of the query that sentences of a turn hold about the people asked about, and about others.
+
+        The terms that the turn was indexed by tell it, unless its sentences may be about different people. A long turn
+        counts for nothing: it covers any query, and its record holds what was found.
+        """
+        terms = self._index.turns.lexical.doc_freqs[self._index.turns.position(turn.turn_id)]
+        held = {stem for stem in self._stems if stem in terms}
+        own: set[str] = set()
+        others: set[str] = set()
+        if not held or len(turn.text) >= LONG_TEXT:
+            return own, others
+        is_own = not self._people or (turn.speaker in self._people and not addresses_listener(turn.indexed_text))
+        if is_own and held.isdisjoint(content_stems(turn.speaker)):
+            return held, others
+        for sentence in _sentences(turn):
+            if holds := self._stems & sentence.stems:
+                (own if self._is_about(sentence, turn.speaker) else others).update(holds)
+        return own, others
 
     def _record_match(self, record: Record) -> _Match:
         """Compare a record, whose stems are those of its passage."""
@@ -233,9 +244,6 @@ def _usual_cosine(index: ScopeIndex, vector: Vectors) -> float:
 
 
 def _sentences(turn: Turn) -> tuple[_Sentence, ...]:
-    """Return the sentences of a turn; none of a long one, which covers any query: its record holds what was found."""
-    if len(turn.text) >= LONG_TEXT:
-        return ()
     return (*_split(turn.text), *map(_sentence, turn.captions))
 
 

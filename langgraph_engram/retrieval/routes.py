@@ -101,10 +101,11 @@ class Routes:
             "dense": len(index.records),
             "dimension": len(index.records),
             "boundary": len(index.boundaries) if self.settings.boundary_k else len(index.events),
-            "synthesis": len(index.syntheses) or _awaits_first_narrative(index),
+            "synthesis": len(index.syntheses),
             "turn": len(index.turns),
         }
-        return tuple(name for name in self.settings.routes if not sizes[name])
+        empty = (name for name in self.settings.routes if not sizes[name])
+        return tuple(name for name in empty if name != "synthesis" or not _awaits_first_narrative(index))
 
     def _turn_scores(self, index: ScopeIndex, query: Vectors, stems: list[str]) -> Scores:
         if not len(index.turns):

@@ -105,7 +105,12 @@ def speaks_of_self(text: str) -> bool:
 
 def speaks_to_listener(text: str) -> bool:
     """Return whether a text speaks of the listener, and not of the speaker: praise, cheer, advice."""
-    return SECOND_PERSON.search(text) is not None and not speaks_of_self(text)
+    return addresses_listener(text) and not speaks_of_self(text)
+
+
+def addresses_listener(text: str) -> bool:
+    """Return whether a text speaks in the second person."""
+    return SECOND_PERSON.search(text) is not None
 
 
 def mentions_speaker(text: str) -> bool:

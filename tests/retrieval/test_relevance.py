@@ -177,3 +177,14 @@ def test_a_feature_without_a_weight_counts_nothing():
     found = LogisticModel(FEATURES, 0.0, {"cosine": 1.0}).probability(rows)
 
     assert found.tolist() == pytest.approx([0.7311, *[0.5] * (len(FEATURES) - 1)], abs=1e-4)
+
+
+def test_the_name_before_a_turn_is_nothing_that_it_says(keep, turn, features_of):
+    """A turn is indexed with its speaker's name; a query that holds the name as a word finds nothing in it by that."""
+    keep(turns=[turn(0, "The lake froze over.", speaker="Rose"), turn(1, "A rose grows there.", speaker="Rose")])
+
+    lake, rose = features_of("rose", *(turn_passage([turn(at, text, speaker="Rose")], 1.0, {})
+                             for at, text in enumerate(["The lake froze over.", "A rose grows there."])))  # fmt: skip
+
+    assert lake["own_coverage"] == 0
+    assert rose["own_coverage"] == 1
