@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from langgraph_engram.llm.base import Question
-from langgraph_engram.prompts.rendering import DATA_ONLY, inside, quote_turn
+from langgraph_engram.prompts.rendering import DATA_ONLY, inside, plain, quote_turn
 from langgraph_engram.schema import BoundaryKind, Turn
 
 SYSTEM = f"""You describe, in one or two sentences in the third person, how a conversation passes from one event to \
@@ -29,13 +29,13 @@ class DescribeBoundary(Question[str]):
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
         before, after = ("\n".join(map(quote_turn, turns)) for turns in (self.last_turns, self.first_turns))
-        earlier = f"{self.earlier_summary}\n{before}".strip() or "Nothing: the conversation opens here."
+        earlier = f"{plain(self.earlier_summary)}\n{before}".strip() or "Nothing: the conversation opens here."
         gap = f"\n\nTime between them: {self.gap}" if self.gap else ""
         return [
             SystemMessage(SYSTEM),
             HumanMessage(
                 f"Earlier event:\n{inside('context', earlier)}\n\n"
-                f"Later event:\n{inside('conversation', f'{self.later_summary}{chr(10)}{after}')}{gap}"
+                f"Later event:\n{inside('conversation', f'{plain(self.later_summary)}{chr(10)}{after}')}{gap}"
             ),
         ]
 

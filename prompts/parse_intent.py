@@ -7,7 +7,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
 from langgraph_engram.llm.base import Question
-from langgraph_engram.prompts.rendering import DATA_ONLY, inside, plain
+from langgraph_engram.prompts.rendering import DATA_ONLY, inside, speaker_name
 from langgraph_engram.schema import Breadth, Dimension, MemoryType
 from langgraph_engram.temporal.datetimes import format_day
 
@@ -49,7 +49,7 @@ class ParseIntent(Question[ParsedIntent]):
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        people = plain(", ".join(self.speakers)) or "unknown"
+        people = ", ".join(map(speaker_name, self.speakers)) or "unknown"
         return [
             SystemMessage(SYSTEM),
             HumanMessage(f"People: {people}\nToday: {format_day(self.now)}\n\n{inside('context', self.query)}"),

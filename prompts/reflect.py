@@ -9,7 +9,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
 from langgraph_engram.llm.base import Question
-from langgraph_engram.prompts.rendering import DATA_ONLY, inside, show_evidence
+from langgraph_engram.prompts.rendering import DATA_ONLY, inside, one_line, show_evidence, without_tags
 from langgraph_engram.schema import Evidence, Intent
 from langgraph_engram.settings import AnswerSettings
 
@@ -50,6 +50,7 @@ class Reflect(Question[Reflection]):
             SystemMessage(SYSTEM),
             HumanMessage(
                 f"Found:\n{inside('pool', show_evidence(self.pool, self.settings) or 'nothing')}\n\n"
-                f"Asked so far: {'; '.join(self.asked)}\nQuestion: {self.query}\nAnswer: {self.answer or 'none'}"
+                f"Asked so far: {one_line('; '.join(self.asked))}\nQuestion: {without_tags(self.query)}\n"
+                f"Answer: {one_line(self.answer) or 'none'}"
             ),
         ]

@@ -1,10 +1,11 @@
 """Render turns, sentences and memories inside a prompt: numbered, dated, delimited, never as instructions.
 
-What people said may itself look like an instruction. It is shown between tags, the tags are taken out of the text,
-and every system message says that what stands between them is data.
+What people said may itself look like an instruction. It is shown between tags, no text can hold such a tag, the number
+of a line or the end of a speaker's name, and every system message says that what stands between the tags is data.
 """
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -20,7 +21,19 @@ from langgraph_engram.text.keywords import is_small_talk
 from langgraph_engram.text.sentences import ends_asking, question_at_end, split_sentences
 from langgraph_engram.text.tokens import content_stems
 
-TAG = re.compile(r"<[\s/]*(?:conversation|context|memories|pool|answers)\b[^<>]*>", re.IGNORECASE)
+TAG = re.compile(
+    r"<[\s/]*(?:conversation|context|memories|pool|answers)\b|<\|\w|<(?:start|end)_of_turn>|<</?SYS>>",
+    re.IGNORECASE,
+)
+"""Where one of our tags begins, or a token by which templates of chat models separate who speaks."""
+BRACKETS = str.maketrans(dict.fromkeys("<\ufe64\uff1c", "\u2039"))
+"""Opening brackets of tags, and what stands in their place where a tag is neutralised."""
+INSTRUCTION = re.compile(r"\[(?=/?INST\])", re.IGNORECASE)
+"""The token of templates that stands in square brackets."""
+INVISIBLE = re.compile(r"[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef]")
+"""Characters that a reader does not see, and that would hide a tag."""
+NUMBER = re.compile(r"(?<!\w)\[(\s*\d+(?:\s*[,;]\s*\d+)*\s*)\]")
+"""A number as lines and sentences of a prompt have it."""
 Position = tuple[float, str, int, str]
 """When and where something was said: seconds, session, position in it, and an id for ties."""
 MOST_TURNS = 3
@@ -54,7 +67,7 @@ def day_headings(moments: Iterable[datetime | None]) -> Iterator[list[str]]:
 def quote_turn(turn: Turn) -> str:
     """Quote one turn on one line: speaker, text with relative times resolved, captions of images."""
     captions = "".join(f" (shares an image: {caption})" for caption in turn.captions)
-    return f"{plain(turn.speaker)}: {plain(resolve_times(turn.text, turn.said_at, turn.date_order) + captions)}"
+    return f"{speaker_name(turn.speaker)}: {plain(resolve_times(turn.text, turn.said_at, turn.date_order) + captions)}"
 
 
 def number_turns(turns: Sequence[Turn], first: int = 1) -> str:
@@ -178,7 +191,7 @@ def _by_speaker(evidence: Sequence[Evidence]) -> str:
         record = passage.record
         if record:
             text = passage.text if passage.shows_others else record.content
-            groups.setdefault(f"Memories of {plain(record.speaker)}:", []).append(
+            groups.setdefault(f"Memories of {speaker_name(record.speaker)}:", []).append(
                 f"[{number}] ({format_day(record.mentioned_at)}) {plain(text)}"
             )
         elif passage.synthesis_id:
@@ -206,31 +219,42 @@ def ask_about(
     if standing:
         shown.append(STANDING_PIECES.format(numbers=" ".join(standing)))
     if earlier:
-        shown.append(inside("answers", "\n".join(plain(CITATION.sub("", answer)) for answer in earlier)))
+        shown.append(inside("answers", "\n".join(one_line(CITATION.sub("", answer)) for answer in earlier)))
     parts = "\n\n".join(shown)
     today = f"Today: {format_day(now)}\n" if now else ""
-    return [SystemMessage(system), HumanMessage(f"{parts}\n\n{today}Question: {query}")]
+    return [SystemMessage(system), HumanMessage(f"{parts}\n\n{today}Question: {without_tags(query)}")]
 
 
 def inside(tag: str, text: str) -> str:
-    """Enclose text in tags, as data; our tags inside it are removed."""
+    """Enclose text in tags, as data; it can neither close them nor open others."""
     return f"<{tag}>\n{without_tags(text)}\n</{tag}>"
 
 
 def plain(text: str) -> str:
-    """Return text on one line, without our tags."""
+    """Quote text on one line, without our tags and without numbers that could pass for ours."""
+    return NUMBER.sub("\uff3b\\1\uff3d", one_line(text))
+
+
+def one_line(text: str) -> str:
+    """Return text on one line, without our tags; what it cites stays."""
     return " ".join(without_tags(text).split())
 
 
+def speaker_name(name: str) -> str:
+    """Quote the name that a line begins with: it ends at the line's first colon, and looks like no heading."""
+    return re.sub(r"\s*[:\ufe55\uff1a]\s*", "-", plain(name)).strip("-= ")
+
+
 def _as_written(text: str) -> str:
-    """Return text with its lines, without our tags; no line but the first stands where a line of the prompt begins."""
-    return without_tags(text).replace("\n", "\n    ")
+    """Quote text with its lines; none but the first stands where a line of the prompt begins."""
+    return NUMBER.sub("\uff3b\\1\uff3d", "\n    ".join(without_tags(text).splitlines()))
 
 
 def without_tags(text: str) -> str:
-    """Remove our tags from a text; where removing makes new ones, neutralise every opening bracket."""
-    stripped = TAG.sub(" ", text)
-    return stripped.replace("<", "\u2039") if TAG.search(stripped) else stripped
+    """Return a text in which a lenient reader finds none of our tags: where one would, its brackets are replaced."""
+    seen = INVISIBLE.sub("", text)
+    seen = seen if seen.isascii() else unicodedata.normalize("NFKC", seen)
+    return INSTRUCTION.sub("\uff3b", text.translate(BRACKETS) if TAG.search(seen) else text)
 
 
 @dataclass(frozen=True)
@@ -346,7 +370,7 @@ def _lines(
             event += 1
             yield f"== event {event}"
         said = " ".join(_numbered(sentence, text) for sentence, text in texts if sentence.turn is turn)
-        yield f"{plain(turn.speaker)}: {said}"
+        yield f"{speaker_name(turn.speaker)}: {said}"
 
 
 def _numbered(sentence: Sentence, text: str) -> str:

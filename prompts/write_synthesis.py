@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from langgraph_engram.llm.base import Question
-from langgraph_engram.prompts.rendering import DATA_ONLY, inside, list_records, plain
+from langgraph_engram.prompts.rendering import DATA_ONLY, inside, list_records, speaker_name
 from langgraph_engram.schema import Record
 from langgraph_engram.temporal.datetimes import format_day
 from langgraph_engram.text.sentences import ends_asking
@@ -55,7 +55,8 @@ def _lines(records: Sequence[Record]) -> str:
 
 def _with_speaker(record: Record) -> str:
     name = words(record.speaker)
-    return record.content if words(record.content)[: len(name)] == name else f"{record.speaker}: {record.content}"
+    named = words(record.content)[: len(name)] == name
+    return record.content if named else f"{speaker_name(record.speaker)}: {record.content}"
 
 
 def _time_range(records: Sequence[Record]) -> str:
@@ -63,7 +64,7 @@ def _time_range(records: Sequence[Record]) -> str:
 
 
 def _people(records: Sequence[Record]) -> list[str]:
-    return list(dict.fromkeys(plain(record.speaker) for record in records if record.speaker))
+    return list(dict.fromkeys(speaker_name(record.speaker) for record in records if record.speaker))
 
 
 def extractive_narrative(question: WriteSynthesis) -> str:

@@ -17,7 +17,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
 from langgraph_engram.llm.base import Question
-from langgraph_engram.prompts.rendering import inside, plain
+from langgraph_engram.prompts.rendering import inside, one_line
 
 Label = Literal["CORRECT", "WRONG"]
 MEM0, HYMEM, LONGMEMEVAL, BEAM = "mem0", "hymem", "longmemeval", "beam"
@@ -106,7 +106,9 @@ class JudgedAnswer:
 
     def messages(self, rules: str) -> list[BaseMessage]:
         """Render rules, then the three lines in their fixed order."""
-        lines = f"Question: {plain(self.question)}\nReference: {plain(self.gold)}\nAnswer: {plain(self.answer)}"
+        lines = (
+            f"Question: {one_line(self.question)}\nReference: {one_line(self.gold)}\nAnswer: {one_line(self.answer)}"
+        )
         return [SystemMessage(f"{TASK}\n{rules}"), HumanMessage(lines)]
 
 
@@ -142,11 +144,11 @@ class JudgeRubric(Question[RubricScores]):
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model; the answer keeps its lines, since its form may be judged."""
-        points = "\n".join(f"{number}. {plain(point)}" for number, point in enumerate(self.judged.rubric, start=1))
+        points = "\n".join(f"{number}. {one_line(point)}" for number, point in enumerate(self.judged.rubric, start=1))
         answer = inside("answers", self.judged.answer)
         return [
             SystemMessage(BEAM_TASK),
-            HumanMessage(f"Question: {plain(self.judged.question)}\n{answer}\nRubric:\n{points}"),
+            HumanMessage(f"Question: {one_line(self.judged.question)}\n{answer}\nRubric:\n{points}"),
         ]
 
 

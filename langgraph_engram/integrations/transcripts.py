@@ -14,10 +14,11 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from langgraph_engram.errors import InvalidMessages
 from langgraph_engram.formats.messages import to_messages
-from langgraph_engram.prompts.rendering import inside, plain
+from langgraph_engram.prompts.rendering import inside, one_line, plain, quote_turn
 from langgraph_engram.results import Recollection
 from langgraph_engram.schema import STANDING, Evidence
 from langgraph_engram.state import Message
+from langgraph_engram.temporal.datetimes import format_day
 
 LOG = logging.getLogger(__name__)
 Keep = Literal["all", "user", "none"]
@@ -87,9 +88,9 @@ def format_recalled(found: Recollection, *, with_ids: bool = False) -> str:
     """
     if not found.evidence:
         return NOTHING
-    lines = [f"Answer: {plain(found.answer)}"] if found.answer else []
+    lines = [f"Answer: {one_line(found.answer)}"] if found.answer else []
     lines += [
-        f"[{number}] {_id_prefix(evidence) if with_ids else ''}{_standing_mark(evidence)}{quoted(evidence.text)}"
+        f"[{number}] {_id_prefix(evidence) if with_ids else ''}{_standing_mark(evidence)}{_quoted_passage(evidence)}"
         for number, evidence in enumerate(found.evidence, start=1)
     ]
     lead = f"{LEAD} {STANDING_LEAD}" if any(STANDING in evidence.routes for evidence in found.evidence) else LEAD
@@ -99,6 +100,13 @@ def format_recalled(found: Recollection, *, with_ids: bool = False) -> str:
 def quoted(text: str) -> str:
     """Quote a text on one line; quotation marks inside it do not end it."""
     return '"' + plain(text).replace('"', "'") + '"'
+
+
+def _quoted_passage(evidence: Evidence) -> str:
+    """Quote a passage; of several turns each by itself, so that none can speak for another."""
+    if evidence.record or len(evidence.turns) < 2:
+        return quoted(evidence.text)
+    return f"{format_day(evidence.turns[0].said_at)} {' '.join(quoted(quote_turn(turn)) for turn in evidence.turns)}"
 
 
 def _convert(message: BaseMessage, *, with_ids: bool) -> list[Message]:

@@ -10,7 +10,7 @@ from math import inf
 import numpy as np
 
 from langgraph_engram.embeddings.base import Vectors
-from langgraph_engram.prompts.rendering import plain
+from langgraph_engram.prompts.rendering import plain, speaker_name
 from langgraph_engram.results import Profile, count_tokens
 from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.retrieval.passages import fit_budget, format_passage
@@ -101,4 +101,4 @@ def _line(record: Record) -> str:
     """Quote a statement on one line: its day, its speaker, its kind, and the words, which no quotation mark ends."""
     said = plain(own_words(record.content, record.speaker)).replace('"', "'")
     shown = said if len(said) <= MAX_QUOTED else f"{said[:MAX_QUOTED].rstrip()} …"
-    return f'- {format_day(record.mentioned_at)}, {plain(record.speaker)} ({record.standing}): "{shown}"'
+    return f'- {format_day(record.mentioned_at)}, {speaker_name(record.speaker)} ({record.standing}): "{shown}"'
