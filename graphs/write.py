@@ -65,7 +65,7 @@ def build_write_graph(
         output_schema=WriteOutput,
     )
     decides, describes = settings.update.enabled, settings.segment.describe != "none"
-    graph.add_node("receive", Receive(store, settings.extract.date_order, compressor))
+    graph.add_node("receive", Receive(store, settings.extract.date_order, compressor, settings.receive))
     graph.add_node("segment", Segment(store, model, settings.segment))
     if describes:
         graph.add_node("describe_events", DescribeEvents(store, model, settings.segment))

@@ -52,20 +52,13 @@ def update(store: Store, scope: Scope, record_id: str, content: str) -> UpdateRe
     replaced = replaced.model_copy(update={"superseded_by": edited.record_id})
     index = store.index(scope)
     outdated, tasks = _outdated(index, [edited, replaced], run_id, EDITED)
-    store.commit(
-        scope,
-        Changes(
-            records=[edited, replaced],
-            syntheses=outdated,
-            decisions=[decision.model_copy(update={"result_id": edited.record_id})],
-            pending_tasks=tasks,
-        ),
-    )
+    decided = decision.model_copy(update={"result_id": edited.record_id})
+    _commit_records(store, scope, [edited, replaced], [decided], outdated, tasks)
     return UpdateReceipt(record=edited, run_id=run_id, stale_syntheses=len(tasks))
 
 
 def undo(store: Store, scope: Scope, run_id: str, waiting: Sequence[Decision] = ()) -> UndoReceipt:
-    """Undo what a run's decisions changed, in one commit.
+    """Undo what a run's decisions changed; undone again, an undo that was cut off does the rest.
 
     Merged and superseded records are active again, what merges made is archived, and syntheses over any of them turn
     stale, and pending, so that a retry writes them anew. Conflicts are no longer linked.
@@ -93,8 +86,7 @@ def undo(store: Store, scope: Scope, run_id: str, waiting: Sequence[Decision] = 
     now = datetime.now(UTC)
     marked = [decision.model_copy(update={"undone_at": now}) for decision in standing]
     written = [*records, *_unlinked(standing, trail, index.records, records)]
-    # Records are written before decisions, so that an interrupted undo can be repeated.
-    store.commit(scope, Changes(records=written, syntheses=outdated, decisions=marked, pending_tasks=pending_tasks))
+    _commit_records(store, scope, written, marked, outdated, pending_tasks)
     return UndoReceipt(
         run_id=run_id,
         decisions=len(marked),
@@ -148,6 +140,23 @@ def _outdated(
     outdated = [found for found in changed_syntheses(index, records) if found.status == "stale"]
     jobs = stale_jobs(ScopeView(index, records=records, syntheses=outdated))
     return outdated, pending_syntheses(run_id, index, jobs, [reason] * len(jobs))
+
+
+def _commit_records(
+    store: Store,
+    scope: Scope,
+    records: Sequence[Record],
+    decisions: Sequence[Decision],
+    outdated: Sequence[Synthesis],
+    tasks: Sequence[PendingTask],
+) -> None:
+    """Commit syntheses that turn stale, then the records that they cover, then decisions: any of it can be repeated.
+
+    Were records written first, a repeated call would find them changed already and leave the syntheses as they are.
+    """
+    if outdated or tasks:
+        store.commit(scope, Changes(syntheses=outdated, pending_tasks=tasks))
+    store.commit(scope, Changes(records=records, decisions=decisions))
 
 
 def _concerns(decision: Decision, record_id: str, lineage: set[str]) -> bool:

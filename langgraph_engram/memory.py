@@ -111,7 +111,7 @@ class Memory:
         self.read_graph: ReadGraph = build_read_graph(self.store, self.model, rules, self.settings, reranker=reranker)
         writing = build_write_graph(self.store, self.model, self.settings, self._checkpointer, compressor)
         reading = build_read_graph(self.store, self.model, rules, self.settings, self._checkpointer, reranker)
-        self._writes = WriteRunner(self.store, writing)
+        self._writes = WriteRunner(self.store, writing, self.settings.receive)
         self._reads = ReadRunner(self.read_graph, reading, self._checkpointer)
         self._closed = False
 

@@ -51,6 +51,10 @@ class Receipt(Frozen):
     run_id: str
     stored_turns: int = 0
     known_turns: int = 0
+    masked: int = 0
+    """Secrets masked in the messages, known ones included (`receive.secrets`)."""
+    refused: int = 0
+    """Messages not stored because they hold secrets, whenever they are sent."""
     events: int = 0
     records: int = 0
     quarantined: int = 0

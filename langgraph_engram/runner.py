@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iter
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import wraps
 from itertools import islice
 from typing import Any, ParamSpec, TypeVar, cast
@@ -32,6 +32,8 @@ from langgraph_engram.prompts.write_answer import MORE, UNKNOWN
 from langgraph_engram.results import Comparisons, RecallUpdate, Receipt, Recollection, total
 from langgraph_engram.retrieval.citations import is_unknown
 from langgraph_engram.schema import Scope
+from langgraph_engram.screening import screen
+from langgraph_engram.settings import ReceiveSettings
 from langgraph_engram.state import RecallRequest, RememberRequest, WriteInput, WriteOutput, WriteState
 from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.collections import scope_hash
@@ -96,10 +98,12 @@ class WriteRunner:
 
     store: Store
     graph: WriteGraph
+    settings: ReceiveSettings = field(default_factory=ReceiveSettings)
+    """Requests are screened before they are saved in a checkpoint."""
 
     def remember(self, request: RememberRequest) -> Receipt:
         """Run a request to its end, after the runs of its scope that are under way."""
-        return self._run(request.scope, {"request": request}, request.run_id)
+        return self._run(request.scope, {"request": screen(request, self.settings)}, request.run_id)
 
     def remember_sessions(self, scope: Scope, sessions: Sequence[Session], progress: Progress | None = None) -> Receipt:
         """Remember whole conversations, each closed, and return the sum of their receipts.
@@ -112,7 +116,8 @@ class WriteRunner:
         for position, session in enumerate(to_sessions(sessions)):
             with errors_of_session(session, position):
                 messages = to_messages(session.messages)
-                requests.append(remember_request(scope, messages, session.session_id, close_session=True))
+                request = remember_request(scope, messages, session.session_id, close_session=True)
+                requests.append(screen(request, self.settings))
         receipts: list[Receipt] = []
         with closing(prefetch_vectors(self.store, requests)) as encoded:
             for position, session in enumerate(sessions):

@@ -26,6 +26,14 @@ class SettingsGroup(BaseModel):
 # --- The write graph -------------------------------------------------------------------------------------------------
 
 
+class ReceiveSettings(SettingsGroup):
+    """What of a message is stored."""
+
+    secrets: Literal["keep", "mask", "refuse"] = "keep"
+    """What is done about keys, tokens and numbers of payment cards: they are stored as they are, masked, or the
+    messages that hold any are not stored. The receipt counts them."""
+
+
 class SegmentSettings(SettingsGroup):
     """How turns become events."""
 
@@ -447,6 +455,7 @@ class Settings(SettingsGroup):
     """The settings of both graphs."""
 
     preset: PresetName = "engram"
+    receive: ReceiveSettings = ReceiveSettings()
     segment: SegmentSettings = SegmentSettings()
     extract: ExtractSettings = ExtractSettings()
     verify: VerifySettings = VerifySettings()

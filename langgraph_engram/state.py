@@ -99,6 +99,10 @@ class RememberRequest(ScopedRequest):
     """Empty for a new run id."""
     retry_turn_ids: list[str] = []
     """Stored turns whose later steps are to be repeated."""
+    masked: int = Field(default=0, ge=0)
+    """Secrets that were masked in `messages`."""
+    refused: int = Field(default=0, ge=0)
+    """Messages that were taken out, because they hold secrets."""
 
 
 class RecallRequest(ScopedRequest):

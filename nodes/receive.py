@@ -5,7 +5,7 @@ stored is read and added to under one lock, so that two runs in one session at o
 own.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from langgraph.config import get_config
@@ -16,6 +16,8 @@ from langgraph_engram.compression import Compressor
 from langgraph_engram.pending import UNFINISHED, pending_tasks_for, stored_turns, turns_begun, turns_to_extract
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import DateOrder, FilterCounts, PendingTask, make_id
+from langgraph_engram.screening import screen
+from langgraph_engram.settings import ReceiveSettings
 from langgraph_engram.state import RememberRequest, WriteState
 from langgraph_engram.stores.base import Changes, Store
 
@@ -32,17 +34,19 @@ class Receive:
     """How the user writes the numbers of a date, where that is known."""
     compressor: Compressor | None = None
     """What `extract` will shorten sentences with."""
+    settings: ReceiveSettings = field(default_factory=ReceiveSettings)
 
     def __call__(self, state: WriteState) -> WriteState:
         """Return the turns of this run that were not known, each with its id and position; or those of a retry.
 
+        Secrets are masked or refused first, where the settings ask for it: the request that the state keeps has none.
         The compressor is tried once the turns are stored, where `extract` will need it: no model is paid for where it
         cannot be loaded, and the run can be retried.
 
         Raises:
             CompressorUnavailable: The compressor cannot be loaded.
         """
-        request = RememberRequest.model_validate(state["request"])
+        request = screen(RememberRequest.model_validate(state["request"]), self.settings)
         run_id = request.run_id or _id_of_this_run()
         session_id = request.session_id or name_session(request)
         is_retry = bool(request.retry_turn_ids)

@@ -15,6 +15,8 @@ def report_run(state: WriteState) -> WriteState:
         run_id=state["run_id"],
         stored_turns=0 if state["request"].retry_turn_ids else len(state["turns"]),
         known_turns=state["known_turns"],
+        masked=state["request"].masked,
+        refused=state["request"].refused,
         events=len(state.get("events", [])),
         records=sum(record.status != "quarantined" for record in records),
         quarantined=sum(record.status == "quarantined" for record in records),

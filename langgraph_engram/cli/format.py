@@ -37,6 +37,8 @@ def format_receipt(receipt: "Receipt") -> str:
     parts = [
         f"{format_count(receipt.stored_turns, 'turn')} stored",
         f"{receipt.known_turns:,} known before" if receipt.known_turns else "",
+        f"{format_count(receipt.masked, 'secret')} masked" if receipt.masked else "",
+        f"{format_count(receipt.refused, 'message')} refused" if receipt.refused else "",
         format_count(receipt.events, "event"),
         format_count(receipt.records, "record"),
         f"{receipt.quarantined:,} quarantined" if receipt.quarantined else "",

@@ -229,14 +229,24 @@ class ScopeExamination:
         return _updated(record.record_id, event_id=event.event_id) if event else _without_record(record)
 
     def _conflicts(self) -> Iterator[Found]:
-        """A conflict is linked from both sides, and both are stored."""
+        """A conflict is linked from both sides, or to what the other side was merged of, and both are stored."""
         for record in self.index.records.items:
             lost = [key for key in record.conflicts_with if key not in self.index.records]
             if lost:
                 yield "conflict with missing records", record.record_id, "unlinks them", _unlinked(record, lost)
             for other in filter(None, map(self.index.records.get, record.conflicts_with)):
-                if record.record_id not in other.conflicts_with and len(other.conflicts_with) < MAX_LINKS:
+                if not self._is_linked(other, record) and len(other.conflicts_with) < MAX_LINKS:
                     yield "one-sided conflict", other.record_id, "links the other side", _linked(other, record)
+
+    def _is_linked(self, record: Record, other: Record) -> bool:
+        """Return whether a record is linked to another one, or to what that was merged of, however often."""
+        parts, left = {other.record_id}, [*other.derived_from]
+        while left:
+            part = left.pop()
+            if part not in parts:
+                parts.add(part)
+                left += getattr(self.index.records.get(part), "derived_from", [])
+        return not parts.isdisjoint(record.conflicts_with)
 
     def _evidence(self) -> Iterator[Found]:
         """An active record says what its session supports, and nothing that an assistant only repeated."""

@@ -13,6 +13,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph_engram.consolidation.merging import as_active, as_superseded, without_conflicts
 from langgraph_engram.erasure.checkpoints import ErasureMarks, Residue, threads_with
 from langgraph_engram.erasure.selection import Erased, StoredScope, Target, select_erased
+from langgraph_engram.errors import InvalidInput
 from langgraph_engram.pending import UNFINISHED, is_cut_off, pending_task, stored_turns
 from langgraph_engram.results import ErasureReceipt
 from langgraph_engram.runner import delete_threads
@@ -43,7 +44,7 @@ class Eraser:
         """
         with self.store.writing(scope), self.store.committing(scope):
             stored = StoredScope(self.store.index(scope), self.store.decisions(scope), self.store.pending_tasks(scope))
-            erased = select_erased(stored, target)
+            erased = self._select(scope, stored, target)
             marks = _marks_of(stored, erased)
             threads, runs = list[str](), 0
             if self.checkpointer:
@@ -53,6 +54,18 @@ class Eraser:
             self.store.commit(scope, changes)
             residue = Residue(self.store, self.checkpointer).find(scope, marks, of_everything=target.is_everything)
         return _receipt(scope, target, erased, changes, runs, residue)
+
+    def _select(self, scope: Scope, stored: StoredScope, target: Target) -> Erased:
+        """Return what is erased; where it is gone, overwrite what an erasure that was cut off may have left of it.
+
+        Raises:
+            InvalidInput: The target is not stored here.
+        """
+        try:
+            return select_erased(stored, target)
+        except InvalidInput:
+            self.store.secure_delete(scope)
+            raise
 
     def _changes(self, stored: StoredScope, erased: Erased, target: Target, threads: list[str]) -> Changes:
         if target.is_everything:

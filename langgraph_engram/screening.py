@@ -1,0 +1,76 @@
+"""Screen the messages of a call for secrets, before anything of them is stored: keys, tokens and numbers of cards.
+
+They are known by their own shape alone, never by the words around them.
+"""
+
+import re
+
+from langgraph_engram.settings import ReceiveSettings
+from langgraph_engram.state import Message, RememberRequest
+
+MASK = "*****"
+"""What stands in place of a secret."""
+KEY = re.compile(
+    r"""
+    -----BEGIN\ (?P<kind>[A-Z0-9 ]*PRIVATE\ KEY(?:\ BLOCK)?)-----(?:.*?-----END\ (?P=kind)-----|.*)     # PEM, RFC 7468
+    | (?<![\w-])(?:
+        eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*                                              # JSON Web Token, RFC 7519
+        | sk-(?=[\w-]*\d)[\w-]{20,}                                                     # OpenAI, Anthropic and others
+        | (?:AKIA|ASIA)[A-Z0-9]{16}                                                     # AWS
+        | gh[oprsu]_[A-Za-z0-9]{36,} | github_pat_\w{22,}                               # GitHub
+        | glpat-[\w-]{20,}                                                              # GitLab
+        | xox[abeoprs]-[\w-]{10,}                                                       # Slack
+        | AIza[\w-]{35} | ya29\.[\w-]{20,}                                              # Google
+        | [prs]k_(?:live|test)_[A-Za-z0-9]{16,} | whsec_[A-Za-z0-9+/=]{24,}             # Stripe
+        | SG\.[\w-]{16,}\.[\w-]{16,}                                                    # SendGrid
+        | hf_[A-Za-z0-9]{30,}                                                           # Hugging Face
+        | npm_[A-Za-z0-9]{36} | pypi-[\w-]{50,}                                         # registries of packages
+        | lsv2_(?:pt|sk)_\w{32,}                                                        # LangSmith
+    )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+CARD = re.compile(r"(?<![\w.+-])[2-6](?:[ -]?\d){12,18}(?![\w-]|\.\d)")
+"""Digits that may be the number of a payment card (ISO/IEC 7812): 13 to 19 of them, in groups or not."""
+
+
+def screen(request: RememberRequest, settings: ReceiveSettings) -> RememberRequest:
+    """Return a request without secrets, as far as the settings ask for it; what was screened before stays as it is.
+
+    Returns:
+        The request with secrets masked in its messages, or without the messages that hold any, and with their counts.
+    """
+    if settings.secrets == "keep":
+        return request
+    screened = [_masked(message) for message in request.messages]
+    if settings.secrets == "refuse":
+        kept = [message for message, count in screened if not count]
+        refused = request.refused + len(screened) - len(kept)
+        return request.model_copy(update={"messages": kept, "refused": refused})
+    masked = request.masked + sum(count for _, count in screened)
+    return request.model_copy(update={"messages": [message for message, _ in screened], "masked": masked})
+
+
+def mask_secrets(text: str) -> tuple[str, int]:
+    """Return a text with its secrets masked, and how many there were."""
+    without_keys, keys = KEY.subn(MASK, text)
+    cards = [match for match in CARD.finditer(without_keys) if is_card_number(match.group())]
+    for match in reversed(cards):
+        without_keys = without_keys[: match.start()] + MASK + without_keys[match.end() :]
+    return without_keys, keys + len(cards)
+
+
+def is_card_number(text: str) -> bool:
+    """Return whether the digits of a text end with their check digit (Luhn's algorithm, ISO/IEC 7812-1 annex B)."""
+    digits = [int(mark) for mark in reversed(text) if mark.isdigit()]
+    doubled = (sum(divmod(2 * digit, 10)) for digit in digits[1::2])
+    return (sum(digits[::2]) + sum(doubled)) % 10 == 0
+
+
+def _masked(message: Message) -> tuple[Message, int]:
+    text, count = mask_secrets(message.text)
+    captions = [mask_secrets(caption) for caption in message.captions]
+    count += sum(found for _, found in captions)
+    if not count:
+        return message, 0
+    return message.model_copy(update={"text": text, "captions": [caption for caption, _ in captions]}), count

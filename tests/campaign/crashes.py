@@ -1,0 +1,252 @@
+"""Kill a process that writes to a memory, again and again, and count what is lost: `crashes.py KILLS SEED`.
+
+A client writes down outside of the store what it is about to do and what was acknowledged. It is killed at a random
+moment; the next one does again what was not acknowledged, as a client would, and goes on. After most kills the store is
+examined: with `retry` done, `doctor` finds nothing, each turn that was acknowledged and not forgotten is stored once,
+and each item of the `EngramStore` is as it was put. The figures are printed as JSON; the exit status is 1 if anything
+was found. Nothing here has an open store when it forks.
+"""
+
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+
+from langgraph_engram.embeddings.base import HashingEncoder
+from langgraph_engram.errors import InvalidInput
+from langgraph_engram.integrations.store import EngramStore
+from langgraph_engram.memory import Memory
+from langgraph_engram.stores import snapshots
+
+USERS = ("ana", "ben")
+CITIES = ("Oslo", "Lisbon", "Porto", "Bergen")
+ACTIONS = {"remember": 8, "forget": 2, "undo": 2, "retry": 1, "put": 3, "reopen": 2}
+LONGEST = 2.0
+"""Seconds after which a client is killed, at most."""
+WHILE_OPENING = 0.2
+"""The share of kills that are timed from the start; the others are timed from the first thing that a client does."""
+UNEXAMINED = 0.3
+"""The share of kills that the next client finds as they are."""
+
+
+class Client:
+    """What is killed: it does one thing after the other and writes down each before and after."""
+
+    def __init__(self, folder, log, rng, number):
+        self.folder, self.rng, self.number = folder, rng, number
+        self.log = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        self.open()
+
+    def open(self):
+        self.memory = Memory(self.folder, "rules", encoder=HashingEncoder())
+        self.items = EngramStore(self.folder, encoder=HashingEncoder())
+
+    def close(self):
+        self.memory.close()
+        self.items.close()
+
+    def write(self, **line):
+        os.write(self.log, (json.dumps(line) + "\n").encode())
+
+    def do(self, task):
+        """Do a task that is written down before and after."""
+        self.write(begun=task)
+        getattr(self, task["do"])(task)
+        self.write(done=task["id"])
+
+    def work(self):
+        while True:
+            [action] = self.rng.choices(list(ACTIONS), list(ACTIONS.values()))
+            task = {"do": action, "user": self.rng.choice(USERS), "id": self.number}
+            self.number += 1
+            turns = self.memory.show("turns", task["user"])
+            if action == "remember":
+                task |= self._said(turns)
+            elif action == "forget":
+                if len(turns) < 8:
+                    continue
+                turn = self.rng.choice(turns)
+                task |= {"session": turn.session_id} | ({"turn": turn.turn_id} if self.rng.random() < 0.5 else {})
+                task["texts"] = [
+                    other.text
+                    for other in turns
+                    if other.session_id == turn.session_id and task.get("turn") in (None, other.turn_id)
+                ]
+            elif action == "undo":
+                decisions = self.memory.show("decisions", task["user"])
+                if not decisions:
+                    continue
+                task["run"] = self.rng.choice(decisions).run_id
+            self.do(task)
+
+    def _said(self, turns):
+        sessions = sorted({turn.session_id for turn in turns})
+        goes_on = sessions and self.rng.random() < 0.3
+        texts = [f"My neighbour planted {self.number} tulips on day {part}." for part in range(self.rng.randint(1, 4))]
+        if not goes_on:
+            texts.append(f"I live in {self.rng.choice(CITIES)}.")
+        return {
+            "session": self.rng.choice(sessions) if goes_on else f"s{self.number}",
+            "texts": texts,
+            "close": self.rng.random() < 0.5,
+        }
+
+    def remember(self, task):
+        self.memory.remember(
+            [{"speaker": task["user"], "text": text} for text in task["texts"]],
+            user_id=task["user"],
+            session_id=task["session"],
+            close_session=task["close"],
+        )
+
+    def forget(self, task):
+        # What was forgotten before the kill is unknown when it is done again.
+        with suppress(InvalidInput):
+            self.memory.forget(user_id=task["user"], session_id=task["session"], turn_id=task.get("turn"))
+
+    def undo(self, task):
+        # A later run may build on it.
+        with suppress(InvalidInput):
+            self.memory.undo(task["run"], user_id=task["user"])
+
+    def retry(self, task):
+        self.memory.retry(user_id=task["user"])
+
+    def put(self, task):
+        self.items.put(("notes", task["user"]), str(task["id"] % 40), {"text": f"note {task['id']}"})
+
+    def reopen(self, task):
+        self.close()
+        self.open()
+
+
+class Witness:
+    """What must be stored, by what was acknowledged."""
+
+    def __init__(self):
+        self.turns, self.items, self.unsure, self.done, self.position = {}, {}, {}, Counter(), 0
+
+    def read(self, log):
+        """Take in what was added to the log; return what the client was doing when it was killed."""
+        doing, lines = "opening", log.read_text().splitlines() if log.exists() else []
+        for line in map(json.loads, lines[self.position :]):
+            if task := line.get("begun"):
+                self.unsure[task["id"]], doing = task, task["do"]
+            else:
+                self._acknowledge(self.unsure.pop(line["done"]))
+                doing = "nothing"
+        self.position = len(lines)
+        return doing
+
+    def _acknowledge(self, task):
+        self.done[task["do"]] += 1
+        keys = [(task["user"], task["session"], text) for text in task.get("texts", [])]
+        match task["do"]:
+            case "remember":
+                self.turns |= dict.fromkeys(keys)
+            case "forget":
+                for key in keys:
+                    self.turns.pop(key, None)
+            case "put":
+                self.items[task["user"], str(task["id"] % 40)] = f"note {task['id']}"
+
+    def compare(self, client):
+        """Return what is wrong in a store in which everything is acknowledged."""
+        stored = Counter(
+            (user, turn.session_id, turn.text) for user in USERS for turn in client.memory.show("turns", user)
+        )
+        wrong = [f"lost: {key}" for key in self.turns if not stored[key]]
+        wrong += [f"{count} times: {key}" for key, count in stored.items() if count > 1]
+        wrong += [f"never acknowledged, or forgotten: {key}" for key in stored if key not in self.turns]
+        for (user, key), text in self.items.items():
+            item = client.items.get(("notes", user), key)
+            if item is None or item.value["text"] != text:
+                wrong.append(f"item {key} of {user} is {item and item.value}, not {text}")
+        for user in USERS:
+            wrong += [f"pending after retry: {task}" for task in client.memory.status(user).pending]
+        return [*wrong, *(f"doctor: {finding}" for finding in client.memory.doctor().findings)]
+
+
+def in_child(do):
+    """Run in a child process, and return its id. What goes wrong there is printed."""
+    child = os.fork()
+    if child:
+        return child
+    status = 1
+    try:
+        do()
+        status = 0
+    finally:
+        if status:
+            sys.excepthook(*sys.exc_info())
+        os._exit(status)
+
+
+def redo(client, witness):
+    for task in list(witness.unsure.values()):
+        client.do(task)
+
+
+def campaign(kills, seed):
+    """Kill as many clients, and return the figures."""
+    rng, witness, doing, wrong = Random(seed), Witness(), Counter(), []
+    examined = 0
+    snapshots.MIN_ITEMS = 1
+    with tempfile.TemporaryDirectory() as home:
+        folder, log, report = Path(home) / "store", Path(home) / "log", Path(home) / "report"
+
+        def examine():
+            client = Client(folder, log, rng, 0)
+            redo(client, witness)
+            for user in USERS:
+                client.memory.retry(user_id=user)
+            witness.read(log)
+            report.write_text(json.dumps(witness.compare(client)))
+            client.close()
+
+        for kill in range(1, kills + 1):
+            seeded = Random(f"{seed} {kill}")
+
+            def live(seeded=seeded, kill=kill):
+                client = Client(folder, log, seeded, kill * 10_000)
+                redo(client, witness)
+                client.work()
+
+            child = in_child(live)
+            if rng.random() >= WHILE_OPENING:
+                while not log.exists() or len(log.read_text().splitlines()) == witness.position:
+                    time.sleep(0.01)
+            time.sleep(rng.uniform(0.0, LONGEST))
+            os.kill(child, signal.SIGKILL)
+            status = os.waitpid(child, 0)[1]
+            doing[witness.read(log)] += 1
+            if not os.WIFSIGNALED(status):
+                wrong.append(f"kill {kill}: the client ended by itself")
+            if kill == kills or rng.random() >= UNEXAMINED:
+                examined += 1
+                report.unlink(missing_ok=True)
+                os.waitpid(in_child(examine), 0)
+                witness.read(log)
+                found = json.loads(report.read_text()) if report.exists() else ["the examination failed"]
+                wrong += [f"kill {kill}: {line}" for line in found]
+    return {
+        "kills": kills,
+        "seed": seed,
+        "examined": examined,
+        "doing": dict(doing),
+        "acknowledged": dict(witness.done),
+        "turns": len(witness.turns),
+        "wrong": wrong,
+    }
+
+
+if __name__ == "__main__":
+    figures = campaign(int(sys.argv[1]), int(sys.argv[2]))
+    sys.stdout.write(json.dumps(figures, indent=1) + "\n")
+    sys.exit(bool(figures["wrong"]))
