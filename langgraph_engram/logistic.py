@@ -1,15 +1,25 @@
-"""Logistic regression over named features, with weights that a script in `training/` has fitted."""
+"""Logistic regression over named features, and of texts, with weights that scripts in `training/` have fitted.
+
+A text is classified by its embedding and by the words and pairs of words that were frequent in the training texts.
+"""
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.resources import files
-from typing import Self
+from itertools import pairwise
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
+Label = TypeVar("Label", bound=str)
+TERM = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*|[^\w\s]")
+START = "^"
+"""Stands before the first word."""
 MAX_LOG_ODDS = 30.0
 """Log-odds beyond which a probability is 0 or 1, so that nothing overflows."""
 
@@ -36,7 +46,75 @@ class LogisticModel:
         Args:
             rows: Of shape (n, len(features)).
         """
-        return sigmoid(self.intercept + rows @ np.array([self.weights.get(name, 0.0) for name in self.features]))
+        return sigmoid(self.intercept + rows @ self._column)
+
+    @cached_property
+    def _column(self) -> Numbers:
+        return np.array([self.weights.get(name, 0.0) for name in self.features])
+
+
+@dataclass(frozen=True)
+class TextClassifier(Generic[Label]):
+    """A regression for each label, over the same features of a text."""
+
+    models: Mapping[Label, LogisticModel]
+    thresholds: Mapping[Label, float]
+    """The probability from which a text has a label."""
+
+    @classmethod
+    def load(cls, thresholds: Mapping[Label, float], package: str, file: str) -> Self:
+        """Return the classifier of these labels whose weights a package ships as JSON."""
+        stored = json.loads(files(package).joinpath(file).read_text(encoding="utf-8"))
+        models = {
+            label: LogisticModel(tuple(stored[label]["weights"]), stored[label]["intercept"], stored[label]["weights"])
+            for label in thresholds
+        }
+        return cls(models, thresholds)
+
+    def classify(self, texts: Sequence[str], vectors: NDArray[np.float32]) -> list[Label | None]:
+        """Return the likeliest label of each text; None where that one does not reach its threshold.
+
+        Args:
+            texts: At least one.
+            vectors: Their unit vectors, of shape (len(texts), d).
+        """
+        features = features_of(texts, vectors, self._positions)
+        labels = list(self.models)
+        probabilities = np.stack([self.models[label].probability(features) for label in labels])
+        best = [labels[position] for position in probabilities.argmax(axis=0)]
+        highest = probabilities.max(axis=0)
+        return [
+            label if probability >= self.thresholds[label] else None
+            for label, probability in zip(best, highest, strict=True)
+        ]
+
+    @cached_property
+    def terms(self) -> tuple[str, ...]:
+        """The words and pairs of words among the features; the columns of the embedding have numbers for names."""
+        return tuple(name for name in next(iter(self.models.values())).features if not name.isdigit())
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return positions_of(self.terms)
+
+
+def terms_of(text: str) -> set[str]:
+    """Return the words and signs of a text, and each pair of neighbours, case-folded; numbers are left out."""
+    found = TERM.findall(text.casefold().replace("\u2019", "'"))
+    return {*found, *(f"{first} {second}" for first, second in pairwise([START, *found]))}
+
+
+def positions_of(terms: Sequence[str]) -> dict[str, int]:
+    """Return the place of each term."""
+    return {term: position for position, term in enumerate(terms)}
+
+
+def features_of(texts: Sequence[str], vectors: NDArray[np.float32], positions: Mapping[str, int]) -> Numbers:
+    """Return the features of texts, of shape (len(texts), d + len(positions)): the embedding, then 1 for each term."""
+    found = np.zeros((len(texts), len(positions)))
+    for row, text in zip(found, texts, strict=True):
+        row[[positions[term] for term in terms_of(text) if term in positions]] = 1
+    return np.concatenate([vectors.astype(np.float64), found], axis=1)
 
 
 def sigmoid(log_odds: Numbers) -> Numbers:

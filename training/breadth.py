@@ -7,15 +7,12 @@ that are filled with topics. Those about one person stand there in the first per
 encoder is MiniLM.
 """
 
-import json
-from argparse import ArgumentParser
 from collections.abc import Sequence
 from pathlib import Path
 
 from langgraph_engram.embeddings.base import Encoder
-from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.retrieval.outline import KINDS, WEIGHTS_FILE
-from training.standing import train
+from training.standing import train, write_learned
 
 QUERIES = Path(__file__).resolve().parent / "breadth_queries.jsonl"
 
@@ -27,14 +24,7 @@ def train_breadth(encoder: Encoder, path: Path = QUERIES) -> dict[str, dict[str,
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run from the command line."""
-    package = Path(__file__).resolve().parent.parent / "langgraph_engram" / "retrieval"
-    parser = ArgumentParser(description="Learn the weights that tell broad queries from narrow ones.")
-    parser.add_argument("--out", type=Path, default=package)
-    chosen = parser.parse_args(arguments)
-    path = chosen.out / WEIGHTS_FILE
-    learned = train_breadth(open_encoder(None).inner)
-    path.write_text(json.dumps(learned, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
-    print(f"wrote {path}")
+    write_learned(train_breadth, "retrieval", WEIGHTS_FILE, "tell broad queries from narrow ones", arguments)
 
 
 if __name__ == "__main__":

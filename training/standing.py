@@ -10,15 +10,17 @@ same weights. The encoder is MiniLM.
 import json
 from argparse import ArgumentParser
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
-from langgraph_engram.extraction.standing import KINDS, WEIGHTS_FILE, features_of, terms_of
+from langgraph_engram.extraction.standing import KINDS, WEIGHTS_FILE
+from langgraph_engram.logistic import features_of, positions_of, terms_of
 from training.logistic import fit_logistic
 
 SENTENCES = Path(__file__).resolve().parent / "standing_sentences.jsonl"
@@ -33,6 +35,9 @@ LEAST_FOUND = 4
 """Sentences and frames from which a word or a pair of words is a feature."""
 RIDGE = 30.0
 DIGITS = 3
+
+Learn: TypeAlias = Callable[[Encoder], dict[str, dict[str, object]]]
+"""Returns an intercept and named weights for each kind."""
 
 
 @dataclass(frozen=True)
@@ -80,9 +85,8 @@ def train(
     examples, texts = read_examples(path)
     terms = frequent_terms(texts)
     said = [example.text for example in examples]
-    rows = np.concatenate(
-        [features_of(said, encoder.encode([f"{prefix}{text}" for text in said]), terms) for prefix in prefixes]
-    )
+    vectors = [encoder.encode([f"{prefix}{text}" for text in said]) for prefix in prefixes]
+    rows = np.concatenate([features_of(said, encoded, positions_of(terms)) for encoded in vectors])
     weights = np.array([example.weight for example in examples] * len(prefixes)) / len(prefixes)
     names = [*(str(column) for column in range(rows.shape[1] - len(terms))), *terms]
     learned: dict[str, dict[str, object]] = {}
@@ -94,16 +98,28 @@ def train(
     return learned
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run from the command line."""
-    package = Path(__file__).resolve().parent.parent / "langgraph_engram" / "extraction"
-    parser = ArgumentParser(description="Learn the weights that recognise standing statements.")
+def write_learned(learn: Learn, folder: str, file: str, what: str, arguments: Sequence[str] | None) -> None:
+    """Write what is learned with MiniLM to a file that a folder of the package ships, as a command line.
+
+    Args:
+        learn: Returns an intercept and named weights for each kind.
+        folder: Of the package; `--out` names another.
+        file: The name of the file.
+        what: What the weights do, for the help.
+        arguments: Those of the command line; None for the process's own.
+    """
+    package = Path(__file__).resolve().parent.parent / "langgraph_engram" / folder
+    parser = ArgumentParser(description=f"Learn the weights that {what}.")
     parser.add_argument("--out", type=Path, default=package)
-    chosen = parser.parse_args(arguments)
-    path = chosen.out / WEIGHTS_FILE
-    learned = train(open_encoder(None).inner)
+    path = parser.parse_args(arguments).out / file
+    learned = learn(open_encoder(None).inner)
     path.write_text(json.dumps(learned, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
     print(f"wrote {path}")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run from the command line."""
+    write_learned(train, "extraction", WEIGHTS_FILE, "recognise standing statements", arguments)
 
 
 if __name__ == "__main__":

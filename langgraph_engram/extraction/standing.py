@@ -5,20 +5,14 @@ regression for each kind, over the sentence's embedding and over the words and p
 training sentences (`training/standing.py`). See docs/decisions/0040.
 """
 
-import json
 import re
 from collections.abc import Collection, Mapping, Sequence, Set
-from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-from itertools import pairwise
 from typing import get_args
 
-import numpy as np
-
-from langgraph_engram.embeddings.base import Encoder, Vectors
+from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
-from langgraph_engram.logistic import LogisticModel, Numbers
+from langgraph_engram.logistic import TextClassifier
 from langgraph_engram.schema import Record, Standing, Turn
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.text.statements import own_words
@@ -29,59 +23,16 @@ KINDS: tuple[Standing, ...] = get_args(Standing)
 THRESHOLDS: Mapping[Standing, float] = {"instruction": 0.7, "preference": 0.6, "identity": 0.6}
 """The probability from which a sentence is a standing statement: a false instruction is shown with every query, the
 others only where they are near."""
-TERM = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*|[^\w\s]")
-START = "^"
-"""Stands before the first word."""
 QUOTATION = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*|[\"“][^\"“”]*[\"”]", re.DOTALL | re.MULTILINE)
 """What somebody quotes or pastes: a block of code, a line of a reply, a text between quotation marks."""
 MOST_QUOTED = 0.5
 """Share of a sentence that a quotation inside it may take up."""
 
 
-@dataclass(frozen=True)
-class StandingModel:
-    """The regressions, one a kind, over the same features."""
-
-    terms: tuple[str, ...]
-    models: Mapping[Standing, LogisticModel]
-
-    def classify(self, texts: Sequence[str], vectors: Vectors) -> list[Standing | None]:
-        """Return the likeliest kind of each sentence; None where that one does not reach its threshold.
-
-        Args:
-            texts: Sentences, without the speaker's name; at least one.
-            vectors: Their unit vectors with the speaker's name, of shape (len(texts), d), of MiniLM.
-        """
-        features = features_of(texts, vectors, self.terms)
-        probabilities = np.stack([self.models[kind].probability(features) for kind in KINDS])
-        best = (
-            (KINDS[kind], row[kind]) for kind, row in zip(probabilities.argmax(axis=0), probabilities.T, strict=True)
-        )
-        return [kind if probability >= THRESHOLDS[kind] else None for kind, probability in best]
-
-
 @cache
-def load_model() -> StandingModel:
-    """Return the shipped model."""
-    stored = json.loads(files("langgraph_engram.extraction").joinpath(WEIGHTS_FILE).read_text(encoding="utf-8"))
-    names = tuple(stored[KINDS[0]]["weights"])
-    models = {kind: LogisticModel(names, stored[kind]["intercept"], stored[kind]["weights"]) for kind in KINDS}
-    return StandingModel(tuple(name for name in names if not name.isdigit()), models)
-
-
-def terms_of(text: str) -> set[str]:
-    """Return the words and signs of a sentence, and each pair of neighbours, case-folded; numbers are left out."""
-    found = TERM.findall(text.casefold().replace("’", "'"))
-    return {*found, *(f"{first} {second}" for first, second in pairwise([START, *found]))}
-
-
-def features_of(texts: Sequence[str], vectors: Vectors, terms: Sequence[str]) -> Numbers:
-    """Return the features of sentences, of shape (len(texts), d + len(terms)): the embedding, then 1 for each term."""
-    position = {term: number for number, term in enumerate(terms)}
-    found = np.zeros((len(texts), len(terms)))
-    for row, text in zip(found, texts, strict=True):
-        row[[position[term] for term in terms_of(text) if term in position]] = 1
-    return np.concatenate([vectors.astype(np.float64), found], axis=1)
+def load_model() -> TextClassifier[Standing]:
+    """Return the shipped model. Sentences are classified without the speaker's name, by MiniLM's vectors with it."""
+    return TextClassifier.load(THRESHOLDS, "langgraph_engram.extraction", WEIGHTS_FILE)
 
 
 def mark_standing(

@@ -7,18 +7,15 @@ How broad a query is, a language model says where it parses queries. Otherwise a
 it, over the query's embedding and its frequent words (`training/breadth.py`).
 """
 
-import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
-from importlib.resources import files
 
 import numpy as np
 
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
-from langgraph_engram.extraction.standing import features_of
-from langgraph_engram.logistic import LogisticModel
+from langgraph_engram.logistic import TextClassifier
 from langgraph_engram.prompts.rendering import plain, quote_turn
 from langgraph_engram.retrieval.features import record_links
 from langgraph_engram.retrieval.fusion import Fusion
@@ -36,39 +33,18 @@ THRESHOLD = 0.7
 """The probability from which a query is of a kind: a narrow one that is taken for broad is shown too much."""
 
 
-@dataclass(frozen=True)
-class BreadthModel:
-    """The regressions, one a kind, over the same features."""
-
-    terms: tuple[str, ...]
-    models: Mapping[Breadth, LogisticModel]
-
-    def classify(self, query: str, vector: Vectors) -> Breadth:
-        """Return the likeliest kind of a query; narrow where that one does not reach the threshold.
-
-        Args:
-            query: The query, in the first person where it is about one person.
-            vector: Its unit vector, of shape (d,), of MiniLM.
-        """
-        features = features_of([query], vector[np.newaxis], self.terms)
-        probability, kind = max((float(self.models[kind].probability(features)[0]), kind) for kind in KINDS)
-        return kind if probability >= THRESHOLD else "narrow"
-
-
 @cache
-def load_model() -> BreadthModel:
-    """Return the shipped model."""
-    stored = json.loads(files("langgraph_engram.retrieval").joinpath(WEIGHTS_FILE).read_text(encoding="utf-8"))
-    names = tuple(stored[KINDS[0]]["weights"])
-    models = {kind: LogisticModel(names, stored[kind]["intercept"], stored[kind]["weights"]) for kind in KINDS}
-    return BreadthModel(tuple(name for name in names if not name.isdigit()), models)
+def load_model() -> TextClassifier[Breadth]:
+    """Return the shipped model. A query is classified in the first person where it is about one person."""
+    return TextClassifier.load(dict.fromkeys(KINDS, THRESHOLD), "langgraph_engram.retrieval", WEIGHTS_FILE)
 
 
 def breadth_of(intent: Intent, vector: Vectors, encoder_name: str) -> Breadth:
     """Return how broad a query is: as its parser says, else as the shipped model does, which knows MiniLM's vectors."""
     if intent.breadth or encoder_name != VECTOR_SPACE:
         return intent.breadth or "narrow"
-    return load_model().classify(first_person_query(intent), vector)
+    (kind,) = load_model().classify([first_person_query(intent)], vector[np.newaxis])
+    return kind or "narrow"
 
 
 def outline(fusion: Fusion, breadth: Breadth) -> Iterator[Evidence]:

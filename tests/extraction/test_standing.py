@@ -3,7 +3,8 @@
 import pytest
 
 from langgraph_engram.embeddings.factory import open_encoder
-from langgraph_engram.extraction.standing import KINDS, load_model, mark_standing, terms_of
+from langgraph_engram.extraction.standing import KINDS, load_model, mark_standing
+from langgraph_engram.logistic import terms_of
 
 ALWAYS = "Always give me the sources when I ask about medicine."
 MARKED = {"standing": "instruction"}
