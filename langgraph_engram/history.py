@@ -6,11 +6,11 @@ An undone decision stays in the audit trail, marked.
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from langgraph_engram.consolidation.merging import as_active, carry_out, conflicts_among, without_conflicts
+from langgraph_engram.consolidation.merging import as_active, as_merged, conflicts_among, merged, without_conflicts
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.inspection import get
 from langgraph_engram.results import RecordHistory, UndoReceipt, UpdateReceipt
-from langgraph_engram.schema import Decision, PendingTask, Proposal, Record, Scope, Synthesis, make_id
+from langgraph_engram.schema import Decision, PendingTask, Record, Scope, Synthesis, make_id
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.index import RECORDS, RecordIndex, ScopeIndex
 from langgraph_engram.summarization.scheduling import ScopeView, changed_syntheses, pending_syntheses, stale_jobs
@@ -37,6 +37,8 @@ def update(store: Store, scope: Scope, record_id: str, content: str) -> UpdateRe
         return UpdateReceipt(record=record)
     now = datetime.now(UTC)
     run_id = make_id("update", record_id, content, now.isoformat())
+    edited = _as_edited(merged([record], content), make_id("edit", run_id))
+    (replaced,) = as_merged([record], edited)
     decision = Decision(
         decision_id=make_id("decision", run_id),
         run_id=run_id,
@@ -45,15 +47,11 @@ def update(store: Store, scope: Scope, record_id: str, content: str) -> UpdateRe
         cosine=0,
         action="MERGE",
         reason=BY_A_PERSON,
+        result_id=edited.record_id,
         decided_at=now,
     )
-    (made,), (replaced,) = carry_out(Proposal(decision=decision, content=content), {record_id: record})
-    edited = _as_edited(made, make_id("edit", run_id))
-    replaced = replaced.model_copy(update={"superseded_by": edited.record_id})
-    index = store.index(scope)
-    outdated, tasks = _outdated(index, [edited, replaced], run_id, EDITED)
-    decided = decision.model_copy(update={"result_id": edited.record_id})
-    _commit_records(store, scope, [edited, replaced], [decided], outdated, tasks)
+    outdated, tasks = _outdated(store.index(scope), [edited, replaced], run_id, EDITED)
+    _commit_records(store, scope, [edited, replaced], [decision], outdated, tasks)
     return UpdateReceipt(record=edited, run_id=run_id, stale_syntheses=len(tasks))
 
 

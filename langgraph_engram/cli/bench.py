@@ -83,7 +83,7 @@ def locomo(
     setup = _setup("locomo", preset, writer or model, reader or model, _encoder(encoder), without)
     with progress_bar("reading") as bar:
         figures = run_locomo(file, setup, limit=limit, out=out, concurrency=concurrency, progress=bar)
-    _print_figures({**figures, "without": without} if without else figures, as_json)
+    _print_figures(figures, as_json, without)
 
 
 @BENCH.command()
@@ -116,7 +116,7 @@ def longmemeval(
     setup = _setup("longmemeval", preset, writer or model, reader or model, CachedEncoder(cached), without)
     with progress_bar("reading") as bar:
         figures = run_longmemeval(file, setup, limit=limit, out=out, concurrency=concurrency, progress=bar)
-    _print_figures({**figures, "without": without} if without else figures, as_json)
+    _print_figures(figures, as_json, without)
 
 
 @BENCH.command()
@@ -141,7 +141,7 @@ def beam(
     setup = _setup("beam", preset, writer or model, reader or model, _encoder(encoder), without)
     with progress_bar("reading") as bar:
         figures = run_beam(file, setup, limit=limit, out=out, concurrency=concurrency, progress=bar)
-    _print_figures({**figures, "without": without} if without else figures, as_json)
+    _print_figures(figures, as_json, without)
 
 
 @BENCH.command()
@@ -238,7 +238,7 @@ def cost(file: DataSet, preset: Preset = None, without: Without = None, as_json:
     settings = left_out(resolve(None, None, preset, None).settings, without or ())
     with progress_bar("reading") as bar:
         figures = run_cost(file, lambda folder, model: open_memory(folder, model, None, settings), progress=bar)
-    _print_figures({**figures, "without": without} if without else figures, as_json)
+    _print_figures(figures, as_json, without)
 
 
 @BENCH.command()
@@ -353,8 +353,10 @@ def _encoder(name: str | None) -> "CachedEncoder":
     return open_encoder(resolve(None, None, None, name).encoder)
 
 
-def _print_figures(figures: dict[str, object], as_json: bool) -> None:
-    """Print figures: one JSON document for programs, a table for people."""
+def _print_figures(figures: dict[str, object], as_json: bool, without: Sequence[str] | None = None) -> None:
+    """Print figures, and what was taken out: one JSON document for programs, a table for people."""
+    if without:
+        figures = {**figures, "without": without}
     if as_json:
         print_json(figures)
     else:

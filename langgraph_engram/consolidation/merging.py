@@ -29,7 +29,7 @@ def carry_out(proposal: Proposal, known: Mapping[str, Record]) -> tuple[list[Rec
     match proposal.decision.action:
         case "MERGE":
             made = merged(group, proposal.content)
-            return [made], _as_merged(group, made)
+            return [made], as_merged(group, made)
         case "SUPERSEDE":
             return [], as_superseded(group[:-1], group[-1])
         case "CONFLICT":
@@ -75,6 +75,11 @@ def objection_to_merge(group: Sequence[Record], made: Record) -> str:
     if not _cites_all_sources(made, group):
         return LOSES_SOURCE
     return "" if all(_says_as_much(made, record) for record in group) else LEAVES_OUT
+
+
+def as_merged(group: Sequence[Record], made: Record) -> list[Record]:
+    """Return the records of a group as parts of the one made of them; how long they are true does not change."""
+    return [record.model_copy(update={"status": "merged", "superseded_by": made.record_id}) for record in group]
 
 
 def as_superseded(group: Sequence[Record], by: Record) -> list[Record]:
@@ -123,11 +128,6 @@ def _says_as_much(made: Record, record: Record) -> bool:
     names = {stem for name in proper_names(record.content) for stem in content_stems(name)} - speaker
     numbers = set(numbers_in(record.content))
     return names <= set(content_stems(made.content)) and numbers <= set(numbers_in(made.content))
-
-
-def _as_merged(group: Sequence[Record], made: Record) -> list[Record]:
-    """Return the records of a group as parts of the one made of them; how long they are true does not change."""
-    return [record.model_copy(update={"status": "merged", "superseded_by": made.record_id}) for record in group]
 
 
 def _true_from(record: Record) -> datetime | None:
