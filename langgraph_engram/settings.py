@@ -212,8 +212,9 @@ class SynthesisSettings(SettingsGroup):
     """Whether each full window of time is a synthesis of its own (StructMem), or a buffer is summarized as a whole."""
     at_session_close: bool = True
     """Whether the end of a session makes a synthesis due."""
-    min_buffer_tokens: int = Field(500, ge=0)
-    """Tokens of a buffer from which its span makes it due; not `by_window`, nor where a session closes."""
+    min_buffer_tokens: int = Field(900, ge=0)
+    """Tokens of a buffer from which it is due, not `by_window`: the records of a session that ends with fewer wait to be
+    summarized with the next ones'."""
 
     # What it is written from
     seeds: int = Field(15, ge=0)
@@ -349,6 +350,8 @@ class RetrieveSettings(SettingsGroup):
     sessions; 0 in the papers."""
 
     # Broad queries
+    outline_budget: int = Field(4000, ge=50)
+    """`budget` for a query for a summary or a timeline."""
     outline_characters: int = Field(260, ge=0)
     """Characters of the line that a query for a summary or a timeline is shown of what a person said; 0 to show such a
     query the passages of any other (docs/decisions/0042)."""

@@ -43,14 +43,16 @@ class LightRetrieve:
         intents = [state["intent"], *(part_intents(state["intent"]) if self.settings.split_comparisons else ())]
         fusions = [Fusion(index, intent, routes.score(index, intent), self.settings) for intent in intents]
         scores = fusions[0].scores
-        budget, query = request.budget or self.settings.budget, scores.query
+        query = scores.query
         breadth = self._breadth(state["intent"], query)
+        most = self.settings.budget if breadth == "narrow" else self.settings.outline_budget
+        budget = request.budget or most
         if breadth == "narrow":
             rankings = [self._rank(request.mode, fusion) for fusion in fusions]
             ranked, found = tee(self._passages(index, state["intent"], interleave(rankings)))
         else:
             ranked, found = tee(outline(fusions[0], breadth))
-        pool = fit_budget(ranked, max(budget, self.settings.budget))
+        pool = fit_budget(ranked, max(budget, most))
         stop = self.settings.stop if breadth == "narrow" else self.settings.outline_stop
         relevance = Relevance(index, state["intent"], query)
         shown = self._truncated([], relevance.estimated(pool), request, stop)

@@ -32,7 +32,7 @@ class AnswerLight(Question[str]):
         system = (
             "You answer a question from numbered pieces of past conversations, and from nothing else.\n"
             f"{WORDING[style]}\n"
-            "If the pieces answer only a part of the question, are vague, or are about somebody else, answer exactly: "
+            "If the pieces do not hold what is asked for, are vague, or are about somebody else, answer exactly: "
             f"{UNKNOWN}\n{DATA_ONLY}"
         )
         return ask_about(system, self.evidence, f"{self.query}\n{LAST[style]}", self.now, self.settings, self.earlier)

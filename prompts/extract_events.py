@@ -64,4 +64,4 @@ class ExtractEvents(Question[EventReading]):
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        return render_sentences(SYSTEM, self.turns, self.context, self.event_starts, self.shown)
+        return render_sentences(SYSTEM, self.turns, self.context, self.event_starts, self.shown, images=False)

@@ -77,4 +77,4 @@ class ExtractRecords(Question[Extraction]):
 
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
-        return render_sentences(SYSTEM, self.turns, self.context, shown=self.shown)
+        return render_sentences(SYSTEM, self.turns, self.context, shown=self.shown, images=False)

@@ -339,6 +339,7 @@ def render_sentences(
     shown: Sequence[str] = (),
     *,
     small_talk: bool = False,
+    images: bool = True,
 ) -> list[BaseMessage]:
     """Render an extraction: the rules, the context turns, and the core turns with their sentences numbered.
 
@@ -350,10 +351,18 @@ def render_sentences(
         shown: What is read in place of each sentence, small talk and images included, in the order of
             `number_sentences`; none for what was said, its times resolved.
         small_talk: Whether small talk is numbered as well.
+        images: Whether an image is numbered beside what was said in its turn. Without a number, nothing can be drawn
+            from it alone.
     """
     earlier = "\n".join(quote_turn(turn) for turn in context)
     parts = [inside("context", earlier)] if earlier else []
     sentences = number_sentences(turns, context, small_talk=small_talk)
+    if not images:
+        said = {sentence.turn.turn_id for sentence in sentences if sentence.number and not sentence.image}
+        sentences = [
+            replace(sentence, number=0) if sentence.image and sentence.turn.turn_id in said else sentence
+            for sentence in sentences
+        ]
     lines = "\n".join(_lines(turns, sentences, event_starts, shown))
     return [SystemMessage(system), HumanMessage("\n\n".join([*parts, inside("conversation", lines)]))]
 

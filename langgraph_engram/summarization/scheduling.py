@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
+from itertools import islice
 from math import inf
 
 import numpy as np
@@ -22,6 +23,8 @@ from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.datetimes import epoch_seconds
 from langgraph_engram.text.tokens import content_stems
 
+MOST_WAITING = 20
+"""Sessions whose records wait to be summarized together, at most."""
 LEAST_TOLD = 0.5
 """Least share of a record's content stems in a narrative that tells it."""
 
@@ -83,9 +86,13 @@ def due_jobs(view: ScopeView, session_ids: Iterable[str], settings: SynthesisSet
     jobs = stale_jobs(view)
     covered = {record.record_id for job in jobs for record in job.records}
     for session_id in session_ids:
-        buffer = [record for record in _uncovered_records(view, session_id) if record.record_id not in covered]
         closed = settings.at_session_close and view.is_closed(session_id)
-        jobs += [SynthesisJob(tuple(part)) for part in _parts_due(buffer, settings, closed=closed)]
+        waiting = _waiting_records(view, session_id) if closed and not settings.by_window else []
+        buffer = [*waiting, *_uncovered_records(view, session_id)]
+        buffer = [record for record in buffer if record.record_id not in covered]
+        parts = _parts_due(buffer, settings, closed=closed)
+        covered.update(record.record_id for part in parts for record in part)
+        jobs += [SynthesisJob(tuple(part)) for part in parts]
     return jobs
 
 
@@ -214,6 +221,18 @@ def _uncovered_records(view: ScopeView, session_id: str) -> list[Record]:
     return [record for record in own if record.record_id in uncovered]
 
 
+def _waiting_records(view: ScopeView, session_id: str) -> list[Record]:
+    """Return the records of the sessions before one that waited for it: back to the last that anything covers."""
+    earlier = dict.fromkeys(event.session_id for event in reversed(view.index.events.items))
+    waiting: list[Record] = []
+    for other in islice((other for other in earlier if other != session_id), MOST_WAITING):
+        own, uncovered = view.active_in(other), _uncovered_records(view, other)
+        if not view.is_closed(other) or len(uncovered) < len(own):
+            break
+        waiting += uncovered
+    return sorted(waiting, key=by_mention)
+
+
 def _covered_records(view: ScopeView, synthesis: Synthesis) -> list[Record]:
     """Return the records that a synthesis covers as they stand now.
 
@@ -237,13 +256,13 @@ def _covered_records(view: ScopeView, synthesis: Synthesis) -> list[Record]:
 
 
 def _parts_due(buffer: Sequence[Record], settings: SynthesisSettings, *, closed: bool) -> list[list[Record]]:
-    """Return the parts of a session's buffer that are due, each small enough for one synthesis.
+    """Return the parts of a buffer that are due, each small enough for one synthesis.
 
     Args:
         buffer: Records that no synthesis covers, in order.
         settings: By window, each full window of time is a synthesis of its own, as in the paper; else all of a buffer
-            that spans more than a window is summarized together.
-        closed: Whether the session has ended, so that nothing is waited for.
+            that holds enough, and spans more than a window or ends a session, is summarized together.
+        closed: Whether the session has ended: nothing is waited for to fill a window.
     """
     if not buffer:
         return []
@@ -253,7 +272,7 @@ def _parts_due(buffer: Sequence[Record], settings: SynthesisSettings, *, closed:
         due = windows if closed else windows[:-1]
     else:
         is_full = sum(count_tokens(record.content) for record in buffer) >= settings.min_buffer_tokens
-        due = [list(buffer)] if closed or (is_full and _span(buffer) > window) else []
+        due = [list(buffer)] if is_full and (closed or _span(buffer) > window) else []
     return [part for records in due for part in equal_parts(records, settings.buffer_tokens)]
 
 

@@ -25,7 +25,8 @@ def synthesize(store, scope, to_remember, turn):
     def run(answers=("A story.",), capability=None, **settings):
         model = FakeModel(answers)
         state = {"request": to_remember(), "session_id": "s1", "turns": [turn(9)], "run_id": "run"}
-        update = Synthesize(store, model, SynthesisSettings(**settings), capability or ExtractionCapability())(state)
+        due = SynthesisSettings(**{"min_buffer_tokens": 0, **settings})
+        update = Synthesize(store, model, due, capability or ExtractionCapability())(state)
         return model.asked, update, store.index(scope).syntheses.items
 
     return run
@@ -121,9 +122,24 @@ def test_a_small_buffer_waits_however_long_it_spans(keep, record, event, synthes
     records = [record(seq, "word " * words, mentioned_at=start + timedelta(hours=12 * seq)) for seq in range(3)]
     keep(records=records, events=[event(0, 0, 1, 2)])
 
-    asked, _, _ = synthesize()
+    asked, _, _ = synthesize(min_buffer_tokens=900)
 
     assert bool(asked) is due
+
+
+def test_what_short_sessions_leave_is_told_with_the_next(keep, record, event, synthesize):
+    """A session that ends with little waits; one that ends later tells both, and goes back to no session twice."""
+    closed = [event(seq, seq, session_id=f"s{seq}", status="closed") for seq in (0, 2)]
+    said = [record(seq, "word " * 60, session_id=f"s{seq}", event_id=f"e{seq}") for seq in (0, 2)]
+    keep(records=said, events=closed)
+    assert not synthesize(min_buffer_tokens=150)[0]
+
+    keep(records=[record(3, "word " * 60, event_id="e3")], events=[event(3, 3, status="closed")])
+    asked, _, (written,) = synthesize(min_buffer_tokens=150)
+
+    assert [record.record_id for record in asked[0].buffer] == ["r0", "r2", "r3"]
+    assert written.covered_record_ids == ["r0", "r2", "r3"]
+    assert not synthesize(min_buffer_tokens=0)[0]
 
 
 def test_the_paper_waits_for_no_size(keep, record, event, synthesize):
