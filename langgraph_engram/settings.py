@@ -213,8 +213,8 @@ class SynthesisSettings(SettingsGroup):
     at_session_close: bool = True
     """Whether the end of a session makes a synthesis due."""
     min_buffer_tokens: int = Field(900, ge=0)
-    """Tokens of a buffer from which it is due, not `by_window`: the records of a session that ends with fewer wait to be
-    summarized with the next ones'."""
+    """Tokens of a buffer from which it is due, not `by_window`: the records of a session that ends with fewer are
+    summarized with those of the next."""
 
     # What it is written from
     seeds: int = Field(15, ge=0)

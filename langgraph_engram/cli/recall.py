@@ -26,6 +26,16 @@ def recall(
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help="The first N passages of a --search only.", show_default=False)
     ] = None,
+    stop: Annotated[
+        float | None,
+        typer.Option(
+            "--stop",
+            min=0,
+            max=1,
+            help="How weak a passage ends a --search, as a share of the best; 0 to fill the budget.",
+            show_default=False,
+        ),
+    ] = None,
     now: Annotated[
         str | None,
         typer.Option(
@@ -52,11 +62,14 @@ def recall(
     """Answer a question from memory, with the evidence that the answer rests on."""
     if limit and not search:
         raise InvalidInput("--limit is for --search: an answer needs its evidence whole; --budget limits that")
+    if stop is not None and not search:
+        raise InvalidInput("--stop is for --search: what an answer is written from has limits of its own")
     from langgraph_engram.formats.messages import read_moment, read_until
 
     moment, until = read_moment(now), read_until(as_of)
     with spinner("remembering") as show_step, open_existing(store, model, preset) as memory:
-        ask = memory.search if search else partial(_recall_with_progress, memory, show_step, answer_style=style)
+        answer = partial(_recall_with_progress, memory, show_step, answer_style=style)
+        ask = partial(memory.search, stop=stop) if search else answer
         recollection = ask(
             question, user_id=user, budget=budget, now=moment, as_of=until, tenant=tenant, agent_id=agent
         )
