@@ -1,7 +1,8 @@
 """Keep track of unfinished steps, so that a retry does each one's part and nothing twice.
 
 A pending task names the first step that is not done. A run that was cut off stands at "segment" until its results are
-written, at "synthesize" from then on; a question that failed stands at its own step, with the model's reason.
+written, at "synthesize" from then on; a question that failed stands at its own step, with the model's reason. A run
+whose turns could not be stored for want of their vectors stands at "receive": its messages are in its checkpoint alone.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,6 +12,8 @@ from langgraph_engram.schema import PendingTask, Record, Turn, make_id
 from langgraph_engram.stores.index import ScopeIndex
 
 UNFINISHED = "the run did not reach its end"
+RECEIVE = "receive"
+"""The step of a task whose turns are not stored yet."""
 
 
 def pending_task(run_id: str, turns: Sequence[Turn], step: str, reason: str) -> PendingTask:
@@ -85,6 +88,11 @@ def turns_begun(tasks: Sequence[PendingTask], run_id: str, session_id: str) -> l
     """Return the ids of the turns that a run stored before it was cut off."""
     own = [task for task in tasks if (task.run_id, task.session_id) == (run_id, session_id)]
     return [turn_id for task in own if is_cut_off(task) for turn_id in task.turn_ids]
+
+
+def unreceived_ids(tasks: Sequence[PendingTask], run_id: str) -> list[str]:
+    """Return the ids of the tasks of a run whose turns could not be stored."""
+    return [task.pending_id for task in tasks if (task.run_id, task.step) == (run_id, RECEIVE)]
 
 
 def is_completed(
