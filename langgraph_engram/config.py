@@ -6,7 +6,8 @@ A key in the environment never switches a paid model on by itself.
 import json
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,13 +17,14 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import WRITES_IDX_MAP, BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver
 from platformdirs import user_data_path
 from pydantic import BaseModel, ValidationError
 
 from langgraph_engram.compression import Compressor, LLMLingua2
 from langgraph_engram.embeddings.base import Encoder
-from langgraph_engram.errors import InvalidSetting, problems_in
+from langgraph_engram.errors import InvalidSetting, StoreError, problems_in
 from langgraph_engram.graphs.checkpoints import checkpoint_serializer
 from langgraph_engram.llm.base import Model
 from langgraph_engram.llm.factory import open_model
@@ -171,11 +173,29 @@ def open_checkpointer(store: str) -> BaseCheckpointSaver[str]:
     if store == IN_MEMORY:
         return InMemorySaver(serde=serializer)
     folder = user_data_path("langgraph-engram", ensure_exists=True) if "://" in store else Path(store).expanduser()
-    connection = sqlite3.connect(folder / "checkpoints.sqlite", check_same_thread=False)
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=NORMAL")
-    connection.execute("PRAGMA secure_delete=ON")  # what is erased is overwritten, not only unlinked
-    return StepSaver(connection, serde=serializer)
+    path = folder / "checkpoints.sqlite"
+    with _translated_errors(path):
+        connection = sqlite3.connect(path, check_same_thread=False)
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.execute("PRAGMA secure_delete=ON")  # what is erased is overwritten, not only unlinked
+        except sqlite3.Error:
+            connection.close()
+            raise
+    return StepSaver(connection, path, serde=serializer)
+
+
+@contextmanager
+def _translated_errors(path: Path) -> Iterator[None]:
+    """Raise our error for SQLite's, and for a row that holds no checkpoint, while checkpoints are used."""
+    try:
+        yield
+    except (sqlite3.Error, ValueError) as error:
+        raise StoreError(
+            f"the checkpoints {str(path)!r} cannot be read or written ({error}): look at their disk; if they are "
+            f"damaged, move that file away, and `engram retry` does what is pending from the stored turns"
+        ) from error
 
 
 class StepSaver(SqliteSaver):
@@ -185,6 +205,21 @@ class StepSaver(SqliteSaver):
     written: the same values a second time. A node that is cut off there runs again, as one that is cut off a moment
     earlier does. What no checkpoint holds, such as an interrupt and the answer to it, is saved.
     """
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, *, serde: SerializerProtocol) -> None:
+        """Save to a database, which errors name by its path."""
+        super().__init__(connection, serde=serde)
+        self.path = path
+
+    @contextmanager
+    def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
+        """Yield a cursor, and commit after it.
+
+        Raises:
+            StoreError: The database cannot be read or written.
+        """
+        with _translated_errors(self.path), super().cursor(transaction) as cursor:
+            yield cursor
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""

@@ -6,6 +6,7 @@ memory.recall("Where did I camp?", user_id="ana").answer
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 from typing import Self
@@ -103,7 +104,10 @@ class Memory:
         self.model = resolve_model(choice.model, resolve_chat(chat))
         self.location = choice.store
         self.store = open_store(choice.store, open_encoder(choice.encoder))
-        self._owned = None if checkpointer else open_checkpointer(choice.store)
+        with ExitStack() as failed:
+            failed.callback(self.store.close)
+            self._owned = None if checkpointer else open_checkpointer(choice.store)
+            failed.pop_all()
         self._checkpointer = checkpointer or self._owned
         rules, compressor = RuleModel(), resolve_compressor(self.settings.extract)
         reranker = resolve_reranker(self.settings.retrieve)
@@ -144,6 +148,7 @@ class Memory:
             InvalidInput: The input does not fit; nothing is stored.
             StoreError: The store cannot write.
             CompressorUnavailable: The compressor of the settings is not available. The turns are stored; see `retry`.
+            EncoderUnavailable: The turns have no vectors yet, and wait in the run's checkpoint; see `retry`.
         """
         scope = self._scope(user_id, tenant, agent_id)
         request = remember_request(scope, to_messages(messages), session_id, close_session=close_session)

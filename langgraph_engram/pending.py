@@ -1,7 +1,8 @@
 """Keep track of unfinished steps, so that a retry does each one's part and nothing twice.
 
 A pending task names the first step that is not done. A run that was cut off stands at "segment" until its results are
-written, at "synthesize" from then on; a question that failed stands at its own step, with the model's reason.
+written, at "synthesize" from then on; a question that failed stands at its own step, with the model's reason. A run
+whose turns could not be stored for want of their vectors stands at "receive": its messages are in its checkpoint alone.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,6 +12,8 @@ from langgraph_engram.schema import PendingTask, Record, Turn, make_id
 from langgraph_engram.stores.index import ScopeIndex
 
 UNFINISHED = "the run did not reach its end"
+RECEIVE = "receive"
+"""The step of a task whose turns are not stored yet."""
 
 
 def pending_task(run_id: str, turns: Sequence[Turn], step: str, reason: str) -> PendingTask:
@@ -102,6 +105,11 @@ def taken_over(tasks: Iterable[PendingTask], run_id: str, turns: Iterable[Turn])
     others = [task for task in tasks if task.run_id != run_id and not stored.isdisjoint(task.turn_ids)]
     left = [task.model_copy(update={"turn_ids": [t for t in task.turn_ids if t not in stored]}) for task in others]
     return [task for task in left if task.turn_ids], [task.pending_id for task in left if not task.turn_ids]
+
+
+def unreceived_ids(tasks: Sequence[PendingTask], run_id: str) -> list[str]:
+    """Return the ids of the tasks of a run whose turns could not be stored."""
+    return [task.pending_id for task in tasks if (task.run_id, task.step) == (run_id, RECEIVE)]
 
 
 def is_completed(

@@ -46,7 +46,7 @@ class Usage(Frozen):
 
 
 class Receipt(Frozen):
-    """What one `remember` did. Every field but `run_id` and `usage` is a count."""
+    """What one `remember` did. Every field but `run_id`, `notes` and `usage` is a count."""
 
     run_id: str
     stored_turns: int = 0
@@ -68,6 +68,8 @@ class Receipt(Frozen):
     """Pairs of records whose vectors were compared."""
     pairs_ruled_out: int = 0
     """Near-duplicate pairs that were ruled out without asking a model."""
+    notes: list[str] = []
+    """Why turns are pending: each step that could not be done, with the reason."""
     usage: Usage = Usage()
 
 

@@ -75,9 +75,9 @@ def delete_threads(checkpointer: BaseCheckpointSaver[str], threads: Sequence[str
     except NotImplementedError:
         return 0
     if isinstance(checkpointer, SqliteSaver):
-        with checkpointer.lock:
+        with checkpointer.cursor(transaction=False) as cursor:
             checkpointer.conn.commit()
-            checkpointer.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return len(threads)
 
 
@@ -158,7 +158,11 @@ class WriteRunner:
         if receipt.pending and self._awaits_approval(scope, run_id):
             LOG.info("%d turns are stored, and wait for approval: see approvals(), then approve()", receipt.pending)
         elif receipt.pending:
-            LOG.warning("%d turns are stored but not finished: see status(), then retry()", receipt.pending)
+            LOG.warning(
+                "%d turns are stored but not finished (%s): see status(), then retry()",
+                receipt.pending,
+                "; ".join(receipt.notes),
+            )
         return receipt
 
     def _is_under_way(self, scope: Scope, run_id: str) -> bool:
@@ -244,10 +248,11 @@ def run_to_receipt(graph: WriteGraph, update: WriteInput | Command[str] | None, 
 
 def add_receipts(receipts: Sequence[Receipt]) -> Receipt:
     """Return the sum of receipts, with the run id of the last one; an empty receipt for none."""
-    counts = Receipt.model_fields.keys() - {"run_id", "usage"}
+    counts = Receipt.model_fields.keys() - {"run_id", "notes", "usage"}
     sums = {name: sum(getattr(receipt, name) for receipt in receipts) for name in counts}
+    notes = list(dict.fromkeys(note for receipt in receipts for note in receipt.notes))
     entries = [entry for receipt in receipts for entry in receipt.usage.by_node]
-    return Receipt(run_id=receipts[-1].run_id if receipts else "", usage=total(entries), **sums)
+    return Receipt(run_id=receipts[-1].run_id if receipts else "", notes=notes, usage=total(entries), **sums)
 
 
 def comparisons_of(receipt: Receipt) -> Comparisons:

@@ -235,7 +235,7 @@ class Decision(Frozen):
 
 
 class PendingTask(Frozen):
-    """A step that is still to be done for turns that are stored and searchable."""
+    """A step that is still to be done for turns, which are stored and searchable but where `receive` itself is."""
 
     pending_id: str
     run_id: str

@@ -84,6 +84,8 @@ class Reply:
     """Whether the answer is text even if the request has tools."""
     hangs_up: bool = False
     """Whether the connection is closed without a reply."""
+    body: str | None = None
+    """What is sent in place of a chat completion, word for word."""
 
 
 REFUSALS: dict[Refusal, Reply] = {
@@ -180,7 +182,8 @@ def _handler(server: FakeServer) -> type[BaseHTTPRequestHandler]:
             if reply.retry_after is not None:
                 self.send_header("Retry-After", str(reply.retry_after))
             self.end_headers()
-            for chunk in _chunks(request, reply) if streams else [json.dumps(_body(request, reply))]:
+            whole = json.dumps(_body(request, reply)) if reply.body is None else reply.body
+            for chunk in _chunks(request, reply) if streams and reply.body is None else [whole]:
                 self.wfile.write(chunk.encode())
 
     return Handler

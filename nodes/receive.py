@@ -13,13 +13,16 @@ from langgraph.types import Overwrite
 
 from langgraph_engram.alignment import name_session, new_turns
 from langgraph_engram.compression import Compressor
+from langgraph_engram.errors import EncoderUnavailable
 from langgraph_engram.pending import (
+    RECEIVE,
     UNFINISHED,
     pending_tasks_for,
     stored_turns,
     taken_over,
     turns_begun,
     turns_to_extract,
+    unreceived_ids,
 )
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import DateOrder, FilterCounts, PendingTask, make_id
@@ -52,6 +55,7 @@ class Receive:
 
         Raises:
             CompressorUnavailable: The compressor cannot be loaded.
+            EncoderUnavailable: The turns cannot be encoded, and are not stored; the run is pending.
         """
         request = screen(RememberRequest.model_validate(state["request"]), self.settings)
         run_id = request.run_id or _id_of_this_run()
@@ -63,18 +67,26 @@ class Receive:
         return {**_empty_state(), "request": request, "run_id": run_id, "session_id": session_id, **received}
 
     def _new(self, request: RememberRequest, run_id: str, session_id: str) -> WriteState:
-        """Store the turns that are new; those that this run stored before it was cut off are its own, too."""
+        """Store the turns that are new; those that this run stored before it was cut off are its own, too.
+
+        Where they cannot be encoded, the run is pending, and its checkpoint has what was said.
+        """
         scope = request.scope
         with self.store.committing(scope):
-            index = self.store.index(scope)
-            pending = self.store.pending_tasks(scope)
+            index, pending = self.store.index(scope), self.store.pending_tasks(scope)
             begun = stored_turns(index, turns_begun(pending, run_id, session_id))
             new = new_turns(request, session_id, index, begun)
             turns = [*begun, *(turn.model_copy(update={"date_order": self.date_order}) for turn in new)]
-            if turns:
-                left, completed = taken_over(pending, run_id, new)
-                tasks = [*pending_tasks_for(run_id, "segment", [(turns, UNFINISHED)]), *left]
-                self.store.commit(scope, Changes(turns=turns, pending_tasks=tasks, completed=completed))
+            left, done = taken_over(pending, run_id, new)
+            tasks = [*pending_tasks_for(run_id, "segment", [(turns, UNFINISHED)]), *left]
+            received = [*unreceived_ids(pending, run_id), *done]
+            try:
+                if turns or received:
+                    self.store.commit(scope, Changes(turns=turns, pending_tasks=tasks, completed=received))
+            except EncoderUnavailable as error:
+                unreceived = pending_tasks_for(run_id, RECEIVE, [(turns, str(error))])
+                self.store.commit(scope, Changes(pending_tasks=unreceived))
+                raise
         return {"turns": turns, "known_turns": len(request.messages) - len(turns)}
 
     def _retried(self, request: RememberRequest, session_id: str) -> WriteState:

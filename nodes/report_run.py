@@ -27,6 +27,7 @@ def report_run(state: WriteState) -> WriteState:
         pairs_possible=filtered.possible,
         pairs_compared=filtered.compared,
         pairs_ruled_out=sum(filtered.ruled_out.values()),
+        notes=list(dict.fromkeys(f"{task.step}: {task.reason}" for task in state.get("failures", []))),
         usage=total(state.get("usage", [])),
     )
     return {"receipt": receipt}

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from langgraph_engram.consolidation.merging import as_active, in_conflict, without_conflicts
 from langgraph_engram.extraction.evidence import recycled_reason, verify_record
-from langgraph_engram.pending import UNFINISHED, pending_task, stored_turns
+from langgraph_engram.pending import RECEIVE, UNFINISHED, pending_task, stored_turns
 from langgraph_engram.results import Finding
 from langgraph_engram.schema import Event, Frozen, PendingTask, Record, Scope, Synthesis, Turn
 from langgraph_engram.segmentation.boundaries import previous_event, relink_boundary
@@ -104,7 +104,7 @@ class ScopeExamination:
     index: ScopeIndex
     decisions: Sequence[Any]
     tasks: Sequence[PendingTask]
-    is_waiting: Callable[[str], bool]
+    is_saved: Callable[[str], bool]
     """Whether the run of this id waits for a person, as far as its checkpoints say."""
     segment: SegmentSettings = field(default_factory=SegmentSettings)
     verify: VerifySettings = field(default_factory=VerifySettings)
@@ -342,9 +342,9 @@ class ScopeExamination:
         """A pending task is about turns that are stored, and a run that waits for a person has its checkpoints."""
         for task in self.tasks:
             left = [turn_id for turn_id in task.turn_ids if turn_id in self.index.turns]
-            if len(left) < len(task.turn_ids):
+            if len(left) < len(task.turn_ids) and not (task.step == RECEIVE and self.is_saved(task.run_id)):
                 yield "task for missing turns", task.pending_id, "keeps it for the rest", _narrowed(task, left)
-            elif task.awaits_approval and not self.is_waiting(task.run_id):
+            elif task.awaits_approval and not self.is_saved(task.run_id):
                 yield "approval without a run", task.pending_id, "`retry` does its steps", _restarted(task)
 
 

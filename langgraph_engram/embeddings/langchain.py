@@ -1,7 +1,6 @@
 """Adapt any LangChain `Embeddings` to the `Encoder` port.
 
-The port has one way to encode, so queries pass through `embed_documents` like texts. Errors of the embeddings' own
-service are raised as they are.
+The port has one way to encode, so queries pass through `embed_documents` like texts.
 """
 
 from collections.abc import Sequence
@@ -16,6 +15,8 @@ MODEL_ATTRIBUTES = ("model", "model_name", "model_id", "deployment")
 """Attributes that may hold the name of the model, the likeliest first."""
 SIZE_ATTRIBUTES = ("dimensions", "output_dimensionality", "size")
 """Attributes that may hold a chosen number of dimensions: another number is another vector space."""
+MAX_REASON = 300
+"""Characters of an error of a service that are kept."""
 PROBE = "dimensions"
 """A text encoded only to learn how many dimensions there are."""
 
@@ -46,14 +47,21 @@ class LangChainEncoder:
             A float32 array of shape (len(texts), dimensions); each row has length 1.
 
         Raises:
-            EncoderUnavailable: The embeddings gave too few vectors, of unequal lengths, or not of finite numbers.
+            EncoderUnavailable: The embeddings failed, or gave too few vectors, of unequal lengths, or not of finite
+                numbers.
         """
         if not texts:
             return self._embed([PROBE])[:0]
         return self._embed(list(texts))
 
     def _embed(self, texts: list[str]) -> Vectors:
-        lists = self._embeddings.embed_documents(texts)
+        try:
+            lists = self._embeddings.embed_documents(texts)
+        except Exception as error:  # each service has errors of its own
+            reason = " ".join(str(error).split())[:MAX_REASON]
+            raise EncoderUnavailable(
+                f"{self.name!r} gave no vectors: {type(error).__name__}: {reason}; check the embeddings, or try again"
+            ) from error
         dimensions = {len(vector) for vector in lists}
         if len(lists) != len(texts) or len(dimensions) != 1 or 0 in dimensions:
             raise EncoderUnavailable(

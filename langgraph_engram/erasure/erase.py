@@ -14,7 +14,7 @@ from langgraph_engram.consolidation.merging import as_active, as_superseded, wit
 from langgraph_engram.erasure.checkpoints import ErasureMarks, Residue, threads_with
 from langgraph_engram.erasure.selection import Erased, StoredScope, Target, select_erased
 from langgraph_engram.errors import InvalidInput
-from langgraph_engram.pending import UNFINISHED, is_cut_off, pending_task, stored_turns
+from langgraph_engram.pending import RECEIVE, UNFINISHED, is_cut_off, pending_task, stored_turns
 from langgraph_engram.results import ErasureReceipt
 from langgraph_engram.runner import delete_threads
 from langgraph_engram.schema import Boundary, Event, PendingTask, Record, Scope, Turn
@@ -235,10 +235,11 @@ def _cited(records: Iterable[Record]) -> set[str]:
 def _marks_of(stored: StoredScope, erased: Erased) -> ErasureMarks:
     """Return what to search for: the ids of what is erased, and its texts that nothing left contains."""
     ids = frozenset(item_id for of_kind in erased.ids().values() for item_id in of_kind)
+    unreceived = frozenset(task.run_id for task in erased.pending_tasks if task.step == RECEIVE)
     turns = [turn.indexed_text for turn in stored.index.turns.items if turn.turn_id not in ids]
     records = [record.content for record in stored.index.records.items if record.record_id not in ids]
     left = "\0".join([*turns, *records])
-    return ErasureMarks(ids, frozenset(text for text in erased.texts() if text not in left))
+    return ErasureMarks(ids | unreceived, frozenset(text for text in erased.texts() if text not in left))
 
 
 def _receipt(

@@ -19,6 +19,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError, create_mode
 
 from langgraph_engram.errors import InvalidInput, UnreadableFile
 from langgraph_engram.formats.files import GZIP_MAGIC, parse_json, read_file
+from langgraph_engram.pending import RECEIVE
 from langgraph_engram.results import ExportReceipt, LoadReceipt
 from langgraph_engram.schema import Decision, Frozen, Scope, Synthesis
 from langgraph_engram.stores.base import Changes
@@ -111,7 +112,7 @@ def export_file(
         _write_line(file, Header(format=FORMAT, version=VERSION))
         for owner in scopes:
             with store.committing(owner):
-                is_wanted = _everything if session_id is None else _Session.read(store, owner, session_id).has
+                is_wanted = _is_received if session_id is None else _Session.read(store, owner, session_id).has
                 for kind in ORDER:
                     for item in store.items(owner, kind):
                         if is_wanted(kind, item):
@@ -176,8 +177,9 @@ def _stored(store: ChromaStore, scope: Scope, kind: Kind[Any], items: list[Any])
     return stored
 
 
-def _everything(kind: Kind[Any], item: Any) -> bool:  # noqa: ARG001 - the filter of a session reads them
-    return True
+def _is_received(kind: Kind[Any], item: Any) -> bool:
+    """Return whether an item is about what is stored: a task at `receive` is about turns in a checkpoint alone."""
+    return kind is not PENDING_TASKS or item.step != RECEIVE
 
 
 @dataclass(frozen=True)
@@ -199,7 +201,11 @@ class _Session:
         events = {key for key, (session, _) in links.events.items() if session == session_id}
         events |= {links.event_of[key] for key in records} | {end for ends in boundaries.values() for end in ends}
         turns = {turn.turn_id for turn in store.items(scope, TURNS) if turn.session_id == session_id}
-        tasks = {task.pending_id for task in store.items(scope, PENDING_TASKS) if task.session_id == session_id}
+        tasks = {
+            task.pending_id
+            for task in store.items(scope, PENDING_TASKS)
+            if task.session_id == session_id and _is_received(PENDING_TASKS, task)
+        }
         if not turns and not events and not records and not tasks:
             raise InvalidInput(
                 f"unknown session {session_id!r}: `engram show --user USER --kind turns --json` lists the sessions"

@@ -47,7 +47,7 @@ TIMEOUT_STATUSES = {408, 504}
 NO_LISTENER = {"ConnectionRefusedError", "gaierror", "ConnectTimeout"}
 """Errors raised where nothing listens at the address, or the host does not exist."""
 CONNECTION_ERRORS = {"APIConnectionError", "ModelConnectionError", "TransportError", "ConnectionError", "gaierror"}
-MALFORMED_REPLY = {"ValueError", "TypeError", "AttributeError", "KeyError"}
+MALFORMED_REPLY = {"ValueError", "TypeError", "AttributeError", "LookupError", "RecursionError"}
 """Errors that chat models raise when the reply is no chat completion: a web page, or an error with status 200."""
 
 

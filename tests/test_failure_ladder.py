@@ -1,0 +1,268 @@
+"""Whatever fails around it, a memory keeps what was said, says what is wrong, and does the rest once it is mended.
+
+The model is a chat model on a real server, which misbehaves; encoder and files fail as they do in use.
+"""
+
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_openai import ChatOpenAI
+
+from langgraph_engram.embeddings.base import HashingEncoder
+from langgraph_engram.embeddings.langchain import LangChainEncoder
+from langgraph_engram.errors import EncoderUnavailable, InvalidInput, ModelUnavailable
+from langgraph_engram.llm.chat import ChatModel
+from langgraph_engram.memory import Memory
+from langgraph_engram.settings import ChatSettings
+from langgraph_engram.testing import FakeServer, Reply
+
+SAID = [
+    {"speaker": "Ana", "text": "My sister Runa lives in Oslo.", "said_at": "2023-05-08T12:00:00Z"},
+    {"speaker": "Ben", "text": "I keep bees in the garden.", "said_at": "2023-05-08T12:01:00Z"},
+]
+SETTINGS = ChatSettings()
+MOST_REQUESTS = 3 * len(SETTINGS.structured_methods) * (1 + SETTINGS.retries)
+"""Of a batch and its two halves: each way of asking for JSON may be tried, with all retries of each."""
+
+RUNGS = {
+    "refuses connections": (None, "Connection refused"),
+    "rate-limited": (Reply(status=429, retry_after=2, error="slow down"), "429 - slow down"),
+    "rate-limited for an hour": (Reply(status=429, retry_after=3600), "429"),
+    "without quota": (Reply(status=429, error="insufficient_quota"), "insufficient_quota"),
+    "broken": (Reply(status=500), "500"),
+    "overloaded": (Reply(status=503, retry_after=1), "503"),
+    "unknown key": (Reply(status=401), "401"),
+    "hanging": (Reply("never", after_seconds=60), "timed out"),
+    "hanging up": (Reply(hangs_up=True), "disconnected"),
+    "silent": (Reply(""), "no whole JSON value"),
+    "talking nonsense": (Reply("I am sorry, what a lovely day that was!"), "no whole JSON value"),
+    "talking too much": (Reply('{"records": [', finish_reason="length"), "cut off"),
+    "cut off": (Reply(body='{"choices": [{"mess'), "not a chat completion"),
+    "a web page": (Reply(body="<html>Bad gateway</html>"), "not a chat completion"),
+    "without a choice": (Reply(body='{"choices": []}'), "not a chat completion"),
+    "without choices": (Reply(body='{"choices": null}'), "not a chat completion"),
+    "without a message": (Reply(body='{"choices": [{"message": null}]}'), "not a chat completion"),
+    "null": (Reply(body="null"), "not a chat completion"),
+    "endlessly nested": (Reply(body="[" * 100_000), "not a chat completion"),
+    "an error with status 200": (Reply(body='{"error": {"message": "overloaded"}}'), "not a chat completion"),
+}
+"""How a server misbehaves, and the word that says so."""
+
+
+@contextmanager
+def misbehaving(reply):
+    """Return a server that gives one reply to everything; None refuses connections."""
+    if reply is not None:
+        with FakeServer(otherwise=reply) as server:
+            yield server.url, server.requests
+        return
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))  # bound and not listening: nobody else listens there meanwhile
+        yield f"http://127.0.0.1:{closed.getsockname()[1]}/v1", []
+
+
+def chat_at(url, slept):
+    chat = ChatOpenAI(base_url=url, api_key="any", model="fake", timeout=0.3, max_retries=0)
+    return ChatModel(chat, "openai:fake", SETTINGS, sleep=slept.append)
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+def test_a_model_that_fails_costs_no_turn(rung, tmp_path):
+    """Retries are bounded; turns are kept and found; receipt and status say why; a retry with a good model finishes."""
+    reply, word = RUNGS[rung]
+    slept = []
+    with misbehaving(reply) as (url, requests):
+        with Memory(tmp_path / "s", chat_at(url, slept), encoder="hashing") as memory:
+            receipt = memory.remember(SAID, user_id="ana", session_id="s1")
+
+            status = memory.status("ana")
+            found = memory.search("Where does Runa live?", user_id="ana").evidence
+        asked = len(requests)
+
+    assert (receipt.stored_turns, receipt.records, receipt.pending) == (2, 0, 2)
+    assert [note for note in receipt.notes if note.startswith("extract: ") and word in note] == receipt.notes
+    assert {task.step for task in status.pending} == {"extract"}
+    assert sum(len(task.turn_ids) for task in status.pending) == 2
+    assert all(word in task.reason for task in status.pending)
+    assert any("Oslo" in passage.text for passage in found)
+    assert asked <= MOST_REQUESTS
+    assert sum(slept) <= MOST_REQUESTS * 60
+    with Memory(tmp_path / "s", "rules", encoder="hashing") as memory:
+        mended = memory.retry(user_id="ana")
+        assert (mended.pending, mended.notes, memory.status("ana").pending) == (0, [], [])
+        assert any("Oslo" in record.content for record in memory.show("records", "ana"))
+        assert memory.doctor().is_sound
+
+
+@pytest.mark.parametrize("rung", [rung for rung in RUNGS if not rung.startswith("talking")])
+def test_a_model_that_fails_gives_no_answer_and_says_so(rung):
+    """A question raises one error with the reason: not "absent", which would be said of the memory."""
+    reply, _ = RUNGS[rung]
+    with misbehaving(reply) as (url, _), Memory("memory:", chat_at(url, []), encoder="hashing") as memory:
+        memory.remember(SAID, user_id="ana", session_id="s1")
+
+        with pytest.raises(ModelUnavailable, match="gave no answer"):
+            memory.recall("Where does Runa live?", user_id="ana")
+
+
+def test_the_pause_that_a_server_asks_for_is_kept():
+    """Two seconds are waited for, each time; an hour is not."""
+    slept = []
+    with (
+        misbehaving(RUNGS["rate-limited"][0]) as (url, _),
+        Memory("memory:", chat_at(url, slept), encoder="hashing") as m,
+    ):
+        m.remember(SAID, user_id="ana")
+    waited = list(slept)
+    slept.clear()
+    with misbehaving(RUNGS["rate-limited for an hour"][0]) as (url, requests):
+        with Memory("memory:", chat_at(url, slept), encoder="hashing") as memory:
+            memory.remember(SAID, user_id="ana")
+        assert (len(requests), slept) == (1, [])
+
+    assert len(waited) == SETTINGS.retries
+    assert all(2 <= pause < 60 for pause in waited)
+
+
+class Failing(HashingEncoder):
+    """An encoder that can be switched off."""
+
+    down = False
+
+    def encode(self, texts):
+        if self.down:
+            raise EncoderUnavailable("the weights are missing: put them back")
+        return super().encode(texts)
+
+
+@pytest.mark.parametrize("known", [[], SAID[:1]], ids=["at first", "later"])
+@pytest.mark.parametrize("resent", [False, True])
+def test_without_an_encoder_what_was_said_waits_in_a_checkpoint(tmp_path, known, resent):
+    """The call raises, status says why, and a retry of the next process stores it once, sent again or not."""
+    encoder = Failing()
+    with Memory(tmp_path / "s", "rules", encoder=encoder) as memory:
+        memory.remember(known, user_id="ana", session_id="s1")
+        encoder.down = True
+        for _ in range(2):
+            with pytest.raises(EncoderUnavailable, match="weights are missing"):
+                memory.remember(SAID, user_id="ana", session_id="s1")
+        with pytest.raises(EncoderUnavailable):
+            memory.retry(user_id="ana")
+        pending = memory.status("ana").pending
+        encoder.down = False
+        findings = memory.doctor().findings
+
+    assert {task.step for task in pending} == {"receive"}
+    assert "weights are missing" in pending[0].reason
+    assert findings == []
+    with Memory(tmp_path / "s", "rules", encoder="hashing") as memory:
+        if resent:
+            memory.remember(SAID, user_id="ana", session_id="s1")
+        memory.retry(user_id="ana")
+
+        assert [turn.text for turn in memory.show("turns", "ana")] == [message["text"] for message in SAID]
+        assert any("Oslo" in record.content for record in memory.show("records", "ana"))
+        assert memory.status("ana").pending == []
+        assert memory.doctor().findings == []
+
+
+@pytest.mark.parametrize("named", [{}, {"session_id": "s1"}])
+def test_what_waits_in_a_checkpoint_is_forgotten_too(tmp_path, named):
+    """Neither the task nor the checkpoint is left, and an export does not name what it does not hold."""
+    encoder = Failing()
+    with Memory(tmp_path / "s", "rules", encoder=encoder) as memory:
+        encoder.down = True
+        with pytest.raises(EncoderUnavailable):
+            memory.remember(SAID, user_id="ana", session_id="s1")
+        encoder.down = False
+        exported = memory.export(tmp_path / "ana.jsonl", user_id="ana")
+
+        receipt = memory.forget(user_id="ana", **named)
+
+        assert exported.pending_tasks == 0
+        assert (receipt.pending_tasks, receipt.runs, receipt.residue) == (1, 1, [])
+        assert memory.retry(user_id="ana").run_id == ""
+        with pytest.raises(InvalidInput):
+            memory.forget(user_id="ana", session_id="s1")
+    left = b"".join(path.read_bytes() for path in (tmp_path / "s").rglob("*") if path.is_file())
+    assert b"Runa" not in left
+
+
+def test_a_task_whose_checkpoint_is_gone_is_found_and_dropped(tmp_path):
+    """The doctor says so; after a retry nothing is pending that nobody can do."""
+    encoder = Failing()
+    with Memory(tmp_path / "s", "rules", encoder=encoder) as memory:
+        encoder.down = True
+        with pytest.raises(EncoderUnavailable):
+            memory.remember(SAID, user_id="ana", session_id="s1")
+    (tmp_path / "s" / "checkpoints.sqlite").unlink()
+    with Memory(tmp_path / "s", "rules", encoder="hashing") as memory:
+        assert [finding.check for finding in memory.doctor().findings] == ["task for missing turns"]
+        memory.retry(user_id="ana")
+        assert memory.status("ana").pending == []
+
+
+class Offline(DeterministicFakeEmbedding):
+    """Embeddings of a service that cannot be reached."""
+
+    def embed_documents(self, texts):
+        raise ConnectionResetError("Connection reset by peer")
+
+
+def test_an_embedding_service_that_fails_is_an_encoder_that_is_not_available():
+    """An error of ours, with the service's reason."""
+    with pytest.raises(EncoderUnavailable, match=r"gave no vectors: ConnectionResetError: Connection reset by peer"):
+        LangChainEncoder(Offline(size=8)).encode(["a"])
+
+
+READ_ONLY = """
+import os, sys
+from pathlib import Path
+from langgraph_engram.errors import StoreError
+from langgraph_engram.memory import Memory
+
+folder, frozen = Path(sys.argv[1]), sys.argv[2].split()
+SAID = [{"speaker": "Ana", "text": "My sister Runa lives in Oslo."}]
+with Memory(folder, "rules", encoder="hashing") as memory:
+    memory.remember(SAID, user_id="ana", session_id="s1")
+for path in [folder, *folder.rglob("*")]:
+    os.chmod(path, 0o777 if path.is_dir() else 0o666)
+for path in frozen:
+    os.chmod(folder / path, 0o555 if (folder / path).is_dir() else 0o444)
+if os.getuid() == 0:
+    os.setuid(65534)
+said = []
+try:
+    memory = Memory(folder, "rules", encoder="hashing")
+    said.append(str(len(memory.search("Where does Runa live?", user_id="ana").evidence)))
+    memory.remember([{"speaker": "Ana", "text": "I keep bees."}], user_id="ana", session_id="s2")
+except StoreError as error:
+    said.append(str(error))
+print("|".join(said))
+"""
+
+
+@pytest.mark.parametrize(
+    ("frozen", "found", "word"),
+    [
+        (". .engram.lock", None, "cannot be written"),
+        ("chroma.sqlite3", None, "readonly"),
+        ("checkpoints.sqlite", "1", "checkpoints.sqlite' cannot be read or written (attempt to write a readonly"),
+    ],
+)
+def test_a_store_that_is_read_only_says_so(frozen, found, word):
+    """One line that names it; what can be read is, where a search alone is asked for."""
+    with TemporaryDirectory() as home:
+        Path(home).chmod(0o755)  # for whoever it is that may not write, where root runs the tests
+        arguments = [sys.executable, "-c", READ_ONLY, Path(home) / "store", frozen]
+        done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    *read, message = done.stdout.strip().split("|")
+    assert (read, word in message) == ([found] if found else [], True), done.stdout
