@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from langgraph_engram.schema import Scope, Turn, make_id, unnamed_session_id
+from langgraph_engram.schema import Metadata, Scope, Turn, make_id, unnamed_session_id
 from langgraph_engram.state import Message, RememberRequest
 from langgraph_engram.stores.index import ScopeIndex
 
@@ -43,7 +43,10 @@ def new_turns(request: RememberRequest, session_id: str, index: ScopeIndex, begu
     fresh = [message for message in following if not _has_known_id(message, request.scope, session_id, index)]
     start = stored[-1].seq + 1 if stored else 0
     now = datetime.now(UTC)
-    return [_turn(message, request.scope, session_id, seq, now) for seq, message in enumerate(fresh, start=start)]
+    return [
+        _turn(message, request.scope, session_id, seq, now, request.metadata)
+        for seq, message in enumerate(fresh, start=start)
+    ]
 
 
 def overlap(stored: Sequence[Stored], sent: Sequence[Sent], same: Callable[[Stored, Sent], bool]) -> int:
@@ -100,7 +103,7 @@ def _has_known_id(message: Message, scope: Scope, session_id: str, index: ScopeI
     return message.external_id is not None and make_id(scope.key, session_id, message.external_id) in index.turns
 
 
-def _turn(message: Message, scope: Scope, session_id: str, seq: int, now: datetime) -> Turn:
+def _turn(message: Message, scope: Scope, session_id: str, seq: int, now: datetime, metadata: Metadata) -> Turn:
     identity = (message.external_id,) if message.external_id is not None else (seq, *_content(message))
     return Turn(
         turn_id=make_id(scope.key, session_id, *identity),
@@ -112,4 +115,5 @@ def _turn(message: Message, scope: Scope, session_id: str, seq: int, now: dateti
         captions=message.captions,
         said_at=message.said_at or now,
         external_id=message.external_id,
+        metadata=metadata,
     )

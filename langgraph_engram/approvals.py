@@ -40,16 +40,17 @@ def approve(store: Store, graph: WriteGraph, scope: Scope, run_id: str, answer: 
     Raises:
         InvalidInput: No such run waits here, or the answer leaves a decision open or names one that is not there.
     """
-    waiting = {approval.run_id: approval for approval in approvals(store, graph, scope)}
-    if run_id not in waiting:
-        raise InvalidInput(
-            f"run {run_id!r} waits for no approval here: approvals(), or engram approve, lists those that do"
-        )
-    ids = [decision.decision_id for decision in waiting[run_id].decisions]
-    if problem := problem_of(answer, ids):
-        raise InvalidInput(problem)
-    resumed: Command[str] = Command(resume=dict(answer) if isinstance(answer, Mapping) else answer)
-    return run_to_receipt(graph, resumed, thread_of(run_id, scope))
+    with store.writing(scope):
+        waiting = {approval.run_id: approval for approval in approvals(store, graph, scope)}
+        if run_id not in waiting:
+            raise InvalidInput(
+                f"run {run_id!r} waits for no approval here: approvals(), or engram approve, lists those that do"
+            )
+        ids = [decision.decision_id for decision in waiting[run_id].decisions]
+        if problem := problem_of(answer, ids):
+            raise InvalidInput(problem)
+        resumed: Command[str] = Command(resume=dict(answer) if isinstance(answer, Mapping) else answer)
+        return run_to_receipt(graph, resumed, thread_of(run_id, scope))
 
 
 def _interrupted(store: Store, graph: WriteGraph, scope: Scope) -> list[StateSnapshot]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
@@ -26,12 +26,15 @@ from langgraph_engram.compression import Compressor, LLMLingua2
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.errors import InvalidSetting, StoreError, problems_in
 from langgraph_engram.graphs.checkpoints import checkpoint_serializer
+from langgraph_engram.graphs.read import ReadGraph, build_read_graph
+from langgraph_engram.graphs.write import WriteGraph, build_write_graph
 from langgraph_engram.llm.base import Model
 from langgraph_engram.llm.factory import open_model
 from langgraph_engram.presets import preset
 from langgraph_engram.rerank import CrossEncoder, Reranker
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.settings import ChatSettings, ExtractSettings, RetrieveSettings, Settings
+from langgraph_engram.stores.base import Store
 
 SETTINGS_VARIABLE = "ENGRAM_SETTINGS"
 SETTINGS_EXAMPLE = '{"update": {"approve": ["MERGE"]}}'
@@ -165,6 +168,29 @@ def resolve_compressor(extract: ExtractSettings) -> Compressor | None:
 def resolve_reranker(retrieve: RetrieveSettings) -> Reranker | None:
     """Return what reranks evidence, if the settings ask for it; it loads at its first use."""
     return CrossEncoder(retrieve.rerank_model) if retrieve.rerank_model else None
+
+
+class Graphs(NamedTuple):
+    """The two graphs, without checkpoints for the graphs of others, and with them."""
+
+    write: WriteGraph
+    read: ReadGraph
+    checkpointed_write: WriteGraph
+    checkpointed_read: ReadGraph
+
+
+def build_graphs(
+    store: Store, model: Model, settings: Settings, checkpointer: BaseCheckpointSaver[str] | None
+) -> Graphs:
+    """Build the graphs of a memory, with what the settings ask for."""
+    rules, compressor, reranker = RuleModel(), resolve_compressor(settings.extract), resolve_reranker(settings.retrieve)
+    write, checkpointed_write = (
+        build_write_graph(store, model, settings, saver, compressor) for saver in (None, checkpointer)
+    )
+    read, checkpointed_read = (
+        build_read_graph(store, model, rules, settings, saver, reranker) for saver in (None, checkpointer)
+    )
+    return Graphs(write, read, checkpointed_write, checkpointed_read)
 
 
 def open_checkpointer(store: str) -> BaseCheckpointSaver[str]:

@@ -7,11 +7,12 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel
 
 from langgraph_engram.errors import InvalidInput
+from langgraph_engram.filters import Filters, check_limit, conditions_of
 from langgraph_engram.results import Status
 from langgraph_engram.retrieval.standing import profile_of
 from langgraph_engram.schema import Record, Scope
 from langgraph_engram.stores.base import Store
-from langgraph_engram.stores.index import KindIndex
+from langgraph_engram.stores.index import KindIndex, Matches
 
 ItemKind = Literal["records", "events", "boundaries", "syntheses", "decisions", "turns", "profile"]
 PROFILE_TOKENS = 300
@@ -40,21 +41,38 @@ def status(opened: Store, scope: Scope, *, store: str, preset: str, model: str) 
     )
 
 
-def show(store: Store, scope: Scope, kind: ItemKind) -> Sequence[BaseModel]:
-    """Return everything of one kind, in order of time; of "profile", in the profile's.
+def show(
+    store: Store, scope: Scope, kind: ItemKind, filters: Filters | None = None, limit: int | None = None
+) -> Sequence[BaseModel]:
+    """Return everything of one kind that fulfils filters, in order of time; of "profile", in the profile's.
+
+    Args:
+        limit: Return the newest `limit` items only; of a profile, the first.
 
     Raises:
-        InvalidInput: No such kind.
+        InvalidInput: No such kind; or filters are unknown, or are asked of decisions; or the limit is no number.
     """
+    conditions = conditions_of(filters)
+    check_limit(limit)
     if kind not in get_args(ItemKind):
         raise InvalidInput(f"unknown kind {kind!r}: choose one of {', '.join(get_args(ItemKind))}")
     if kind == "decisions":
-        return store.decisions(scope)
+        if conditions:
+            raise InvalidInput("decisions have none of the fields that filters are about: leave the filters out")
+        return store.decisions(scope)[-limit if limit else 0 :]
     index = store.index(scope)
+    matches = Matches(index, conditions)
     if kind == "profile":
-        return profile_of(index, PROFILE_TOKENS).records
+        standing = profile_of(index, PROFILE_TOKENS).records
+        return [item for item in standing if matches.records[index.records.position(item.record_id)]][:limit]
     items: KindIndex[Any] = getattr(index, kind)
-    return [items.items[position] for position in items.order()]
+    order = items.order()
+    if kind in ("turns", "records"):
+        order = order[(matches.turns if kind == "turns" else matches.records)[order]]
+        shown = [items.items[position] for position in order]
+    else:
+        shown = [items.items[position] for position in order if matches.has(items.items[position])]
+    return shown[-limit if limit else 0 :]
 
 
 def get(store: Store, scope: Scope, record_id: str) -> Record:

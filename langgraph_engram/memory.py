@@ -6,10 +6,9 @@ memory.recall("Where did I camp?", user_id="ana").answer
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, ExitStack
 from datetime import datetime
 from pathlib import Path
-from typing import Self
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
@@ -18,25 +17,17 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from pydantic import BaseModel
 
 from langgraph_engram.approvals import Answer, approvals, approve, waiting_decisions
-from langgraph_engram.config import (
-    open_checkpointer,
-    resolve,
-    resolve_chat,
-    resolve_compressor,
-    resolve_model,
-    resolve_reranker,
-)
+from langgraph_engram.config import build_graphs, open_checkpointer, resolve, resolve_chat, resolve_model
 from langgraph_engram.doctor.doctor import Doctor
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.erasure.erase import Eraser
 from langgraph_engram.erasure.selection import make_target
 from langgraph_engram.errors import StoreError
+from langgraph_engram.filters import Filters
 from langgraph_engram.formats.export import export_file, load_file
 from langgraph_engram.formats.messages import Messages, Session, to_messages
 from langgraph_engram.formats.requests import make_scope, recall_request, remember_request
-from langgraph_engram.graphs.read import ReadGraph, build_read_graph
-from langgraph_engram.graphs.write import WriteGraph, build_write_graph
 from langgraph_engram.history import history, undo, update
 from langgraph_engram.inspection import PROFILE_TOKENS, ItemKind, get, show, status
 from langgraph_engram.llm.base import Model
@@ -57,15 +48,14 @@ from langgraph_engram.results import (
     UpdateReceipt,
 )
 from langgraph_engram.retrieval.standing import profile_of
-from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.runner import Progress, ReadRunner, WriteRunner, in_thread, iterated_in_thread, warn_if_blocking
-from langgraph_engram.schema import Record, Scope
+from langgraph_engram.schema import Metadata, Record, Scope
 from langgraph_engram.settings import AnswerStyle, ChatSettings, Settings
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.folders import open_store
 
 
-class Memory:
+class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager["Memory", None]):
     """Long-term memory of many users.
 
     Every method takes the scope by its names: `user_id`, without a default; `tenant`, the organisation of the user; and
@@ -109,14 +99,10 @@ class Memory:
             self._owned = None if checkpointer else open_checkpointer(choice.store)
             failed.pop_all()
         self._checkpointer = checkpointer or self._owned
-        rules, compressor = RuleModel(), resolve_compressor(self.settings.extract)
-        reranker = resolve_reranker(self.settings.retrieve)
-        self.write_graph: WriteGraph = build_write_graph(self.store, self.model, self.settings, compressor=compressor)
-        self.read_graph: ReadGraph = build_read_graph(self.store, self.model, rules, self.settings, reranker=reranker)
-        writing = build_write_graph(self.store, self.model, self.settings, self._checkpointer, compressor)
-        reading = build_read_graph(self.store, self.model, rules, self.settings, self._checkpointer, reranker)
-        self._writes = WriteRunner(self.store, writing, self.settings.receive)
-        self._reads = ReadRunner(self.read_graph, reading, self._checkpointer)
+        graphs = build_graphs(self.store, self.model, self.settings, self._checkpointer)
+        self.write_graph, self.read_graph = graphs.write, graphs.read
+        self._writes = WriteRunner(self.store, graphs.checkpointed_write, self.settings.receive)
+        self._reads = ReadRunner(self.read_graph, graphs.checkpointed_read, self._checkpointer)
         self._closed = False
 
     def remember(
@@ -128,6 +114,7 @@ class Memory:
         tenant: str = "default",
         agent_id: str | None = None,
         close_session: bool = False,
+        metadata: Metadata | None = None,
     ) -> Receipt:
         """Remember messages. Messages that are known are not stored again.
 
@@ -140,6 +127,8 @@ class Memory:
             messages: LangChain messages, role and content mappings, or speaker and text mappings; oldest first.
             session_id: The conversation they belong to; by default, each call is a new conversation.
             close_session: Whether the conversation ends here.
+            metadata: A flat dict of strings, numbers and booleans that `filters` can ask for later; kept with the turns
+                that are new and the records made of them.
 
         Returns:
             Counts of what was stored, known, quarantined and left pending, and the usage.
@@ -151,7 +140,9 @@ class Memory:
             EncoderUnavailable: The turns have no vectors yet, and wait in the run's checkpoint; see `retry`.
         """
         scope = self._scope(user_id, tenant, agent_id)
-        request = remember_request(scope, to_messages(messages), session_id, close_session=close_session)
+        request = remember_request(
+            scope, to_messages(messages), session_id, close_session=close_session, metadata=metadata
+        )
         return self._writes.remember(request)
 
     def remember_sessions(
@@ -162,18 +153,20 @@ class Memory:
         tenant: str = "default",
         agent_id: str | None = None,
         progress: Progress | None = None,
+        metadata: Metadata | None = None,
     ) -> Receipt:
         """Remember whole conversations, such as those of a file, each closed; return the sum of their receipts.
 
         Args:
             sessions: The conversations, oldest first.
             progress: Called with the current step, how many sessions are done, and how many there are.
+            metadata: As for `remember`, of all of them.
 
         Raises:
             EngramError: A session could not be remembered; the error names it. Where its messages are invalid nothing
                 was written, else the sessions before it were.
         """
-        return self._writes.remember_sessions(self._scope(user_id, tenant, agent_id), sessions, progress)
+        return self._writes.remember_sessions(self._scope(user_id, tenant, agent_id), sessions, progress, metadata)
 
     def retry(self, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> Receipt:
         """Run the pending tasks of a user, and nothing else; a run that was interrupted continues where it was."""
@@ -188,6 +181,8 @@ class Memory:
         stop: float | None = None,
         now: datetime | str | None = None,
         as_of: datetime | str | None = None,
+        filters: Filters | None = None,
+        limit: int | None = None,
         tenant: str = "default",
         agent_id: str | None = None,
     ) -> Recollection:
@@ -202,11 +197,15 @@ class Memory:
                 newest turn's time. Without an offset it is UTC.
             as_of: The time as of which memory is read, in the same forms; a date stands for the end of its day. What
                 was said or superseded later does not count.
+            filters: What is found fulfils them, such as {"session": "s1"} or {"metadata.project": {"$in": ["atlas"]}}
+                (docs/filters.md).
+            limit: Passages at most.
 
         Returns:
             Evidence, best first, as far as it is relevant and fits the budget; no answer.
         """
-        request = recall_request(query, self._scope(user_id, tenant, agent_id), "search", budget, now, as_of, stop=stop)
+        scope = self._scope(user_id, tenant, agent_id)
+        request = recall_request(query, scope, "search", budget, now, as_of, None, stop, filters, limit)
         return self._reads.search(request)
 
     def recall(
@@ -217,6 +216,7 @@ class Memory:
         budget: int | None = None,
         now: datetime | str | None = None,
         as_of: datetime | str | None = None,
+        filters: Filters | None = None,
         tenant: str = "default",
         agent_id: str | None = None,
         answer_style: AnswerStyle | None = None,
@@ -234,7 +234,7 @@ class Memory:
             ModelUnavailable: The model gave no answer; this says nothing about what is stored.
         """
         scope = self._scope(user_id, tenant, agent_id)
-        request = recall_request(query, scope, "recall", budget, now, as_of, answer_style)
+        request = recall_request(query, scope, "recall", budget, now, as_of, answer_style, filters=filters)
         return self._reads.recall(request)
 
     def stream(
@@ -245,6 +245,7 @@ class Memory:
         budget: int | None = None,
         now: datetime | str | None = None,
         as_of: datetime | str | None = None,
+        filters: Filters | None = None,
         tenant: str = "default",
         agent_id: str | None = None,
         answer_style: AnswerStyle | None = None,
@@ -257,7 +258,7 @@ class Memory:
             comes whole, just before the last update.
         """
         scope = self._scope(user_id, tenant, agent_id)
-        request = recall_request(query, scope, "recall", budget, now, as_of, answer_style)
+        request = recall_request(query, scope, "recall", budget, now, as_of, answer_style, filters=filters)
         yield from self._reads.stream(request)
 
     def profile(
@@ -342,8 +343,7 @@ class Memory:
             InvalidInput: No such run waits in this scope, or the answer does not fit its decisions.
         """
         scope = self._scope(user_id, tenant, agent_id)
-        with self.store.writing(scope):
-            return approve(self.store, self._writes.graph, scope, run_id, answer)
+        return approve(self.store, self._writes.graph, scope, run_id, answer)
 
     def forget(
         self,
@@ -389,14 +389,25 @@ class Memory:
         return status(self.store, scope, store=self.location, preset=self.settings.preset, model=self.model.name)
 
     def show(
-        self, kind: ItemKind, user_id: str, *, tenant: str = "default", agent_id: str | None = None
+        self,
+        kind: ItemKind,
+        user_id: str,
+        *,
+        filters: Filters | None = None,
+        limit: int | None = None,
+        tenant: str = "default",
+        agent_id: str | None = None,
     ) -> Sequence[BaseModel]:
-        """Return everything of one kind that is stored for a user, in order of time; of "profile", as `profile` does.
+        """Return what is stored of one kind for a user, in order of time; of "profile", as `profile` does.
+
+        Args:
+            filters: As for `search`.
+            limit: The newest items of that number only; of a profile, the first.
 
         Raises:
-            InvalidInput: No such kind.
+            InvalidInput: No such kind, or a filter or the limit does not fit.
         """
-        return show(self.store, self._scope(user_id, tenant, agent_id), kind)
+        return show(self.store, self._scope(user_id, tenant, agent_id), kind, filters, limit)
 
     def export(
         self,
@@ -468,17 +479,9 @@ class Memory:
 
     aclose = in_thread(close)
 
-    def __enter__(self) -> Self:
-        """Return the memory itself."""
-        return self
-
     def __exit__(self, *raised: object) -> None:
         """Close."""
         self.close()
-
-    async def __aenter__(self) -> Self:
-        """Return the memory itself."""
-        return self
 
     async def __aexit__(self, *raised: object) -> None:
         """Close."""

@@ -31,7 +31,7 @@ from langgraph_engram.nodes.report_run import report_run
 from langgraph_engram.prompts.write_answer import MORE, UNKNOWN
 from langgraph_engram.results import Comparisons, RecallUpdate, Receipt, Recollection, total
 from langgraph_engram.retrieval.citations import is_unknown
-from langgraph_engram.schema import Scope
+from langgraph_engram.schema import Metadata, Scope
 from langgraph_engram.screening import screen
 from langgraph_engram.settings import ReceiveSettings
 from langgraph_engram.state import RecallRequest, RememberRequest, WriteInput, WriteOutput, WriteState
@@ -105,7 +105,13 @@ class WriteRunner:
         """Run a request to its end, after the runs of its scope that are under way."""
         return self._run(request.scope, {"request": screen(request, self.settings)}, request.run_id)
 
-    def remember_sessions(self, scope: Scope, sessions: Sequence[Session], progress: Progress | None = None) -> Receipt:
+    def remember_sessions(
+        self,
+        scope: Scope,
+        sessions: Sequence[Session],
+        progress: Progress | None = None,
+        metadata: Metadata | None = None,
+    ) -> Receipt:
         """Remember whole conversations, each closed, and return the sum of their receipts.
 
         Raises:
@@ -116,7 +122,7 @@ class WriteRunner:
         for position, session in enumerate(to_sessions(sessions)):
             with errors_of_session(session, position):
                 messages = to_messages(session.messages)
-                request = remember_request(scope, messages, session.session_id, close_session=True)
+                request = remember_request(scope, messages, session.session_id, close_session=True, metadata=metadata)
                 requests.append(screen(request, self.settings))
         receipts: list[Receipt] = []
         with closing(prefetch_vectors(self.store, requests)) as encoded:

@@ -27,6 +27,9 @@ RecordStatus = Literal["active", "superseded", "merged", "archived", "quarantine
 EventKind = Literal["window", "event", "session", "buffer"]
 BoundaryKind = Literal["topic", "session_break", "opening"]
 Action = Literal["MERGE", "SUPERSEDE", "CONFLICT", "KEEP_BOTH"]
+Scalar = str | int | float | bool
+Metadata = dict[str, Scalar]
+"""What a caller says of what is written: flat, by names of their own."""
 DateOrder = Literal["day_first", "month_first"]
 """In which order a date such as 03/04/2025 is written."""
 Breadth = Literal["narrow", "summary", "timeline"]
@@ -91,6 +94,8 @@ class Turn(Frozen):
     """In which order its speaker writes the numbers of a date, where that is known."""
     external_id: str | None = None
     """The turn's id in its source, where it has one."""
+    metadata: Metadata = {}
+    """What the caller said of it when it was written; never searched, and no model is shown it."""
 
     @property
     def indexed_text(self) -> str:
@@ -186,6 +191,8 @@ class Record(Frozen):
     derived_from: list[str] = []
     valid_from: datetime | None = None
     valid_to: datetime | None = None
+    metadata: Metadata = {}
+    """That of the turns it was made from; of a key that differs, the latest value."""
 
     @property
     def is_passage(self) -> bool:

@@ -10,9 +10,10 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
 from typing_extensions import TypedDict
 
+from langgraph_engram.filters import Filters, check_filters, check_metadata
 from langgraph_engram.results import Receipt, Recollection, UsageEntry
 from langgraph_engram.schema import (
     Boundary,
@@ -22,6 +23,7 @@ from langgraph_engram.schema import (
     FilterCounts,
     Frozen,
     Intent,
+    Metadata,
     Pair,
     PendingTask,
     Proposal,
@@ -103,6 +105,8 @@ class RememberRequest(ScopedRequest):
     """Secrets that were masked in `messages`."""
     refused: int = Field(default=0, ge=0)
     """Messages that were taken out, because they hold secrets."""
+    metadata: Annotated[Metadata, BeforeValidator(check_metadata)] = {}
+    """What is said of the messages; kept with the turns that are new."""
 
 
 class RecallRequest(ScopedRequest):
@@ -121,6 +125,10 @@ class RecallRequest(ScopedRequest):
     run_id: str = ""
     answer_style: AnswerStyle | None = None
     """How long the answer is; None for the preset's own."""
+    filters: Annotated[Filters | None, BeforeValidator(check_filters)] = None
+    """What evidence has to fulfil, as `langgraph_engram/filters.py` says; None for no condition."""
+    limit: int | None = Field(default=None, ge=1)
+    """Passages that a search returns at most."""
 
 
 class BatchSelection(Frozen):

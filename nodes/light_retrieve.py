@@ -6,6 +6,7 @@ from itertools import tee
 from typing import Literal
 
 from langgraph_engram.embeddings.base import Vectors
+from langgraph_engram.filters import conditions_of
 from langgraph_engram.rerank import Reranker, rerank
 from langgraph_engram.results import count_tokens
 from langgraph_engram.retrieval.fusion import Fusion, interleave
@@ -41,7 +42,8 @@ class LightRetrieve:
             return {"evidence": [], "notes": [*state.get("notes", []), f"nothing is remembered yet for {whose}"]}
         routes = Routes(self.store.encoder, self.settings)
         intents = [state["intent"], *(part_intents(state["intent"]) if self.settings.split_comparisons else ())]
-        fusions = [Fusion(index, intent, routes.score(index, intent), self.settings) for intent in intents]
+        conditions = conditions_of(request.filters)
+        fusions = [Fusion(index, intent, routes.score(index, intent), self.settings, conditions) for intent in intents]
         scores = fusions[0].scores
         query = scores.query
         breadth = self._breadth(state["intent"], query)
@@ -61,13 +63,15 @@ class LightRetrieve:
         if self.reranker:
             shown = list(rerank(self.reranker, state["query"], shown, self.settings.rerank_n))
         fitting = fit_budget(shown, budget)
-        evidence = with_standing(index, query, fitting, budget, self.settings)
+        evidence = with_standing(fusions[0].matches, query, fitting, budget, self.settings)
         notes = [f"the route {name!r} has no data here" for name in scores.empty]
+        if conditions and not pool:
+            notes.append("nothing that was found fulfils the filters")
         if pool and not shown:
             notes.append("nothing that was found is relevant enough to be shown")
         elif not fitting and (least := smallest_size(shown or found)):
             notes.append(f"no passage fits the budget of {budget:,} tokens: the smallest takes {least:,}")
-        return {"evidence": evidence, "notes": list(dict.fromkeys([*state.get("notes", []), *notes]))}
+        return {"evidence": evidence[: request.limit], "notes": list(dict.fromkeys([*state.get("notes", []), *notes]))}
 
     def _breadth(self, intent: Intent, query: Vectors) -> Breadth:
         """Return how broad a query is; narrow where the settings outline nothing."""

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_engram.embeddings.base import Vectors, opening_of, texts_of_narrative, texts_of_turn
+from langgraph_engram.filters import Condition
 from langgraph_engram.schema import Boundary, Decision, Event, Frozen, PendingTask, Record, Synthesis, Turn
 from langgraph_engram.stores.arrays import AppendOnlyArray, SearchableTexts
 from langgraph_engram.stores.bm25 import BM25Index
@@ -187,6 +188,15 @@ class KindIndex(Generic[T]):
     def code(self, label: str, name: str) -> int:
         """Return the number of a name in `codes`; -1 for one that no item has."""
         return self._codes.get(label, {}).get(name, -1)
+
+    def matching(self, conditions: Sequence[Condition]) -> NDArray[np.bool_]:
+        """Return which items fulfil all conditions, of shape (n,): each distinct value is looked at once."""
+        matched = np.ones(len(self.items), dtype=np.bool_)
+        for condition in conditions if self.items else ():
+            codes = self.codes(condition.column, condition.text_of)
+            known = list(self._codes[condition.column])
+            matched &= np.array([condition.accepts(text) for text in known], dtype=np.bool_)[codes]
+        return matched
 
     def cosine(self, query: Vectors) -> NDArray[np.float32]:
         """Return the cosine of each item with a unit vector of shape (d,) or (1, d), as an array of shape (n,)."""

@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from langgraph_engram.cli.format import format_count, next_steps, scope_options
-from langgraph_engram.cli.options import Agent, AsJson, Model, Preset, RecordId, Store, Tenant, User, open_existing
+from langgraph_engram.cli.options import (
+    Agent,
+    AsJson,
+    Filter,
+    Model,
+    Preset,
+    RecordId,
+    Store,
+    Tenant,
+    User,
+    open_existing,
+    read_filters,
+)
 from langgraph_engram.cli.output import one_line, print_json, print_table, print_text
 
 if TYPE_CHECKING:
@@ -32,7 +44,7 @@ COLUMNS: dict[ShownKind, dict[str, str]] = {
     ShownKind.RECORDS: {
         "said": "mentioned_at", "type": "memory_type", "status": "status", "content": "content",
         "from": "event_start", "to": "event_end", "place": "location", "why": "reason",
-        "conflicts": "conflicts_with", "id": "record_id",
+        "conflicts": "conflicts_with", "metadata": "metadata", "id": "record_id",
     },
     ShownKind.EVENTS: {
         "started": "started_at", "session": "session_id", "no.": "seq", "turns": "turn_ids", "status": "status",
@@ -51,7 +63,7 @@ COLUMNS: dict[ShownKind, dict[str, str]] = {
     },
     ShownKind.TURNS: {
         "said": "said_at", "session": "session_id", "no.": "seq", "speaker": "speaker", "text": "text",
-        "images": "captions", "id": "turn_id",
+        "images": "captions", "metadata": "metadata", "id": "turn_id",
     },
     ShownKind.PROFILE: {
         "said": "mentioned_at", "kind": "standing", "speaker": "speaker", "content": "content", "id": "record_id",
@@ -67,6 +79,8 @@ DATES = frozenset({"event_start", "event_end", "window_start", "window_end"})
 def show(
     user: User,
     kind: Annotated[ShownKind, typer.Option("--kind", help="What to list.")] = ShownKind.RECORDS,
+    filters: Filter = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="The newest N only.", show_default=False)] = None,
     store: Store = None,
     tenant: Tenant = "default",
     agent: Agent = None,
@@ -74,13 +88,13 @@ def show(
 ) -> None:
     """List what is stored for a user, with ids; tab-separated lines in a pipe, or JSON with every field."""
     with open_existing(store) as memory:
-        items = memory.show(kind.value, user, tenant=tenant, agent_id=agent)
+        items = memory.show(kind.value, user, filters=read_filters(filters), limit=limit, tenant=tenant, agent_id=agent)
     if as_json:
         print_json(items)
     elif items:
         print_table([*COLUMNS[kind]], [_row(kind, item) for item in items])
     else:
-        print_text(f"no {kind.value} are stored for {user}")
+        print_text(f"no {kind.value} are stored for {user}" + (", or none fulfils the filters" if filters else ""))
 
 
 def _row(kind: ShownKind, item: "BaseModel") -> list[str]:
@@ -98,6 +112,8 @@ def format_cell(field: str, value: object) -> str:
         return f"{value:.2f}"
     if isinstance(value, list):
         return str(len(value) or "") if field in LENGTH_ONLY else ", ".join(value)
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={part}" for name, part in value.items())
     return str(value)
 
 

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from langgraph_engram.cli.format import print_recollection
-from langgraph_engram.cli.options import Agent, AsJson, Model, Preset, Store, Tenant, User, open_existing
+from langgraph_engram.cli.options import (
+    Agent,
+    AsJson,
+    Filter,
+    Model,
+    Preset,
+    Store,
+    Tenant,
+    User,
+    open_existing,
+    read_filters,
+)
 from langgraph_engram.cli.output import print_json, spinner
 from langgraph_engram.errors import InvalidInput
 
@@ -52,6 +63,7 @@ def recall(
         Literal["auto", "short", "full"] | None,
         typer.Option("--style", help="How long the answer is. \\[default: as the question asks]", show_default=False),
     ] = None,
+    filters: Filter = None,
     store: Store = None,
     model: Model = None,
     preset: Preset = None,
@@ -68,12 +80,18 @@ def recall(
 
     moment, until = read_moment(now), read_until(as_of)
     with spinner("remembering") as show_step, open_existing(store, model, preset) as memory:
-        answer = partial(_recall_with_progress, memory, show_step, answer_style=style)
-        ask = partial(memory.search, stop=stop) if search else answer
+        recall = partial(_recall_with_progress, memory, show_step, answer_style=style)
+        ask = partial(memory.search, limit=limit, stop=stop) if search else recall
         recollection = ask(
-            question, user_id=user, budget=budget, now=moment, as_of=until, tenant=tenant, agent_id=agent
+            question,
+            user_id=user,
+            budget=budget,
+            now=moment,
+            as_of=until,
+            filters=read_filters(filters),
+            tenant=tenant,
+            agent_id=agent,
         )
-    recollection = recollection.model_copy(update={"evidence": recollection.evidence[:limit]})
     if as_json:
         print_json(recollection)
     else:

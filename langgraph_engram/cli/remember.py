@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from langgraph_engram.cli.format import format_cost, format_count, format_receipt, next_steps, scope_options
-from langgraph_engram.cli.options import Agent, AsJson, Conversations, Model, Preset, Store, Tenant, User, open_memory
+from langgraph_engram.cli.options import (
+    Agent,
+    AsJson,
+    Conversations,
+    Model,
+    Preset,
+    Store,
+    Tenant,
+    User,
+    open_memory,
+    read_metadata,
+)
 from langgraph_engram.cli.output import FAILED, fail, one_line, print_json, print_text, progress_bar, spinner
 from langgraph_engram.errors import InvalidInput
 
@@ -30,6 +41,15 @@ def remember(
     sample: Annotated[
         str | None, typer.Option("--sample", help="The sample of a data set to read.", show_default=False)
     ] = None,
+    metadata: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metadata",
+            metavar="KEY=VALUE",
+            help="What to keep with the turns, for --filter metadata.KEY=VALUE. Give it again for more.",
+            show_default=False,
+        ),
+    ] = None,
     store: Store = None,
     model: Model = None,
     preset: Preset = None,
@@ -38,9 +58,12 @@ def remember(
     as_json: AsJson = False,
 ) -> None:
     """Remember the conversations of a file, or of standard input. Turns that are known are not stored again."""
+    given = read_metadata(metadata)
     sessions = _renamed(_read(file, file_format, sample), session)
     with progress_bar("opening the memory") as bar, open_memory(store, model, preset) as memory:
-        receipt = memory.remember_sessions(sessions, user_id=user, tenant=tenant, agent_id=agent, progress=bar)
+        receipt = memory.remember_sessions(
+            sessions, user_id=user, tenant=tenant, agent_id=agent, progress=bar, metadata=given
+        )
         pending = memory.status(user, tenant=tenant, agent_id=agent).pending
     print_receipt(receipt, pending, scope_options(user, store, tenant, agent), as_json)
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from langgraph_engram.consolidation.triage import are_apart_in_time
+from langgraph_engram.filters import join_metadata
 from langgraph_engram.schema import Decision, Proposal, Record, make_id
 from langgraph_engram.temporal.datetimes import instant_of
 from langgraph_engram.text.names import proper_names
@@ -56,6 +57,7 @@ def merged(group: Sequence[Record], content: str) -> Record:
             "content": content,
             "derived_from": ids,
             "source_turn_ids": list(dict.fromkeys(turn_id for record in group for turn_id in record.source_turn_ids)),
+            "metadata": join_metadata(record.metadata for record in group),
             "keywords": list(dict.fromkeys(word for record in group for word in record.keywords)),
             "event_start": min((record.event_start for record in group if record.event_start), default=None),
             "event_end": max((record.event_end for record in group if record.event_end), default=None),

@@ -21,6 +21,7 @@ from langgraph_engram.extraction.support import (
     sentences_of,
     support_of,
 )
+from langgraph_engram.filters import join_metadata
 from langgraph_engram.schema import Event, Interval, Record, Turn
 from langgraph_engram.settings import VerifySettings
 from langgraph_engram.stores.index import ScopeIndex
@@ -113,7 +114,10 @@ def verify_record(
     dated = claim.evidence_for(happened) if happened else []
     verified = _with_supported_dimensions(record if dated is not None else _without_time(record), nearby)
     joining = [turn_id for turn_id in dict.fromkeys([*rests_on, *(dated or [])]) if turn_id in citable]
-    return verified.model_copy(update={"source_turn_ids": [*joining, *record.source_turn_ids]}) if joining else verified
+    if not joining:
+        return verified
+    metadata = join_metadata([*(others[turn_id].metadata for turn_id in joining if turn_id in others), record.metadata])
+    return verified.model_copy(update={"source_turn_ids": [*joining, *record.source_turn_ids], "metadata": metadata})
 
 
 @dataclass(frozen=True)

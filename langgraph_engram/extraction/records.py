@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from langgraph_engram.filters import join_metadata
 from langgraph_engram.prompts.extract_records import RecordDraft
 from langgraph_engram.prompts.rendering import CITATION, Sentence
 from langgraph_engram.schema import Interval, Record, RecordKind, Turn, make_id
@@ -113,6 +114,7 @@ class RecordBuilder:
             status="active" if sources else "quarantined",
             reject_reason="" if sources else NO_SOURCE,
             valid_from=source.said_at,
+            metadata=join_metadata(turn.metadata for turn in sources),
         )
 
 
@@ -137,6 +139,7 @@ def passage_records(scope_key: str, turns: Sequence[Turn], event_of: Mapping[str
             part=part,
             source_turn_ids=[turn.turn_id],
             valid_from=turn.said_at,
+            metadata=turn.metadata,
         )
         for turn in turns
         if turn.turn_id in event_of
@@ -337,7 +340,9 @@ def _with_sources(record: Record, repeat: Record) -> Record:
     sources = list(dict.fromkeys([*record.source_turn_ids, *repeat.source_turn_ids]))
     latest = max(record, repeat, key=lambda said: (said.mentioned_at is not None, said.mentioned_at, said.seq))
     position = {name: getattr(latest, name) for name in ("mentioned_at", "seq", "part")}
-    return record.model_copy(update={"source_turn_ids": sources, **position})
+    older = repeat if latest is record else record
+    metadata = join_metadata((older.metadata, latest.metadata))
+    return record.model_copy(update={"source_turn_ids": sources, "metadata": metadata, **position})
 
 
 def _join_stored(record: Record, stored: Record | None) -> Record:
@@ -347,8 +352,8 @@ def _join_stored(record: Record, stored: Record | None) -> Record:
         case Record(status="active"):
             return _with_sources(stored, record)
         case Record(status="quarantined"):
-            sources = _with_sources(stored, record).source_turn_ids
-            return record.model_copy(update={"source_turn_ids": sources})
+            joined = _with_sources(stored, record)
+            return record.model_copy(update={"source_turn_ids": joined.source_turn_ids, "metadata": joined.metadata})
     if set(record.source_turn_ids) <= set(stored.source_turn_ids):
         return stored
     return record.model_copy(update={"record_id": make_id(record.record_id, *record.source_turn_ids)})

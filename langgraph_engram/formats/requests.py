@@ -10,6 +10,7 @@ from typing import Literal, get_args
 from uuid import uuid4
 
 from langgraph_engram.errors import EngramError, InvalidInput, InvalidMessages, MissingUser
+from langgraph_engram.filters import Filters, check_filters, check_limit, check_metadata
 from langgraph_engram.formats.messages import (
     EARLIEST_YEAR,
     LATEST_YEAR,
@@ -19,7 +20,7 @@ from langgraph_engram.formats.messages import (
     read_until,
     shown,
 )
-from langgraph_engram.schema import Scope
+from langgraph_engram.schema import Metadata, Scope
 from langgraph_engram.settings import AnswerStyle
 from langgraph_engram.state import Message, RecallRequest, RememberRequest
 
@@ -44,12 +45,17 @@ def make_scope(user_id: str, tenant: str, agent_id: str | None) -> Scope:
 
 
 def remember_request(
-    scope: Scope, messages: list[Message], session_id: str | None, *, close_session: bool
+    scope: Scope,
+    messages: list[Message],
+    session_id: str | None,
+    *,
+    close_session: bool,
+    metadata: Metadata | None = None,
 ) -> RememberRequest:
     """Return a request to remember messages, as `to_messages` gives them, with a new run id.
 
     Raises:
-        InvalidInput: The session id is no name, or `close_session` is no boolean.
+        InvalidInput: The session id is no name, `close_session` is no boolean, or the metadata does not fit.
     """
     if not isinstance(close_session, bool):
         raise InvalidInput(f"close_session is {shown(close_session)}: pass True or False")
@@ -59,6 +65,7 @@ def remember_request(
         messages=messages,
         close_session=close_session,
         run_id=str(uuid4()),
+        metadata=check_metadata(metadata),
     )
 
 
@@ -81,18 +88,21 @@ def recall_request(
     as_of: datetime | str | None = None,
     answer_style: AnswerStyle | None = None,
     stop: float | None = None,
+    filters: Filters | None = None,
+    limit: int | None = None,
 ) -> RecallRequest:
     """Return a request to search or recall, with a new run id.
 
     Raises:
         InvalidMessages: The query is empty, no string, or not valid Unicode.
-        InvalidInput: The budget is no number of tokens, `stop` is no share, `now` or `as_of` is no moment, or there is
-            no such style.
+        InvalidInput: The budget or the limit is no number, `stop` is no share, `now` or `as_of` is no moment, there is
+            no such style, or a filter is unknown.
     """
     if not isinstance(query, str) or not query.strip():
         raise InvalidMessages(f"the question is empty or no text (query is {shown(query)}): ask something")
     if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 1):
         raise InvalidInput(f"the budget is {shown(budget)}: give a whole number of tokens, at least 1, or leave it out")
+    check_limit(limit)
     if stop is not None and (isinstance(stop, bool) or not isinstance(stop, int | float) or not 0 <= stop <= 1):
         raise InvalidInput(f"stop is {shown(stop)}: give a number from 0, for no end, to 1, or leave it out")
     if answer_style is not None and answer_style not in get_args(AnswerStyle):
@@ -108,6 +118,8 @@ def recall_request(
         as_of=_check_moment("as_of", as_of, read_until),
         run_id=str(uuid4()),
         answer_style=answer_style,
+        filters=check_filters(filters),
+        limit=limit,
     )
 
 

@@ -17,9 +17,10 @@ from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import BaseModel, Field, ValidationError
 
 from langgraph_engram.errors import EngramError, problems_in
+from langgraph_engram.filters import Filters
 from langgraph_engram.formats.requests import make_scope
 from langgraph_engram.results import Recollection
-from langgraph_engram.schema import Scope
+from langgraph_engram.schema import Metadata, Scope
 
 if TYPE_CHECKING:
     from langgraph_engram.memory import Memory
@@ -41,6 +42,16 @@ SEARCH = "Find what long-term memory holds on something, best first, without an 
 
 Query = Annotated[str, Field(description="What is asked or looked for, in plain words.")]
 Budget = Annotated[int | None, Field(description="Tokens of evidence, at most.", ge=1)]
+Where = Annotated[
+    Filters | None,
+    Field(
+        description='Only what fulfils these: {"session": "s1"}, {"day": {"$gte": "2024-05-01"}}, {"metadata.x": 1}.'
+    ),
+]
+Limit = Annotated[int | None, Field(description="Passages, at most.", ge=1)]
+Said = Annotated[
+    Metadata | None, Field(description="What to keep with the messages, as a flat object that filters can ask for.")
+]
 User = Annotated[str, Field(description="Whose memory it is.")]
 
 
@@ -111,25 +122,29 @@ class _Tools:
 
     memory: "Callable[[], Memory]"
 
-    def remember(self, scope: Scope, messages: list[SentMessage], session_id: str | None) -> RememberResult:
+    def remember(
+        self, scope: Scope, messages: list[SentMessage], session_id: str | None, metadata: Metadata | None
+    ) -> RememberResult:
         """Remember messages."""
         mappings = [message.model_dump(exclude_none=True) for message in messages]
         with _tool_errors():
-            receipt = self.memory().remember(mappings, session_id=session_id, **dict(scope))
+            receipt = self.memory().remember(mappings, session_id=session_id, metadata=metadata, **dict(scope))
         return RememberResult.model_validate(receipt.model_dump(include=set(RememberResult.model_fields)))
 
-    def recall(self, scope: Scope, query: str, budget: int | None) -> RecallResult:
+    def recall(self, scope: Scope, query: str, budget: int | None, filters: Filters | None) -> RecallResult:
         """Answer a question."""
         with _tool_errors():
-            found = self.memory().recall(query, budget=budget, **dict(scope))
+            found = self.memory().recall(query, budget=budget, filters=filters, **dict(scope))
         return RecallResult(
             verdict=found.verdict, evidence=_to_passages(found), answer=found.answer or "", missing=found.missing
         )
 
-    def search(self, scope: Scope, query: str, budget: int | None) -> SearchResult:
+    def search(
+        self, scope: Scope, query: str, budget: int | None, filters: Filters | None, limit: int | None
+    ) -> SearchResult:
         """Find evidence."""
         with _tool_errors():
-            found = self.memory().search(query, budget=budget, **dict(scope))
+            found = self.memory().search(query, budget=budget, filters=filters, limit=limit, **dict(scope))
         return SearchResult(verdict=found.verdict, evidence=_to_passages(found))
 
     def profile(self, scope: Scope) -> ProfileResult:
@@ -145,17 +160,28 @@ class _ResolvedUserTools:
     tools: _Tools
     resolve: ScopeResolver
 
-    def remember(self, context: Context[Any, Any], messages: Messages, session_id: Session = None) -> RememberResult:
+    def remember(
+        self, context: Context[Any, Any], messages: Messages, session_id: Session = None, metadata: Said = None
+    ) -> RememberResult:
         """Remember messages of the caller."""
-        return self.tools.remember(self._scope(context), messages, session_id)
+        return self.tools.remember(self._scope(context), messages, session_id, metadata)
 
-    def recall(self, context: Context[Any, Any], query: Query, budget: Budget = None) -> RecallResult:
+    def recall(
+        self, context: Context[Any, Any], query: Query, budget: Budget = None, filters: Where = None
+    ) -> RecallResult:
         """Answer a question of the caller."""
-        return self.tools.recall(self._scope(context), query, budget)
+        return self.tools.recall(self._scope(context), query, budget, filters)
 
-    def search(self, context: Context[Any, Any], query: Query, budget: Budget = None) -> SearchResult:
+    def search(
+        self,
+        context: Context[Any, Any],
+        query: Query,
+        budget: Budget = None,
+        filters: Where = None,
+        limit: Limit = None,
+    ) -> SearchResult:
         """Find evidence for the caller."""
-        return self.tools.search(self._scope(context), query, budget)
+        return self.tools.search(self._scope(context), query, budget, filters, limit)
 
     def profile(self, context: Context[Any, Any]) -> ProfileResult:
         """Return the standing statements of the caller."""
@@ -172,17 +198,21 @@ class _NamedUserTools:
 
     tools: _Tools
 
-    def remember(self, user_id: User, messages: Messages, session_id: Session = None) -> RememberResult:
+    def remember(
+        self, user_id: User, messages: Messages, session_id: Session = None, metadata: Said = None
+    ) -> RememberResult:
         """Remember messages of a user."""
-        return self.tools.remember(_scope_of(user_id), messages, session_id)
+        return self.tools.remember(_scope_of(user_id), messages, session_id, metadata)
 
-    def recall(self, user_id: User, query: Query, budget: Budget = None) -> RecallResult:
+    def recall(self, user_id: User, query: Query, budget: Budget = None, filters: Where = None) -> RecallResult:
         """Answer a question of a user."""
-        return self.tools.recall(_scope_of(user_id), query, budget)
+        return self.tools.recall(_scope_of(user_id), query, budget, filters)
 
-    def search(self, user_id: User, query: Query, budget: Budget = None) -> SearchResult:
+    def search(
+        self, user_id: User, query: Query, budget: Budget = None, filters: Where = None, limit: Limit = None
+    ) -> SearchResult:
         """Find evidence for a user."""
-        return self.tools.search(_scope_of(user_id), query, budget)
+        return self.tools.search(_scope_of(user_id), query, budget, filters, limit)
 
     def profile(self, user_id: User) -> ProfileResult:
         """Return the standing statements of a user."""

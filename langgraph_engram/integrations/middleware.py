@@ -18,19 +18,22 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from langgraph_engram.errors import InvalidInput, MissingExtra
+from langgraph_engram.filters import Filters, check_filters, check_metadata
 from langgraph_engram.integrations.identity import ScopeOverrides, resolve_scope, thread_of
 from langgraph_engram.integrations.tools import ToolName, create_memory_tools
 from langgraph_engram.integrations.transcripts import (
     Keep,
+    Redaction,
     format_recalled,
     messages_after,
     question_of,
+    redactor,
     start_of_newest_turn,
     to_remember,
 )
 from langgraph_engram.memory import Memory
 from langgraph_engram.results import Recollection
-from langgraph_engram.schema import Scope
+from langgraph_engram.schema import Metadata, Scope
 from langgraph_engram.state import Message
 
 try:
@@ -104,6 +107,9 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         keep: Keep = "all",
         tools: bool | Sequence[ToolName] = False,
         on_error: Literal["warn", "raise"] = "warn",
+        metadata: Metadata | None = None,
+        filters: Filters | None = None,
+        redact: Redaction | None = None,
         user_id: str | None = None,
         tenant: str | None = None,
         agent_id: str | None = None,
@@ -117,6 +123,10 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
             keep: Whose messages are remembered: "all", those of the "user", or "none".
             tools: Whether the agent also gets the tools of `create_memory_tools`, or which of them.
             on_error: What a failure of memory does: "warn" or "raise".
+            metadata: What is kept with the messages, for `filters`.
+            filters: What is recalled fulfils them.
+            redact: Applied to what is recalled, and to the question that memory is asked: a function of a text, or the
+                agent's `PIIMiddleware`s, which see the messages of the thread alone. What it blocks is not recalled.
             user_id: The default user. An authenticated user of a server overrides it.
             tenant: The default tenant.
             agent_id: The default agent, if memories of a user are divided by agent.
@@ -133,10 +143,13 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
             if value not in choices:
                 raise InvalidInput(f"{name} is {value!r}: choose among {', '.join(choices)}")
         self._memory, self._mode, self._budget = memory, mode, budget
+        self._metadata, self._filters = check_metadata(metadata), check_filters(filters)
+        self._redact = redactor(redact)
         self._keep, self._raises = keep, on_error == "raise"
         self._default = ScopeOverrides(user_id=user_id, tenant=tenant, agent_id=agent_id)
         names = (get_args(ToolName) if tools else ()) if isinstance(tools, bool) else tools
-        self.tools = create_memory_tools(memory, tools=names, budget=budget, **dict(self._default))
+        options: dict[str, Any] = {"metadata": metadata, "filters": filters, "redact": redact, **dict(self._default)}
+        self.tools = create_memory_tools(memory, tools=names, budget=budget, **options)
 
     def before_agent(self, state: EngramState, runtime: Runtime[Any]) -> Update:
         """Recall for the user's newest turn, once, and mark where new messages begin."""
@@ -188,15 +201,15 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
     def _recall(
         self, newest: Sequence[BaseMessage], messages: Sequence[BaseMessage], runtime: Runtime[Any], scope: Scope
     ) -> str:
-        question = question_of(newest)
+        question = self._redact(question_of(newest))
         if not question:
             return ""
         ask = self._memory.search if self._mode == "search" else self._memory.recall
-        found = ask(question, budget=self._budget, now=datetime.now(UTC), **dict(scope))
+        found = ask(question, budget=self._budget, now=datetime.now(UTC), filters=self._filters, **dict(scope))
         shown = _without_visible(found, thread_of(runtime), {message.id for message in messages})
         event = {"step": "recall", "evidence": len(shown.evidence), "verdict": shown.verdict}
         runtime.stream_writer({"engram": event})
-        return format_recalled(shown) if shown.evidence else ""
+        return self._redact(format_recalled(shown)) if shown.evidence else ""
 
     def _with_memory(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         recalled = cast(EngramState, request.state).get("engram_recalled")
@@ -207,7 +220,8 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
 
     def _remember(self, messages: list[Message], runtime: Runtime[Any], scope: Scope) -> None:
         if messages:
-            receipt = self._memory.remember(messages, session_id=thread_of(runtime), **dict(scope))
+            session = thread_of(runtime)
+            receipt = self._memory.remember(messages, session_id=session, metadata=self._metadata, **dict(scope))
             counts = {"kept": receipt.stored_turns, "records": receipt.records, "pending": receipt.pending}
             runtime.stream_writer({"engram": {"step": "keep", **counts}})
 

@@ -16,6 +16,7 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import Field
 
 from langgraph_engram.errors import InvalidInput
+from langgraph_engram.filters import Filters, both, join_metadata
 from langgraph_engram.integrations.identity import ScopeOverrides, resolve_scope
 from langgraph_engram.memory import Memory
 from langgraph_engram.schema import Evidence, Scope
@@ -30,6 +31,8 @@ class EngramRetriever(BaseRetriever):
     """Documents at most; `invoke(..., k=...)` overrides it. As LangChain has it, k are returned, however weak."""
     budget: int | None = Field(default=None, ge=1)
     """Tokens of evidence in all; None for the preset's."""
+    filters: Filters | None = None
+    """What documents fulfil, see `Memory.search`; `invoke(..., filters=...)` adds to them."""
     user_id: str | None = None
     """The default user. An authenticated user of a server overrides it."""
     tenant: str | None = None
@@ -43,7 +46,7 @@ class EngramRetriever(BaseRetriever):
         Args:
             input: The query.
             config: May name the user in its `configurable`.
-            kwargs: `k`, documents at most.
+            kwargs: `k`, documents at most; `filters`.
 
         Raises:
             MissingUser: No source names the user.
@@ -65,13 +68,22 @@ class EngramRetriever(BaseRetriever):
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - LangChain hands it over
         scope: Scope | None = None,
         k: int | None = None,
+        filters: Filters | None = None,
     ) -> list[Document]:
         limit = self.k if k is None else k
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise InvalidInput(f"k is {limit!r}: give a whole number of documents, at least 1")
         scope = scope or self._scope(None)
-        found = self.memory.search(query, budget=self.budget, stop=0, now=datetime.now(UTC), **dict(scope))
-        return [_to_document(evidence) for evidence in found.evidence[:limit]]
+        found = self.memory.search(
+            query,
+            budget=self.budget,
+            stop=0,
+            now=datetime.now(UTC),
+            filters=both(self.filters, filters),
+            limit=limit,
+            **dict(scope),
+        )
+        return [_to_document(evidence) for evidence in found.evidence]
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **kwargs: Any
@@ -84,10 +96,13 @@ def _to_document(evidence: Evidence) -> Document:
     """Return evidence as a document, under its own id.
 
     Its metadata, as JSON: `record_id` and `synthesis_id` if it is one; `turn_ids` and `session_ids` of its sources;
-    `said_at`, ISO 8601, of the first of these; `score`, and `routes`, its score on each route.
+    `said_at`, ISO 8601, of the first of these; `score`, and `routes`, its score on each route; and what it was written
+    with, under its own keys where they are none of these.
     """
     moments = [turn.said_at for turn in evidence.turns if turn.said_at]
+    written = evidence.record.metadata if evidence.record else join_metadata(turn.metadata for turn in evidence.turns)
     metadata = {
+        **written,
         "record_id": evidence.record.record_id if evidence.record else None,
         "synthesis_id": evidence.synthesis_id,
         "turn_ids": [turn.turn_id for turn in evidence.turns],

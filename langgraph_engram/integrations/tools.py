@@ -21,11 +21,12 @@ from pydantic import BaseModel, Field
 
 from langgraph_engram.consolidation.approval import read_verdict
 from langgraph_engram.errors import EngramError, InvalidInput, MissingUser
+from langgraph_engram.filters import Filters, both, check_filters, check_limit, check_metadata
 from langgraph_engram.integrations.identity import Run, ScopeOverrides, resolve_scope, thread_of
-from langgraph_engram.integrations.transcripts import SHORT_ID, format_recalled
+from langgraph_engram.integrations.transcripts import SHORT_ID, Redaction, format_recalled, redactor
 from langgraph_engram.memory import Memory
 from langgraph_engram.results import ErasureReceipt, Receipt, SavedMemory
-from langgraph_engram.schema import Record, Scope, Turn, make_id
+from langgraph_engram.schema import Metadata, Record, Scope, Turn, make_id
 
 ToolName = Literal["save_memory", "search_memory", "forget_memory"]
 Result = tuple[str, dict[str, Any]]
@@ -47,6 +48,12 @@ class SearchMemory(BaseModel):
     """The arguments of `search_memory`."""
 
     query: str = Field(description="What is looked for, as a question or a few words.")
+    filters: Filters | None = Field(
+        default=None,
+        description="Only what fulfils these, such as {'speaker': 'Ana'} or {'day': {'$gte': '2024-05-01'}}; "
+        "else leave it out.",
+    )
+    limit: int | None = Field(default=None, ge=1, description="How many memories at most.")
 
 
 class ForgetMemory(BaseModel):
@@ -60,6 +67,10 @@ def create_memory_tools(
     *,
     tools: Sequence[ToolName] = get_args(ToolName),
     budget: int | None = None,
+    metadata: Metadata | None = None,
+    filters: Filters | None = None,
+    limit: int | None = None,
+    redact: Redaction | None = None,
     ask_to_forget: bool = True,
     prefix: str = "",
     user_id: str | None = None,
@@ -72,6 +83,10 @@ def create_memory_tools(
         memory: The memory.
         tools: Which tools, in this order.
         budget: Tokens of evidence that a search shows; None for the preset's.
+        metadata: What is kept with a note, for `filters`.
+        filters: What a search finds fulfils them, and the filters of the model besides.
+        limit: Memories that a search shows at most; a model may ask for fewer.
+        redact: Applied to what a search shows the model, as by `EngramMiddleware`; the artifact stays as it is.
         ask_to_forget: Whether `forget_memory` waits for a person's approval: the run stops at an interrupt that shows
             what would be forgotten, and goes on with `Command(resume="approve")` or "reject". That needs a graph with a
             checkpointer; False forgets at once.
@@ -81,13 +96,26 @@ def create_memory_tools(
         agent_id: The default agent, if memories of a user are divided by agent.
 
     Raises:
-        InvalidInput: There is no tool of that name.
+        InvalidInput: There is no tool of that name, or an option does not fit.
     """
     if unknown := [name for name in tools if name not in get_args(ToolName)]:
         raise InvalidInput(f"unknown tools {unknown!r}: choose among {', '.join(get_args(ToolName))}")
     default = ScopeOverrides(user_id=user_id, tenant=tenant, agent_id=agent_id)
-    methods = _MemoryTools(memory, default, budget, ask_to_forget, shows_ids="forget_memory" in tools)
+    check_limit(limit)
+    options = _Options(budget, check_metadata(metadata), check_filters(filters), limit, redactor(redact))
+    methods = _MemoryTools(memory, default, options, ask_to_forget, shows_ids="forget_memory" in tools)
     return [methods.tool(name, prefix) for name in tools]
+
+
+@dataclass(frozen=True)
+class _Options:
+    """What a developer has fixed of what is kept and found."""
+
+    budget: int | None
+    metadata: Metadata
+    filters: Filters | None
+    limit: int | None
+    redact: Callable[[str], str]
 
 
 @dataclass(frozen=True)
@@ -96,7 +124,7 @@ class _MemoryTools:
 
     memory: Memory
     default: ScopeOverrides
-    budget: int | None
+    options: _Options
     asks_to_forget: bool
     shows_ids: bool
     """Whether a search shows the ids by which memories can be forgotten."""
@@ -118,21 +146,34 @@ class _MemoryTools:
 
         def save(scope: Scope, run: Run | None) -> Result:
             note = {"role": "assistant", "content": text, "external_id": _call_id(run, text)}
-            receipt = self.memory.remember([note], session_id=thread_of(run, config), **dict(scope))
+            session, metadata = thread_of(run, config), self.options.metadata
+            receipt = self.memory.remember([note], session_id=session, metadata=metadata, **dict(scope))
             saved = _saved_memory(self.memory, scope, receipt, text)
             return _saved(saved), saved.model_dump(mode="json")
 
         return self._run(save, config, runtime)
 
     def search_memory(
-        self, query: str, config: RunnableConfig, runtime: ToolRuntime[Any, Any] = NOT_INJECTED
+        self,
+        query: str,
+        config: RunnableConfig,
+        filters: Filters | None = None,
+        limit: int | None = None,
+        runtime: ToolRuntime[Any, Any] = NOT_INJECTED,
     ) -> Result:
         """Search, without calling a model."""
 
         def search(scope: Scope, _: Run | None) -> Result:
-            now = datetime.now(UTC)
-            found = self.memory.search(query, budget=self.budget, now=now, **dict(scope))
-            return format_recalled(found, with_ids=self.shows_ids), found.model_dump(mode="json")
+            options = self.options
+            found = self.memory.search(
+                query,
+                budget=options.budget,
+                now=datetime.now(UTC),
+                filters=both(options.filters, filters),
+                limit=min((number for number in (limit, options.limit) if number is not None), default=None),
+                **dict(scope),
+            )
+            return options.redact(format_recalled(found, with_ids=self.shows_ids)), found.model_dump(mode="json")
 
         return self._run(search, config, runtime)
 

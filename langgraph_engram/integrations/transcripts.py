@@ -6,13 +6,15 @@ forgotten.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from itertools import takewhile
-from typing import Literal
+from typing import Any, Literal, TypeAlias, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langgraph.runtime import Runtime
 
-from langgraph_engram.errors import InvalidMessages
+from langgraph_engram.errors import InvalidInput, InvalidMessages
 from langgraph_engram.formats.messages import to_messages
 from langgraph_engram.prompts.rendering import inside, one_line, plain, quote_turn
 from langgraph_engram.results import Recollection
@@ -22,6 +24,8 @@ from langgraph_engram.temporal.datetimes import format_day
 
 LOG = logging.getLogger(__name__)
 Keep = Literal["all", "user", "none"]
+Redaction: TypeAlias = Callable[[str], str] | Sequence[Any]
+"""What is done to a text before a model sees it: a function, or the rules of the agent's `PIIMiddleware`."""
 KINDS: dict[Keep, tuple[type, ...]] = {"all": (HumanMessage, AIMessage), "user": (HumanMessage,), "none": ()}
 FROM_MEMORY = "engram_from_memory"
 """The key in a message's `response_metadata` that marks an answer of memory, and not of a model."""
@@ -95,6 +99,34 @@ def format_recalled(found: Recollection, *, with_ids: bool = False) -> str:
     ]
     lead = f"{LEAD} {STANDING_LEAD}" if any(STANDING in evidence.routes for evidence in found.evidence) else LEAD
     return f"{lead}\n{inside('memories', chr(10).join(lines))}"
+
+
+def redactor(redact: Redaction | None) -> Callable[[str], str]:
+    """Return a function of a text that applies a caller's redaction to it.
+
+    The rules of `PIIMiddleware` are applied as it applies them to what users say, whatever else it is set to look at.
+    The function raises `InvalidInput` where a rule blocks a text.
+    """
+    if redact is None:
+        return str
+    if callable(redact):
+        return redact
+    from langchain.agents.middleware import PIIDetectionError
+
+    rules = [copy(rule) for rule in redact]
+    for rule in rules:
+        rule.apply_to_input = True
+
+    def apply(text: str) -> str:
+        for rule in rules:
+            try:
+                update = rule.before_model({"messages": [HumanMessage(text)]}, cast(Runtime[Any], None))
+            except PIIDetectionError as error:
+                raise InvalidInput(f"a rule of redact blocks what memory holds on this: {error.pii_type}") from error
+            text = str(update["messages"][0].text) if update else text
+        return text
+
+    return apply
 
 
 def quoted(text: str) -> str:

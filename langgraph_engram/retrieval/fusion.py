@@ -4,16 +4,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 
+from langgraph_engram.filters import Condition
 from langgraph_engram.retrieval.features import Flags, RecordLinks, preferences, record_links, spoken_by
 from langgraph_engram.retrieval.grouping import Candidate, group_records
 from langgraph_engram.retrieval.routes import RouteScores
 from langgraph_engram.retrieval.scoring import Positions, Scores, top_positions
-from langgraph_engram.schema import Intent
+from langgraph_engram.schema import Event, Intent, Synthesis
 from langgraph_engram.settings import RetrieveSettings
-from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.stores.index import KindIndex, Matches, ScopeIndex
 from langgraph_engram.text.questions import asks_for_earlier_state
 from langgraph_engram.text.tokens import content_stems
 
@@ -33,6 +35,13 @@ class Fusion:
     intent: Intent
     scores: RouteScores
     settings: RetrieveSettings
+    conditions: Sequence[Condition] = ()
+    """What is found fulfils them; what is shown with it may not."""
+
+    @cached_property
+    def matches(self) -> Matches:
+        """Return what fulfils the conditions."""
+        return Matches(self.index, self.conditions)
 
     def ranked(self, reach: int = 0) -> Iterator[Candidate]:
         """Yield what was found, best first.
@@ -44,16 +53,16 @@ class Fusion:
             case "weighted":
                 return self._grouped(reach)
             case "reciprocal_rank":
-                return _reciprocal_rank(self.index, self.scores, self.settings)
+                return _reciprocal_rank(self.matches, self.scores, self.settings)
             case "ordered_dedup":
-                return _ordered_dedup(self.index, self.scores, self.settings)
+                return _ordered_dedup(self.matches, self.scores, self.settings)
             case "event_score" | "event_text":
-                return _by_event(self.scores, self.settings)
-        return _concatenate(self.index, self.scores, self.settings)
+                return _by_event(self.matches, self.scores, self.settings)
+        return _concatenate(self.matches, self.scores, self.settings)
 
     @cached_property
     def _totals(self) -> "_Totals":
-        return _weighted(self.index, self.intent, self.scores, self.settings)
+        return _weighted(self.matches, self.intent, self.scores, self.settings)
 
     def _grouped(self, reach: int) -> Iterator[Candidate]:
         """Yield passages and turns by their total; in one query both are added up once, whatever the reach."""
@@ -98,8 +107,9 @@ class _Totals:
     """The positions of the turns that were found, with their totals."""
 
 
-def _weighted(index: ScopeIndex, intent: Intent, scores: RouteScores, settings: RetrieveSettings) -> _Totals:
+def _weighted(matches: Matches, intent: Intent, scores: RouteScores, settings: RetrieveSettings) -> _Totals:
     """Add up the routes on one scale, and the preferences beside them (docs/decisions/0013)."""
+    index = matches.index
     links = record_links(index)
     parts = _record_parts(index, links, scores)
     weights = _route_weights(settings)
@@ -108,8 +118,8 @@ def _weighted(index: ScopeIndex, intent: Intent, scores: RouteScores, settings: 
     )
     parts["preference"] = preferences(index.records, links, intent, settings)
     eligible = index.records.active | _eligible_superseded(topical, intent, links, settings)
-    records = np.where(eligible & (topical > 0), topical + parts["preference"], -np.inf)
-    turns = _uncited_turns(index, intent, scores, links, settings)
+    records = np.where(eligible & matches.records & (topical > 0), topical + parts["preference"], -np.inf)
+    turns = np.where(matches.turns, _uncited_turns(index, intent, scores, links, settings), -np.inf)
     records, turns = _on_one_scale(records, turns)
     _demote_repeated_questions(index, intent, links, records, turns)
     best, best_turns = _ranked(records), _ranked(turns)
@@ -199,52 +209,61 @@ def _route_weights(settings: RetrieveSettings) -> dict[str, float]:
     }
 
 
-def _reciprocal_rank(index: ScopeIndex, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
+def _reciprocal_rank(matches: Matches, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
     """Add up 1 / (k + rank) over the routes of records (Cormack et al. 2009)."""
     total: Counter[int] = Counter()
     for part in scores.records.values():
-        for rank, position in enumerate(_top_active(index, part, MAX_RANKED), start=1):
+        for rank, position in enumerate(_top_active(matches, part, MAX_RANKED), start=1):
             total[position] += 1 / (settings.rrf_k + rank)  # type: ignore[assignment]  # Counter adds floats as well
     for position, score in total.most_common():
         yield Candidate("record", position, float(score), _routes_of(scores, position))
 
 
-def _ordered_dedup(index: ScopeIndex, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
+def _ordered_dedup(matches: Matches, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
     """Yield the best k records of each route, route after route, without repeated content (DimMem's code)."""
     seen: set[str] = set()
     for part in scores.records.values():
-        for position in _top_active(index, part, settings.top_k):
-            content = " ".join(index.records.items[position].content.casefold().split())
+        for position in _top_active(matches, part, settings.top_k):
+            content = " ".join(matches.index.records.items[position].content.casefold().split())
             if content not in seen:
                 seen.add(content)
                 yield Candidate("record", position, float(part[position]), _routes_of(scores, position))
 
 
-def _concatenate(index: ScopeIndex, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
+def _concatenate(matches: Matches, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
     """Yield the best k records of each route, then the best syntheses (StructMem section 3.4)."""
     seen: set[int] = set()
     for part in scores.records.values():
-        for position in _top_active(index, part, settings.top_k):
+        for position in _top_active(matches, part, settings.top_k):
             if position not in seen:
                 seen.add(position)
                 yield Candidate("record", position, float(part[position]), _routes_of(scores, position))
-    for position in top_positions(scores.syntheses, settings.synthesis_k):
-        if scores.syntheses[position] > 0:
-            score = float(scores.syntheses[position])
-            yield Candidate("synthesis", position, score, {"synthesis": score})
+    for position in top_matching(matches, matches.index.syntheses, scores.syntheses, settings.synthesis_k):
+        score = float(scores.syntheses[position])
+        yield Candidate("synthesis", position, score, {"synthesis": score})
 
 
-def _by_event(scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
+def _by_event(matches: Matches, scores: RouteScores, settings: RetrieveSettings) -> Iterator[Candidate]:
     """Yield the best K events (ES-Mem section 3.3)."""
     route = "turn" if settings.fusion == "event_text" else "boundary"
-    for position in top_positions(scores.events, settings.top_k):
+    for position in top_matching(matches, matches.index.events, scores.events, settings.top_k):
         score = float(scores.events[position])
-        if score > 0:
-            yield Candidate("event", position, score, {route: score})
+        yield Candidate("event", position, score, {route: score})
 
 
-def _top_active(index: ScopeIndex, part: Scores, limit: int) -> list[int]:
-    active = np.flatnonzero(index.records.active & np.isfinite(part)) if len(part) else np.empty(0, dtype=np.intp)
+def top_matching(
+    matches: Matches, kind: KindIndex[Event] | KindIndex[Synthesis], scores: Scores, limit: int
+) -> Iterator[int]:
+    """Yield the positions of the events or syntheses that match and score highest above 0, best first."""
+    ranked = top_positions(scores, len(scores) if matches.conditions else limit)
+    found = (position for position in ranked if scores[position] > 0 and matches.has(kind.items[position]))
+    return islice(found, limit)
+
+
+def _top_active(matches: Matches, part: Scores, limit: int) -> list[int]:
+    if not len(part):
+        return []
+    active = np.flatnonzero(matches.index.records.active & matches.records & np.isfinite(part))
     best: list[int] = active[top_positions(part[active], limit)].tolist()
     return best
 

@@ -18,11 +18,10 @@ from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
 from langgraph_engram.logistic import TextClassifier
 from langgraph_engram.prompts.rendering import plain, quote_turn
 from langgraph_engram.retrieval.features import record_links
-from langgraph_engram.retrieval.fusion import Fusion
+from langgraph_engram.retrieval.fusion import Fusion, top_matching
 from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.retrieval.passages import ELLIPSIS, dated, format_passage
-from langgraph_engram.retrieval.routes import RouteScores, first_person_query
-from langgraph_engram.retrieval.scoring import top_positions
+from langgraph_engram.retrieval.routes import first_person_query
 from langgraph_engram.schema import OUTLINE, Breadth, Evidence, Intent
 from langgraph_engram.stores.index import ScopeIndex
 
@@ -61,7 +60,7 @@ def outline(fusion: Fusion, breadth: Breadth) -> Iterator[Evidence]:
     """
     index, settings = fusion.index, fusion.settings
     if breadth == "summary":
-        yield from _narratives(index, fusion.scores, settings.outline_syntheses)
+        yield from _narratives(fusion, settings.outline_syntheses)
     links = record_links(index)
     if breadth != "narrow":
         fusion = replace(fusion, settings=settings.model_copy(update={"question_weight": 0.0}))
@@ -87,19 +86,20 @@ def outline(fusion: Fusion, breadth: Breadth) -> Iterator[Evidence]:
         yield passage
 
 
-def _narratives(index: ScopeIndex, scores: RouteScores, most: int) -> Iterator[Evidence]:
+def _narratives(fusion: Fusion, most: int) -> Iterator[Evidence]:
     """Yield the syntheses that a model wrote and that bear most on a query, each with its day.
 
     One that quotes its records says nothing that the lines of an outline do not say.
     """
+    index = fusion.index
     written = np.array([not synthesis.quoted for synthesis in index.syntheses.items], dtype=bool)
-    found = np.where(written, scores.syntheses, 0.0)
-    for position in top_positions(found, most):
-        if score := float(found[position]):
-            routes = {"synthesis": score, OUTLINE: score}
-            passage = format_passage(index, Candidate("synthesis", position, score, routes))
-            moment = index.syntheses.items[position].window_start
-            yield passage.model_copy(update={"text": dated(passage.text, moment)})
+    found = np.where(written, fusion.scores.syntheses, 0.0)
+    for position in top_matching(fusion.matches, index.syntheses, found, most):
+        score = float(found[position])
+        routes = {"synthesis": score, OUTLINE: score}
+        passage = format_passage(index, Candidate("synthesis", position, score, routes))
+        moment = index.syntheses.items[position].window_start
+        yield passage.model_copy(update={"text": dated(passage.text, moment)})
 
 
 def _reply_position(index: ScopeIndex, position: int) -> int:

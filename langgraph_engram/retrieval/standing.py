@@ -16,7 +16,7 @@ from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.retrieval.passages import fit_budget, format_passage
 from langgraph_engram.schema import STANDING, Evidence, Record
 from langgraph_engram.settings import RetrieveSettings
-from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.stores.index import Matches, ScopeIndex
 from langgraph_engram.temporal.datetimes import epoch_seconds, format_day
 from langgraph_engram.text.statements import own_words
 
@@ -25,7 +25,7 @@ MAX_QUOTED = 240
 
 
 def with_standing(
-    index: ScopeIndex, query: Vectors, found: Sequence[Evidence], budget: int, settings: RetrieveSettings
+    matches: Matches, query: Vectors, found: Sequence[Evidence], budget: int, settings: RetrieveSettings
 ) -> list[Evidence]:
     """Return passages with the standing statements that bear on a query among them.
 
@@ -33,13 +33,13 @@ def with_standing(
     passages that show none give way to them.
 
     Args:
-        index: What was searched.
+        matches: What was searched, and what of it may be found.
         query: The unit vector that was searched for, of shape (d,).
         found: Passages that fit the budget together, best first.
         budget: Tokens of all passages together.
         settings: The share of the budget that statements may take which no other route found.
     """
-    wanted = _bearing_on(index, query, settings) if settings.standing_share else []
+    wanted = _bearing_on(matches, query, settings) if settings.standing_share else []
     marked = [_marked(passage, [statement for statement in wanted if _shows(passage, statement)]) for passage in found]
     unseen = [statement for statement in wanted if not any(_shows(passage, statement) for passage in found)]
     missing = fit_budget(unseen, int(settings.standing_share * budget))
@@ -69,9 +69,10 @@ def profile_of(index: ScopeIndex, budget: int) -> Profile:
     return Profile(text="\n".join(lines), records=records)
 
 
-def _bearing_on(index: ScopeIndex, query: Vectors, settings: RetrieveSettings) -> list[Evidence]:
+def _bearing_on(matches: Matches, query: Vectors, settings: RetrieveSettings) -> list[Evidence]:
     """Return all instructions, then the statements of other kinds that are near, each nearest first."""
-    positions = index.records.standing_positions()
+    index = matches.index
+    positions = [at for at in index.records.standing_positions() if matches.records[at]]
     if not positions:
         return []
     cosines = dict(zip(positions, np.clip(index.records.cosine_of(positions, query), 0, 1).tolist(), strict=True))

@@ -72,12 +72,16 @@ def test_what_is_saved_on_one_thread_is_found_on_another(agent, calling, on, con
 
 
 def test_no_tool_takes_whose_memory_it_is(memory):
-    """What the model may fill in holds no name of a user, a tenant, an agent or a session."""
+    """What the model may fill in holds no name of a user, a tenant or an agent."""
     fields = {
         tool.name: set(tool.tool_call_schema.model_json_schema()["properties"]) for tool in create_memory_tools(memory)
     }
 
-    assert fields == {"save_memory": {"text"}, "search_memory": {"query"}, "forget_memory": {"memory_id"}}
+    assert fields == {
+        "save_memory": {"text"},
+        "search_memory": {"query", "filters", "limit"},
+        "forget_memory": {"memory_id"},
+    }
 
 
 def test_a_model_that_sends_a_user_is_not_heard(agent, calling, on, context, memory):

@@ -1,0 +1,133 @@
+"""What is recalled passes the same rules for personal data as the messages of the thread."""
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import PIIMiddleware
+
+from langgraph_engram.integrations.middleware import EngramMiddleware
+from langgraph_engram.integrations.tools import create_memory_tools
+
+ADDRESS = "ana@example.org"
+
+
+@pytest.fixture
+def known(memory):
+    """A memory that holds an address."""
+    memory.remember([{"role": "user", "content": f"My address is {ADDRESS}, write to it."}], user_id="ana")
+    return memory
+
+
+def agent(memory, model, redact, *rules, **options):
+    recall = EngramMiddleware(memory, user_id="ana", redact=redact, **options)
+    return create_agent(model, middleware=[recall, *rules])
+
+
+@pytest.mark.parametrize(
+    ("redact", "shown"),
+    [
+        (None, ADDRESS),
+        ([PIIMiddleware("email")], "[REDACTED_EMAIL]"),
+        ([PIIMiddleware("email", strategy="mask")], "ana@****.org"),
+        ([PIIMiddleware("email", apply_to_input=False, apply_to_output=True)], "[REDACTED_EMAIL]"),
+        (
+            [PIIMiddleware("email", strategy="hash"), PIIMiddleware("word", detector="write", strategy="redact")],
+            "[REDACTED_WORD]",
+        ),
+        (lambda text: text.replace(ADDRESS, "<address>"), "<address>"),
+    ],
+)
+def test_what_is_recalled_is_redacted(known, scripted, redact, shown):
+    """By a function, or by the rules of the agent; without either it is shown as it was said."""
+    model = scripted("Noted.")
+    agent(known, model, redact).invoke({"messages": [("user", "What is my address?")]})
+
+    assert "Recalled from long-term memory" in model.shown()
+    assert shown in model.shown()
+    assert (ADDRESS in model.shown()) is (redact is None)
+
+
+def test_rules_of_an_agent_are_not_changed_by_their_use():
+    """A rule that looks at answers alone still does so in the agent."""
+    rule = PIIMiddleware("email", apply_to_input=False)
+    create_memory_tools(None, redact=[rule])
+
+    assert rule.apply_to_input is False
+
+
+def test_what_a_rule_blocks_is_not_recalled(known, scripted):
+    """The agent goes on without, and its state says why; configured to, it stops."""
+    model, rule = scripted("I cannot say."), PIIMiddleware("email", strategy="block")
+    state = agent(known, model, [rule]).invoke({"messages": [("user", "What is my address?")]})
+
+    assert state["messages"][-1].text == "I cannot say."
+    assert "email" in state["engram_trouble"]
+    assert ADDRESS not in model.shown() + state["engram_trouble"]
+    with pytest.raises(ValueError, match="email"):
+        agent(known, model, [rule], on_error="raise").invoke({"messages": [("user", "What is my address?")]})
+
+
+def test_what_was_redacted_is_kept_redacted(memory, scripted):
+    """Memory keeps the messages as the agent's rules left them, wherever they stand among its middleware."""
+    for position, user in ((0, "first"), (1, "last")):
+        middleware = [PIIMiddleware("email")]
+        middleware.insert(position, EngramMiddleware(memory, user_id=user))
+        create_agent(scripted("Noted."), middleware=middleware).invoke({"messages": [("user", f"I am {ADDRESS}.")]})
+
+        assert [turn.text for turn in memory.show("turns", user)] == ["I am [REDACTED_EMAIL].", "Noted."]
+
+
+def test_a_model_of_memory_is_asked_redacted(known, scripted, monkeypatch):
+    """What is asked of memory in the mode that calls a model holds no address either."""
+    asked = []
+    monkeypatch.setattr(
+        known, "recall", lambda question, **options: asked.append(question) or known.search("x", user_id="a")
+    )
+    agent(known, scripted("Noted."), [PIIMiddleware("email")], mode="recall").invoke(
+        {"messages": [("user", f"Who is {ADDRESS}?")]}
+    )
+
+    assert asked == ["Who is [REDACTED_EMAIL]?"]
+
+
+def test_the_search_tool_shows_the_model_redacted_text(known):
+    """Its artifact, which no model sees, is what memory holds."""
+    (search,) = create_memory_tools(known, tools=["search_memory"], user_id="ana", redact=[PIIMiddleware("email")])
+    call = {"type": "tool_call", "name": "search_memory", "args": {"query": "address"}, "id": "1"}
+
+    message = search.invoke(call)
+
+    assert "[REDACTED_EMAIL]" in message.content
+    assert ADDRESS not in message.content
+    assert ADDRESS in message.artifact["evidence"][0]["text"]
+
+
+def test_the_model_may_narrow_a_search_and_not_widen_it(memory):
+    """Its filters come on top of the developer's, its limit below; what does not fit is told to it."""
+    for session, text in (("work", "I ski with Tom."), ("home", "I ski with Eva."), ("home", "I ski with Ida.")):
+        memory.remember(
+            [{"role": "user", "content": text}], user_id="ana", session_id=session, metadata={"place": session}
+        )
+    fixed = {"metadata.place": "home"}
+    save, search = create_memory_tools(
+        memory,
+        tools=["save_memory", "search_memory"],
+        user_id="ana",
+        filters=fixed,
+        metadata={"place": "home"},
+        limit=2,
+    )
+
+    def found(**arguments):
+        call = {"type": "tool_call", "name": "search_memory", "args": {"query": "ski", **arguments}, "id": "1"}
+        message = search.invoke(call)
+        return {name for name in ("Tom", "Eva", "Ida") if name in message.content}, message
+
+    save.invoke({"text": "Ana skis well."})
+
+    assert found()[0] <= {"Eva", "Ida"}
+    assert len(found(limit=1)[1].artifact["evidence"]) == 1
+    assert len(found(limit=9)[1].artifact["evidence"]) <= 2
+    assert found(filters={"metadata.place": "work"})[1].content.startswith("Memory could not do this: the filter")
+    assert found(filters={"plaace": "work"})[1].content.startswith("Memory could not do this: unknown filter key")
+    assert [turn.metadata for turn in memory.show("turns", "ana")][-1] == {"place": "home"}
+    assert found(filters={"session": "nowhere"})[0] == set()
