@@ -55,7 +55,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document an
 Conversations = Annotated[
     Path,
     typer.Argument(
-        metavar="FILE", help="JSON or JSON lines, gzipped or not; - for standard input.", show_default=False
+        metavar="FILE", help="A chat, export, table or text, gzipped or not; - for standard input.", show_default=False
     ),
 ]
 
