@@ -127,8 +127,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             messages: LangChain messages, role and content mappings, or speaker and text mappings; oldest first.
             session_id: The conversation they belong to; by default, each call is a new conversation.
             close_session: Whether the conversation ends here.
-            metadata: A flat dict of strings, numbers and booleans that `filters` can ask for later; kept with the turns
-                that are new and the records made of them.
+            metadata: A flat dict that `filters` can ask for, kept with the turns that are new and their records.
 
         Returns:
             Counts of what was stored, known, quarantined and left pending, and the usage.
@@ -140,9 +139,8 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             EncoderUnavailable: The turns have no vectors yet, and wait in the run's checkpoint; see `retry`.
         """
         scope = self._scope(user_id, tenant, agent_id)
-        request = remember_request(
-            scope, to_messages(messages), session_id, close_session=close_session, metadata=metadata
-        )
+        said = to_messages(messages)
+        request = remember_request(scope, said, session_id, close_session=close_session, metadata=metadata)
         return self._writes.remember(request)
 
     def remember_sessions(
@@ -163,8 +161,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             metadata: As for `remember`, of all of them.
 
         Raises:
-            EngramError: A session could not be remembered; the error names it. Where its messages are invalid nothing
-                was written, else the sessions before it were.
+            EngramError: A session, which it names, could not be remembered. Invalid messages are found before any write.
         """
         return self._writes.remember_sessions(self._scope(user_id, tenant, agent_id), sessions, progress, metadata)
 

@@ -1,21 +1,35 @@
-"""`engram demo`: remember the sample conversation, ask the questions that go with it, show their evidence and cost."""
+"""`engram demo`: remember the sample conversation, ask the questions that go with it, show their evidence and cost.
+
+Then it reads memory as it stood, forgets something, and lets an agent use the memory, which stays for the next command.
+"""
 
 import json
-from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.resources import files
-from tempfile import TemporaryDirectory
+from importlib.util import find_spec
+from shlex import quote
 from typing import TYPE_CHECKING, Literal
 
-from langgraph_engram.cli.format import format_cost, format_count, format_receipt, print_recollection
+from langgraph_engram.cli.format import format_cost, format_receipt, print_recollection
 from langgraph_engram.cli.options import AsJson, Model, Preset, Store, open_memory
-from langgraph_engram.cli.output import print_json, print_text, progress_bar
+from langgraph_engram.cli.output import print_json, print_text, progress_bar, spinner
 
 if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
     from langgraph_engram.formats.messages import Session
+    from langgraph_engram.memory import Memory
     from langgraph_engram.results import Receipt, Recollection
 
 DEMO_USER = "demo"
+DEMO_STORE = "./engram-demo"
+PLAN = "When is Maren's wedding?"
+BEFORE_THE_FLOOD = "2024-06-30"
+SECRET_SESSION = "locker"
+SECRET = "The code of my locker at the clinic is 4711."
+SECRET_WORD = "4711"
+CONVERSATION = "conversation with an agent"
+ABOUT_SECRET = "What is the code of Maren's locker?"
 CONVERSATION_FILE = "conversation.json"
 QUESTIONS_FILE = "questions.json"
 
@@ -59,21 +73,77 @@ def load_questions() -> list[DemoQuestion]:
 
 
 def demo(store: Store = None, model: Model = None, preset: Preset = None, as_json: AsJson = False) -> None:
-    """Remember a sample conversation of a year and answer ten questions from it. Needs no key and no network."""
-    questions = load_questions()
-    answers: list[Recollection] = []
-    with ExitStack() as stack:
-        bar = stack.enter_context(progress_bar("opening the memory"))
-        folder = store or stack.enter_context(TemporaryDirectory(prefix="engram-demo-", ignore_cleanup_errors=True))
-        memory = stack.enter_context(open_memory(folder, model, preset))
-        receipt = memory.remember_sessions(load_sessions(), user_id=DEMO_USER, progress=bar)
-        for index, question in enumerate(questions):
-            bar("asking", index, len(questions))
-            answers.append(memory.recall(question.question, user_id=DEMO_USER))
+    """Remember a sample conversation of a year, answer ten questions, and show more. Needs no key and no network."""
+    questions, folder = load_questions(), store or DEMO_STORE
+    with open_memory(folder, model, preset) as memory:
+        with progress_bar("opening the memory") as bar:
+            receipt = memory.remember_sessions(load_sessions(), user_id=DEMO_USER, progress=bar)
+            answers: list[Recollection] = []
+            for index, question in enumerate(questions):
+                bar("asking", index, len(questions))
+                answers.append(memory.recall(question.question, user_id=DEMO_USER))
+        if not as_json:
+            _print(receipt, questions, answers)
+        with spinner("reading the past, forgetting, and asking an agent"):
+            scenes = [play(memory) for play in (_read_the_past, _forget, _ask_an_agent)]
     if as_json:
-        print_json({"answers": [_as_json(*pair) for pair in zip(questions, answers, strict=True)], "receipt": receipt})
+        pairs = [_as_json(*pair) for pair in zip(questions, answers, strict=True)]
+        print_json({"answers": pairs, "receipt": receipt, "scenes": {scene.title: scene.lines for scene in scenes}})
     else:
-        _print(receipt, questions, answers)
+        _print_scenes(scenes, f"--user {DEMO_USER} --store {quote(folder)}")
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Something that the demo shows after its questions."""
+
+    title: str
+    lines: list[str]
+
+
+def _read_the_past(memory: "Memory") -> Scene:
+    """Ask the same question of memory as it is and as it stood on a day."""
+    now = memory.recall(PLAN, user_id=DEMO_USER)
+    then = memory.recall(PLAN, user_id=DEMO_USER, as_of=BEFORE_THE_FLOOD)
+    return Scene(
+        "As memory stood",
+        [PLAN, f"now: {_first_line(now)}", f"--as-of {BEFORE_THE_FLOOD}: {_first_line(then)}"],
+    )
+
+
+def _forget(memory: "Memory") -> Scene:
+    """Tell memory something, and erase it with all that came of it."""
+    memory.remember([{"speaker": "Maren", "text": SECRET}], user_id=DEMO_USER, session_id=SECRET_SESSION)
+    before = memory.recall(ABOUT_SECRET, user_id=DEMO_USER)
+    erased = memory.forget(user_id=DEMO_USER, session_id=SECRET_SESSION)
+    after = memory.search(ABOUT_SECRET, user_id=DEMO_USER)
+    left = sum(SECRET_WORD in evidence.text for evidence in after.evidence)
+    return Scene(
+        "Erasure",
+        [
+            ABOUT_SECRET,
+            f"before: {_first_line(before)}",
+            f"forget --session {SECRET_SESSION}: {erased.turns} turn and {erased.records} record erased",
+            f"after: {left} passages with {SECRET_WORD!r}",
+        ],
+    )
+
+
+def _ask_an_agent(memory: "Memory") -> Scene:
+    """Ask an agent in a new conversation what was said in another."""
+    if find_spec("langchain") is None:
+        return Scene("An agent", ["needs the extra agents: pip install 'langgraph-engram[agents]'"])
+    from langgraph_engram.integrations.agent import Context, build_agent
+
+    said = {"messages": [("user", PLAN)]}
+    thread: RunnableConfig = {"configurable": {"thread_id": CONVERSATION}}
+    reply = build_agent(memory).invoke(said, thread, context=Context(user_id=DEMO_USER))
+    memory.forget(user_id=DEMO_USER, session_id=CONVERSATION)  # the year ends where it did
+    return Scene("An agent, in a new conversation", [f"user: {PLAN}", f"agent: {reply['messages'][-1].text}"])
+
+
+def _first_line(recollection: "Recollection") -> str:
+    return (recollection.answer or recollection.verdict).splitlines()[0]
 
 
 def _as_json(question: DemoQuestion, recollection: "Recollection") -> dict[str, object]:
@@ -97,8 +167,23 @@ def _print(receipt: "Receipt", questions: list[DemoQuestion], answers: "list[Rec
         print_text(f"{number}. {question.question}", "cyan")
         print_text(f"expected: {question.expected or 'no answer'}", "dim", indent=3)
         print_recollection(recollection, indent=3)
+
+
+def _print_scenes(scenes: list[Scene], options: str) -> None:
+    for scene in scenes:
+        print_text()
+        print_text(scene.title, "cyan")
+        for line in scene.lines:
+            print_text(line, indent=3, hang=2)
     print_text()
-    print_text(f"{format_count(len(answers), 'question')} asked. Ask your own: engram remember FILE --user YOU", "dim")
+    print_text("The memory stays. Ask it yourself, look at it, then begin your own:", "bold")
+    for command in (
+        f'engram recall "Who is Biscuit?" {options}',
+        f"engram status {options}",
+        f"engram inspect {options}",
+        "engram remember FILE --user YOU",
+    ):
+        print_text(command, indent=3)
 
 
 def _read(name: str) -> str:

@@ -10,6 +10,7 @@ from langgraph_engram.cli.format import format_count, next_steps, scope_options
 from langgraph_engram.cli.options import (
     Agent,
     AsJson,
+    Defaults,
     Filter,
     Model,
     Preset,
@@ -118,6 +119,7 @@ def format_cell(field: str, value: object) -> str:
 
 
 def status(
+    context: typer.Context,
     user: User,
     store: Store = None,
     model: Model = None,
@@ -126,16 +128,19 @@ def status(
     agent: Agent = None,
     as_json: AsJson = False,
 ) -> None:
-    """Count what is stored for a user, and list what is pending."""
+    """Count what is stored for a user, list what is pending, and say which store and model it is, and why."""
     with open_existing(store, model, preset) as memory:
         counts = memory.status(user, tenant=tenant, agent_id=agent)
     if as_json:
         print_json(counts)
     else:
-        _print_status(counts, scope_options(user, store, tenant, agent))
+        given: Defaults = context.obj
+        chosen = {"store": store, "model": model, "preset": preset, "encoder": None}
+        sources = {name: given.source(name, value) for name, value in chosen.items()}
+        _print_status(counts, sources, scope_options(user, store, tenant, agent))
 
 
-def _print_status(counts: "Status", options: str) -> None:
+def _print_status(counts: "Status", sources: dict[str, str], options: str) -> None:
     by_status = ", ".join(f"{number:,} {name}" for name, number in sorted(counts.records.items()))
     lines = {
         "turns": f"{counts.turns:,}",
@@ -151,7 +156,7 @@ def _print_status(counts: "Status", options: str) -> None:
         "model": counts.model,
     }
     for name, value in lines.items():
-        print_text(f"{name:<12}{value}")
+        print_text(f"{name:<12}{value}" + (f"  ({sources[name]})" if name in sources else ""))
     for task in counts.pending:
         turns = format_count(len(task.turn_ids), "turn")
         print_text(f"{task.step}: {turns} of session {task.session_id}: {one_line(task.reason)}", "yellow", indent=2)

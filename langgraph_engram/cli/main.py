@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
@@ -20,6 +21,7 @@ from langgraph_engram.cli.bench import BENCH
 from langgraph_engram.cli.demo import demo
 from langgraph_engram.cli.inspect import history, show, status
 from langgraph_engram.cli.maintain import backup, doctor, export, load, reembed
+from langgraph_engram.cli.options import defaults
 from langgraph_engram.cli.output import DEBUG_VARIABLE, FAILED, INTERRUPTED, MISUSED, BugReport, fail, wants_json
 from langgraph_engram.cli.recall import recall
 from langgraph_engram.cli.remember import remember, retry
@@ -34,7 +36,7 @@ GC_THRESHOLD = 100_000
 """Objects between garbage collections: what a command imports and loads stays till it ends, and to look for garbage
 in it every 700 objects, Python's default, took a tenth of the time of a search."""
 
-APP = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+APP = typer.Typer(pretty_exceptions_enable=False)
 
 
 def _print_version(wanted: bool) -> None:
@@ -45,17 +47,40 @@ def _print_version(wanted: bool) -> None:
 
 @APP.callback()
 def engram(
-    version: Annotated[
+    context: typer.Context,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            metavar="FILE",
+            help="Store, user, model, preset and encoder where neither options nor ENGRAM_* name them. "
+            "\\[default: ./engram.toml, if there]",
+            show_default=False,
+        ),
+    ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            "--encoder",
+            help="minilm, hashing, openai:NAME, or a folder. \\[env var: ENGRAM_ENCODER] \\[default: minilm]",
+            show_default=False,
+        ),
+    ] = None,
+    version: Annotated[  # noqa: ARG001 - printed by its callback
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
-    debug: Annotated[
+    debug: Annotated[  # noqa: ARG001 - read by `run`
         bool, typer.Option("--debug", help=f"Show tracebacks and logs, as {DEBUG_VARIABLE}=1 does.")
     ] = False,
 ) -> None:
     """Long-term memory for LangGraph agents.
 
-    Exit codes: 0 done, 1 it failed, 2 bad usage or bad input, 3 `doctor` found a fault.
+    What is named by an option holds before its ENGRAM_* variable, that before engram.toml, that before the default;
+    "engram status" says where each comes from.
+
+    Exit codes: 0 done, 1 it failed, 2 bad usage or bad input, 3 "doctor" found a fault.
     """
+    context.obj = context.with_resource(defaults(config, encoder))
 
 
 COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {

@@ -1,18 +1,22 @@
-"""The options and arguments that commands share, and the memory that they open.
+"""The options and arguments that commands share, where their values come from, and the memory that they open.
 
-One that is not given comes from `ENGRAM_*`, else is a default. `Memory` is imported when it is needed, so that
-`engram --help` is fast.
+One that is not given comes from `ENGRAM_*`, else from `engram.toml`, else is a default. `Memory` is imported when it is
+needed, so that `engram --help` is fast.
 """
 
 import json
+import os
 import re
-from contextlib import suppress
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from langgraph_engram.errors import InvalidInput
+from langgraph_engram.errors import InvalidInput, InvalidSetting
 
 if TYPE_CHECKING:
     from langgraph_engram.embeddings.base import Encoder
@@ -39,7 +43,13 @@ RecordId = Annotated[str, typer.Argument(metavar="RECORD_ID", help="The record; 
 User = Annotated[
     str,
     typer.Option(
-        "--user", "-u", metavar="USER", help="Whose memory it is.", callback=_checked_user, show_default=False
+        "--user",
+        "-u",
+        metavar="USER",
+        help="Whose memory it is.",
+        callback=_checked_user,
+        envvar="ENGRAM_USER",
+        show_default=False,
     ),
 ]
 Tenant = Annotated[str, typer.Option("--tenant", help="The organisation of the user.")]
@@ -49,16 +59,24 @@ Agent = Annotated[
 Store = Annotated[
     str | None,
     typer.Option(
-        "--store", help="A folder, or the URL of a Chroma server. \\[default: ./engram-data]", show_default=False
+        "--store",
+        help="A folder, or the URL of a Chroma server. \\[env var: ENGRAM_STORE] \\[default: ./engram-data]",
+        show_default=False,
     ),
 ]
 Model = Annotated[
     str | None,
-    typer.Option("--model", help='"rules" or "openai:NAME". \\[default: rules]', show_default=False),
+    typer.Option(
+        "--model", help='"rules" or "openai:NAME". \\[env var: ENGRAM_MODEL] \\[default: rules]', show_default=False
+    ),
 ]
 Preset = Annotated[
     str | None,
-    typer.Option("--preset", help="engram, dimmem, esmem, structmem or hymem. \\[default: engram]", show_default=False),
+    typer.Option(
+        "--preset",
+        help="engram, dimmem, esmem, structmem or hymem. \\[env var: ENGRAM_PRESET] \\[default: engram]",
+        show_default=False,
+    ),
 ]
 Filter = Annotated[
     list[str] | None,
@@ -74,7 +92,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document an
 Conversations = Annotated[
     Path,
     typer.Argument(
-        metavar="FILE", help="JSON or JSON lines, gzipped or not; - for standard input.", show_default=False
+        metavar="FILE", help="A chat, export, table or text, gzipped or not; - for standard input.", show_default=False
     ),
 ]
 
@@ -150,3 +168,88 @@ def open_existing(store: str | None, model: str | None = None, preset: str | Non
     if "://" not in location and not Path(location).exists():
         raise InvalidInput(f"no memory at {location!r}: remember something first, or name the folder with --store")
     return open_memory(store, model, preset)
+
+
+FILE_NAME = "engram.toml"
+NAMED = ("store", "user", "model", "preset", "encoder")
+TABLES = ("settings", "chat")
+"""What a file may hold: names, and tables of single settings; each stands for the variable of its name."""
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """What holds where the options of a command say nothing."""
+
+    file: str
+    """The file that was read."""
+    from_file: frozenset[str]
+    """The names that the file gave, and no variable did."""
+
+    def source(self, name: str, given: str | None = None) -> str:
+        """Return where a value comes from: an option, a variable, the file, or the defaults."""
+        if given is not None:
+            return f"--{name}"
+        if name in self.from_file:
+            return self.file
+        variable = variable_of(name)
+        return variable if os.environ.get(variable) else "default"
+
+
+def variable_of(name: str) -> str:
+    """Return the environment variable of a name: `ENGRAM_STORE` of "store"."""
+    return f"ENGRAM_{name.upper()}"
+
+
+@contextmanager
+def defaults(config: Path | None, encoder: str | None = None) -> Iterator[Defaults]:
+    """Let a file stand behind the environment while a command runs, and an encoder before it.
+
+    Args:
+        config: The file; by default `engram.toml` in the working directory, if there is one.
+        encoder: The encoder that the command line names.
+
+    Raises:
+        InvalidSetting: The file is missing or malformed, or names what it cannot.
+    """
+    values = read_config(config) if config or Path(FILE_NAME).is_file() else {}
+    added = {name: value for name, value in values.items() if not os.environ.get(variable_of(name))}
+    change = added | ({"encoder": encoder} if encoder else {})
+    before = {variable_of(name): os.environ.get(variable_of(name)) for name in change}
+    os.environ.update({variable_of(name): value for name, value in change.items()})
+    try:
+        yield Defaults(str(config or FILE_NAME), frozenset(added) - ({"encoder"} if encoder else frozenset()))
+    finally:
+        for variable, value in before.items():
+            if value is None:
+                os.environ.pop(variable, None)
+            else:
+                os.environ[variable] = value
+
+
+def read_config(config: Path | None = None) -> dict[str, str]:
+    """Read a file of defaults: the value of each name, tables as JSON. A store's folder lies beside the file.
+
+    Raises:
+        InvalidSetting: The file is missing or malformed, or names what it cannot.
+    """
+    path = config or Path(FILE_NAME)
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InvalidSetting(f"{path}: cannot be read: {reason}") from error
+    values: dict[str, str] = {}
+    for name, value in content.items():
+        if name in NAMED and isinstance(value, str) and value:
+            values[name] = value
+        elif name in TABLES and isinstance(value, dict):
+            values[name] = json.dumps(value, default=str)
+        else:
+            problem = f"unknown name {name!r}" if name not in NAMED + TABLES else f"{name} is {value!r}"
+            raise InvalidSetting(
+                f"{path}: {problem}: give texts for {', '.join(NAMED)}, and tables for {', '.join(TABLES)}"
+            )
+    store = values.get("store", "")
+    if config and store and ":" not in store:
+        values["store"] = str(path.parent / Path(store).expanduser())
+    return values

@@ -3,7 +3,7 @@
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -24,11 +24,13 @@ from langgraph_engram.cli.output import FAILED, fail, one_line, print_json, prin
 from langgraph_engram.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from langgraph_engram.formats.files import ParsedFile
     from langgraph_engram.formats.messages import Session
     from langgraph_engram.results import Receipt
     from langgraph_engram.schema import PendingTask
 
 STANDARD_INPUT = Path("-")
+DateOrderName = Literal["day_first", "month_first"]
 
 
 def remember(
@@ -37,9 +39,30 @@ def remember(
     session: Annotated[
         str | None, typer.Option("--session", help="The session's id, for a file of one session.", show_default=False)
     ] = None,
-    file_format: Annotated[str, typer.Option("--format", help="auto, messages, locomo or longmemeval.")] = "auto",
+    file_format: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            help="messages, chatgpt, whatsapp, csv, dialogue, text, langmem, mem0, locomo or longmemeval; "
+            "auto recognises it.",
+        ),
+    ] = "auto",
+    date_order: Annotated[
+        DateOrderName | None,
+        typer.Option(
+            "--date-order",
+            help="How a chat or table writes 03/04/24, where the file does not show it.",
+            show_default=False,
+        ),
+    ] = None,
     sample: Annotated[
-        str | None, typer.Option("--sample", help="The sample of a data set to read.", show_default=False)
+        str | None,
+        typer.Option(
+            "--sample",
+            help="What to read of a file of several: a sample of a data set, a ChatGPT conversation, a user of mem0, "
+            "a namespace of langmem.",
+            show_default=False,
+        ),
     ] = None,
     metadata: Annotated[
         list[str] | None,
@@ -59,12 +82,15 @@ def remember(
 ) -> None:
     """Remember the conversations of a file, or of standard input. Turns that are known are not stored again."""
     given = read_metadata(metadata)
-    sessions = _renamed(_read(file, file_format, sample), session)
+    read = _read(file, file_format, sample, date_order)
+    sessions = _renamed(read.sessions, session)
     with progress_bar("opening the memory") as bar, open_memory(store, model, preset) as memory:
         receipt = memory.remember_sessions(
             sessions, user_id=user, tenant=tenant, agent_id=agent, progress=bar, metadata=given
         )
         pending = memory.status(user, tenant=tenant, agent_id=agent).pending
+    if not as_json:
+        print_text(f"read as {read}", "dim")
     print_receipt(receipt, pending, scope_options(user, store, tenant, agent), as_json)
 
 
@@ -88,12 +114,12 @@ def retry(
         print_text("nothing is pending")
 
 
-def _read(file: Path, file_format: str, sample: str | None) -> "list[Session]":
-    from langgraph_engram.formats.files import parse_sessions, read_sessions
+def _read(file: Path, file_format: str, sample: str | None, date_order: DateOrderName | None) -> "ParsedFile":
+    from langgraph_engram.formats.files import parse_conversations, read_bytes
 
-    if file == STANDARD_INPUT:
-        return parse_sessions(sys.stdin.buffer.read(), "standard input", file_format, sample)
-    return read_sessions(file, file_format, sample)
+    standard = file == STANDARD_INPUT
+    raw, name = (sys.stdin.buffer.read(), "standard input") if standard else (read_bytes(str(file)), str(file))
+    return parse_conversations(raw, name, file_format, sample, date_order)
 
 
 def _renamed(sessions: "list[Session]", session_id: str | None) -> "list[Session]":

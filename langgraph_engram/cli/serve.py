@@ -70,7 +70,14 @@ def inspect(
     host: Host = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=1, max=65535, help="The port to listen on.")] = 2025,
     user: Annotated[
-        str | None, typer.Option("--user", "-u", help="Whose memory the printed address shows.", show_default=False)
+        str | None,
+        typer.Option(
+            "--user",
+            "-u",
+            help="Whose memory the printed address shows.",
+            envvar="ENGRAM_USER",
+            show_default=False,
+        ),
     ] = None,
     store: Store = None,
     model: Model = None,

@@ -1,67 +1,119 @@
-"""Read conversations from a file: our own messages, LoCoMo or LongMemEval; JSON or JSON lines, gzipped or not.
+"""Read conversations from a file, gzipped or not: messages of ours, exports of other programs, data sets, texts.
 
-Our own format is a list of messages, or {"sessions": [{"session_id": ..., "messages": [...]}]}.
+The format is recognised by its content, and by the ending of the file's name where that leaves it open. Our own format
+is a list of messages, or {"sessions": [{"session_id": ..., "messages": [...]}]}; JSON or JSON lines.
 """
 
 import gzip
 import json
 import zlib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from os import PathLike, fspath
-from pathlib import Path
-from typing import Literal, get_args
+from pathlib import Path, PurePath
 
 from langgraph_engram.errors import InvalidInput, InvalidMessages, UnreadableFile
+from langgraph_engram.formats.apps import (
+    chatgpt_sessions,
+    is_chatgpt,
+    is_langmem,
+    is_mem0,
+    langmem_sessions,
+    mem0_sessions,
+)
 from langgraph_engram.formats.datasets import is_locomo, is_longmemeval, locomo_sessions, longmemeval_sessions
+from langgraph_engram.formats.lines import (
+    dialogue_sessions,
+    is_dialogue,
+    is_table,
+    is_whatsapp,
+    note_sessions,
+    table_sessions,
+    whatsapp_sessions,
+)
 from langgraph_engram.formats.messages import Session, read_text, shown, to_messages
+from langgraph_engram.schema import DateOrder
 
-GZIP_MAGIC = b"\x1f\x8b"
+GZIP_MAGIC, ZIP_MAGIC = b"\x1f\x8b", b"PK\x03\x04"
 UNTERMINATED_STRING = "Unterminated string"
 EXTRA_DATA = "Extra data"
 """The parser's error at a second document: the file may be JSON lines."""
-FileFormat = Literal["auto", "messages", "locomo", "longmemeval"]
 OWN_FORMAT = 'a list of messages or {"sessions": [{"session_id": ..., "messages": [...]}]}'
 MESSAGE_KEYS = frozenset({"role", "speaker", "text", "content"})
 
 
+@dataclass(frozen=True)
+class ParsedFile:
+    """What a file holds."""
+
+    format: str
+    """The format that it was read as: a key of `JSON_READERS` or `TEXT_READERS`."""
+    sessions: list[Session]
+
+    def __str__(self) -> str:
+        """Return what was read: "whatsapp, 120 messages in 9 sessions"."""
+        messages, sessions = sum(len(session.messages) for session in self.sessions), len(self.sessions)
+        return (
+            f"{self.format}, {messages:,} message{'s'[: messages != 1]} in {sessions:,} session{'s'[: sessions != 1]}"
+        )
+
+
 def read_sessions(path: str | PathLike[str], format: str = "auto", sample: str | None = None) -> list[Session]:
-    """Read a file's sessions, in order. Formats, samples and errors as of `parse_sessions`.
+    """Read a file's sessions, in order. Formats, samples and errors as of `parse_conversations`.
 
     Raises:
         UnreadableFile: Also where the file is missing or not permitted.
     """
     name = fspath(path)
-    return parse_sessions(_read_bytes(name), name, format, sample)
+    return parse_conversations(read_bytes(name), name, format, sample).sessions
 
 
-def parse_sessions(raw: bytes, name: str, format: str = "auto", sample: str | None = None) -> list[Session]:
-    """Parse the sessions of a document, in order.
+def parse_conversations(
+    raw: bytes, name: str, format: str = "auto", sample: str | None = None, date_order: DateOrder | None = None
+) -> ParsedFile:
+    """Parse the conversations of a document.
 
     Args:
         raw: UTF-8 text, gzipped or not.
-        name: The name of the document in errors.
-        format: "auto", "messages", "locomo" or "longmemeval".
-        sample: The sample of a data set: LoCoMo's `sample_id`, LongMemEval's `question_id`.
+        name: The name of the document in errors, and in the session ids of texts that have none of their own.
+        format: A key of `JSON_READERS` or `TEXT_READERS`, or "auto" to recognise it.
+        sample: What to read of a file that holds several: LoCoMo's `sample_id`, LongMemEval's `question_id`, a
+            conversation of ChatGPT, a user of mem0, a namespace of langmem.
+        date_order: Whether days or months come first in dates such as 03/04/24, where the document does not show it.
 
     Returns:
-        Sessions that each have at least one message.
+        Sessions that each have at least one message, in order.
 
     Raises:
         UnreadableFile: It cannot be read, or has another format; the error says where.
         InvalidMessages: A message in it is invalid.
-        InvalidInput: The format is unknown, or the sample is missing or unknown.
+        InvalidInput: The format is unknown or cannot be recognised, the sample is missing or unknown, or the order of
+            its dates is uncertain.
     """
-    if format not in get_args(FileFormat):
-        raise InvalidInput(f"unknown format {format!r}: use one of {', '.join(get_args(FileFormat))}")
-    data = parse_json(decode(raw, name), name)
-    read = READERS[_detect(data) if format == "auto" else format]
+    if format not in FORMATS:
+        raise InvalidInput(f"unknown format {format!r}: use one of {', '.join(FORMATS)}")
+    if raw.startswith(ZIP_MAGIC):
+        raise UnreadableFile(f"{name}: is a zip archive: unpack it, and name the file of conversations inside")
+    text = decode(raw, name)
+    if not text.strip():
+        raise UnreadableFile(f"{name}: expected conversations, but the file is empty")
+    chosen = _recognised_text(text, name) if format == "auto" else format
     try:
-        sessions = [session for session in read(data, sample) if session.messages]
+        if chosen in TEXT_READERS:
+            if sample is not None:
+                raise InvalidInput(f"no sample {sample!r}: a file of {chosen} has no samples, leave it out")
+            sessions = TEXT_READERS[chosen](text.replace("\r\n", "\n"), name, date_order)
+        else:
+            data = parse_json(text, name)
+            chosen = _recognised_json(data) if format == "auto" else chosen
+            sessions = JSON_READERS[chosen](data, sample)
     except InvalidInput as error:
+        if str(error).startswith(f"{name}: "):
+            raise
         raise type(error)(f"{name}: {error}") from error
-    if not sessions:
+    if not any(session.messages for session in sessions):
         raise UnreadableFile(f"{name}: expected at least one message, and there is none")
-    return sessions
+    return ParsedFile(chosen, [session for session in sessions if session.messages])
 
 
 def own_sessions(data: object, sample: str | None = None) -> list[Session]:
@@ -94,10 +146,15 @@ def read_file(path: str) -> str:
     Raises:
         UnreadableFile: It is missing, a folder, not permitted, truncated, or not text.
     """
-    return decode(_read_bytes(path), path)
+    return decode(read_bytes(path), path)
 
 
-def _read_bytes(path: str) -> bytes:
+def read_bytes(path: str) -> bytes:
+    """Read a file.
+
+    Raises:
+        UnreadableFile: It is missing, a folder, or not permitted.
+    """
     try:
         return Path(path).read_bytes()
     except (OSError, ValueError) as error:
@@ -147,18 +204,54 @@ def parse_json(text: str, name: str) -> object:
         raise UnreadableFile(f"{name}: expected JSON of a sensible depth and size: {error}") from error
 
 
-READERS: dict[str, Callable[[object, str | None], list[Session]]] = {
+JSON_READERS: dict[str, Callable[[object, str | None], list[Session]]] = {
     "messages": own_sessions,
+    "chatgpt": chatgpt_sessions,
+    "langmem": langmem_sessions,
+    "mem0": mem0_sessions,
     "locomo": locomo_sessions,
     "longmemeval": longmemeval_sessions,
 }
+TEXT_READERS: dict[str, Callable[[str, str, DateOrder | None], list[Session]]] = {
+    "whatsapp": whatsapp_sessions,
+    "csv": table_sessions,
+    "dialogue": dialogue_sessions,
+    "text": note_sessions,
+}
+FORMATS = ("auto", *JSON_READERS, *TEXT_READERS)
+JSON_MARKS: dict[str, Callable[[object], bool]] = {
+    "locomo": is_locomo,
+    "longmemeval": is_longmemeval,
+    "chatgpt": is_chatgpt,
+    "langmem": is_langmem,
+    "mem0": is_mem0,
+}
+"""How JSON is recognised, by keys that only that format has; all else is read as our own."""
+TABLE_ENDINGS, NOTE_ENDINGS, JSON_ENDINGS = (".csv", ".tsv"), (".txt", ".md", ".text"), (".json", ".jsonl", ".ndjson")
 
 
-def _detect(data: object) -> str:
-    """Return the format of parsed JSON: the data sets by keys that only they have, else our own."""
-    if is_locomo(data):
-        return "locomo"
-    return "longmemeval" if is_longmemeval(data) else "messages"
+def _recognised_json(data: object) -> str:
+    return next((name for name, fits in JSON_MARKS.items() if fits(data)), "messages")
+
+
+def _recognised_text(text: str, name: str) -> str:
+    """Return which format of lines a text has; "auto" where it is JSON, or to be read as such.
+
+    Raises:
+        InvalidInput: It cannot be told.
+    """
+    ending = PurePath(name.removesuffix(".gz")).suffix.casefold()
+    if is_whatsapp(text):
+        return "whatsapp"
+    if ending in JSON_ENDINGS or text.lstrip()[0] in "{[":
+        return "auto"
+    if ending in TABLE_ENDINGS or is_table(text):
+        return "csv"
+    if is_dialogue(text):
+        return "dialogue"
+    if ending in NOTE_ENDINGS:
+        return "text"
+    raise InvalidInput(f"{name}: the format cannot be told: say it with --format, one of {', '.join(FORMATS[1:])}")
 
 
 def _read_session(session: object, location: str) -> Session:

@@ -141,6 +141,97 @@ def test_a_bug_is_traced_when_asked(debug, traced):
     assert "ZeroDivisionError" in done.stderr
 
 
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working directory without variables of ours."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("STORE", "USER", "MODEL", "PRESET", "ENCODER", "SETTINGS", "CHAT"):
+        monkeypatch.delenv(f"ENGRAM_{name}", raising=False)
+    return tmp_path
+
+
+def status(capsys, *arguments):
+    """The lines of `engram status`, by their names."""
+    capsys.readouterr()
+    assert run(["status", *arguments]) == 0
+    return {line.split()[0]: " ".join(line.split()[1:]) for line in capsys.readouterr().out.splitlines()}
+
+
+def test_a_file_names_what_options_and_variables_do_not(folder, capsys, monkeypatch):
+    """An option comes before a variable, that before the file, that before the default; status says which it was."""
+    (folder / "engram.toml").write_text(
+        'store = "notes"\nuser = "ana"\npreset = "hymem"\nencoder = "hashing"\n[settings.retrieve]\nbudget = 500\n'
+    )
+    (folder / "chat.txt").write_text("Ana: I keep bees.\nBen: Since when?\nAna: Since 2019.\n")
+    before = dict(os.environ)
+    assert run(["remember", "chat.txt"]) == 0
+
+    lines = status(capsys)
+    monkeypatch.setenv("ENGRAM_PRESET", "dimmem")
+    by_variable = status(capsys)
+    by_option = status(capsys, "--preset", "esmem")
+    run(["recall", "bees", "--search", "--json"])
+
+    assert lines["turns"] == "3"
+    assert (lines["store"], lines["preset"]) == ("notes (engram.toml)", "hymem (engram.toml)")
+    assert (lines["encoder"], lines["model"]) == ("hashing-256 (engram.toml)", "rules (default)")
+    assert by_variable["preset"] == "dimmem (ENGRAM_PRESET)"
+    assert by_option["preset"] == "esmem (--preset)"
+    assert json.loads(capsys.readouterr().out)["evidence"]
+    assert {**os.environ, "ENGRAM_PRESET": ""} == {**before, "ENGRAM_PRESET": ""}
+
+
+def test_a_named_file_counts_folders_from_its_own(folder, capsys):
+    """--config reads another file, whose store lies beside it; --encoder comes before it."""
+    (folder / "work").mkdir()
+    (folder / "work" / "my.toml").write_text('store = "notes"\nuser = "ana"\nencoder = "minilm"\n')
+    (folder / "chat.txt").write_text("Ana: I keep bees.\nBen: Since when?\nAna: Since 2019.\n")
+
+    code = run(["--config", "work/my.toml", "--encoder", "hashing", "remember", "chat.txt"])
+
+    assert code == 0
+    assert (folder / "work" / "notes").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ('stoer = "x"', "unknown name 'stoer': give texts for store, user, model, preset, encoder"),
+        ("store = 3", "store is 3: give texts for store"),
+        ('store = "x', "cannot be read"),
+        ("[settings.retrieve]\nbudget = 0", "does not fit the settings"),
+        ('preset = "gold"', "'gold'"),
+    ],
+)
+def test_a_bad_file_is_one_line(folder, capsys, content, problem):
+    """It names the file or the setting, and nothing is opened."""
+    (folder / "engram.toml").write_text(content)
+
+    code = run(["demo"])
+
+    printed = capsys.readouterr()
+    assert (code, printed.out, printed.err.count("\n")) == (2, "", 1)
+    assert problem in printed.err
+    assert [path.name for path in folder.iterdir()] == ["engram.toml"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_shown_and_completes(shell):
+    """The script of each shell names the command, and a shell that asks is told commands."""
+    main = [sys.executable, "-c", CALL_MAIN]
+
+    shown = subprocess.run([*main, "--show-completion", shell], check=True, capture_output=True, text=True)
+    asked = subprocess.run(
+        main,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"_ENGRAM_COMPLETE": "complete_bash", "COMP_WORDS": "engram rem", "COMP_CWORD": "1"},
+    )
+
+    assert "_ENGRAM_COMPLETE" in shown.stdout
+    assert asked.stdout.split() == ["remember"]
+
+
 def heed():
     """Heed Ctrl-C even where the tests run in the background, whose processes are started deaf to it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)

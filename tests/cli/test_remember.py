@@ -38,7 +38,10 @@ def test_what_is_known_is_nothing_new(remembered, file):
     code, out, _ = remembered("remember", file, "--user", "ana")
 
     assert code == 0
-    assert out.splitlines()[0] == "nothing new: all 3 turns were known"
+    assert out.splitlines()[:2] == [
+        "read as messages, 3 messages in 2 sessions",
+        "nothing new: all 3 turns were known",
+    ]
 
 
 def test_a_session_can_be_named(engram, tmp_path, conversation):
@@ -133,7 +136,7 @@ def test_a_write_that_is_done_in_part_says_what_is_left(capsys):
 
 
 def test_standard_input_is_remembered(engram, monkeypatch):
-    """A dash reads JSON from standard input, and errors name it."""
+    """A dash reads from standard input, and errors name it."""
 
     def piped(text):
         monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(text.encode())))
@@ -143,4 +146,18 @@ def test_standard_input_is_remembered(engram, monkeypatch):
     bad_code, _, err = piped("Porto")
 
     assert (code, json.loads(out)["stored_turns"]) == (0, 1)
-    assert (bad_code, err.startswith("engram: standard input: expected JSON")) == (2, True)
+    assert (bad_code, err.startswith("engram: standard input: the format cannot be told")) == (2, True)
+
+
+def test_a_chat_is_recognised_and_asked_about(engram, tmp_path):
+    """The format is said; a date that may be two days is one line of error, and nothing is stored."""
+    chat = tmp_path / "_chat.txt"
+    chat.write_text("03/04/24, 09:15 - Ana: I keep bees.\n04/04/24, 09:15 - Ben: Since when?\n")
+
+    asked = engram("remember", str(chat), "--user", "ana")
+    told = engram("remember", str(chat), "--user", "ana", "--date-order", "day_first")
+
+    assert (asked[0], asked[1], asked[2].count("\n")) == (2, "", 1)
+    assert "line 1: '03/04/24, 09:15' may be 3 April 2024 or 4 March 2024" in asked[2]
+    assert told[1].splitlines()[0] == "read as whatsapp, 2 messages in 2 sessions"
+    assert told[1].splitlines()[1].startswith("2 turns stored")

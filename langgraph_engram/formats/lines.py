@@ -1,0 +1,285 @@
+"""Read conversations out of lines of text: WhatsApp's chats, dialogues, notes and tables (CSV).
+
+A message has an id made of its time, speaker and words, so that a file that has grown since, or that begins later,
+stores only what is new. WhatsApp writes local times without an offset, and the date in the order of the phone: whether
+day or month comes first is decided from the whole file, or asked for.
+"""
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from io import StringIO
+from pathlib import PurePath
+from typing import get_args
+
+from langgraph_engram.errors import InvalidInput, InvalidMessages, UnreadableFile
+from langgraph_engram.formats.messages import Session, shown, to_messages
+from langgraph_engram.schema import DateOrder, make_id
+from langgraph_engram.state import Message
+
+DATE = r"(?P<first>\d{1,4})(?P<mark>[./-])\s?(?P<second>\d{1,2})(?P=mark)\s?(?P<third>\d{1,4})\.?"
+TIME = r"(?P<hour>\d{1,2})[:.](?P<minute>\d\d)(?:[:.](?P<seconds>\d\d))?(?:\s?(?P<half>[ap])\.?\s?m\.?)?"
+STAMP = re.compile(rf"{DATE}(?:,?\s{TIME})?", re.IGNORECASE)
+CHAT_LINE = re.compile(rf"[\u200e\u200f]?\[?(?P<stamp>{DATE},?\s{TIME})(?:\]\s?|\s[-–]\s)(?P<rest>.*)", re.IGNORECASE)
+SAID = re.compile(r"(?P<speaker>[^:]{1,100}): (?P<text>.*)|(?P<silent>[^:]{1,100}):", re.DOTALL)
+DIALOGUE_LINE = re.compile(r"(?P<speaker>[^\W\d_][\w .'’-]{0,39}): +(?P<text>\S.*)")
+MARKS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+APP_MARK = "\u200e"
+"""WhatsApp sets it before what it writes itself: of pictures, calls, changes of the group."""
+APP_WORDS = re.compile(rf"(?:{APP_MARK}[^\n]*|<[^<>\n]+>)(?:\n|$)|\s*{APP_MARK}<[^<>]*>\s*$")
+PARAGRAPHS = re.compile(r"\n\s*\n")
+DELIMITERS = ",;\t|"
+COLUMNS = {
+    "text": ("text", "content", "message", "body"),
+    "speaker": ("speaker", "name", "author", "sender", "from"),
+    "role": ("role",),
+    "said_at": ("said_at", "timestamp", "created_at", "datetime", "date", "time", "sent_at"),
+    "session_id": ("session_id", "session", "conversation_id", "thread_id", "chat_id"),
+    "id": ("external_id", "id", "message_id"),
+}
+"""What a column of a table is, by its title."""
+YEAR_DIGITS, CENTURY, NOON = 4, 2000, 12
+MAX_CELL = 2_000_000
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A message before its date is read."""
+
+    line: int
+    """Where it begins, from 1."""
+    fields: dict[str, str]
+    session_id: str | None
+    stamp: str = ""
+
+
+def is_whatsapp(text: str) -> bool:
+    """Return whether the first line is one of a WhatsApp chat."""
+    return CHAT_LINE.match(text.lstrip().split("\n", 1)[0]) is not None
+
+
+def is_table(text: str) -> bool:
+    """Return whether the first line titles at least two columns, one of them the text of messages."""
+    titles = _titles(text)
+    return len(titles) > 1 and "text" in titles
+
+
+def is_dialogue(text: str) -> bool:
+    """Return whether every line begins with a name and a colon, and a name recurs."""
+    lines = [DIALOGUE_LINE.fullmatch(line.strip()) for line in text.splitlines() if line.strip()]
+    names = Counter(line["speaker"] for line in lines if line)
+    return bool(names) and all(lines) and max(names.values()) > 1
+
+
+def whatsapp_sessions(text: str, name: str, date_order: DateOrder | None = None) -> list[Session]:
+    """Read an exported chat: `[12/06/2024, 09:15:33] Ana: ...` or `12/06/24, 9:15 am - Ana: ...`; a session is a day.
+
+    What WhatsApp writes itself and what has no text, such as a picture that is left out, is no message.
+
+    Raises:
+        UnreadableFile: The first line is none of a chat, or a date is impossible.
+        InvalidInput: It is uncertain whether days or months come first.
+    """
+    rows: list[_Row] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if found := CHAT_LINE.fullmatch(line):
+            said = SAID.fullmatch(found["rest"])
+            speaker = MARKS.sub("", said["speaker"] or said["silent"]).strip(" ~") if said else ""
+            rows.append(
+                _Row(number, {"speaker": speaker, "text": said["text"] or "" if said else ""}, "", found["stamp"])
+            )
+        elif rows:
+            rows[-1].fields["text"] += f"\n{line}"
+        elif line.strip():
+            raise UnreadableFile(
+                f"line {number}: expected a line such as [12/06/2024, 09:15:33] Ana: text, not {shown(line)}"
+            )
+    for row in rows:
+        row.fields["text"] = MARKS.sub("", APP_WORDS.sub("", row.fields["text"])).strip()
+    times = _read_times([row.stamp for row in rows], [row.line for row in rows], date_order)
+    said_rows = [
+        _Row(row.line, {**row.fields, "said_at": time.isoformat()}, f"{_stem(name, 'whatsapp')}-{time:%Y-%m-%d}")
+        for row, time in zip(rows, times, strict=True)
+        if row.fields["speaker"] and row.fields["text"]
+    ]
+    return _sessions(said_rows)
+
+
+def table_sessions(text: str, name: str, date_order: DateOrder | None = None) -> list[Session]:
+    """Read a table with titled columns: a text, and perhaps who said it, their role, when, in which session, and an id.
+
+    Raises:
+        UnreadableFile: There is no column of texts, or a row is broken.
+        InvalidMessages: A row is no message.
+        InvalidInput: It is uncertain whether days or months come first.
+    """
+    titles = _titles(text)
+    if "text" not in titles:
+        wanted = ", ".join(COLUMNS["text"])
+        raise UnreadableFile(
+            f"line 1: expected titles of columns, one of them {wanted}, not {shown(text.split(chr(10), 1)[0])}"
+        )
+    rows = [row for row in _rows(text, titles, _stem(name)) if row.fields.get("text") or any(row.fields.values())]
+    dated = [row for row in rows if STAMP.fullmatch(row.stamp)]
+    times = dict(
+        zip(
+            [row.line for row in dated],
+            _read_times([row.stamp for row in dated], [row.line for row in dated], date_order),
+            strict=True,
+        )
+    )
+    for row in rows:
+        if row.line in times:
+            row.fields["said_at"] = times[row.line].isoformat()
+    return _sessions(rows)
+
+
+def dialogue_sessions(text: str, name: str, date_order: DateOrder | None = None) -> list[Session]:  # noqa: ARG001
+    """Read lines that each begin with a name and a colon; other lines go on with the message before.
+
+    Raises:
+        UnreadableFile: The first line names nobody.
+    """
+    rows: list[_Row] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if said := DIALOGUE_LINE.fullmatch(line.strip()):
+            rows.append(_Row(number, {"speaker": said["speaker"], "text": said["text"]}, _stem(name)))
+        elif rows:
+            rows[-1].fields["text"] += f"\n{line}"
+        elif line.strip():
+            raise UnreadableFile(f"line {number}: expected a name, a colon and what was said, not {shown(line)}")
+    return _sessions(rows)
+
+
+def note_sessions(text: str, name: str, date_order: DateOrder | None = None) -> list[Session]:  # noqa: ARG001
+    """Read plain text: each paragraph is a message of the user."""
+    rows, line = [], 1
+    for part in re.split(f"({PARAGRAPHS.pattern})", text):
+        if part.strip():
+            rows.append(
+                _Row(line + part[: len(part) - len(part.lstrip())].count("\n"), {"text": part.strip()}, _stem(name))
+            )
+        line += part.count("\n")
+    return _sessions(rows)
+
+
+def _sessions(rows: Iterable[_Row]) -> list[Session]:
+    """Return the sessions in the order in which they begin, and the messages of each in the order of their lines."""
+    sessions: dict[str | None, list[Message]] = {}
+    counts: Counter[tuple[str, ...]] = Counter()
+    for row in rows:
+        fields = {name: text for name, value in row.fields.items() if (text := value.strip())}
+        said = (row.session_id or "", fields.get("said_at", ""), fields.get("speaker", ""), fields.get("text", ""))
+        counts[said] += 1
+        fields.setdefault("id", make_id("line", *said[1:], str(counts[said])))
+        if not fields.keys() & {"speaker", "role"}:
+            fields["role"] = "user"
+        if fields.get("said_at", "").replace(".", "", 1).isdecimal():
+            item: dict[str, object] = {**fields, "said_at": float(fields["said_at"])}
+        else:
+            item = dict(fields)
+        try:
+            sessions.setdefault(row.session_id, []).extend(to_messages(item))
+        except InvalidMessages as error:
+            raise InvalidMessages(f"line {row.line}: {str(error).removeprefix('messages[0]: ')}") from error
+    return [Session(session_id, messages) for session_id, messages in sessions.items()]
+
+
+def _titles(text: str) -> list[str]:
+    """Return what each column of a table is, by the first line: a key of `COLUMNS`, or "" for what is not read."""
+    first = text.lstrip().split("\n", 1)[0].strip()
+    best: list[str] = []
+    for delimiter in DELIMITERS:
+        cells = [cell.strip().strip('"').casefold().replace(" ", "_") for cell in first.split(delimiter)]
+        known = [next((kind for kind, names in COLUMNS.items() if cell in names), "") for cell in cells]
+        if len([title for title in known if title]) > len([title for title in best if title]):
+            best = known
+    return best
+
+
+def _rows(text: str, titles: Sequence[str], session_id: str | None) -> list[_Row]:
+    delimiter = max(DELIMITERS, key=text.lstrip().split("\n", 1)[0].count)
+    csv.field_size_limit(MAX_CELL)
+    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    rows: list[_Row] = []
+    begins = 1
+    try:
+        for cells in reader:
+            if len(cells) > len(titles):
+                raise UnreadableFile(
+                    f"line {begins}: expected {len(titles)} cells as in the first line, not {len(cells)}"
+                )
+            fields: dict[str, str] = {}
+            for title, cell in zip(titles, cells, strict=False):
+                if title and cell.strip():
+                    fields.setdefault(title, cell.strip())
+            session = fields.pop("session_id", session_id)
+            rows.append(_Row(begins, fields, session, fields.get("said_at", "")))
+            begins = reader.line_num + 1
+    except csv.Error as error:
+        raise UnreadableFile(f"line {begins}: expected a row of a table: {error}") from error
+    return rows[1:]
+
+
+def _read_times(stamps: Sequence[str], lines: Sequence[int], date_order: DateOrder | None) -> list[datetime]:
+    """Read dates in numbers, all in one order of day and month.
+
+    Raises:
+        UnreadableFile: A date is impossible.
+        InvalidInput: The order is uncertain.
+    """
+    by_order: dict[str, list[datetime]] = {}
+    wrong: list[int] = []
+    for order in get_args(DateOrder):
+        times = [_read_time(stamp, order) for stamp in stamps]
+        if None in times:
+            wrong.append(times.index(None))
+        else:
+            by_order[order] = [time for time in times if time is not None]
+    if not by_order:
+        position = max(wrong)
+        raise UnreadableFile(
+            f"line {lines[position]}: {stamps[position]!r} is no possible date in the order of the others"
+        )
+    if date_order in by_order:
+        return by_order[date_order]
+    forward = [times for times in by_order.values() if times == sorted(times)]
+    for certain in (list(by_order.values()), forward):
+        if certain and all(times == certain[0] for times in certain):
+            return certain[0]
+    position = next(at for at, (one, other) in enumerate(zip(*by_order.values(), strict=True)) if one != other)
+    day_first, month_first = (f"{times[position].day} {times[position]:%B %Y}" for times in by_order.values())
+    raise InvalidInput(
+        f"line {lines[position]}: {stamps[position]!r} may be {day_first} or {month_first}: say which "
+        f"with --date-order day_first or month_first"
+    )
+
+
+def _read_time(stamp: str, order: DateOrder) -> datetime | None:
+    """Read one date with its time of day; with dots the day is first. None where there is no such day or time."""
+    found = STAMP.fullmatch(stamp)
+    assert found is not None  # the patterns of lines hold this one
+    first, second, third = (int(found[part]) for part in ("first", "second", "third"))
+    if len(found["first"]) == YEAR_DIGITS:
+        year, month, day = first, second, third
+    elif order == "day_first" or found["mark"] == ".":
+        year, month, day = third, second, first
+    else:
+        year, month, day = third, first, second
+    hour = int(found["hour"] or 0)
+    if found["half"]:
+        hour = hour % NOON + (NOON if found["half"] in "pP" else 0)
+    try:
+        year += CENTURY if year < 100 else 0
+        return datetime(year, month, day, hour, int(found["minute"] or 0), int(found["seconds"] or 0), tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def _stem(name: str, fallback: str | None = None) -> str | None:
+    """Return the name of a file without folder and endings; the fallback for standard input."""
+    path = PurePath(name)
+    return path.name.split(".")[0] or fallback if path.suffix else fallback
