@@ -31,7 +31,7 @@ from langgraph_engram.nodes.segment import Segment
 from langgraph_engram.nodes.synthesize import Synthesize
 from langgraph_engram.nodes.verify import Verify
 from langgraph_engram.pending import turns_to_describe
-from langgraph_engram.settings import Settings
+from langgraph_engram.settings import Settings, SynthesisSettings
 from langgraph_engram.state import WriteInput, WriteOutput, WriteState
 from langgraph_engram.stores.base import Store
 
@@ -64,6 +64,7 @@ def build_write_graph(
         input_schema=entry.input_schema if entry else WriteInput,
         output_schema=WriteOutput,
     )
+    synthesis = _synthesis_settings(settings.synthesis, model)
     decides, describes = settings.update.enabled, settings.segment.describe != "none"
     graph.add_node("receive", Receive(store, settings.extract.date_order, compressor, settings.receive))
     graph.add_node("segment", Segment(store, model, settings.segment))
@@ -78,11 +79,8 @@ def build_write_graph(
         graph.add_node("consolidate", Consolidate(store, model, settings.update, settings.verify))
         graph.add_node("approve_updates", ApproveUpdates(store))
         graph.add_node("apply_updates", ApplyUpdates(store))
-    graph.add_node("persist", Persist(store, settings.segment, settings.synthesis, settings.update))
-    graph.add_node(
-        "synthesize",
-        Synthesize(store, model, settings.synthesis, extractor.capability, settings.verify.enabled),
-    )
+    graph.add_node("persist", Persist(store, settings.segment, synthesis, settings.update))
+    graph.add_node("synthesize", Synthesize(store, model, synthesis, extractor.capability, settings.verify.enabled))
     graph.add_node("report_run", report_run)
     add_entry(graph, entry, "receive")
     graph.add_conditional_edges("receive", after_receive)
@@ -107,6 +105,12 @@ def build_write_graph(
     graph.add_edge("synthesize", "report_run")
     graph.add_edge("report_run", END)
     return cast(WriteGraph, graph.compile(checkpointer=with_known_types(checkpointer), name="remember"))
+
+
+def _synthesis_settings(settings: SynthesisSettings, model: Model) -> SynthesisSettings:
+    """Return the settings without new syntheses where those are a language model's work, and rules stand for one."""
+    is_silent = settings.new_by == "models" and model.name == "rules"
+    return settings.model_copy(update={"new_by": "none"}) if is_silent else settings
 
 
 def after_receive(state: WriteState) -> Literal["segment", "report_run"]:

@@ -110,6 +110,7 @@ PRESETS: dict[str, Settings] = {
         verify=PAPER_ONLY,
         update=UpdateSettings(enabled=False),
         synthesis=SynthesisSettings(
+            new_by="any",
             by_window=True,
             expand_tokens=UNLIMITED,
             buffer_tokens=UNLIMITED,

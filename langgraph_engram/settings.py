@@ -204,6 +204,9 @@ class SynthesisSettings(SettingsGroup):
     method: Literal["auto", "written", "quoted"] = "auto"
     """Whether the model writes narratives, or they quote the most central sentences. "auto" lets it write until the
     extraction of records shows that it is unable to."""
+    new_by: Literal["models", "any", "none"] = "models"
+    """Who writes new syntheses: a language model alone, rules too, which quote the most central records, or nobody. A
+    stale one is always written anew. What rules quote was measured to add nothing to what is found."""
 
     # When a synthesis is due
     window_seconds: int = Field(3600, ge=1)

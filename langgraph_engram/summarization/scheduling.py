@@ -84,6 +84,8 @@ def due_jobs(view: ScopeView, session_ids: Iterable[str], settings: SynthesisSet
     if not settings.enabled:
         return []
     jobs = stale_jobs(view)
+    if settings.new_by == "none":
+        return jobs
     covered = {record.record_id for job in jobs for record in job.records}
     for session_id in session_ids:
         closed = settings.at_session_close and view.is_closed(session_id)
