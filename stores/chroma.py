@@ -1,6 +1,6 @@
 """Keep memories in Chroma, and serve reads from scope indexes in the process.
 
-A commit writes what is new, then what it changes, removes what is removed, writes a fresh revision, and removes what is
+A commit writes what is new and what it changes, removes what is removed, writes a fresh revision, and removes what is
 completed: cut off anywhere, it can be repeated. The index of a scope is filled when first asked for and grows with this
 store's own commits, except those that remove. On a server the scope's revision is compared on each read, so that
 another process's commits are seen; an embedded store has one process.
@@ -11,10 +11,9 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock, RLock
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import numpy as np
@@ -26,13 +25,14 @@ from langgraph_engram.schema import Decision, PendingTask, Scope
 from langgraph_engram.stores.backup import back_up
 from langgraph_engram.stores.base import Changes, Row
 from langgraph_engram.stores.clients import translated_errors
-from langgraph_engram.stores.collections import REVISIONS, SCHEMA, open_collections, scope_hash
+from langgraph_engram.stores.collections import SCHEMA, Batch, scope_hash
 from langgraph_engram.stores.examination import Examination
 from langgraph_engram.stores.index import DECISIONS, PENDING_TASKS, RECORDS, SEARCHABLE, Kind, ScopeIndex, T
 from langgraph_engram.stores.locks import ScopeLocks, write_lock
 from langgraph_engram.stores.revisions import LocalRevisions, Revisions, SharedRevisions
 from langgraph_engram.stores.secure_delete import secure_delete
 from langgraph_engram.stores.snapshots import Snapshots
+from langgraph_engram.stores.versions import open_collections
 
 if TYPE_CHECKING:
     from chromadb.api.client import Client
@@ -85,7 +85,7 @@ class ChromaStore:
             self._collections = open_collections(client, encoder.name, location, before)
         self._revisions: Revisions = LocalRevisions()
         if shared:
-            self._revisions = SharedRevisions(self._collections.by_name[REVISIONS], uuid4().hex)
+            self._revisions = SharedRevisions(self._collections.revisions, uuid4().hex)
         self._cache = _IndexCache(cached_scopes)
         self._snapshots = Snapshots(folder, encoder.name) if folder else None
         self._locks = ScopeLocks() if locks is None else locks
@@ -273,7 +273,7 @@ class ChromaStore:
         """Hold off a backup of the folder, in whatever process; hold `_lock` first."""
         return nullcontext() if self._folder is None else write_lock(self._folder)
 
-    def _batches(self, scope: Scope, changes: Changes) -> "list[_Batch[Any]]":
+    def _batches(self, scope: Scope, changes: Changes) -> list[Batch[Any]]:
         """Return what a commit writes, in its order; texts whose vectors are not known are encoded together.
 
         Pending tasks come before the items that they are about: cut off in between, nothing is taken for done.
@@ -282,7 +282,7 @@ class ChromaStore:
         parts = [(kind, items) for kind, items in [*parts, (RECORDS, RECORDS.distinct(changes.changed))] if items]
         vectors = self._vectors(scope, [(kind, items) for kind, items in parts if kind in SEARCHABLE])
         return [
-            _Batch(
+            Batch(
                 kind, items, np.stack([vectors[kind.text_of(item)] for item in items]) if kind in SEARCHABLE else None
             )
             for kind, items in parts
@@ -297,36 +297,30 @@ class ChromaStore:
         encoded = dict(zip(unknown, self._encoder.encode(unknown) if unknown else (), strict=True))
         return known | {whole: mean_of(texts, encoded) for whole, texts in made_of.items() if whole not in known}
 
-    def _write(self, scope: Scope, batches: "Sequence[_Batch[Any]]", changes: Changes) -> str:
-        for batch in batches:
-            self._collections.write(scope, batch.kind, batch.items, batch.vectors)
-        for name, ids in changes.removed.items():
-            self._collections.remove(scope, name, ids)
+    def _write(self, scope: Scope, batches: Sequence[Batch[Any]], changes: Changes) -> str:
+        if batches:
+            vectors = next((batch.vectors for batch in batches if batch.vectors is not None), None)
+            dimensions = (self._encoder.encode([]) if vectors is None else vectors).shape[1]
+            self._collections.write(scope, batches, dimensions)
+        self._collections.remove(scope, changes.removed)
         revision = self._revisions.renew(scope)
-        self._collections.remove(scope, PENDING_TASKS.name, changes.completed)
+        self._collections.remove(scope, {PENDING_TASKS.name: changes.completed})
         return revision
 
     def _loaded(self, scope: Scope) -> ScopeIndex:
         index = ScopeIndex(self._revisions.read(scope))  # read first: a commit during the loading makes it outdated
-        for kind in SEARCHABLE:
-            for items, vectors in self._collections.read_with_vectors(scope, kind):
+        tasks: list[PendingTask] = []
+        for kind, items, vectors in self._collections.read(scope):
+            if kind in SEARCHABLE:
                 index.of_kind(kind).put(items, vectors)
-        return index.with_pending_tasks(self._collections.read(scope, PENDING_TASKS), completed=())
+            elif kind == PENDING_TASKS:
+                tasks += items
+        return index.with_pending_tasks(tasks, completed=())
 
     def _read_sorted(self, scope: Scope, kind: Kind[T]) -> list[T]:
         with translated_errors(self.location):
             self._require_open()
-            return sorted(self._collections.read(scope, kind), key=kind.sort_key)
-
-
-@dataclass(frozen=True)
-class _Batch(Generic[T]):
-    """Items of one kind that are written together, and their vectors."""
-
-    kind: Kind[T]
-    items: Sequence[T]
-    vectors: Vectors | None
-    """None for what is never searched."""
+            return sorted(self._collections.items(scope, kind), key=kind.sort_key)
 
 
 class _IndexCache:
@@ -382,7 +376,7 @@ def _known_vectors(index: ScopeIndex, parts: Sequence[tuple[Kind[Any], Sequence[
     return vectors
 
 
-def _advanced(index: ScopeIndex, batches: Sequence[_Batch[Any]], completed: Sequence[str], revision: str) -> ScopeIndex:
+def _advanced(index: ScopeIndex, batches: Sequence[Batch[Any]], completed: Sequence[str], revision: str) -> ScopeIndex:
     """Return an index as it is after a commit that completed the pending tasks of these ids."""
     tasks = [task for batch in batches if batch.kind == PENDING_TASKS for task in batch.items]
     after = index.with_revision(revision).with_pending_tasks(tasks, completed)

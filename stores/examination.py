@@ -10,27 +10,33 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from langgraph_engram.embeddings.base import Encoder, encode_items
+from langgraph_engram.embeddings.base import Encoder, Vectors, encode_items
 from langgraph_engram.embeddings.langchain import LangChainEncoder
 from langgraph_engram.errors import EncoderUnavailable
 from langgraph_engram.results import Finding
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.collections import (
+    KIND_OF_NAME,
     KINDS,
+    Batch,
     Collections,
     decode,
     row_id,
+    scope_hash,
     scope_of,
     unused_collections,
 )
 from langgraph_engram.stores.index import PENDING_TASKS, SEARCHABLE, Kind
 from langgraph_engram.stores.secure_delete import DATABASE, secure_delete
+
+if TYPE_CHECKING:
+    from chromadb import Collection
 
 REWRITE = "writes the row again"
 SAMPLED = 64
@@ -40,10 +46,10 @@ LEAST_COSINE = 0.98
 UNIT = 1e-3
 """How far the length of a vector may be from 1."""
 LOGGED = """
-    SELECT DISTINCT id FROM embeddings_queue WHERE operation != 3 AND topic LIKE ?
+    SELECT DISTINCT id FROM embeddings_queue WHERE operation != 3 AND topic LIKE ? AND id NOT LIKE ?
     AND id NOT IN (SELECT embedding_id FROM embeddings)
 """
-"""Rows that Chroma's log still holds though they were removed."""
+"""Rows that Chroma's log still holds though they were removed, but for those of one kind."""
 WITHOUT_TERMS = """
     SELECT e.embedding_id FROM embeddings e JOIN embedding_metadata m ON m.id = e.id
     WHERE m.key = 'chroma:document' AND e.id NOT IN (SELECT rowid FROM embedding_fulltext_search_content)
@@ -75,13 +81,15 @@ class Examination:
     def run(self) -> None:
         """Examine everything, and mend what can be mended if asked to."""
         self._unused()
-        for kind in KINDS:
-            for page in self.collections.pages(kind.name, ["metadatas", "documents"]):
-                self.rows += len(page["ids"])
+        for page in self.collections.pages(["metadatas", "documents"]):
+            self.rows += len(page["ids"])
+            known = {str(metadata.get("kind")) for metadata in page["metadatas"]} & KIND_OF_NAME.keys()
+            for kind in (kind for kind in KINDS if kind.name in known):
                 readable = self._readable(kind, page)
                 if kind in SEARCHABLE:
                     self._texts(kind, page, readable)
                     self._vectors(kind, readable)
+            self._of_no_kind(page)
         if self.folder is not None:
             self._database(self.folder)
 
@@ -91,11 +99,18 @@ class Examination:
         for name in names if self.fix else ():
             self.collections.client.delete_collection(name)
 
+    def _of_no_kind(self, page: Any) -> None:
+        rows = zip(page["ids"], page["metadatas"], strict=True)
+        lost = [key for key, metadata in rows if metadata.get("kind") not in KIND_OF_NAME]
+        self._add("row without a kind", "nobody's search finds it", lost)
+
     def _readable(self, kind: Kind[Any], page: Any) -> dict[str, _Row]:
-        """Return the rows of a page that can be read and are where they belong, by id."""
+        """Return the rows of one kind in a page that can be read and are where they belong, by id."""
         found: dict[str, _Row] = {}
         wrong: defaultdict[str, list[str]] = defaultdict(list)
         for key, metadata in zip(page["ids"], page["metadatas"], strict=True):
+            if metadata.get("kind") != kind.name:
+                continue
             try:
                 scope = scope_of(str(metadata.get("scope")))
             except (ValueError, TypeError):
@@ -106,9 +121,9 @@ class Examination:
             except (ValidationError, ValueError):
                 wrong["unreadable row"].append(key)
                 continue
-            if key.partition(":")[0] != row_id(scope, "").removesuffix(":"):
+            if key.partition(":")[0] != scope_hash(scope):
                 wrong["row of another scope"].append(key)
-            elif key != row_id(scope, kind.id_of(item)):
+            elif key != row_id(scope, kind, kind.id_of(item)):
                 wrong["row under another id"].append(key)
             else:
                 found[key] = _Row(scope, item)
@@ -129,7 +144,7 @@ class Examination:
         self._rewrite(kind, [readable[key] for key in outdated])
 
     def _vectors(self, kind: Kind[Any], readable: dict[str, _Row]) -> None:
-        vectors = dict(self._stored_vectors(kind.name, list(readable)))
+        vectors = dict(_stored_vectors(self.collections.memories, list(readable)))
         missing = [key for key in readable if key not in vectors]
         invalid = [key for key, vector in vectors.items() if not abs(float(np.linalg.norm(vector)) - 1) < UNIT]
         other = self._of_another_text(kind, {key: readable[key] for key in vectors if key not in invalid}, vectors)
@@ -168,22 +183,6 @@ class Examination:
         self._add("vector of another text", f"{kind.name}: the encoder gives another one", others, REWRITE)
         return others
 
-    def _stored_vectors(self, name: str, keys: Sequence[str]) -> Iterator[tuple[str, NDArray[np.float32]]]:
-        """Yield the vectors of rows; those that Chroma has lost make it fail, and are found by halves."""
-        from chromadb.errors import InternalError
-
-        if not keys:
-            return
-        try:
-            page = self.collections.by_name[name].get(ids=list(keys), include=["embeddings"])
-        except InternalError:
-            if len(keys) > 1:
-                yield from self._stored_vectors(name, keys[: len(keys) // 2])
-                yield from self._stored_vectors(name, keys[len(keys) // 2 :])
-            return
-        embeddings: Any = page["embeddings"]
-        yield from zip(page["ids"], np.asarray(embeddings, dtype=np.float32), strict=True)
-
     def _database(self, folder: Path) -> None:
         with closing(sqlite3.connect(folder / DATABASE)) as database:
             damage = [str(row[0]) for row in database.execute("PRAGMA quick_check") if row[0] != "ok"]
@@ -191,15 +190,11 @@ class Examination:
             if damage:
                 return
             without = {str(row[0]) for row in database.execute(WITHOUT_TERMS)}
-            logged = {
-                str(row[0])
-                for name, collection in self.collections.by_name.items()
-                if name in {kind.name for kind in KINDS} and name != PENDING_TASKS.name
-                for row in database.execute(LOGGED, (f"%/{collection.id}",))
-            }
+            topic, tasks = f"%/{self.collections.memories.id}", f"%:{PENDING_TASKS.name}:%"
+            logged = {str(row[0]) for row in database.execute(LOGGED, (topic, tasks))}
         self._add("missing words", "no search of Chroma by words finds them", sorted(without), REWRITE)
-        for kind in SEARCHABLE if self.fix and without else ():
-            for page in self.collections.pages(kind.name, ["metadatas", "documents"]):
+        for page in self.collections.pages(["metadatas", "documents"]) if self.fix and without else ():
+            for kind in SEARCHABLE:
                 self._rewrite(kind, [row for key, row in self._readable(kind, page).items() if key in without])
         scopes = sorted({key.partition(":")[0] for key in logged})
         self._add("residue in the log", "removed rows are still in Chroma's log", sorted(logged), "overwrites them")
@@ -214,7 +209,7 @@ class Examination:
         for of_scope in by_scope.values():
             items = [row.item for row in of_scope]
             vectors = encode_items(self.encoder, [kind.texts_of(item) for item in items])
-            self.collections.write(of_scope[0].scope, kind, items, vectors)
+            self.collections.write(of_scope[0].scope, [Batch(kind, items, vectors)], vectors.shape[1])
 
     def _add(self, check: str, detail: str, ids: list[str], fix: str = "") -> None:
         if ids:
@@ -223,3 +218,20 @@ class Examination:
     def _note(self, note: str) -> None:
         if note not in self.notes:
             self.notes.append(note)
+
+
+def _stored_vectors(collection: "Collection", keys: Sequence[str]) -> Iterator[tuple[str, Vectors]]:
+    """Yield the ids and vectors of rows; those that Chroma has lost make it fail, and are found by halves."""
+    from chromadb.errors import InternalError
+
+    if not keys:
+        return
+    try:
+        page = collection.get(ids=list(keys), include=["embeddings"])
+    except InternalError:
+        if len(keys) > 1:
+            yield from _stored_vectors(collection, keys[: len(keys) // 2])
+            yield from _stored_vectors(collection, keys[len(keys) // 2 :])
+        return
+    embeddings: Any = page["embeddings"]
+    yield from zip(page["ids"], np.asarray(embeddings, dtype=np.float32), strict=True)

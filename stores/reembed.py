@@ -4,8 +4,9 @@ Until that write the store is as it was; after it the old vectors are of no use 
 after, what is not in use is found by the next move, or by `engram doctor`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,24 +14,26 @@ from uuid import uuid4
 
 import numpy as np
 
-from langgraph_engram.embeddings.base import Encoder, Vectors, encode_items
+from langgraph_engram.embeddings.base import Encoder, encode_items
 from langgraph_engram.errors import InvalidInput, StoreError, StoreLocked
 from langgraph_engram.results import ReembedReceipt
+from langgraph_engram.schema import Scope
 from langgraph_engram.stores.clients import open_server, translated_errors
 from langgraph_engram.stores.collections import (
     GENERATION,
-    REVISIONS,
+    KIND_OF_NAME,
+    Batch,
     Collections,
     collection_name,
-    items_of,
+    decode,
     make_collection,
-    open_collections,
+    scope_of,
     unused_collections,
-    written_with,
 )
 from langgraph_engram.stores.folders import MEMORY, OPEN_FOLDERS, PART
 from langgraph_engram.stores.index import SEARCHABLE
 from langgraph_engram.stores.locks import write_lock
+from langgraph_engram.stores.versions import open_collections, written_with
 
 if TYPE_CHECKING:
     from chromadb.api.client import Client
@@ -70,11 +73,11 @@ def reembed(location: str, encoder: Encoder, progress: Progress | None = None) -
         items = _encode(before, encoder, generation, held, progress)
         if _commits(before) != seen:
             raise StoreError(f"the store {location!r} was written to meanwhile: stop who writes, and move it again")
-        root = before.by_name[REVISIONS]
+        root = before.revisions
         root.modify(metadata={**(root.metadata or {}), "encoder": encoder.name, GENERATION: generation})
         if progress:
             progress("switched", items, items)
-        _drop(client, [before.by_name[kind.name].name for kind in SEARCHABLE])
+        _drop(client, [before.memories.name])
     return ReembedReceipt(before=name, after=encoder.name, items=items)
 
 
@@ -106,31 +109,39 @@ def _refuse(location: str, version: int) -> None:
 
 def _commits(collections: Collections) -> list[Any]:
     """Return what changes with every commit of another process on a server."""
-    return [page["metadatas"] for page in collections.pages(REVISIONS, ["metadatas"])]
+    return list(collections.revisions.get(include=["metadatas"])["metadatas"] or [])
 
 
 def _encode(
     before: Collections, encoder: Encoder, generation: str, held: Callable[[], Any], progress: Progress | None
 ) -> int:
-    """Write the rows of each kind, in their order, with new vectors to collections of a generation; return how many."""
-    total = sum(before.by_name[kind.name].count() for kind in SEARCHABLE)
-    done = 0
-    for kind in SEARCHABLE:
-        with held():
-            collection = make_collection(before.client, collection_name(kind.name, generation), encoder.name)
-        for page in before.pages(kind.name, ["metadatas", "documents"]):
-            vectors: Vectors = encode_items(encoder, [kind.texts_of(item) for item in items_of(kind, page)])
+    """Write all rows, in their order, with new vectors to a collection of a generation; return how many have one."""
+    total, dimensions = before.memories.count(), encoder.encode([]).shape[1]
+    rows = items = 0
+    with held():
+        after = replace(before, memories=make_collection(before.client, collection_name(generation), encoder.name))
+    for page in before.pages(["metadatas"]):
+        for scope, batches in _encoded(encoder, page["metadatas"]).items():
             with held():
-                collection.upsert(
-                    ids=page["ids"],
-                    embeddings=np.ascontiguousarray(vectors),
-                    metadatas=page["metadatas"],
-                    documents=page["documents"],
-                )
-            done += len(page["ids"])
-            if progress:
-                progress(f"encoding {kind.name}", done, total)
-    return done
+                after.write(scope, batches, dimensions)
+            items += sum(len(batch.items) for batch in batches if batch.vectors is not None)
+        rows += len(page["ids"])
+        if progress:
+            progress("encoding", rows, total)
+    return items
+
+
+def _encoded(encoder: Encoder, metadatas: Sequence[Mapping[str, Any]]) -> dict[Scope, list[Batch[Any]]]:
+    """Return the items of rows by scope, in the order of the rows, with new vectors where they are searched."""
+    kinds = [KIND_OF_NAME[metadata["kind"]] for metadata in metadatas]
+    items = [decode(kind.model, metadata) for kind, metadata in zip(kinds, metadatas, strict=True)]
+    texts = [kind.texts_of(item) for kind, item in zip(kinds, items, strict=True) if kind in SEARCHABLE]
+    vectors = iter(encode_items(encoder, texts)[:, np.newaxis])
+    batches: dict[Scope, list[Batch[Any]]] = {}
+    for kind, item, metadata in zip(kinds, items, metadatas, strict=True):
+        batch = Batch(kind, [item], next(vectors) if kind in SEARCHABLE else None)
+        batches.setdefault(scope_of(metadata["scope"]), []).append(batch)
+    return batches
 
 
 def _drop(client: "Client", names: list[str]) -> None:

@@ -80,7 +80,7 @@ class Doctor:
         if self.fix and not self._mends_links:
             self.notes.append("links between memories were not mended: rows that only a person can judge come first")
         self._files()
-        readable = all(finding.check != "row without a scope" for finding in self.findings)
+        readable = all(finding.check not in ("row without a scope", "row without a kind") for finding in self.findings)
         scopes = self.store.scopes() if readable else []
         for scope in scopes:
             try:

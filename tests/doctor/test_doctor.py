@@ -3,13 +3,17 @@
 import json
 import shutil
 import sqlite3
+import tarfile
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from langgraph_engram.cli.main import run
+from langgraph_engram.embeddings import factory
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.memory import Memory
 from langgraph_engram.runner import thread_of
@@ -17,6 +21,7 @@ from langgraph_engram.schema import PendingTask, Scope
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.collections import make_collection, row_id
 from langgraph_engram.stores.folders import open_store
+from langgraph_engram.stores.index import RECORDS, TURNS
 
 ANA, BEN = Scope(user_id="ana"), Scope(user_id="ben")
 ECHO = "Ana, you live in Zephyrmoor."
@@ -78,13 +83,16 @@ class Stored:
     def change(self, record, **update):
         self.commit(records=[record.model_copy(update=update)])
 
-    def collection(self, name):
-        return self.store._collections.by_name[name]
+    @property
+    def memories(self):
+        return self.store._collections.memories
 
     def row(self, name):
-        """Return the first row of Ana's in a collection: id, metadata, document, vector."""
-        rows = self.collection(name).get(
-            where={"scope": ANA.key}, limit=1, include=["metadatas", "documents", "embeddings"]
+        """Return the first row of Ana's of a kind: id, metadata, document, vector."""
+        rows = self.memories.get(
+            where={"$and": [{"scope": ANA.key}, {"kind": name}]},
+            limit=1,
+            include=["metadatas", "documents", "embeddings"],
         )
         return rows["ids"][0], rows["metadatas"][0], rows["documents"][0], rows["embeddings"][0]
 
@@ -186,19 +194,19 @@ def foreign_rows(at):
             records=[record.model_copy(update={"record_id": "more", "source_turn_ids": ["more"]})],
         ),
     )
-    for name, key in (("turns", row_id(BEN, turn.turn_id)), ("records", row_id(BEN, record.record_id))):
-        metadata = at.collection(name).get(ids=[key], include=["metadatas"])["metadatas"][0]
-        at.collection(name).update(ids=[key], metadatas=[{**metadata, "scope": ANA.key}])
+    for key in (row_id(BEN, TURNS, "more"), row_id(BEN, RECORDS, "more")):
+        metadata = at.memories.get(ids=[key], include=["metadatas"])["metadatas"][0]
+        at.memories.update(ids=[key], metadatas=[{**metadata, "scope": ANA.key}])
 
 
 def other_vector(at):
     key, *_, vector = at.row("records")
-    at.collection("records").update(ids=[key], embeddings=[np.roll(vector, 3)])
+    at.memories.update(ids=[key], embeddings=[np.roll(vector, 3)])
 
 
 def lost_vectors(at):
     """Chroma writes a vector index out and forgets its log; then the files are lost."""
-    kept = at.store._collections.by_name["records"]
+    kept = at.memories
     many = at.active()
     at.commit(records=[many.model_copy(update={"record_id": f"r{n}", "status": "archived"}) for n in range(1100)])
     at.store.close()
@@ -212,11 +220,11 @@ def log_of_a_removed_row(at):
     at.store.close()
     with closing(sqlite3.connect(at.folder / "chroma.sqlite3")) as database:
         _, key = database.execute(
-            "SELECT topic, id FROM embeddings_queue WHERE topic LIKE ? LIMIT 1",
-            (f"%/{at.collection('records').id}",),
+            "SELECT topic, id FROM embeddings_queue WHERE topic LIKE ? AND id LIKE '%:records:%' LIMIT 1",
+            (f"%/{at.memories.id}",),
         ).fetchone()
         store = open_store(at.folder, HashingEncoder())
-        store._collections.by_name["records"].delete(ids=[key])
+        store._collections.memories.delete(ids=[key])
         store.close()
         assert database.execute("SELECT count(*) FROM embeddings_queue WHERE id = ? AND operation != 3", (key,))
 
@@ -276,21 +284,23 @@ DEFECTS = {
         lambda at: at.commit(pending_tasks=[task("approve_updates", [at.index.turns.items[0].turn_id])]),
         True,
     ),
+    "row without a kind": (
+        lambda at: at.memories.upsert(ids=["x:y"], embeddings=[[1.0] + [0.0] * 255], metadatas=[{"a": 1}]),
+        False,
+    ),
     "row without a scope": (
-        lambda at: at.collection("events").upsert(ids=["x:y"], embeddings=[[1.0] + [0.0] * 255], metadatas=[{"a": 1}]),
+        lambda at: at.memories.upsert(ids=["x:y"], embeddings=[[1.0] + [0.0] * 255], metadatas=[{"kind": "events"}]),
         False,
     ),
     "unreadable row": (
-        lambda at: at.collection("turns").update(
-            ids=[at.row("turns")[0]], metadatas=[{**at.row("turns")[1], "item": "{}"}]
-        ),
+        lambda at: at.memories.update(ids=[at.row("turns")[0]], metadatas=[{**at.row("turns")[1], "item": "{}"}]),
         False,
     ),
     "row of another scope": (foreign_rows, False),
     "search across scopes": (foreign_rows, False),
     "row under another id": (
-        lambda at: at.collection("turns").upsert(
-            ids=[row_id(ANA, "other")],
+        lambda at: at.memories.upsert(
+            ids=[row_id(ANA, RECORDS, "other")],
             embeddings=[at.row("turns")[3]],
             metadatas=[at.row("turns")[1]],
             documents=[at.row("turns")[2]],
@@ -298,7 +308,7 @@ DEFECTS = {
         False,
     ),
     "outdated text": (
-        lambda at: at.collection("records").update(
+        lambda at: at.memories.update(
             ids=[at.row("records")[0]],
             documents=["something else"],
             embeddings=[at.row("records")[3]],
@@ -306,7 +316,7 @@ DEFECTS = {
         True,
     ),
     "invalid vector": (
-        lambda at: at.collection("records").update(ids=[at.row("records")[0]], embeddings=[at.row("records")[3] * 3]),
+        lambda at: at.memories.update(ids=[at.row("records")[0]], embeddings=[at.row("records")[3] * 3]),
         True,
     ),
     "vector of another text": (other_vector, True),
@@ -317,7 +327,7 @@ DEFECTS = {
         True,
     ),
     "encoder": (
-        lambda at: at.collection("events").modify(metadata={**at.collection("events").metadata, "encoder": "other"}),
+        lambda at: at.memories.modify(metadata={**at.memories.metadata, "encoder": "other"}),
         False,
     ),
     "residue in the log": (log_of_a_removed_row, True),
@@ -386,7 +396,7 @@ def test_an_index_that_is_not_what_is_stored_is_read_again(folder):
         store = memory.store
         index = store.index(ANA)
         gone = index.turns.items[0].turn_id
-        store._collections.remove(ANA, "boundaries", [index.boundaries.items[0].boundary_id])
+        store._collections.remove(ANA, {"boundaries": [index.boundaries.items[0].boundary_id]})
 
         found = {finding.check for finding in memory.doctor().findings}
         mended = memory.doctor(fix=True)
@@ -456,12 +466,12 @@ def test_a_store_that_is_locked_or_missing_is_an_error(folder, capsys, monkeypat
     assert "no memory at" in capsys.readouterr().err
 
 
-def test_an_older_store_is_examined_once_it_is_migrated(folder, capsys):
+def test_an_older_store_is_examined_once_it_is_migrated(folder, capsys, monkeypatch):
     """Without --fix it stays of its version; with it, it is migrated after a copy."""
-    store = open_store(folder, HashingEncoder())
-    for collection in store._collections.by_name.values():
-        collection.modify(metadata={**collection.metadata, "schema": 2})
-    store.close()
+    with tarfile.open(Path(__file__).parents[1] / "data" / "store-schema-3.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    folder /= "store-schema-3"
+    monkeypatch.setattr(factory, "HashingEncoder", partial(HashingEncoder, 16))
 
     code, found = examine(folder, capsys)
     fixed, mended = examine(folder, capsys, "--fix")
@@ -469,7 +479,7 @@ def test_an_older_store_is_examined_once_it_is_migrated(folder, capsys):
 
     assert (code, [finding["check"] for finding in found["findings"]]) == (3, ["schema version"])
     assert (fixed, mended["findings"][0]["fixed"], after, left["findings"]) == (0, True, 0, [])
-    assert (folder.parent / "store-schema-2").exists()
+    assert (folder.parent / "store-schema-3-schema-3").exists()
 
 
 def test_findings_are_printed_for_people(folder, capsys):

@@ -357,7 +357,7 @@ def test_the_items_of_a_scope_are_not_held_at_once(tmp_path, turn):
     store = open_store(tmp_path / "store", HashingEncoder(8))
     store.commit(Scope(user_id="ana"), Changes(turns=[turn(seq) for seq in range(2100)]))
 
-    pages = store._collections.pages("turns", [])
+    pages = store._collections.pages([])
 
     assert [len(page["ids"]) for page in pages] == [2000, 100]
     store.close()

@@ -191,21 +191,21 @@ def test_what_will_not_pass_is_not_tried_again(empty, first, thread):
     assert store.calls == ["index"]
 
 
-def test_turns_are_pending_before_they_are_stored(empty, first, thread, monkeypatch):
-    """Cut off between the two, the same run stores them, and no turn is known of which nothing is pending."""
+def test_turns_are_stored_with_what_is_pending_of_them(empty, first, thread, monkeypatch):
+    """In one request; cut off after it, the same run goes on, and no turn is known of which nothing is pending."""
     written = []
     kind = type(empty.store._collections)
     whole = kind.write
 
-    def write(self, scope, kind, items, vectors=None):
-        whole(self, scope, kind, items, vectors)
-        written.append(kind.name)
+    def write(self, scope, batches, dimensions):
+        whole(self, scope, batches, dimensions)
+        written.append([batch.kind.name for batch in batches])
         if len(written) == 1:
             raise StoreFailed("cut off")
 
     monkeypatch.setattr(kind, "write", write)
     state = empty.writing(RuleModel()).invoke({"request": first}, thread)
 
-    assert written[:3] == ["pending_tasks", "pending_tasks", "turns"]
+    assert written[:2] == [["pending_tasks", "turns"]] * 2
     assert (state["receipt"].stored_turns, state["receipt"].known_turns) == (3, 0)
     assert empty.store.pending_tasks(WHOSE) == []

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from itertools import islice
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -303,14 +304,11 @@ def test_a_run_that_is_cut_off_elsewhere_writes_nothing_of_the_forgotten(folder)
 def test_a_forgetting_that_is_cut_off_is_done_by_the_next(memory, folder, monkeypatch):
     """Killed after its runs' checkpoints and half of the store: the same call again does the rest."""
     moved(memory)
-    removed = []
     whole = memory.store._collections.__class__.remove
 
-    def remove(self, scope, name, ids):
-        if len(removed) == 3:
-            raise Killed
-        removed.append(name)
-        whole(self, scope, name, ids)
+    def remove(self, scope, removed):
+        whole(self, scope, dict(islice(removed.items(), 3)))
+        raise Killed
 
     with monkeypatch.context() as cut:
         cut.setattr(memory.store._collections.__class__, "remove", remove)
@@ -329,8 +327,8 @@ def test_residue_is_reported_by_where_it_is(memory, monkeypatch):
     collections = memory.store._collections
     whole = type(collections).remove
 
-    def remove(self, scope, name, ids):
-        whole(self, scope, name, ids if name != "boundaries" else ids[1:])
+    def remove(self, scope, removed):
+        whole(self, scope, {name: ids if name != "boundaries" else ids[1:] for name, ids in removed.items()})
 
     monkeypatch.setattr(type(collections), "remove", remove)
 

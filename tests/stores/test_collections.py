@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_engram.schema import Decision, PendingTask, Record, Scope, Turn
-from langgraph_engram.stores.collections import ITEM, decode, encode, open_collections, row_id
-from langgraph_engram.stores.flat_rows import decode_flat
+from langgraph_engram.stores.collections import ITEM, decode, encode
 from langgraph_engram.stores.index import PENDING_TASKS
+from langgraph_engram.stores.versions import decode_flat, open_collections
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 ZONES = st.sampled_from([None, UTC, timezone(timedelta(hours=-3, minutes=-30))])
@@ -101,17 +101,21 @@ def test_other_models_come_back_too(item):
     assert decode(type(item), {ITEM: encode(item), "scope": "of the store"}) == item
 
 
-def test_a_row_of_the_older_version_is_migrated_whole(tmp_path):
-    """It is read, and none of its fields stay behind: a text may be meant to go."""
+def test_no_field_of_an_older_row_stays_behind(tmp_path):
+    """It is read, and the collections of the older version are gone with all that they held."""
     scope, row = Scope(user_id="ana"), {"pending_id": "p", "run_id": "x", "session_id": "s", "reason": "old words"}
-    client = chromadb.PersistentClient(path=tmp_path)
-    older = client.create_collection("engram-pending_tasks", metadata={"schema": 2, "encoder": "any"})
-    row |= {"turn_ids": "[]", "step": "extract", "since": 1000, "scope": scope.key}
-    older.add(ids=[row_id(scope, "p")], embeddings=[[1.0]], metadatas=[row])
+    client, known = chromadb.PersistentClient(path=tmp_path), {"schema": 2, "encoder": "any"}
+    turn = {"turn_id": "t", "session_id": "s", "seq": 0, "role": "user", "speaker": "Ana", "text": "Hi"}
+    row |= {"turn_ids": "[]", "step": "extract", "since": 1000}
+    for name, ids, metadata in (("turns", ["h:t"], turn), ("pending_tasks", ["h:p"], row)):
+        older = client.create_collection(f"engram-{name}", metadata=known)
+        older.add(ids=ids, embeddings=[[1.0]], metadatas=[{**metadata, "scope": scope.key}])
+    client.create_collection("engram-revisions", metadata=known)
     asked = []
 
     collections = open_collections(client, "any", "here", asked.append)
 
     assert asked == [2]
-    assert [task.reason for task in collections.read(scope, PENDING_TASKS)] == ["old words"]
-    assert older.get()["metadatas"][0].keys() == {"scope", ITEM}
+    assert [task.reason for task in collections.items(scope, PENDING_TASKS)] == ["old words"]
+    assert {key for row in collections.memories.get()["metadatas"] for key in row} == {"scope", "kind", ITEM}
+    assert sorted(left.name for left in client.list_collections()) == ["engram-memories", "engram-revisions"]

@@ -185,11 +185,12 @@ def test_a_damaged_store_is_an_error(tmp_path, encoder):
         assert not isinstance(caught.value, StoreLocked)
 
 
-def test_a_store_of_another_schema_is_refused(tmp_path, monkeypatch):
+def test_a_store_of_another_schema_is_refused(tmp_path):
     """What another version wrote is neither read nor added to, and the error names both versions."""
-    monkeypatch.setattr("langgraph_engram.stores.collections.SCHEMA", 1)
-    open_store(tmp_path, HashingEncoder()).close()
-    monkeypatch.undo()
+    store = open_store(tmp_path, HashingEncoder())
+    root = store._collections.revisions
+    root.modify(metadata={**root.metadata, "schema": 1})
+    store.close()
 
-    with pytest.raises(StoreError, match="schema 1 and this version reads 3"):
+    with pytest.raises(StoreError, match="schema 1 and this version reads 4"):
         open_store(tmp_path, HashingEncoder())

@@ -75,7 +75,7 @@ def test_no_revision_names_the_user(pair, scope, turn):
 
     first.commit(scope, Changes(removed={"turns": ["t0"]}))
 
-    rows = first._collections.by_name["revisions"].get(include=["metadatas"])
+    rows = first._collections.revisions.get(include=["metadatas"])
     assert rows["ids"]
     assert scope.user_id not in str(rows)
 

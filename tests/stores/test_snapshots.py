@@ -30,15 +30,15 @@ def folder(tmp_path):
 
 @pytest.fixture
 def read_rows(monkeypatch):
-    """The kinds whose rows were read from the store."""
+    """The scopes whose rows were read from the store."""
     read = []
-    original = Collections.read_with_vectors
+    original = Collections.read
 
-    def counted(self, scope, kind):
-        read.append(kind.name)
-        return original(self, scope, kind)
+    def counted(self, scope):
+        read.append(scope)
+        return original(self, scope)
 
-    monkeypatch.setattr(Collections, "read_with_vectors", counted)
+    monkeypatch.setattr(Collections, "read", counted)
     return read
 
 
@@ -103,7 +103,7 @@ def test_a_torn_snapshot_is_ignored(folder, changes, encoder, read_rows, part):
     store = open_store(folder, encoder)
 
     assert len(store.index(SCOPE).records) == 4
-    assert read_rows == [kind.name for kind in SEARCHABLE]
+    assert read_rows == [SCOPE]
     store.close()
     assert snapshots.Snapshots(folder, encoder.name).read(SCOPE, "any") is not None
 

@@ -2,6 +2,7 @@
 
 `tests/data/store-schema-2.tar.xz` is a store that commit 8e5b68a wrote with `HashingEncoder(16)` and the rules: three
 sessions of Ana, who moves from Quillhaven to Brontavia to Zephyrmoor, and a turn of Cy, without its checkpoints.
+`store-schema-3.tar.xz` is the same one as commit ab0384d migrated it.
 """
 
 import tarfile
@@ -26,12 +27,26 @@ DATA = Path(__file__).parents[1] / "data"
 OLD, NEW = HashingEncoder(16), HashingEncoder(24)
 
 
+@pytest.fixture(params=[2, 3])
+def version(request):
+    """The schema of an older store."""
+    return request.param
+
+
 @pytest.fixture
-def older(tmp_path):
-    """The folder of a store of schema 2."""
-    with tarfile.open(DATA / "store-schema-2.tar.xz") as archive:
+def older(tmp_path, version):
+    """The folder of an older store."""
+    with tarfile.open(DATA / f"store-schema-{version}.tar.xz") as archive:
         archive.extractall(tmp_path, filter="data")
-    return tmp_path / "store-schema-2"
+    return tmp_path / f"store-schema-{version}"
+
+
+def vectors(folder, kind):
+    """Return the vectors of an older store by the ids of their items."""
+    client = chromadb.PersistentClient(path=folder)
+    rows = client.get_collection(f"engram-{kind}").get(include=["embeddings"])
+    client.close()
+    return {key.partition(":")[2]: vector.tolist() for key, vector in zip(rows["ids"], rows["embeddings"], strict=True)}
 
 
 def exported(folder, encoder, name):
@@ -41,34 +56,47 @@ def exported(folder, encoder, name):
     return (folder.parent / name).read_bytes()
 
 
-def test_an_older_store_is_copied_then_migrated(older, caplog):
+def test_an_older_store_is_copied_then_migrated(older, version, caplog):
     """All of it is there, it can be written, the copy is of the old version, and it is not made twice."""
     with Memory(older, "rules", encoder=OLD) as memory:
         found = memory.search("Where does Ana live?", user_id="ana").evidence[0].text
         memory.remember([{"speaker": "Ana", "text": "I live in Mistelgau."}], user_id="ana", session_id="new")
         counts = [len(memory.show(kind, "ana")) for kind in ("turns", "events", "decisions")]
-    with Memory(older, "rules", encoder=OLD):
-        pass
+    with Memory(older, "rules", encoder=OLD) as memory:
+        unused = unused_collections(memory.store._collections)
 
+    assert unused == []
     assert "Zephyrmoor" in found
     assert counts == [7, 7, 3]
     assert "a copy is" in caplog.text
     copies = [path.name for path in older.parent.iterdir()]
-    assert sorted(copies) == ["store-schema-2", "store-schema-2-schema-2"]
-    with pytest.raises(StoreOutdated, match="schema 2"):
-        open_store(older.with_name("store-schema-2-schema-2"), OLD, migrate=False)
+    copy = f"{older.name}-schema-{version}"
+    assert sorted(copies) == [older.name, copy]
+    with pytest.raises(StoreOutdated, match=f"schema {version}"):
+        open_store(older.with_name(copy), OLD, migrate=False)
+
+
+def test_vectors_are_migrated_as_they_are(older):
+    """No text is encoded again."""
+    before = vectors(older, "turns")
+    store = open_store(older, OLD)
+
+    index = store.index(Scope(user_id="ana")).turns
+
+    assert index.vectors.tolist() == [before[item.turn_id] for item in index.items]
+    store.close()
 
 
 def test_a_migration_that_was_cut_off_is_done_again(older, monkeypatch):
-    """The first copy stays: it is the one of the store as it was."""
+    """From the start; the first copy stays: it is the one of the store as it was."""
     modify = chromadb.Collection.modify
 
-    def fail_at_records(self, *arguments, **options):
-        if self.name == "engram-records":
+    def fail_at_the_switch(self, *arguments, **options):
+        if self.name == "engram-revisions":
             raise chromadb.errors.InternalError("no space")
         return modify(self, *arguments, **options)
 
-    monkeypatch.setattr(chromadb.Collection, "modify", fail_at_records)
+    monkeypatch.setattr(chromadb.Collection, "modify", fail_at_the_switch)
     with pytest.raises(StoreError, match="no space"):
         open_store(older, OLD)
     monkeypatch.undo()
@@ -83,7 +111,7 @@ def test_a_migration_that_was_cut_off_is_done_again(older, monkeypatch):
 def test_a_version_that_is_unknown_is_refused(older):
     """A newer version's store is left alone."""
     store = open_store(older, OLD)
-    root = store._collections.by_name["revisions"]
+    root = store._collections.revisions
     root.modify(metadata={**root.metadata, "schema": 9})
     store.close()
 
@@ -114,7 +142,7 @@ class Interrupted(Exception):
     """The process dies."""
 
 
-@pytest.mark.parametrize("step", ["encoding turns", "encoding syntheses", "switched"])
+@pytest.mark.parametrize("step", ["encoding", "switched"])
 def test_a_move_that_is_cut_off_leaves_a_store_that_opens(older, step):
     """With the old encoder before the switch, with the new one after it; the next move clears up."""
     before = exported(older, OLD, "before.jsonl")
@@ -167,7 +195,7 @@ def test_a_server_is_moved_and_a_writer_meanwhile_is_noticed(server, turn, scope
     store.commit(scope, Changes(turns=[turn(0)]))
 
     def write(step, done, total):
-        if step == "encoding syntheses" or done == total:
+        if step == "encoding":
             store.commit(scope, Changes(turns=[turn(1)]))
 
     with pytest.raises(StoreError, match="written to meanwhile"):
@@ -182,10 +210,10 @@ def test_a_server_is_moved_and_a_writer_meanwhile_is_noticed(server, turn, scope
     reembed(server, HashingEncoder(64))
 
 
-def test_the_command_line_moves_a_store(older, capsys):
+def test_the_command_line_moves_a_store(older, version, capsys):
     """And says with which encoder it opens from now on."""
     assert run(["reembed", "hashing", "--store", str(older)]) == 1
-    assert "schema 2" in capsys.readouterr().err
+    assert f"schema {version}" in capsys.readouterr().err
     open_store(older, OLD).close()
 
     assert run(["reembed", "hashing", "--store", str(older)]) == 0
