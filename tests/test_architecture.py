@@ -20,7 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("state", "embeddings", "llm"),
     ("compression", "rerank", "prompts"),
     ("stores", "rule_model"),
-    ("pending", "alignment", "screening"),
+    ("pending", "alignment", "screening", "tracing"),
     ("segmentation",),
     ("extraction",),
     ("consolidation",),
@@ -58,7 +58,7 @@ NODES = (
 )
 """The boxes of the two drawings."""
 MOST_LINES = 500
-MOST_FILES = 221
+MOST_FILES = 222
 
 
 def source_files() -> list[Path]:
