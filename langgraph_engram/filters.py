@@ -60,6 +60,8 @@ ORDERED: dict[str, Callable[[Any, Any], bool]] = {"$gt": gt, "$gte": ge, "$lt": 
 OPERATORS = ("$eq", "$ne", "$in", "$nin", *ORDERED)
 MOST_KEYS, MOST_KEY_CHARACTERS, MOST_VALUE_CHARACTERS = 32, 64, 1_000
 """How large the metadata of a call may be."""
+MOST_CACHED = 65_536
+"""Distinct metadata that are kept parsed in the process."""
 LARGEST_INTEGER = 2**63 - 1
 
 
@@ -246,7 +248,7 @@ def _sort(value: Scalar | None) -> str:
     return "text" if isinstance(value, str) else "number"
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=MOST_CACHED)
 def _parsed(text: str) -> Metadata:
     metadata: Metadata = json.loads(text)
     return metadata

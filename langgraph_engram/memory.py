@@ -53,6 +53,7 @@ from langgraph_engram.schema import Metadata, Record, Scope
 from langgraph_engram.settings import AnswerStyle, ChatSettings, Settings
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.folders import open_store
+from langgraph_engram.tracing import Tracer
 
 
 class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager["Memory", None]):
@@ -101,8 +102,9 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         self._checkpointer = checkpointer or self._owned
         graphs = build_graphs(self.store, self.model, self.settings, self._checkpointer)
         self.write_graph, self.read_graph = graphs.write, graphs.read
-        self._writes = WriteRunner(self.store, graphs.checkpointed_write, self.settings.receive)
-        self._reads = ReadRunner(self.read_graph, graphs.checkpointed_read, self._checkpointer)
+        tracer = Tracer(self.settings.preset, self.settings.trace.text)
+        self._writes = WriteRunner(self.store, graphs.checkpointed_write, self.settings.receive, tracer)
+        self._reads = ReadRunner(self.read_graph, graphs.checkpointed_read, self._checkpointer, tracer)
         self._closed = False
 
     def remember(

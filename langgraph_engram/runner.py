@@ -16,7 +16,6 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import set_config_context
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
@@ -37,14 +36,16 @@ from langgraph_engram.settings import ReceiveSettings
 from langgraph_engram.state import RecallRequest, RememberRequest, WriteInput, WriteOutput, WriteState
 from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.collections import scope_hash
+from langgraph_engram.tracing import SCOPE_KEY, TracedCall, Tracer, trace_recollection
 
 LOG = logging.getLogger(__name__)
-SCOPE_KEY = "engram_scope"
-"""The key in a checkpoint's metadata that holds the hash of its scope."""
 LIGHT_ANSWER = "judge_sufficiency"
 """The step whose text is the answer, unless it says that light memory does not suffice."""
 DEEP_ANSWER = "write_answer"
 """The step whose text is the answer."""
+
+GRAPH_RUN: RunnableConfig = {"run_name": "read graph"}
+"""How the runs of the read graph are called in a trace, below the call that they are made for."""
 
 Progress = Callable[[str, int, int], None]
 """Called with the current step, how many sessions are done, and how many there are."""
@@ -81,17 +82,6 @@ def delete_threads(checkpointer: BaseCheckpointSaver[str], threads: Sequence[str
     return len(threads)
 
 
-def detached(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Return `method` detached from the graph run around it; other context variables stay, as those of tracing."""
-
-    @wraps(method)
-    def run(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> Result:
-        with set_config_context({}) as context:
-            return context.run(method, *arguments, **keywords)
-
-    return run
-
-
 @dataclass(frozen=True)
 class WriteRunner:
     """Runs of a checkpointed write graph: one run of a scope at a time, among all who share the store in a process."""
@@ -100,6 +90,7 @@ class WriteRunner:
     graph: WriteGraph
     settings: ReceiveSettings = field(default_factory=ReceiveSettings)
     """Requests are screened before they are saved in a checkpoint."""
+    tracer: Tracer = field(default_factory=Tracer)
 
     def remember(self, request: RememberRequest) -> Receipt:
         """Run a request to its end, after the runs of its scope that are under way."""
@@ -157,10 +148,11 @@ class WriteRunner:
             receipts += [self.remember(request) for request in requests]
         return add_receipts(receipts)
 
-    @detached
     def _run(self, scope: Scope, update: WriteInput | None, run_id: str) -> Receipt:
-        with self.store.writing(scope):
-            receipt = run_to_receipt(self.graph, update, thread_of(run_id, scope))
+        with self.store.writing(scope), self.tracer.call("remember", scope) as call:
+            receipt = call.run(run_to_receipt, self.graph, update, thread_of(run_id, scope))
+            counts = receipt.model_dump(include={"stored_turns", "records", "quarantined", "pending"})
+            call.add(receipt.usage, **counts)
         if receipt.pending and self._awaits_approval(scope, run_id):
             LOG.info("%d turns are stored, and wait for approval: see approvals(), then approve()", receipt.pending)
         elif receipt.pending:
@@ -182,28 +174,39 @@ class ReadRunner:
     """Runs of the read graph: searches without checkpoints, recalls with them."""
 
     def __init__(
-        self, search_graph: ReadGraph, recall_graph: ReadGraph, checkpointer: BaseCheckpointSaver[str] | None
+        self,
+        search_graph: ReadGraph,
+        recall_graph: ReadGraph,
+        checkpointer: BaseCheckpointSaver[str] | None,
+        tracer: Tracer | None = None,
     ) -> None:
         """Run searches on one graph, and recalls on the other, which saves its steps in `checkpointer`."""
+        self._tracer = tracer or Tracer()
         self._search_graph = search_graph
         self._recall_graph = recall_graph
         self._checkpointer = checkpointer
         self._erasures = 0
 
-    @detached
     def search(self, request: RecallRequest) -> Recollection:
         """Run a search."""
-        found: Recollection = self._search_graph.invoke({"request": request})["recollection"]
+        with self._tracer.call("search", request.scope) as call:
+            return trace_recollection(call, call.run(self._search, request))
+
+    def _search(self, request: RecallRequest) -> Recollection:
+        found: Recollection = self._search_graph.invoke({"request": request}, GRAPH_RUN)["recollection"]
         return found
 
-    @detached
     def recall(self, request: RecallRequest) -> Recollection:
         """Run a recall to its end, and time its steps."""
+        with self._tracer.call("recall", request.scope) as call:
+            return trace_recollection(call, call.run(self._recall, request))
+
+    def _recall(self, request: RecallRequest) -> Recollection:
         state: dict[str, Any] = {}
         seconds: Counter[str] = Counter()
         parts = self._recall_graph.stream(
             {"request": request},
-            thread_of(request.run_id, request.scope),
+            {**thread_of(request.run_id, request.scope), **GRAPH_RUN},
             stream_mode=["values", "custom"],
             durability="async",
         )
@@ -219,14 +222,17 @@ class ReadRunner:
 
     def stream(self, request: RecallRequest) -> Iterator[RecallUpdate]:
         """Run a recall and yield its updates."""
-        parts = self._recall_graph.stream(
-            {"request": request},
-            thread_of(request.run_id, request.scope),
-            stream_mode=["updates", "messages"],
-            durability="async",
-        )
-        with self._discarded_if_erased(request.run_id):
-            yield from stream_updates(parts)
+        with self._tracer.call("recall", request.scope) as call, self._discarded_if_erased(request.run_id):
+            parts = self._recall_graph.stream(
+                {"request": request},
+                {**thread_of(request.run_id, request.scope), **GRAPH_RUN},
+                stream_mode=["updates", "messages"],
+                durability="async",
+            )
+            for update in stream_updates(_iterated(call, parts)):
+                if update.recollection:
+                    trace_recollection(call, update.recollection)
+                yield update
 
     def discard_running(self) -> None:
         """Make the recalls that are under way delete their checkpoints when they end: something is erased now."""
@@ -243,9 +249,15 @@ class ReadRunner:
                 delete_threads(self._checkpointer, [run_id])
 
 
+def _iterated(call: TracedCall, parts: Iterator[Result]) -> Iterator[Result]:
+    """Yield the parts of a stream, each made in the context of a call, which a generator does not keep by itself."""
+    while part := call.run(next_part, parts):
+        yield part[0]
+
+
 def run_to_receipt(graph: WriteGraph, update: WriteInput | Command[str] | None, config: RunnableConfig) -> Receipt:
     """Run the write graph, and return the receipt of the run; of one that waits for approval, all turns are pending."""
-    done = graph.invoke(update, config, durability="sync")
+    done = graph.invoke(update, {**config, "run_name": "write graph"}, durability="sync")
     if "__interrupt__" not in done:
         return cast(WriteOutput, done)["receipt"]
     left = cast(WriteState, graph.get_state(config).values)
@@ -397,7 +409,7 @@ def iterated_in_thread(
         loop, context, results = asyncio.get_running_loop(), copy_context(), method(*arguments, **keywords)
         thread = ThreadPoolExecutor(max_workers=1)
         try:
-            while following := await loop.run_in_executor(thread, context.run, _next, results):
+            while following := await loop.run_in_executor(thread, context.run, next_part, results):
                 yield following[0]
         finally:
             if isinstance(results, Generator):
@@ -407,6 +419,6 @@ def iterated_in_thread(
     return run
 
 
-def _next(results: Iterator[Result]) -> list[Result]:
+def next_part(results: Iterator[Result]) -> list[Result]:
     """Return the next result alone in a list; an empty one at the end, for StopIteration cannot leave a coroutine."""
     return list(islice(results, 1))

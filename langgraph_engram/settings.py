@@ -457,6 +457,13 @@ def styled(settings: AnswerSettings, style: AnswerStyle | None) -> AnswerSetting
     return settings.model_copy(update={"style": style}) if style else settings
 
 
+class TraceSettings(SettingsGroup):
+    """What LangSmith and other handlers of the run around are told of the calls of a memory."""
+
+    text: bool = True
+    """Whether they see the graphs' runs with all their text; otherwise a run a call, with counts and the verdict."""
+
+
 class Settings(SettingsGroup):
     """The settings of both graphs."""
 
@@ -470,6 +477,7 @@ class Settings(SettingsGroup):
     retrieve: RetrieveSettings = RetrieveSettings()
     deep: DeepSettings = DeepSettings()
     answer: AnswerSettings = AnswerSettings()
+    trace: TraceSettings = TraceSettings()
 
 
 # --- Chat models -----------------------------------------------------------------------------------------------------

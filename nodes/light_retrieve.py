@@ -23,6 +23,7 @@ from langgraph_engram.state import ReadState, RecallRequest
 from langgraph_engram.stores.base import Store, index_as_of
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.text.questions import asks_for_aggregate
+from langgraph_engram.tracing import retrieval
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,12 @@ class LightRetrieve:
 
     def __call__(self, state: ReadState) -> ReadState:
         """Return the passages, best first, and a note for each route without data and for too small a budget."""
+        with retrieval(state["query"]) as traced:
+            update = self._retrieve(state)
+            traced += update["evidence"]
+        return update
+
+    def _retrieve(self, state: ReadState) -> ReadState:
         request = state["request"]
         index = index_as_of(self.store, request)
         if not len(index.turns) and not len(index.records):

@@ -20,7 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("state", "embeddings", "llm"),
     ("compression", "rerank", "prompts"),
     ("stores", "rule_model"),
-    ("pending", "alignment", "screening"),
+    ("pending", "alignment", "screening", "tracing"),
     ("segmentation",),
     ("extraction",),
     ("consolidation",),

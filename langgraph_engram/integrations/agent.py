@@ -39,8 +39,8 @@ from langgraph_engram.llm.factory import open_chat
 from langgraph_engram.memory import Memory
 from langgraph_engram.results import Recollection
 from langgraph_engram.rule_model.model import RuleModel
-from langgraph_engram.runner import detached
 from langgraph_engram.text.dialogue_acts import read_cues
+from langgraph_engram.tracing import detached
 
 NOTED = "Noted. Ask me about it at any time."
 

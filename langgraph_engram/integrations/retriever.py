@@ -7,6 +7,7 @@ No model is called. Without a `user_id`, the scope comes from the run (see `iden
 
 import asyncio
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -16,10 +17,11 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import Field
 
 from langgraph_engram.errors import InvalidInput
-from langgraph_engram.filters import Filters, both, join_metadata
+from langgraph_engram.filters import Filters, both
 from langgraph_engram.integrations.identity import ScopeOverrides, resolve_scope
 from langgraph_engram.memory import Memory
-from langgraph_engram.schema import Evidence, Scope
+from langgraph_engram.schema import Scope
+from langgraph_engram.tracing import below, document_of
 
 
 class EngramRetriever(BaseRetriever):
@@ -65,7 +67,7 @@ class EngramRetriever(BaseRetriever):
         self,
         query: str,
         *,
-        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - LangChain hands it over
+        run_manager: CallbackManagerForRetrieverRun,
         scope: Scope | None = None,
         k: int | None = None,
         filters: Filters | None = None,
@@ -74,41 +76,14 @@ class EngramRetriever(BaseRetriever):
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise InvalidInput(f"k is {limit!r}: give a whole number of documents, at least 1")
         scope = scope or self._scope(None)
-        found = self.memory.search(
-            query,
-            budget=self.budget,
-            stop=0,
-            now=datetime.now(UTC),
-            filters=both(self.filters, filters),
-            limit=limit,
-            **dict(scope),
-        )
-        return [_to_document(evidence) for evidence in found.evidence]
+        asked: dict[str, Any] = {"filters": both(self.filters, filters), "limit": limit, **dict(scope)}
+        search = partial(self.memory.search, query, budget=self.budget, stop=0, now=datetime.now(UTC), **asked)
+        with below(run_manager.get_child()) as context:
+            found = context.run(search)
+        return [document_of(evidence) for evidence in found.evidence]
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
         sync = run_manager.get_sync()
         return await asyncio.to_thread(self._get_relevant_documents, query, run_manager=sync, **kwargs)
-
-
-def _to_document(evidence: Evidence) -> Document:
-    """Return evidence as a document, under its own id.
-
-    Its metadata, as JSON: `record_id` and `synthesis_id` if it is one; `turn_ids` and `session_ids` of its sources;
-    `said_at`, ISO 8601, of the first of these; `score`, and `routes`, its score on each route; and what it was written
-    with, under its own keys where they are none of these.
-    """
-    moments = [turn.said_at for turn in evidence.turns if turn.said_at]
-    written = evidence.record.metadata if evidence.record else join_metadata(turn.metadata for turn in evidence.turns)
-    metadata = {
-        **written,
-        "record_id": evidence.record.record_id if evidence.record else None,
-        "synthesis_id": evidence.synthesis_id,
-        "turn_ids": [turn.turn_id for turn in evidence.turns],
-        "session_ids": list(dict.fromkeys(turn.session_id for turn in evidence.turns)),
-        "said_at": min(moments).isoformat() if moments else None,
-        "score": evidence.score,
-        "routes": evidence.routes,
-    }
-    return Document(id=evidence.evidence_id, page_content=evidence.text, metadata=metadata)
