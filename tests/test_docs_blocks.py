@@ -189,6 +189,8 @@ def run_line(line: str, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
         case ["langgraph", "dockerfile", file]:
             shutil.copy(ROOT / "langgraph.json", ".")
             subprocess.run([sys.executable, "-m", "langgraph_cli", "dockerfile", file], check=True)
+        case ["docker", "compose", "up", *_]:
+            assert (ROOT / "compose.yaml").exists(), place
         case ["git" | "cd" | ".", *_]:
             pass
         case ["printf" | "cat", *_]:
