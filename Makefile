@@ -1,7 +1,8 @@
 # make demo    remember a sample conversation and answer questions from it (no key, no network beyond the registry)
 # make test    what CI runs
 # make check   style, types, tests: green before a change is proposed
-# make docs    draw both graphs into docs/architecture.md
+# make docs    draw the graphs and the figures of the documentation
+# make site    build the documentation as a site, in site/
 # make bench   LOCOMO=path/to/locomo.json: evidence, answers, cost and speed on LoCoMo
 
 PYTHON ?= python3
@@ -12,7 +13,7 @@ OUT ?= bench-out
 # One process a core; files stay whole, so that what a file's tests share is made once.
 PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
 
-.PHONY: demo test check bench docs clean
+.PHONY: demo test check bench docs site clean
 
 demo: $(VENV)/.demo
 	$(BIN)/engram demo
@@ -32,9 +33,13 @@ bench: $(VENV)/.dev
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/draw_graphs.py
+	$(BIN)/python docs/draw_figures.py
+
+site: $(VENV)/.dev
+	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info $(OUT)
+	rm -rf $(VENV) build dist site *.egg-info $(OUT)
 
 # torch comes first and pinned: left to the others, its newest build brings gigabytes of GPU libraries.
 $(VENV)/.base:

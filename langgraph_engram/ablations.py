@@ -1,4 +1,4 @@
-"""Take single parts out of a preset, as the ablations of the papers do; docs/ablations.md names their tables."""
+"""Take single parts out of a preset, as the papers do; docs/explanation/ablations.md names their tables."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -198,7 +198,7 @@ ABLATIONS: Mapping[str, Ablation] = {
     "deep": Ablation(_deep, lambda s: s.deep.sufficiency != "always", "deep retrieval"),
     "reflect": Ablation(_reflect, lambda s: s.deep.reflect, "reflection"),
 }
-"""What can be taken out, by the name that `engram bench --without` takes; docs/ablations.md names the tables."""
+"""What can be taken out, by the name that `engram bench --without` takes (docs/explanation/ablations.md)."""
 
 
 def _unrouted(settings: Settings, route: str) -> Settings:

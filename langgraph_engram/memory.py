@@ -418,7 +418,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         tenant: str = "default",
         agent_id: str | None = None,
     ) -> ExportReceipt:
-        """Write what is stored of a user, a session of theirs, or everyone to JSON lines, .gz or not (docs/export.md).
+        """Write what is stored of a user, a session, or everyone to JSON lines, .gz or not (docs/guides/export.md).
 
         Raises:
             InvalidInput: Neither a user nor everyone is named, or both; no such session; the file cannot be written.
@@ -445,7 +445,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         return self._opened.back_up(Path(folder))
 
     def doctor(self, *, fix: bool = False) -> Diagnosis:
-        """Examine the whole store without a model, and mend what its turns can rebuild if asked to (docs/export.md)."""
+        """Examine the whole store without a model, and mend what its turns can rebuild (docs/guides/export.md)."""
         return Doctor(self._opened, self._checkpointer, self.settings, self._reads.search, fix).run()
 
     aremember = in_thread(remember)

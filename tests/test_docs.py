@@ -74,21 +74,75 @@ def test_commands_and_their_options_exist(page):
     assert missing == []
 
 
-@pytest.mark.parametrize("name", ["remember", "recall"])
-def test_the_drawings_are_fresh(name):
-    """Both graphs are shown as LangGraph draws them now; `make docs` refreshes them."""
-    spec = importlib.util.spec_from_file_location("draw_graphs", ROOT / "docs" / "draw_graphs.py")
+def script(name: str):
+    """Import a script of `docs/`."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
 
-    drawing = module.drawings()[name]
 
-    assert f"<!-- graph: {name} -->\n```mermaid\n{drawing}\n```" in module.PAGE.read_text(encoding="utf-8")
+def test_the_drawings_are_fresh():
+    """Both graphs are shown as they are compiled now; `make docs` refreshes them."""
+    module = script("draw_graphs")
+    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
+
+    for name, drawing in module.drawings().items():
+        assert (module.IMAGES / f"{name}.svg").read_text(encoding="utf-8") == drawing
+        assert f"(../images/{name}.svg)" in page
+
+
+def test_the_figures_are_of_the_tables_beside_them():
+    """Each table of a figure is read whole, and the figure stands on its page."""
+    pytest.importorskip("matplotlib")
+    module = script("draw_figures")
+    page = module.PAGE.read_text(encoding="utf-8")
+
+    for mark in re.findall(r"<!-- figure: (\S+) -->", page):
+        _, points, series = module.table(page, mark)
+        assert points == sorted(points)
+        assert all(len(values) == len(points) for values in series.values())
+        assert (module.IMAGES / f"{mark}.svg").exists()
+        assert f"(../images/{mark}.svg)" in page
+
+
+def test_every_page_is_in_the_site_and_in_llms_txt():
+    """The site leads to each page but single decisions; what models read lists the same pages."""
+    pages = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    pages = {page for page in pages if not re.match(r"decisions/\d", page)}
+    site = set(re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
+    listed = set(re.findall(r"\]\(([^)]+)\)", (ROOT / "docs" / "llms.txt").read_text(encoding="utf-8")))
+
+    assert site == pages
+    assert listed == {page.removesuffix(".md").replace("README", "index") + ".html" for page in pages - {"index.md"}}
+
+
+def test_the_reference_of_commands_has_each_with_its_options():
+    """It is made of the help that the command line shows."""
+    from langgraph_engram.cli.main import COMMANDS
+
+    reference = script("site_hooks").commands()
+
+    assert all(f"## engram {command.__name__}\n" in reference for commands in COMMANDS.values() for command in commands)
+    assert "## engram bench locomo\n" in reference
+    assert "`--date-order <day_first|month_first>`" in reference
+
+
+def test_python_pages_name_what_the_package_exports():
+    """Each public name has its docstring in the reference."""
+    import langgraph_engram
+
+    page = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"^::: ([\w.]+)$", page, re.MULTILINE))
+
+    assert documented == {
+        home if name == "EngramError" else f"{home}.{name}" for name, home in langgraph_engram.HOMES.items()
+    }
 
 
 def test_every_step_has_its_promise():
     """The table of the architecture names each node once."""
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
     table = page.split("## What each step promises")[1].split("\n## ")[0]
 
     assert sorted(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == sorted(
@@ -102,7 +156,7 @@ def test_the_layers_are_those_that_are_held():
     held = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(held)
     height = {part: row for row, parts in enumerate(held.LAYERS) for part in parts if part != "__init__"}
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
     table = page.split("## The layers")[1].split("\n## ")[0]
 
     rows = [re.findall(r"`(\w+)(?:/|\.py)`", line) for line in re.findall(r"^\| (`[^|]*) \|", table, re.MULTILINE)]
@@ -136,7 +190,7 @@ def test_settings_that_are_named_exist(page):
 
 def test_the_defaults_of_settings_are_told_as_they_are():
     """The table of single settings says what `Settings()` says."""
-    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
     table = page.split("## Single settings")[1].split("\n## ")[0]
     wrong = []
     for first, second in re.findall(r"^\| (`\w+\.\w+`[^|]*) \| ([^|]+) \|", table, re.MULTILINE):

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from importlib.resources import files
 from importlib.util import find_spec
 from shlex import quote
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
 
 from langgraph_engram.cli.format import format_cost, format_receipt, print_recollection
-from langgraph_engram.cli.options import AsJson, Model, Preset, Store, open_memory
+from langgraph_engram.cli.options import AsJson, Model, Preset, open_memory
 from langgraph_engram.cli.output import print_json, print_text, progress_bar, spinner
 
 if TYPE_CHECKING:
@@ -32,6 +34,11 @@ CONVERSATION = "conversation with an agent"
 ABOUT_SECRET = "What is the code of Maren's locker?"
 CONVERSATION_FILE = "conversation.json"
 QUESTIONS_FILE = "questions.json"
+
+
+DemoStore = Annotated[
+    str, typer.Option("--store", help="A folder, or the URL of a Chroma server, that the memory stays in.")
+]
 
 
 @dataclass(frozen=True)
@@ -72,10 +79,10 @@ def load_questions() -> list[DemoQuestion]:
     ]
 
 
-def demo(store: Store = None, model: Model = None, preset: Preset = None, as_json: AsJson = False) -> None:
+def demo(store: DemoStore = DEMO_STORE, model: Model = None, preset: Preset = None, as_json: AsJson = False) -> None:
     """Remember a sample conversation of a year, answer ten questions, and show more. Needs no key and no network."""
-    questions, folder = load_questions(), store or DEMO_STORE
-    with open_memory(folder, model, preset) as memory:
+    questions = load_questions()
+    with open_memory(store, model, preset) as memory:
         with progress_bar("opening the memory") as bar:
             receipt = memory.remember_sessions(load_sessions(), user_id=DEMO_USER, progress=bar)
             answers: list[Recollection] = []
@@ -90,7 +97,7 @@ def demo(store: Store = None, model: Model = None, preset: Preset = None, as_jso
         pairs = [_as_json(*pair) for pair in zip(questions, answers, strict=True)]
         print_json({"answers": pairs, "receipt": receipt, "scenes": {scene.title: scene.lines for scene in scenes}})
     else:
-        _print_scenes(scenes, f"--user {DEMO_USER} --store {quote(folder)}")
+        _print_scenes(scenes, f"--user {DEMO_USER} --store {quote(store)}")
 
 
 @dataclass(frozen=True)

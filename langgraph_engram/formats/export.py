@@ -76,7 +76,7 @@ def _line_of(kind: Kind[Any]) -> type[ItemLine]:
 ITEM_LINES: Any = Union[*map(_line_of, ORDER)]
 ITEM_LINE: TypeAdapter[ItemLine] = TypeAdapter(Annotated[ITEM_LINES, Field(discriminator="kind")])
 LINE: TypeAdapter[Frozen] = TypeAdapter(Header | ITEM_LINES | Footer)
-"""Any line of a file; `docs/export.schema.json` is its JSON Schema."""
+"""Any line of a file; `docs/reference/export.schema.json` is its JSON Schema."""
 KIND_OF: dict[str, Kind[Any]] = {kind.name: kind for kind in ORDER}
 
 

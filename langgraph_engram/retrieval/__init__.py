@@ -1,4 +1,4 @@
-"""Find evidence for a query (DimMem section 3.3; docs/architecture.md, the life of a question).
+"""Find evidence for a query (DimMem section 3.3; docs/explanation/architecture.md, the life of a question).
 
 `queries` prepares the query. `routes` scores memories, with the arithmetic of `scoring`; `fusion` ranks them, with the
 `features` of records, and `grouping` joins what was said together. `passages` formats evidence within a budget,

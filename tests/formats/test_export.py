@@ -19,7 +19,7 @@ from langgraph_engram.schema import Decision, PendingTask, Scope
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.folders import open_store
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parent.parent.parent / "docs" / "reference"
 HOMES = {1: "Quillhaven", 2: "Brontavia", 3: "Zephyrmoor"}
 KINDS = ("turns", "events", "boundaries", "records", "syntheses", "decisions")
 
@@ -312,7 +312,7 @@ def test_more_than_a_page_keeps_its_order(tmp_path, turn):
 
 
 def test_the_published_schema_is_that_of_the_lines(memory, tmp_path):
-    """`docs/export.schema.json` is fresh, and names every kind and every field of it."""
+    """`docs/reference/export.schema.json` is fresh, and names every kind and every field of it."""
     published = json.loads((DOCS / "export.schema.json").read_text(encoding="utf-8"))
     remember(memory)
     memory.export(tmp_path / "ana.jsonl", user_id="ana")

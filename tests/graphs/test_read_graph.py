@@ -62,7 +62,7 @@ def whole(deployment, deep, question, request):
 
 
 def test_every_step_is_a_named_node(deployment):
-    """What people see in Studio is the path of docs/architecture.md, and what they may send is a schema."""
+    """What people see in Studio is the path of docs/explanation/architecture.md, and what they may send is a schema."""
     graph = deployment.reading(RuleModel())
 
     assert [name for name in graph.get_graph().nodes if not name.startswith("__")] == NODES

@@ -44,7 +44,7 @@ def whole(copy_of, tmp_path_factory, thread, second, answering):
 
 
 def test_every_step_is_a_named_node(empty):
-    """What people see in Studio is the path of docs/architecture.md, and what they may send is a schema."""
+    """What people see in Studio is the path of docs/explanation/architecture.md, and what they may send is a schema."""
     graph = empty.writing(RuleModel())
 
     assert [name for name in graph.get_graph().nodes if not name.startswith("__")] == NODES

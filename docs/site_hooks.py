@@ -1,0 +1,50 @@
+"""Hooks of the site: the reference of commands is made of their help, and files outside of `docs/` are named."""
+
+import re
+from typing import Any
+
+import typer
+from typer.main import get_command
+
+from langgraph_engram.cli.main import APP
+
+MARK = "<!-- commands -->"
+OUTSIDE = re.compile(
+    r"\[([^\]]*)\]\((?:\.\./)+((?:examples|langgraph_engram|tests|training|benchmarks)/[^)]*|[A-Z]+\.md)\)"
+)
+
+
+def on_page_markdown(markdown: str, **_: object) -> str:
+    """Fill in the commands, and name files of the repository instead of linking to them."""
+    return OUTSIDE.sub(_named, markdown).replace(MARK, commands())
+
+
+def _named(link: re.Match[str]) -> str:
+    text, path = link.groups()
+    return f"`{path}`" if path.endswith(text) else f"{text} (`{path}`)"
+
+
+def commands() -> str:
+    """Return the reference of all commands."""
+    group: Any = get_command(APP)
+    sections = []
+    for name, command in group.commands.items():
+        inner = getattr(command, "commands", {})
+        sections += [section(f"engram {name}", command)]
+        sections += [section(f"engram {name} {child}", below) for child, below in inner.items()]
+    return "\n\n".join([section("engram", group), *sections])
+
+
+def section(name: str, command: Any) -> str:
+    """Return the help of a command: what it does, then a row for each argument and option."""
+    context = typer.Context(command, info_name=name)
+    rows = [param.get_help_record(context) or (param.human_readable_name, param.help or "") for param in command.params]
+    table = [f"| `{option}` | {cell(told)} |" for option, told in rows if "--help" not in option]
+    head = ["| option | says |", "|---|---|"] if table else []
+    return "\n".join([f"## {name}", "", " ".join((command.help or "").split()), "", *head, *table])
+
+
+def cell(text: str) -> str:
+    """Return a text as the cell of a table."""
+    plain = " ".join(text.split()).replace("\\[", "[")
+    return plain.replace("[", "(").replace("]", ")").replace("|", "\\|").replace("<", "&lt;")
