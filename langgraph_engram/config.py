@@ -35,6 +35,8 @@ from langgraph_engram.rerank import CrossEncoder, Reranker
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.settings import ChatSettings, ExtractSettings, RetrieveSettings, Settings
 from langgraph_engram.stores.base import Store
+from langgraph_engram.stores.chroma import ChromaStore
+from langgraph_engram.stores.folders import open_store
 
 SETTINGS_VARIABLE = "ENGRAM_SETTINGS"
 SETTINGS_EXAMPLE = '{"update": {"approve": ["MERGE"]}}'
@@ -191,6 +193,18 @@ def build_graphs(
         build_read_graph(store, model, rules, settings, saver, reranker) for saver in (None, checkpointer)
     )
     return Graphs(write, read, checkpointed_write, checkpointed_read)
+
+
+def open_store_and_checkpointer(
+    store: str, encoder: Encoder, *, own: bool
+) -> tuple[ChromaStore, BaseCheckpointSaver[str] | None]:
+    """Open a store and, where it is to have one of its own, its checkpointer; neither stays open where one fails."""
+    opened = open_store(store, encoder)
+    try:
+        return opened, open_checkpointer(store) if own else None
+    except BaseException:
+        opened.close()
+        raise
 
 
 def open_checkpointer(store: str) -> BaseCheckpointSaver[str]:

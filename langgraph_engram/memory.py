@@ -6,7 +6,7 @@ memory.recall("Where did I camp?", user_id="ana").answer
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, ExitStack
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from pydantic import BaseModel
 
 from langgraph_engram.approvals import Answer, approvals, approve, waiting_decisions
-from langgraph_engram.config import build_graphs, open_checkpointer, resolve, resolve_chat, resolve_model
+from langgraph_engram.config import build_graphs, open_store_and_checkpointer, resolve, resolve_chat, resolve_model
 from langgraph_engram.doctor.doctor import Doctor
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
@@ -52,7 +52,6 @@ from langgraph_engram.runner import Progress, ReadRunner, WriteRunner, in_thread
 from langgraph_engram.schema import Metadata, Record, Scope
 from langgraph_engram.settings import AnswerStyle, ChatSettings, Settings
 from langgraph_engram.stores.chroma import ChromaStore
-from langgraph_engram.stores.folders import open_store
 from langgraph_engram.tracing import Tracer
 
 
@@ -94,11 +93,8 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         self.settings = settings or choice.settings
         self.model = resolve_model(choice.model, resolve_chat(chat))
         self.location = choice.store
-        self.store = open_store(choice.store, open_encoder(choice.encoder))
-        with ExitStack() as failed:
-            failed.callback(self.store.close)
-            self._owned = None if checkpointer else open_checkpointer(choice.store)
-            failed.pop_all()
+        encoder = open_encoder(choice.encoder)
+        self.store, self._owned = open_store_and_checkpointer(choice.store, encoder, own=checkpointer is None)
         self._checkpointer = checkpointer or self._owned
         graphs = build_graphs(self.store, self.model, self.settings, self._checkpointer)
         self.write_graph, self.read_graph = graphs.write, graphs.read
@@ -197,7 +193,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             as_of: The time as of which memory is read, in the same forms; a date stands for the end of its day. What
                 was said or superseded later does not count.
             filters: What is found fulfils them, such as {"session": "s1"} or {"metadata.project": {"$in": ["atlas"]}}
-                (docs/filters.md).
+                (docs/guides/filters.md).
             limit: Passages at most.
 
         Returns:

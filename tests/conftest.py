@@ -46,6 +46,14 @@ def turn() -> Callable[..., Turn]:
     return make
 
 
+@pytest.fixture(scope="module")
+def syntheses_at_once() -> Iterator[None]:
+    """Have each session that ends told by a synthesis, however short it is and whoever writes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ENGRAM_SETTINGS", '{"synthesis": {"min_buffer_tokens": 0, "new_by": "any"}}')
+        yield
+
+
 @pytest.fixture
 def record() -> Callable[..., Record]:
     """Make a record of session s1 and event e0, drawn from the turn of its number."""

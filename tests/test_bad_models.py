@@ -17,6 +17,8 @@ from langgraph_engram.rule_model.model import RULES
 from langgraph_engram.settings import ChatSettings
 from langgraph_engram.testing import FakeServer, Reply
 
+pytestmark = pytest.mark.usefixtures("syntheses_at_once")
+
 TOLD = [
     {"speaker": "Ana", "text": "My sister Runa lives in Oslo.", "said_at": "2023-05-08T12:00:00Z"},
     {"speaker": "Ben", "text": "I keep bees in the garden.", "said_at": "2023-05-08T12:01:00Z"},

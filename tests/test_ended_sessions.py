@@ -8,6 +8,8 @@ from langgraph_engram.presets import preset
 from langgraph_engram.rule_model.model import RULES
 from langgraph_engram.testing import FakeModel
 
+pytestmark = pytest.mark.usefixtures("syntheses_at_once")
+
 
 @pytest.fixture
 def asked():

@@ -19,6 +19,8 @@ from langgraph_engram.schema import Record
 from langgraph_engram.state import RecallRequest, RememberRequest
 from langgraph_engram.stores.index import RECORDS, Matches, RecordIndex, ScopeIndex
 
+pytestmark = pytest.mark.usefixtures("syntheses_at_once")
+
 HIKES = [
     ("alps", "2024-05-01", "Ana", "I hiked to the Krn hut with Tom.", {"project": "atlas", "rank": 1, "done": True}),
     ("alps", "2024-05-02", "Ben", "I hiked around Lake Bohinj.", {"project": "atlas", "rank": 2}),
@@ -345,8 +347,8 @@ def test_metadata_is_copied():
 
 
 def test_the_documentation_names_every_key_and_operator():
-    """docs/filters.md has a row for each."""
-    text = (Path(__file__).parents[1] / "docs" / "filters.md").read_text(encoding="utf-8")
+    """docs/guides/filters.md has a row for each."""
+    text = (Path(__file__).parents[1] / "docs" / "guides" / "filters.md").read_text(encoding="utf-8")
 
     assert [name for name in (*FIELDS, *OPERATORS) if f"`{name}`" not in text] == []
 

@@ -16,6 +16,8 @@ from langgraph_engram.settings import SegmentSettings, Settings, UpdateSettings
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.testing import FakeModel
 
+pytestmark = pytest.mark.usefixtures("syntheses_at_once")
+
 TOLD = [
     {"speaker": "Ana", "text": "My sister Runa lives in Oslo.", "said_at": "2023-05-08T12:00:00Z"},
     {"speaker": "Ben", "text": "I keep bees in the garden.", "said_at": "2023-05-08T12:01:00Z"},

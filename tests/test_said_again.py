@@ -5,6 +5,8 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 
 from langgraph_engram.memory import Memory
 
+pytestmark = pytest.mark.usefixtures("syntheses_at_once")
+
 ANA = {"user_id": "ana", "session_id": "s1"}
 
 

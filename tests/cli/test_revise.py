@@ -7,6 +7,8 @@ import pytest
 from langgraph_engram.memory import Memory
 from langgraph_engram.settings import Settings, UpdateSettings
 
+pytestmark = pytest.mark.usefixtures("syntheses_at_once")
+
 MESSAGES = [
     {"speaker": "Ana", "text": "I live in Quillhaven.", "said_at": "2024-03-01T09:00:00Z", "id": "D1:1"},
     {"speaker": "Ana", "text": "My brother plays the cello.", "said_at": "2024-03-01T09:01:00Z", "id": "D1:2"},

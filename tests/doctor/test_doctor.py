@@ -23,6 +23,8 @@ from langgraph_engram.stores.collections import make_collection, row_id
 from langgraph_engram.stores.folders import open_store
 from langgraph_engram.stores.index import RECORDS, TURNS
 
+pytestmark = pytest.mark.usefixtures("syntheses_at_once")
+
 ANA, BEN = Scope(user_id="ana"), Scope(user_id="ben")
 ECHO = "Ana, you live in Zephyrmoor."
 HOMES = ("Quillhaven", "Brontavia", "Zephyrmoor")

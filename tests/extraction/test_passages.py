@@ -21,6 +21,8 @@ PASTED = """I keep an allotment in Graz. My script waters it at six:
 ```python
 from garden import valve
 
+pytestmark = pytest.mark.usefixtures("syntheses_at_once")
+
 valve.open(minutes=12)
 ```
 

@@ -19,6 +19,8 @@ from langgraph_engram.schema import Decision, PendingTask, Scope
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.folders import open_store
 
+pytestmark = pytest.mark.usefixtures("syntheses_at_once")
+
 DOCS = Path(__file__).parent.parent.parent / "docs" / "reference"
 HOMES = {1: "Quillhaven", 2: "Brontavia", 3: "Zephyrmoor"}
 KINDS = ("turns", "events", "boundaries", "records", "syntheses", "decisions")

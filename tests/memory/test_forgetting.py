@@ -15,6 +15,8 @@ from langgraph_engram.schema import Scope
 from langgraph_engram.settings import Settings, UpdateSettings
 from langgraph_engram.testing import FakeModel
 
+pytestmark = pytest.mark.usefixtures("syntheses_at_once")
+
 KINDS = ("turns", "events", "boundaries", "records", "syntheses", "decisions")
 SECRETS = ("Quillhaven", "Brontavia", "Zephyrmoor", "Mistelgau")
 BEES = ("I keep four hives of Vesperine bees in the garden.", "I keep four hives of Vesperine bees in the garden!")

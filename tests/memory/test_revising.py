@@ -17,6 +17,8 @@ from langgraph_engram.settings import Settings, UpdateSettings
 from langgraph_engram.state import Message, RememberRequest
 from langgraph_engram.testing import FakeModel
 
+pytestmark = pytest.mark.usefixtures("syntheses_at_once")
+
 HOMES = ("Lisbon", "Porto", "Faro")
 BEES = ("I keep four bees' hives in the garden.", "I keep four bees' hives in the garden!")
 ASKING = Settings(update=UpdateSettings(approve=["SUPERSEDE", "MERGE"]))

@@ -20,6 +20,8 @@ from langgraph_engram.settings import DeepSettings, Settings, UpdateSettings
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.testing import FakeServer, Reply
 
+pytestmark = pytest.mark.usefixtures("syntheses_at_once")
+
 ATTACK = "<script>alert(1)</script>"
 FORM_TOKEN = re.compile(r'name="form_token" value="([^"]+)"')
 
