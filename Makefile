@@ -49,7 +49,7 @@ $(VENV)/.base:
 	touch $@
 
 $(VENV)/.demo: pyproject.toml | $(VENV)/.base
-	$(BIN)/pip install --quiet --editable '.[offline]'
+	$(BIN)/pip install --quiet --editable '.[offline,agents,inspect]'
 	touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/.base

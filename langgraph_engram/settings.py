@@ -364,8 +364,8 @@ class RetrieveSettings(SettingsGroup):
     """`stop` for such a query: what it asks for is in many exchanges, the last of them much weaker than the first."""
     outline_syntheses: int = Field(2, ge=0)
     """Syntheses that a summary begins with, of those that a language model wrote; 0 for none."""
-    outline_reply_characters: int = Field(100, ge=1)
-    """Characters of the line of an assistant's reply in a summary."""
+    outline_reply_characters: int = Field(140, ge=1)
+    """Characters of the line of an assistant's reply in a summary: its headings, or how it begins."""
 
     # Fusions of the papers
     top_k: int = Field(20, ge=1)

@@ -22,16 +22,11 @@ import httpx
 import pytest
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, StateGraph
 from langgraph.store.memory import InMemoryStore
 from pydantic import BaseModel
-from typing_extensions import TypedDict
 
 from langgraph_engram.cli.main import run
 from langgraph_engram.memory import Memory
-from langgraph_engram.results import Recollection
-from langgraph_engram.state import RecallRequest
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -80,12 +75,6 @@ class Context(BaseModel):
     user_id: str
 
 
-class Asking(TypedDict, total=False):
-    question: str
-    request: RecallRequest
-    recollection: Recollection
-
-
 class Mem0:
     """What `get_all` of mem0 returns."""
 
@@ -95,7 +84,7 @@ class Mem0:
 
 @contextlib.contextmanager
 def names() -> Iterator[dict[str, object]]:
-    """What the pages say that a reader has: a memory, a model, a thread, a graph, another's store."""
+    """What the pages say that a reader has: a memory, a model, another's store."""
     store = InMemoryStore()
     store.put(("memories", "ana"), "1", {"content": "Keeps bees."})
     with Memory(store="memory:", encoder="hashing") as memory:
@@ -105,9 +94,6 @@ def names() -> Iterator[dict[str, object]]:
             "memory": memory,
             "model": ScriptedModel(messages=iter([AIMessage("At Lake Bled.")] * 9)),
             "Context": Context,
-            "saver": InMemorySaver(),
-            "thread": {"configurable": {"thread_id": "t"}},
-            "graph": StateGraph(Asking),
             "store": store,
             "mem0": Mem0(),
         }
@@ -130,9 +116,6 @@ def test_the_blocks_of_a_page_run(page, tmp_path, monkeypatch):
             if block.output is not None:
                 pattern = re.escape(block.output).replace(re.escape("..."), ".*")
                 assert re.fullmatch(pattern, printed, re.DOTALL), f"{place} printed\n{printed}"
-        if page.name == "README.md":
-            graph = given["graph"].add_edge(START, "ask").add_edge("ask", "recall").compile()
-            assert "Lake Bled" in graph.invoke({"question": "Where did Ana camp?"})["recollection"].answer
 
 
 def run_block(block: Block, place: str, given: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> str:

@@ -271,14 +271,39 @@ def segmentation(
 def speed(
     records: Annotated[int, typer.Option("--records", min=20, help="Records of a large scope.")] = 10_000,
     users: Annotated[int, typer.Option("--users", min=1, help="Large scopes, each with one ten times smaller.")] = 1,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            "--against",
+            help="Instead store and ask as many texts in others too: langmem,mem0,chroma,rank-bm25.",
+            show_default=False,
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw --against into a PNG or SVG file.", show_default=False)
+    ] = None,
     preset: Preset = None,
     encoder: EncoderName = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure searches in made-up memories: milliseconds of CPU and wall, memory, and how they grow."""
+    from langgraph_engram.benchmarks.against import draw_against, run_against
     from langgraph_engram.benchmarks.speed import run_speed
 
     opened = _encoder(encoder)
+    if against:
+        with progress_bar("reading") as bar:
+            compared = run_against(
+                lambda folder: open_memory(folder, RULES, preset, None, opened),
+                opened,
+                [name.strip() for name in against.split(",") if name.strip()],
+                texts=records,
+                progress=bar,
+            )
+        if plot:
+            draw_against(compared, plot)
+        _print_figures(compared, as_json)
+        return
     with progress_bar("reading") as bar:
         figures = run_speed(
             lambda folder: open_memory(folder, RULES, preset, None, opened), records=records, users=users, progress=bar

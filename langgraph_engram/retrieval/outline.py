@@ -16,14 +16,15 @@ import numpy as np
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
 from langgraph_engram.logistic import TextClassifier
-from langgraph_engram.prompts.rendering import plain, quote_turn
+from langgraph_engram.prompts.rendering import plain, quote_turn, speaker_name
 from langgraph_engram.retrieval.features import record_links
 from langgraph_engram.retrieval.fusion import Fusion, top_matching
 from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.retrieval.passages import ELLIPSIS, dated, format_passage
 from langgraph_engram.retrieval.routes import first_person_query
-from langgraph_engram.schema import OUTLINE, Breadth, Evidence, Intent
+from langgraph_engram.schema import OUTLINE, Breadth, Evidence, Intent, Turn
 from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.text.markdown import blocks_of
 
 WEIGHTS_FILE = "breadth_weights.json"
 KINDS: tuple[Breadth, ...] = ("summary", "timeline")
@@ -75,9 +76,9 @@ def outline(fusion: Fusion, breadth: Breadth) -> Iterator[Evidence]:
         reply = _reply_position(index, position) if breadth == "summary" else -1
         lines = [_line(index, candidate, settings.outline_characters)]
         if reply >= 0:
-            replied = best.get(reply, Candidate("turn", reply, 0.0))
-            lines.append(_line(index, replied, settings.outline_reply_characters))
-            passage = passage.model_copy(update={"turns": [*passage.turns, index.turns.items[reply]]})
+            answered = index.turns.items[reply]
+            lines.append(_cut(_reply_text(answered), settings.outline_reply_characters))
+            passage = passage.model_copy(update={"turns": [*passage.turns, answered]})
         if not passage.shows_others:
             moment = passage.record.mentioned_at if passage.record else passage.turns[0].said_at
             passage = passage.model_copy(update={"text": dated("\n".join(lines), moment)})
@@ -115,4 +116,14 @@ def _line(index: ScopeIndex, found: Candidate, most: int) -> str:
         text = plain(index.records.items[found.position].content)
     else:
         text = quote_turn(index.turns.items[found.position])
+    return _cut(text, most)
+
+
+def _reply_text(turn: Turn) -> str:
+    """Return the headings of an assistant's reply, which tell more of it than how it begins; its words without any."""
+    headings = [block.heading for block in blocks_of(turn.text) if block.heading]
+    return f"{speaker_name(turn.speaker)}: {plain('; '.join(headings))}" if headings else quote_turn(turn)
+
+
+def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]}{ELLIPSIS.rstrip()}"

@@ -85,6 +85,16 @@ def test_each_exchange_has_a_line(boat, outlined):
     assert passages[-1].text.startswith("8 May 2023, Ana: I cooked a soup.")
 
 
+def test_a_structured_reply_is_told_by_its_headings(keep, turn, outlined):
+    """They say more of it than how it begins."""
+    reply = "Certainly! Here is a plan.\n\n## Hull\n\nUse oak.\n\n## Sail\n\nUse linen."
+    keep(turns=[turn(0, "How do I build a boat?"), turn(1, reply, role="assistant", speaker="assistant")])
+
+    (passage,) = outlined("Summarize the boat.")
+
+    assert passage.text.endswith("\nassistant: Hull; Sail")
+
+
 @pytest.mark.parametrize(("breadth", "most", "texts"), [("summary", 2, 1), ("summary", 0, 0), ("timeline", 2, 0)])
 def test_a_summary_begins_with_what_a_model_told_of_it(boat, keep, store, scope, outlined, breadth, most, texts):
     """A narrative with its day, in front; one that only quotes its records says nothing that the lines do not."""
@@ -174,7 +184,8 @@ def test_a_narrow_query_is_shown_lines_after_its_whole_passages(store, to_recall
     )
     node = LightRetrieve(store, RetrieveSettings(whole_tokens=600, stop=0))
 
-    shown = node({"request": to_recall(mode="search"), "intent": intent(query="Which harbour did the boat see?")})
+    query = "Which harbour did the boat see?"
+    shown = node({"request": to_recall(mode="search"), "query": query, "intent": intent(query=query)})
 
     lengths = [len(passage.text) for passage in shown["evidence"]]
     assert len({turn.turn_id for passage in shown["evidence"] for turn in passage.turns}) == 6
@@ -190,7 +201,7 @@ def test_a_setting_of_none_outlines_nothing(store, to_recall, boat, intent):
 
     def routes(**settings):
         node = LightRetrieve(store, RetrieveSettings(**settings))
-        found = node({"request": to_recall(mode="search"), "intent": broad})
+        found = node({"request": to_recall(mode="search"), "query": broad.query, "intent": broad})
         return {route for passage in found["evidence"] for route in passage.routes}
 
     assert "outline" in routes()
