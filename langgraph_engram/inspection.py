@@ -7,6 +7,8 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel
 
 from langgraph_engram.errors import InvalidInput
+from langgraph_engram.formats.messages import shown
+from langgraph_engram.formats.requests import check_name
 from langgraph_engram.results import Status
 from langgraph_engram.retrieval.standing import profile_of
 from langgraph_engram.schema import Record, Scope
@@ -47,7 +49,7 @@ def show(store: Store, scope: Scope, kind: ItemKind) -> Sequence[BaseModel]:
         InvalidInput: No such kind.
     """
     if kind not in get_args(ItemKind):
-        raise InvalidInput(f"unknown kind {kind!r}: choose one of {', '.join(get_args(ItemKind))}")
+        raise InvalidInput(f"unknown kind {shown(kind)}: choose one of {', '.join(get_args(ItemKind))}")
     if kind == "decisions":
         return store.decisions(scope)
     index = store.index(scope)
@@ -61,9 +63,9 @@ def get(store: Store, scope: Scope, record_id: str) -> Record:
     """Return a record.
 
     Raises:
-        InvalidInput: No such record is kept here.
+        InvalidInput: No such record is kept here, or it is no name of one.
     """
-    record = store.index(scope).records.get(record_id)
+    record = store.index(scope).records.get(check_name("record_id", record_id, "name a record"))
     if record is None:
         raise InvalidInput(
             f"unknown record {record_id!r}: `engram show --user USER --kind records --json` lists the ids"

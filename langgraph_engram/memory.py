@@ -34,7 +34,7 @@ from langgraph_engram.erasure.selection import make_target
 from langgraph_engram.errors import StoreError
 from langgraph_engram.formats.export import export_file, load_file
 from langgraph_engram.formats.messages import Messages, Session, to_messages
-from langgraph_engram.formats.requests import make_scope, recall_request, remember_request
+from langgraph_engram.formats.requests import check_budget, make_scope, recall_request, remember_request
 from langgraph_engram.graphs.read import ReadGraph, build_read_graph
 from langgraph_engram.graphs.write import WriteGraph, build_write_graph
 from langgraph_engram.history import history, undo, update
@@ -272,7 +272,7 @@ class Memory:
             A text that quotes them, one a line with its day, and all of their records: instructions first, then what is
             newest. What was superseded is left out.
         """
-        return profile_of(self.store.index(self._scope(user_id, tenant, agent_id)), budget)
+        return profile_of(self.store.index(self._scope(user_id, tenant, agent_id)), check_budget(budget))
 
     def get(self, record_id: str, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> Record:
         """Return a record, whatever its status.
@@ -301,7 +301,7 @@ class Memory:
         """
         scope = self._scope(user_id, tenant, agent_id)
         with self.store.writing(scope):
-            return update(self.store, scope, record_id, content)
+            return update(self.store, scope, record_id, content, self.settings.receive)
 
     def undo(self, run_id: str, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> UndoReceipt:
         """Take back what a run merged and superseded. Nothing is deleted, and undoing twice changes nothing.
