@@ -19,6 +19,7 @@ from langgraph_engram.pending import (
     UNFINISHED,
     pending_tasks_for,
     stored_turns,
+    taken_over,
     turns_begun,
     turns_to_extract,
     unreceived_ids,
@@ -76,11 +77,12 @@ class Receive:
             begun = stored_turns(index, turns_begun(pending, run_id, session_id))
             new = new_turns(request, session_id, index, begun)
             turns = [*begun, *(turn.model_copy(update={"date_order": self.date_order}) for turn in new)]
-            tasks = pending_tasks_for(run_id, "segment", [(turns, UNFINISHED)])
-            received = unreceived_ids(pending, run_id)
+            left, completed = taken_over(pending, run_id, new)
+            completed += unreceived_ids(pending, run_id)
             try:
-                if turns or received:
-                    self.store.commit(scope, Changes(turns=turns, pending_tasks=tasks, completed=received))
+                if turns or completed:
+                    tasks = [*pending_tasks_for(run_id, "segment", [(turns, UNFINISHED)]), *left]
+                    self.store.commit(scope, Changes(turns=turns, pending_tasks=tasks, completed=completed))
             except EncoderUnavailable as error:
                 unreceived = pending_tasks_for(run_id, RECEIVE, [(turns, str(error))])
                 self.store.commit(scope, Changes(pending_tasks=unreceived))
