@@ -7,6 +7,7 @@ from langgraph.types import Command, StateSnapshot
 
 from langgraph_engram.consolidation.approval import problem_of
 from langgraph_engram.errors import InvalidInput
+from langgraph_engram.formats.requests import check_name
 from langgraph_engram.graphs.write import WriteGraph
 from langgraph_engram.results import Approval, Receipt
 from langgraph_engram.runner import run_to_receipt, thread_of
@@ -42,7 +43,7 @@ def approve(store: Store, graph: WriteGraph, scope: Scope, run_id: str, answer: 
     """
     with store.writing(scope):
         waiting = {approval.run_id: approval for approval in approvals(store, graph, scope)}
-        if run_id not in waiting:
+        if check_name("run_id", run_id, "name a run") not in waiting:
             raise InvalidInput(
                 f"run {run_id!r} waits for no approval here: approvals(), or engram approve, lists those that do"
             )

@@ -8,9 +8,13 @@ from datetime import UTC, datetime
 
 from langgraph_engram.consolidation.merging import as_active, as_merged, conflicts_among, merged, without_conflicts
 from langgraph_engram.errors import InvalidInput
+from langgraph_engram.formats.messages import check_size, read_text
+from langgraph_engram.formats.requests import check_name
 from langgraph_engram.inspection import get
 from langgraph_engram.results import RecordHistory, UndoReceipt, UpdateReceipt
 from langgraph_engram.schema import Decision, PendingTask, Record, Scope, Synthesis, make_id
+from langgraph_engram.screening import screen_text
+from langgraph_engram.settings import ReceiveSettings
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.index import RECORDS, RecordIndex, ScopeIndex
 from langgraph_engram.summarization.scheduling import ScopeView, changed_syntheses, pending_syntheses, stale_jobs
@@ -22,19 +26,21 @@ BY_A_PERSON = "edited"
 DIMENSIONS = ("location", "reason", "purpose")
 
 
-def update(store: Store, scope: Scope, record_id: str, content: str) -> UpdateReceipt:
+def update(store: Store, scope: Scope, record_id: str, content: str, settings: ReceiveSettings) -> UpdateReceipt:
     """Give a record another text, in one commit: a new record with its sources takes its place.
 
     Of the dimensions, those stay that the new text still says. Syntheses over the record turn stale, and pending. In
-    the audit trail it is a run of its own, which `undo` takes back.
+    the audit trail it is a run of its own, which `undo` takes back. Secrets are masked or refused as in messages.
 
     Raises:
-        InvalidInput: No such record is kept here, it is not active, it is a passage of a message, or the text is empty.
+        InvalidInput: No such record is kept here, it is not active, it is a passage of a message, or the text is empty,
+            too long, or holds a secret that is refused.
     """
-    record, content = get(store, scope, record_id), content.strip()
+    record = get(store, scope, record_id)
+    content, masked = screen_text(read_text(content, "the text").strip(), settings)
     _require_editable(record, content)
     if content == record.content:
-        return UpdateReceipt(record=record)
+        return UpdateReceipt(record=record, masked=masked)
     now = datetime.now(UTC)
     run_id = make_id("update", record_id, content, now.isoformat())
     edited = _as_edited(merged([record], content), make_id("edit", run_id))
@@ -52,7 +58,7 @@ def update(store: Store, scope: Scope, record_id: str, content: str) -> UpdateRe
     )
     outdated, tasks = _outdated(store.index(scope), [edited, replaced], run_id, EDITED)
     _commit_records(store, scope, [edited, replaced], [decision], outdated, tasks)
-    return UpdateReceipt(record=edited, run_id=run_id, stale_syntheses=len(tasks))
+    return UpdateReceipt(record=edited, run_id=run_id, masked=masked, stale_syntheses=len(tasks))
 
 
 def undo(store: Store, scope: Scope, run_id: str, waiting: Sequence[Decision] = ()) -> UndoReceipt:
@@ -67,6 +73,7 @@ def undo(store: Store, scope: Scope, run_id: str, waiting: Sequence[Decision] = 
     Raises:
         InvalidInput: No such run changed anything here, or a later run builds on what this one did, or would.
     """
+    check_name("run_id", run_id, "name a run")
     trail = store.decisions(scope)
     mine = [decision for decision in trail if decision.run_id == run_id and decision.action != "KEEP_BOTH"]
     if not mine:
@@ -113,6 +120,7 @@ def history(store: Store, scope: Scope, record_id: str) -> RecordHistory:
 def _require_editable(record: Record, content: str) -> None:
     if not content:
         raise InvalidInput("a record needs a text: to erase it, `engram forget --record RECORD_ID --user USER`")
+    check_size(content, ())
     if record.is_passage:
         raise InvalidInput(f"record {record.record_id!r} is a passage of a message, word for word: it cannot be edited")
     if record.status != "active":

@@ -8,6 +8,8 @@ from pydantic import BaseModel
 
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.filters import Filters, check_limit, conditions_of
+from langgraph_engram.formats.messages import shown
+from langgraph_engram.formats.requests import check_name
 from langgraph_engram.results import Status
 from langgraph_engram.retrieval.standing import profile_of
 from langgraph_engram.schema import Record, Scope
@@ -55,7 +57,7 @@ def show(
     conditions = conditions_of(filters)
     check_limit(limit)
     if kind not in get_args(ItemKind):
-        raise InvalidInput(f"unknown kind {kind!r}: choose one of {', '.join(get_args(ItemKind))}")
+        raise InvalidInput(f"unknown kind {shown(kind)}: choose one of {', '.join(get_args(ItemKind))}")
     if kind == "decisions":
         if conditions:
             raise InvalidInput("decisions have none of the fields that filters are about: leave the filters out")
@@ -69,19 +71,19 @@ def show(
     order = items.order()
     if kind in ("turns", "records"):
         order = order[(matches.turns if kind == "turns" else matches.records)[order]]
-        shown = [items.items[position] for position in order]
+        chosen = [items.items[position] for position in order]
     else:
-        shown = [items.items[position] for position in order if matches.has(items.items[position])]
-    return shown[-limit if limit else 0 :]
+        chosen = [items.items[position] for position in order if matches.has(items.items[position])]
+    return chosen[-limit if limit else 0 :]
 
 
 def get(store: Store, scope: Scope, record_id: str) -> Record:
     """Return a record.
 
     Raises:
-        InvalidInput: No such record is kept here.
+        InvalidInput: No such record is kept here, or it is no name of one.
     """
-    record = store.index(scope).records.get(record_id)
+    record = store.index(scope).records.get(check_name("record_id", record_id, "name a record"))
     if record is None:
         raise InvalidInput(
             f"unknown record {record_id!r}: `engram show --user USER --kind records --json` lists the ids"

@@ -27,7 +27,7 @@ from langgraph_engram.errors import StoreError
 from langgraph_engram.filters import Filters
 from langgraph_engram.formats.export import export_file, load_file
 from langgraph_engram.formats.messages import Messages, Session, to_messages
-from langgraph_engram.formats.requests import make_scope, recall_request, remember_request
+from langgraph_engram.formats.requests import check_budget, make_scope, recall_request, remember_request
 from langgraph_engram.history import history, undo, update
 from langgraph_engram.inspection import PROFILE_TOKENS, ItemKind, get, show, status
 from langgraph_engram.llm.base import Model
@@ -268,7 +268,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             A text that quotes them, one a line with its day, and all of their records: instructions first, then what is
             newest. What was superseded is left out.
         """
-        return profile_of(self.store.index(self._scope(user_id, tenant, agent_id)), budget)
+        return profile_of(self.store.index(self._scope(user_id, tenant, agent_id)), check_budget(budget))
 
     def get(self, record_id: str, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> Record:
         """Return a record, whatever its status.
@@ -297,7 +297,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         """
         scope = self._scope(user_id, tenant, agent_id)
         with self.store.writing(scope):
-            return update(self.store, scope, record_id, content)
+            return update(self.store, scope, record_id, content, self.settings.receive)
 
     def undo(self, run_id: str, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> UndoReceipt:
         """Take back what a run merged and superseded. Nothing is deleted, and undoing twice changes nothing.

@@ -90,6 +90,11 @@ def turns_begun(tasks: Sequence[PendingTask], run_id: str, session_id: str) -> l
     return [turn_id for task in own if is_cut_off(task) for turn_id in task.turn_ids]
 
 
+def unreceived_ids(tasks: Sequence[PendingTask], run_id: str) -> list[str]:
+    """Return the ids of the tasks of a run whose turns could not be stored."""
+    return [task.pending_id for task in tasks if (task.run_id, task.step) == (run_id, RECEIVE)]
+
+
 def taken_over(tasks: Iterable[PendingTask], run_id: str, turns: Iterable[Turn]) -> tuple[list[PendingTask], list[str]]:
     """Return what is left of other runs' tasks once a run stores turns that these were cut off before they stored.
 
@@ -105,11 +110,6 @@ def taken_over(tasks: Iterable[PendingTask], run_id: str, turns: Iterable[Turn])
     others = [task for task in tasks if task.run_id != run_id and not stored.isdisjoint(task.turn_ids)]
     left = [task.model_copy(update={"turn_ids": [t for t in task.turn_ids if t not in stored]}) for task in others]
     return [task for task in left if task.turn_ids], [task.pending_id for task in left if not task.turn_ids]
-
-
-def unreceived_ids(tasks: Sequence[PendingTask], run_id: str) -> list[str]:
-    """Return the ids of the tasks of a run whose turns could not be stored."""
-    return [task.pending_id for task in tasks if (task.run_id, task.step) == (run_id, RECEIVE)]
 
 
 def is_completed(

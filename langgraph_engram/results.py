@@ -113,6 +113,8 @@ class UpdateReceipt(Frozen):
     """The record as it is now."""
     run_id: str | None = None
     """Under which `undo` takes it back; None where nothing changed."""
+    masked: int = 0
+    """Secrets masked in the new text (`receive.secrets`)."""
     stale_syntheses: int = 0
 
 

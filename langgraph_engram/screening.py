@@ -1,10 +1,13 @@
-"""Screen the messages of a call for secrets, before anything of them is stored: keys, tokens and numbers of cards.
+"""Screen what is to be stored for secrets, before anything of it is: keys, tokens and numbers of cards.
 
 They are known by their own shape alone, never by the words around them.
 """
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
+from langgraph_engram.errors import InvalidInput
 from langgraph_engram.settings import ReceiveSettings
 from langgraph_engram.state import Message, RememberRequest
 
@@ -49,6 +52,33 @@ def screen(request: RememberRequest, settings: ReceiveSettings) -> RememberReque
         return request.model_copy(update={"messages": kept, "refused": refused})
     masked = request.masked + sum(count for _, count in screened)
     return request.model_copy(update={"messages": [message for message, _ in screened], "masked": masked})
+
+
+def screen_text(text: str, settings: ReceiveSettings) -> tuple[str, int]:
+    """Return a text without secrets, as far as the settings ask for it, and how many were masked.
+
+    Raises:
+        InvalidInput: It holds a secret, and such texts are refused.
+    """
+    if settings.secrets == "keep":
+        return text, 0
+    masked, count = mask_secrets(text)
+    if count and settings.secrets == "refuse":
+        raise InvalidInput("the text holds a key, a token or the number of a card (receive.secrets): leave it out")
+    return masked, count
+
+
+def screen_value(value: Any, settings: ReceiveSettings) -> Any:
+    """Return a value of JSON without secrets in its texts, as far as the settings ask for it; names of fields stay.
+
+    Raises:
+        InvalidInput: A text holds a secret, and such texts are refused.
+    """
+    if isinstance(value, str):
+        return screen_text(value, settings)[0]
+    if isinstance(value, Mapping):
+        return {name: screen_value(inner, settings) for name, inner in value.items()}
+    return [screen_value(inner, settings) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def mask_secrets(text: str) -> tuple[str, int]:

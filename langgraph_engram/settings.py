@@ -31,7 +31,8 @@ class ReceiveSettings(SettingsGroup):
 
     secrets: Literal["keep", "mask", "refuse"] = "keep"
     """What is done about keys, tokens and numbers of payment cards: they are stored as they are, masked, or the
-    messages that hold any are not stored. The receipt counts them."""
+    messages that hold any are not stored. The receipt counts them. The same is done with edits of a record and, as
+    `ENGRAM_SETTINGS` says, with values of `EngramStore`."""
 
 
 class SegmentSettings(SettingsGroup):

@@ -77,12 +77,12 @@ class Receive:
             begun = stored_turns(index, turns_begun(pending, run_id, session_id))
             new = new_turns(request, session_id, index, begun)
             turns = [*begun, *(turn.model_copy(update={"date_order": self.date_order}) for turn in new)]
-            left, done = taken_over(pending, run_id, new)
-            tasks = [*pending_tasks_for(run_id, "segment", [(turns, UNFINISHED)]), *left]
-            received = [*unreceived_ids(pending, run_id), *done]
+            left, completed = taken_over(pending, run_id, new)
+            completed += unreceived_ids(pending, run_id)
             try:
-                if turns or received:
-                    self.store.commit(scope, Changes(turns=turns, pending_tasks=tasks, completed=received))
+                if turns or completed:
+                    tasks = [*pending_tasks_for(run_id, "segment", [(turns, UNFINISHED)]), *left]
+                    self.store.commit(scope, Changes(turns=turns, pending_tasks=tasks, completed=completed))
             except EncoderUnavailable as error:
                 unreceived = pending_tasks_for(run_id, RECEIVE, [(turns, str(error))])
                 self.store.commit(scope, Changes(pending_tasks=unreceived))

@@ -11,6 +11,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from glob import escape
 from pathlib import Path
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any
@@ -214,13 +215,18 @@ class ChromaStore:
             return self._collections.contains_text(text)
 
     def secure_delete(self, scope: Scope) -> list[Path]:
-        """Overwrite what the files of an embedded store still hold of a scope's removed rows, and return the files."""
+        """Overwrite what the files of an embedded store still hold of a scope's removed rows.
+
+        Returns:
+            The files, and those of the copies that migrations made beside the store, which stay as they are.
+        """
         with self._lock, self._held_files():
             self._require_open()
             if self._folder is None:
                 return []
             secure_delete(self._folder, f"{scope_hash(scope)}:")
-            return sorted(path for path in self._folder.rglob("*") if path.is_file())
+            copies = self._folder.parent.glob(f"{escape(self._folder.name)}-schema-*")
+            return sorted(path for home in (self._folder, *copies) for path in home.rglob("*") if path.is_file())
 
     def drop_index(self, scope: Scope) -> None:
         """Drop the cached index of a scope: the next read loads it."""

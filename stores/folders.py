@@ -17,6 +17,7 @@ from langgraph_engram.errors import EncoderMismatch, InvalidSetting
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.clients import open_folder, open_memory, open_server
 from langgraph_engram.stores.locks import SERVER_LOCKS, DirectoryLock, make_folder, remove_folders
+from langgraph_engram.stores.secure_delete import blank_new_slots
 from langgraph_engram.stores.snapshots import confirm_current, discard_outdated
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ class OpenFolders:
                 if is_last:
                     closed.callback(self._locks.pop(folder).release)
                     closed.callback(confirm_current, folder)
+                closed.callback(blank_new_slots, folder)
                 closed.callback(opened.client.close)
                 if opened.close_part:
                     opened.close_part(opened.part)

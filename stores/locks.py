@@ -18,6 +18,7 @@ from filelock import FileLock, Timeout
 
 from langgraph_engram.errors import StoreLocked, StoreUnwritable
 from langgraph_engram.schema import Scope
+from langgraph_engram.stores.secure_delete import blank_new_slots
 
 LockKind = Literal["writing", "committing"]
 
@@ -94,6 +95,8 @@ POLL_SECONDS = 0.001
 def write_lock(folder: Path) -> Iterator[None]:
     """Hold off every write to the Chroma of a folder, and be held off by it, in this process and in others.
 
+    What a write leaves of the process's memory in a vector index is blanked at the end.
+
     Raises:
         StoreLocked: Somebody has written for a minute.
     """
@@ -105,6 +108,7 @@ def write_lock(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
+        blank_new_slots(folder)
         lock.release()
 
 

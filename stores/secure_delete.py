@@ -2,15 +2,15 @@
 
 Chroma removes a row without overwriting it, and keeps what was written last in a log beside it, removed or not. So the
 log loses all but the newest entry of each row of ours, the full-text index its removed terms, and the file its free
-pages. A vector index that was never written begins with whatever was in the memory of the process, and that is
-overwritten. Vectors in an index that was written are numbers in removed slots by then; they stay until Chroma writes
-the index anew.
+pages. Slots of a vector index that were never taken hold whatever was in the memory of the process, be it another
+user's text: they are overwritten after each write of it. Vectors in an index are numbers in removed slots; they stay
+until Chroma writes the index anew.
 """
 
 import logging
 import sqlite3
 import struct
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 log = logging.getLogger(__name__)
@@ -29,6 +29,8 @@ HEADER = struct.Struct("<iQQQQ")
 """How the header of a vector index begins: version, an offset, slots in all, slots taken, bytes of a slot."""
 LENGTH_BYTES = 4
 """Bytes in which an index keeps the length of a vector, beside its slots."""
+BLANKED: dict[Path, int] = {}
+"""When the vector indexes whose free slots are blanked were written, by the paths of their headers."""
 
 
 def secure_delete(folder: Path, prefix: str) -> bool:
@@ -53,6 +55,16 @@ def secure_delete(folder: Path, prefix: str) -> bool:
         log.warning("removed rows could not be overwritten in the database in %s: %s", folder, error)
         return False
     return True
+
+
+def blank_new_slots(folder: Path) -> None:
+    """Blank the free slots of the vector indexes that were written since this was called last."""
+    for header in folder.glob("*/header.bin"):
+        with suppress(OSError):  # what cannot be written holds what it held
+            written = header.stat().st_mtime_ns
+            if BLANKED.get(header) != written:
+                blank_free_slots(header)
+                BLANKED[header] = written
 
 
 def blank_free_slots(header: Path) -> None:

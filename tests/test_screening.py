@@ -1,10 +1,15 @@
 """Secrets are known by their shape, and by policy neither stored nor saved."""
 
+import asyncio
+import json
 from pathlib import Path
 
 import pytest
+from langgraph.store.base import PutOp
 
+from langgraph_engram.errors import InvalidInput
 from langgraph_engram.formats.messages import Session
+from langgraph_engram.integrations.store import EngramStore
 from langgraph_engram.memory import Memory
 from langgraph_engram.nodes.receive import Receive
 from langgraph_engram.screening import MASK, is_card_number, mask_secrets
@@ -123,3 +128,51 @@ def test_sessions_of_a_file_are_screened(tmp_path):
         texts = {turn.text for turn in memory.show("turns", "ana")}
 
     assert texts == {f"My key {number} is {MASK}." for number in range(3)}
+
+
+@pytest.mark.parametrize("policy", ["keep", "mask", "refuse"])
+def test_an_edit_is_screened_as_a_message_is(tmp_path, policy):
+    """A secret in the new text of a record is kept, masked and counted, or refused with the record as it was."""
+    settings = Settings(receive=ReceiveSettings(secrets=policy))
+    with Memory(tmp_path / "s", "rules", encoder="hashing", settings=settings) as memory:
+        memory.remember([{"speaker": "Ana", "text": "I keep bees."}], user_id="ana")
+        (record,) = memory.show("records", "ana")
+        if policy == "refuse":
+            with pytest.raises(InvalidInput, match=r"receive\.secrets"):
+                memory.update(record.record_id, f"My key is {KEYS[0]}.", user_id="ana")
+            assert memory.show("records", "ana") == [record]
+        else:
+            receipt = memory.update(record.record_id, f"My key is {KEYS[0]}.", user_id="ana")
+            assert receipt.masked == (policy == "mask")
+            assert receipt.record.content == f"My key is {MASK if policy == 'mask' else KEYS[0]}."
+    files = b"".join(path.read_bytes() for path in (tmp_path / "s").rglob("*") if path.is_file())
+    assert (KEYS[0].encode() in files) == (policy == "keep")
+
+
+@pytest.mark.parametrize("policy", ["keep", "mask", "refuse"])
+def test_values_of_the_store_are_screened_as_messages_are(tmp_path, monkeypatch, policy):
+    """At any depth; of a batch with a refused value nothing is written, and the names of fields stay."""
+    monkeypatch.setenv("ENGRAM_SETTINGS", json.dumps({"receive": {"secrets": policy}}))
+    value = {"note": f"My key is {KEYS[0]}.", "cards": [{"number": CARDS[0], "tries": 3}]}
+    with EngramStore(tmp_path / "s", encoder="hashing") as store:
+        if policy == "refuse":
+            with pytest.raises(InvalidInput, match=r"receive\.secrets"):
+                store.batch([PutOp(("n",), "b", {"text": "harmless"}), PutOp(("n",), "a", value)])
+            assert store.search(("n",)) == []
+        else:
+            store.put(("n",), "a", value)
+            masked = {"note": f"My key is {MASK}.", "cards": [{"number": MASK, "tries": 3}]}
+            assert store.get(("n",), "a").value == (value if policy == "keep" else masked)
+    files = b"".join(path.read_bytes() for path in (tmp_path / "s").rglob("*") if path.is_file())
+    assert (KEYS[0].encode() in files) == (policy == "keep")
+
+
+async def test_values_that_are_put_asynchronously_are_screened_too(monkeypatch):
+    """The other way in."""
+    monkeypatch.setenv("ENGRAM_SETTINGS", json.dumps({"receive": {"secrets": "mask"}}))
+    store = await asyncio.to_thread(EngramStore, "memory:", encoder="hashing")
+
+    await store.aput(("n",), "a", {"note": KEYS[0]})
+
+    assert (await store.aget(("n",), "a")).value == {"note": MASK}
+    await asyncio.to_thread(store.close)

@@ -38,7 +38,7 @@ def problem_of(answer: object, decision_ids: Sequence[str]) -> str:
     open_ids = [decision_id for decision_id in decision_ids if read_verdict(answer.get(decision_id)) is None]
     if open_ids:
         return f'say "approve" or "reject" of each decision: {", ".join(open_ids)} has neither'
-    unknown = sorted(answer.keys() - set(decision_ids))
+    unknown = sorted(map(str, answer.keys() - set(decision_ids)))
     return f"unknown decisions {unknown}: this run waits for {', '.join(decision_ids)}" if unknown else ""
 
 

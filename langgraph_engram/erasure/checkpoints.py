@@ -101,7 +101,7 @@ class Residue:
         checkpoint_files = _files_of(self.checkpointer) if self.checkpointer else []
         files = sorted({path.resolve() for path in (*self.store.secure_delete(scope), *checkpoint_files)})
         samples = self._samples(marks) if files else ()
-        return residue + [f"file: {path.name}" for path in _files_with(files, samples)]
+        return residue + [f"file: {path}" for path in _files_with(files, samples)]
 
     def _rows(self, scope: Scope, marks: ErasureMarks, of_everything: bool) -> dict[str, int]:
         """Count the rows that hold marks, or all rows if everything was erased, by kind."""

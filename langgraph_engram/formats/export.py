@@ -352,6 +352,8 @@ def _read_document(path: Path, scope: Scope) -> Iterator[ItemLine]:
             f"{path}: expected an export (its first line names the format {FORMAT!r}), or lists named "
             f"{', '.join(KIND_OF)}"
         )
+    if odd := [name for name, items in document.items() if not isinstance(items, list)]:
+        raise UnreadableFile(f"{path}: {odd[0]} must be a list of items")
     for kind in ORDER:
         for position, item in enumerate(document.get(kind.name, [])):
             line = json.dumps({"kind": kind.name, "scope": scope.model_dump(), "item": item}).encode()

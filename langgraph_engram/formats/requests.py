@@ -100,8 +100,8 @@ def recall_request(
     """
     if not isinstance(query, str) or not query.strip():
         raise InvalidMessages(f"the question is empty or no text (query is {shown(query)}): ask something")
-    if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 1):
-        raise InvalidInput(f"the budget is {shown(budget)}: give a whole number of tokens, at least 1, or leave it out")
+    if budget is not None:
+        check_budget(budget)
     check_limit(limit)
     if stop is not None and (isinstance(stop, bool) or not isinstance(stop, int | float) or not 0 <= stop <= 1):
         raise InvalidInput(f"stop is {shown(stop)}: give a number from 0, for no end, to 1, or leave it out")
@@ -161,6 +161,17 @@ def check_name(argument: str, value: object, advice: str = "leave it out, or nam
     if not isinstance(value, str) or not value:
         raise InvalidInput(f"{argument} is {shown(value)}, which is no name: {advice}, as a string")
     return check_text(argument, value)
+
+
+def check_budget(value: object) -> int:
+    """Return a budget that is valid.
+
+    Raises:
+        InvalidInput: It is no number of tokens.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidInput(f"the budget is {shown(value)}: give a whole number of tokens, at least 1, or leave it out")
+    return value
 
 
 def _check_moment(name: str, moment: object, read: Callable[[object], datetime | None]) -> datetime | None:

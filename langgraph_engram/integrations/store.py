@@ -23,12 +23,13 @@ from typing import Literal, Self
 from weakref import WeakKeyDictionary
 
 from langchain_core.embeddings import Embeddings
-from langgraph.store.base import BaseStore, IndexConfig, Op, Result, TTLConfig
+from langgraph.store.base import BaseStore, IndexConfig, Op, PutOp, Result, TTLConfig
 
 from langgraph_engram.config import resolve
 from langgraph_engram.embeddings.base import Encoder, Vectors
 from langgraph_engram.embeddings.factory import open_encoder
-from langgraph_engram.errors import InvalidSetting, StoreError
+from langgraph_engram.errors import InvalidInput, InvalidSetting, StoreError
+from langgraph_engram.screening import screen_value
 from langgraph_engram.stores.clients import translated_errors
 from langgraph_engram.stores.langgraph_store.factory import Indexer, open_indexer, open_items
 from langgraph_engram.stores.langgraph_store.index import ItemStore
@@ -73,6 +74,7 @@ class EngramStore(BaseStore):
         if encoder is not None and (index is False or (index and index.get("embed"))):
             raise InvalidSetting(f"both encoder {encoder!r} and index {index!r}: give one of them")
         choice = resolve(store, None, None, encoder)
+        self._receive = choice.settings.receive
         self.location, self.ttl_config = choice.store, ttl
         self.clock: Callable[[], datetime] = partial(datetime.now, UTC)
         self._indexer: Indexer | None = None
@@ -103,7 +105,8 @@ class EngramStore(BaseStore):
 
         Raises:
             InvalidNamespaceError: A label of a namespace is not text, is empty, or holds a period. Nothing is written.
-            InvalidInput: Something else about an operation is invalid. Nothing is written.
+            InvalidInput: Something else about an operation is invalid, or a value holds a secret that is refused
+                (`receive.secrets` in ENGRAM_SETTINGS). Nothing is written.
             StoreError: The store cannot be read or written, or is closed.
             InvalidStateError: It is called in the event loop in which the store was opened, which it would block.
         """
@@ -111,7 +114,7 @@ class EngramStore(BaseStore):
             raise asyncio.InvalidStateError(
                 "a synchronous call would block the event loop in which the store was opened: await aget, aput, asearch"
             )
-        planned = plan(ops, self._fields)
+        planned = self._plan(ops)
         return self._run(planned, *self._encoded(planned))
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -119,8 +122,23 @@ class EngramStore(BaseStore):
 
         Batches that come while another one of their event loop runs are joined: they are then run as one.
         """
-        planned = await asyncio.to_thread(plan, list(ops), self._fields)
+        planned = await asyncio.to_thread(self._plan, list(ops))
         return await self._batches.run(planned)
+
+    def _plan(self, ops: Iterable[Op]) -> Plan:
+        """Check operations, and screen what they put for secrets, as messages are (`receive.secrets`)."""
+        if self._receive.secrets == "keep":
+            return plan(ops, self._fields)
+        try:
+            return plan(
+                [
+                    op._replace(value=screen_value(op.value, self._receive)) if isinstance(op, PutOp) else op
+                    for op in ops
+                ],
+                self._fields,
+            )
+        except RecursionError as error:
+            raise InvalidInput("a value is nested too deeply to be screened: give a flatter one") from error
 
     async def _arun(self, planned: Plan) -> list[Result]:
         encoded = await self._aencoded(planned)

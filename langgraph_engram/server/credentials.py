@@ -15,7 +15,7 @@ from hashlib import sha256
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import ValidationError
 
@@ -105,8 +105,16 @@ def is_local_request(scope: Mapping[str, Any]) -> bool:
     """
     headers = headers_of(scope)
     client = scope.get("client")
-    requested = urlsplit(f"//{headers.get('host', '')}").hostname or ""
+    requested = split_url(f"//{headers.get('host', '')}").hostname or ""
     return client is not None and is_loopback(client[0]) and is_loopback(requested) and _has_trusted_origin(headers)
+
+
+def split_url(url: str) -> SplitResult:
+    """Return the parts of a URL; of a malformed one, parts that name nothing."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return SplitResult("malformed", "", "", "", "")
 
 
 def is_loopback(host: str) -> bool:
@@ -134,7 +142,7 @@ def token_of(scope: Mapping[str, Any]) -> str:
 def _has_trusted_origin(headers: Mapping[str, str]) -> bool:
     if "origin" not in headers:
         return True
-    origin = urlsplit(headers["origin"])
+    origin = split_url(headers["origin"])
     host = origin.hostname or ""
     return is_loopback(host) or (origin.scheme == "https" and host in STUDIO_HOSTS)
 

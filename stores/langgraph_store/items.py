@@ -7,6 +7,7 @@ in ASCII: half characters and zero bytes, which Chroma refuses or cuts at, pass 
 import hashlib
 import json
 import operator
+import reprlib
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -78,7 +79,7 @@ def value_as_text(value: Mapping[str, Any]) -> str:
         InvalidInput: It is not a mapping, or holds what JSON cannot represent.
     """
     if not isinstance(value, Mapping):
-        raise InvalidInput(f"invalid value of an item {value!r}: give a mapping with text keys")
+        raise InvalidInput(f"invalid value of an item {reprlib.repr(value)}: give a mapping with text keys")
     try:
         return json.dumps(dict(value))
     except (TypeError, ValueError, RecursionError) as error:
@@ -164,10 +165,12 @@ def checked_filter(wanted: Mapping[str, Any] | None) -> Filter | None:
         return None
     if not isinstance(wanted, Mapping):
         raise InvalidInput(
-            f"invalid filter {wanted!r}: give a mapping such as {{'kind': 'note', 'score': {{'$gt': 3}}}}"
+            f"invalid filter {reprlib.repr(wanted)}: give a mapping such as {{'kind': 'note', 'score': {{'$gt': 3}}}}"
         )
     if odd := [name for name in wanted if not isinstance(name, str) or not name or name.startswith("$")]:
-        raise InvalidInput(f"invalid filter key {odd[0]!r}: give the name of a field, and operators below it")
+        raise InvalidInput(
+            f"invalid filter key {reprlib.repr(odd[0])}: give the name of a field, and operators below it"
+        )
     return {name: _plain(inner) for name, inner in wanted.items()}
 
 
@@ -184,7 +187,7 @@ def _plain(wanted: object) -> object:
     if isinstance(wanted, Mapping):
         if any(str(name).startswith("$") for name in wanted):
             if unknown := [name for name in wanted if name not in OPERATORS]:
-                raise InvalidInput(f"Unsupported operator: {unknown[0]!r}; choose {', '.join(OPERATORS)}")
+                raise InvalidInput(f"Unsupported operator: {reprlib.repr(unknown[0])}; choose {', '.join(OPERATORS)}")
             return {name: _plain_operand(operand) for name, operand in wanted.items()}
         return checked_filter(wanted)
     return _plain_operand(wanted) if not isinstance(wanted, list | tuple) else [_plain(element) for element in wanted]

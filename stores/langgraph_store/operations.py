@@ -4,6 +4,8 @@ A batch is checked whole before anything is read or written. All reads see the s
 several writes to one address the last one counts.
 """
 
+import reprlib
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -40,6 +42,8 @@ from langgraph_engram.stores.langgraph_store.items import (
 )
 
 NEVER = float("-inf")
+MOST_MINUTES = 1e9
+"""A longer time to live is a mistake: 1,900 years."""
 
 
 @dataclass(frozen=True)
@@ -134,26 +138,57 @@ def _checked(op: Op) -> Op:
             return op._replace(namespace=_labels(op.namespace), key=str(op.key))
         case SearchOp():
             _check_window(op.limit, op.offset)
+            if op.query is not None and not isinstance(op.query, str):
+                raise InvalidInput(f"invalid query {reprlib.repr(op.query)}: give text, or None")
             return op._replace(namespace_prefix=_labels(op.namespace_prefix), filter=checked_filter(op.filter))
         case ListNamespacesOp():
             _check_window(op.limit, op.offset)
-            return op._replace(match_conditions=tuple(map(_condition, op.match_conditions or ())))
-    raise InvalidInput(f"invalid operation {op!r}: give GetOp, PutOp, SearchOp or ListNamespacesOp")
+            if op.max_depth is not None and not _is_count(op.max_depth):
+                raise InvalidInput(f"invalid max_depth {reprlib.repr(op.max_depth)}: give a number of labels, or None")
+            return op._replace(
+                match_conditions=tuple(map(_condition, _listed(op.match_conditions or (), "conditions")))
+            )
+    raise InvalidInput(f"invalid operation {reprlib.repr(op)}: give GetOp, PutOp, SearchOp or ListNamespacesOp")
 
 
 def _check_put(op: PutOp) -> None:
-    if op.ttl is not None and (isinstance(op.ttl, bool) or not isinstance(op.ttl, int | float)):
-        raise InvalidInput(f"invalid ttl {op.ttl!r}: give minutes, or None to keep the item")
-    if op.index not in (None, False) and not isinstance(op.index, list | tuple):
-        raise InvalidInput(f"invalid index {op.index!r}: give paths such as ['title'], False or None")
+    if op.ttl is not None and (
+        isinstance(op.ttl, bool) or not isinstance(op.ttl, int | float) or not abs(op.ttl) <= MOST_MINUTES
+    ):
+        raise InvalidInput(f"invalid ttl {reprlib.repr(op.ttl)}: give minutes, or None to keep the item")
+    if op.index is not None and op.index is not False and not _are_paths(op.index):
+        raise InvalidInput(f"invalid index {reprlib.repr(op.index)}: give paths such as ['title'], False or None")
 
 
-def _check_window(limit: int, offset: int) -> None:
-    if limit < 0 or offset < 0:
-        raise InvalidInput(f"limit {limit!r} and offset {offset!r}: give numbers of 0 or above")
+def _are_paths(index: object) -> bool:
+    return isinstance(index, list | tuple) and all(isinstance(path, str) for path in index)
 
 
-def _condition(condition: MatchCondition) -> MatchCondition:
+def _check_window(limit: object, offset: object) -> None:
+    if not _is_count(limit) or not _is_count(offset):
+        raise InvalidInput(
+            f"limit {reprlib.repr(limit)} and offset {reprlib.repr(offset)}: give whole numbers of 0 or above"
+        )
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= sys.maxsize
+
+
+def _listed(values: Any, name: str) -> Sequence[Any]:
+    """Return a list, which a text is not.
+
+    Raises:
+        InvalidInput: It is none.
+    """
+    if not isinstance(values, Sequence) or isinstance(values, str | bytes):
+        raise InvalidInput(f"invalid {name} {reprlib.repr(values)}: give a list")
+    return values
+
+
+def _condition(condition: object) -> MatchCondition:
+    if not isinstance(condition, MatchCondition):
+        raise InvalidInput(f"invalid condition {reprlib.repr(condition)}: give a MatchCondition")
     if condition.match_type not in ("prefix", "suffix"):
         raise InvalidInput(f"Unsupported match type: {condition.match_type!r}; choose 'prefix' or 'suffix'")
     return MatchCondition(condition.match_type, _labels(condition.path))
@@ -161,12 +196,14 @@ def _condition(condition: MatchCondition) -> MatchCondition:
 
 def _labels(namespace: Any) -> tuple[str, ...]:
     """Return a namespace as a tuple, checked by the rules of LangGraph's own stores."""
+    if not isinstance(namespace, Sequence) or isinstance(namespace, str | bytes):
+        raise InvalidNamespaceError(f"Invalid namespace {reprlib.repr(namespace)}: give a tuple of labels")
     labels = tuple(namespace)
     for label in labels:
         if not isinstance(label, str) or not label or "." in label or "\x00" in label:
             raise InvalidNamespaceError(
-                f"Invalid namespace label {label!r} found in {labels}: give text that is not empty and holds neither "
-                f"a period nor a zero byte"
+                f"Invalid namespace label {reprlib.repr(label)} found in {reprlib.repr(labels)}: give text that is not "
+                f"empty and holds neither a period nor a zero byte"
             )
     return labels
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from time import perf_counter
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from starlette.responses import Response, StreamingResponse
 
@@ -13,6 +13,7 @@ from langgraph_engram.errors import EngramError, InvalidInput
 from langgraph_engram.results import CHARACTERS_PER_TOKEN, RecallUpdate, Recollection
 from langgraph_engram.runner import iterated_in_thread
 from langgraph_engram.schema import Scope
+from langgraph_engram.server.credentials import split_url
 from langgraph_engram.server.inspector.rendering import stream, style
 from langgraph_engram.server.inspector.sources import conversation_of, sources_of
 from langgraph_engram.server.inspector.timeline import CONFLICTING, Filter, conflicts_of, page_of, states_of
@@ -206,7 +207,7 @@ def send_style(visit: Visit) -> Response:  # noqa: ARG001 - as any page
 
 def own_page(path: str, base: str) -> str:
     """Return a path if it is one of our pages, else that of the first."""
-    parts = urlsplit(path)
+    parts = split_url(path)
     own = not parts.scheme and not parts.netloc and (parts.path == base or parts.path.startswith(f"{base}/"))
     return path if own and path.isprintable() and "\\" not in path else base
 

@@ -1,0 +1,48 @@
+"""A client process: `clients.py write URL NUMBER TURNS` on a shared server, or `clients.py open FOLDER TRIES` in vain.
+
+A writer remembers its turns, five a call, in sessions of its own, of users whom all writers share. Who opens a folder
+that another process has open prints the seconds that each refusal took.
+"""
+
+import sys
+from time import perf_counter
+
+from langgraph_engram.embeddings.base import HashingEncoder
+from langgraph_engram.errors import StoreLocked
+from langgraph_engram.memory import Memory
+
+USERS = ("ana", "ben", "eve", "kim")
+PER_CALL = 5
+THINGS = ("tulips", "letters", "kilometres", "pages", "stairs", "stamps", "bottles", "candles", "shells", "planks")
+DEEDS = ("planted", "wrote", "walked", "read", "climbed", "bought", "washed", "burnt", "found", "painted")
+
+
+def text_of(writer, number):
+    """Return what a writer says in a turn; nobody says it twice."""
+    return f"Writer{writer} {DEEDS[number % 10]} {number * 10 + writer} {THINGS[number // 10 % 10]}."
+
+
+def write(url, writer, turns):
+    with Memory(url, "rules", encoder=HashingEncoder()) as memory:
+        for start in range(0, turns, PER_CALL):
+            call = start // PER_CALL
+            said = [{"speaker": f"Writer{writer}", "text": text_of(writer, start + part)} for part in range(PER_CALL)]
+            user, session = USERS[(call + writer) % len(USERS)], f"{writer}-{call}"
+            receipt = memory.remember(said, user_id=user, session_id=session, close_session=call % 4 == 0)
+            assert (receipt.stored_turns, receipt.pending) == (PER_CALL, 0)
+
+
+def refuse(folder, tries):
+    for _ in range(tries):
+        start = perf_counter()
+        try:
+            Memory(folder, "rules", encoder=HashingEncoder()).close()
+        except StoreLocked:
+            sys.stdout.write(f"{perf_counter() - start}\n")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "write":
+        write(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    else:
+        refuse(sys.argv[2], int(sys.argv[3]))

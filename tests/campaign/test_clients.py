@@ -1,0 +1,63 @@
+"""Several processes on one server lose and double nothing; a second one on a folder is refused at once."""
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from langgraph_engram.embeddings.base import HashingEncoder
+from langgraph_engram.memory import Memory
+from tests.campaign.clients import USERS, text_of
+from tests.stores.conftest import start_server  # noqa: F401 - a fixture
+
+SCRIPT = Path(__file__).with_name("clients.py")
+WRITERS = 4
+
+
+def client(*arguments):
+    command = [sys.executable, SCRIPT, *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize(
+    "turns", [20, pytest.param(500, marks=[pytest.mark.campaign, pytest.mark.timeout(1800)])], ids=["80", "2000"]
+)
+def test_what_four_processes_write_is_found_once(start_server, turns):  # noqa: F811
+    """Each turn of each is stored once and found by its words; `doctor` finds nothing, and nothing is pending."""
+    url, _ = start_server()
+    writers = [client("write", url, writer, turns) for writer in range(WRITERS)]
+    for writer in writers:
+        _, problems = writer.communicate()
+        assert writer.returncode == 0, problems
+
+    with Memory(url, "rules", encoder=HashingEncoder()) as memory:
+        stored = [(user, turn) for user in USERS for turn in memory.show("turns", user)]
+        lost = [turn.text for user, turn in stored if not _is_found(memory, user, turn)]
+        pending = [task for user in USERS for task in memory.status(user).pending]
+        findings = memory.doctor().findings
+
+    said = Counter(text_of(writer, number) for writer in range(WRITERS) for number in range(turns))
+    assert Counter(turn.text for _, turn in stored) == said
+    assert (lost, pending, findings) == ([], [], [])
+
+
+def _is_found(memory, user, turn):
+    found = memory.search(turn.text, user_id=user, budget=300).evidence
+    return sum(turn.text in passage.text for passage in found) >= 1
+
+
+@pytest.mark.parametrize("tries", [10, pytest.param(100, marks=pytest.mark.campaign)])
+def test_a_second_process_on_a_folder_is_refused_within_a_second(tmp_path, tries):
+    """Each time, however often it tries, and the first one goes on."""
+    with Memory(tmp_path / "s", "rules", encoder="hashing") as memory:
+        second = client("open", tmp_path / "s", tries)
+        printed, problems = second.communicate()
+
+        assert memory.remember([{"speaker": "Ana", "text": "I keep bees."}], user_id="ana").records == 1
+
+    assert second.returncode == 0, problems
+    seconds = [float(line) for line in printed.split()]
+    assert len(seconds) == tries
+    assert max(seconds) < 1
