@@ -5,13 +5,13 @@ always says which it is. Stems are the original Porter's; the official code's NL
 words ("skies").
 """
 
-import math
 import re
 import string
 from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
 
+from langgraph_engram.benchmarks.harness import needs_bench
 from langgraph_engram.benchmarks.locomo_data import MULTI_HOP, OPEN_DOMAIN
 from langgraph_engram.schema import Interval
 from langgraph_engram.temporal.find import find_times
@@ -22,28 +22,6 @@ ARTICLES = re.compile(r"\b(?:a|an|the|and)\b")
 WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 PUNCTUATION_TO_SPACE = str.maketrans(".,!?", "    ")
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
-TREEBANK = [
-    (re.compile(pattern), replacement)
-    for pattern, replacement in [
-        (r"([«“‘„]|`+)", r" \1 "),
-        (r'^"', r" `` "),
-        (r"([ (\[{<])(\"|'{2})", r"\1 `` "),
-        (r"(?<!\w)(')(?!(?:re|ve|ll|m|t|s|d|n)\b)(?=\w)", r"\1 "),
-        (r"([^.])(\.)([\])}>\"'»”’ ]*)\s*$", r"\1 \2 \3 "),
-        (r"([:,])(?=\D)|([:,])$", r" \1\2 "),
-        (r"\.{2,}|[;@#$%&?!*\u2012-\u2015]", r" \g<0> "),
-        (r"([^'])' ", r"\1 ' "),
-        (r"[\]\[(){}<>]|--", r" \g<0> "),
-        (r"$", " "),
-        (r"[»”’]", r" \g<0> "),
-        (r"''|\"", " '' "),
-        (r"\s+", " "),
-        (r"([^' ])('[smd]|') ", r"\1 \2 "),
-        (r"([^' ])('ll|'re|'ve|n't) ", r"\1 \2 "),
-        (r"\b(can)(not)\b|\b(gim)(me)\b|\b(gon)(na)\b|\b(got)(ta)\b|\b(lem)(me)\b|\b(wan)(na)(?=\s)", "SPLIT"),
-    ]
-]
-"""Penn Treebank's cuts, in order, for lower-case text; the last pairs two words that are written as one."""
 MOST_LONGER = timedelta(days=31)
 BARE_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 """The date of a text that names no other time: "It was 2022"."""
@@ -74,21 +52,23 @@ def f1_amem(answer: str, gold: str) -> float:
 
 
 def bleu1_amem(answer: str, gold: str) -> float:
-    """Return BLEU-1 in [0, 1]: the share of the answer's words that the gold one has, times a penalty for brevity.
+    """Return BLEU-1 in [0, 1], by NLTK with smoothing method 1, as A-Mem's evaluation has it.
 
-    Smoothing method 1 only fills empty counts of longer n-grams, which weigh nothing here.
+    Raises:
+        MissingExtra: NLTK is not installed.
     """
+    with needs_bench("BLEU"):
+        from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
     words, wanted = treebank_words(answer.lower()), treebank_words(gold.lower())
-    shared = sum((Counter(words) & Counter(wanted)).values())
-    if not shared:
-        return 0.0
-    brevity = 1.0 if len(words) > len(wanted) else math.exp(1 - len(wanted) / len(words))
-    return brevity * shared / len(words)
+    return float(sentence_bleu([wanted], words, weights=(1, 0, 0, 0), smoothing_function=SmoothingFunction().method1))
 
 
 def treebank_words(text: str) -> list[str]:
-    """Split lower-case text into words and marks, sentence by sentence."""
-    return [word for sentence in SENTENCE_END.split(text.strip()) for word in _tokenize(sentence)]
+    """Split lower-case text into words and marks as Penn Treebank does, sentence by sentence."""
+    with needs_bench("BLEU"):
+        from nltk.tokenize import NLTKWordTokenizer
+    tokenizer = NLTKWordTokenizer()
+    return [word for sentence in SENTENCE_END.split(text.strip()) for word in tokenizer.tokenize(sentence)]
 
 
 def temporal_interval(answer: str, gold: str) -> float:
@@ -115,13 +95,6 @@ def _official_tokens(text: str) -> list[str]:
 
 def _plain_words(text: str) -> set[str]:
     return set(text.lower().translate(PUNCTUATION_TO_SPACE).split())
-
-
-def _tokenize(sentence: str) -> list[str]:
-    for pattern, replacement in TREEBANK[:-1]:
-        sentence = pattern.sub(replacement, sentence)
-    joined, _ = TREEBANK[-1]
-    return joined.sub(lambda match: " ".join(["", *filter(None, match.groups()), ""]), sentence).split()
 
 
 def _dates_named(text: str) -> Interval | None:

@@ -4,8 +4,8 @@ A line of `questions.jsonl` holds everything from which its figures are computed
 """
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from time import perf_counter
@@ -14,6 +14,7 @@ from typing import Generic, Protocol, Self, TypeVar
 import numpy as np
 
 from langgraph_engram.benchmarks.evidence_scores import BUDGETS, SHOWN, Passage, fit_budgets, quoted_turns, to_passage
+from langgraph_engram.errors import MissingExtra
 from langgraph_engram.formats.messages import Session
 from langgraph_engram.llm.base import Model
 from langgraph_engram.prompts.rendering import CITATION
@@ -32,6 +33,21 @@ BATCH = 100
 
 Progress = Callable[[str, int, int], None]
 """Called with the current step, how much is done, and how much there is."""
+
+
+@contextmanager
+def needs_bench(what: str) -> Iterator[None]:
+    """Say which extra computes a figure, where its packages are not installed.
+
+    Raises:
+        MissingExtra: A package of the extra is missing.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise MissingExtra(
+            f"{error.name} is not installed, which computes {what}: pip install 'langgraph-engram[bench]'"
+        ) from error
 
 
 class MemoryProtocol(Protocol):
@@ -345,13 +361,14 @@ def bootstrap_interval(values: Sequence[float], resamples: int = RESAMPLES, seed
         values: At least one, independent of each other.
         resamples: How often the values are drawn anew, with replacement.
         seed: The same seed gives the same interval.
+
+    Raises:
+        MissingExtra: SciPy is not installed.
     """
-    known = np.asarray(values, dtype=np.float64)
-    generator = np.random.default_rng(seed)
-    means: list[float] = []
-    while len(means) < resamples:
-        drawn = generator.integers(0, len(known), (min(BATCH, resamples - len(means)), len(known)))
-        means.extend(known[drawn].mean(axis=1).tolist())
-    tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(means, [tail, 1 - tail])
-    return float(low), float(high)
+    if len(values) == 1:
+        return values[0], values[0]
+    with needs_bench("intervals"):
+        from scipy.stats import bootstrap
+    options = {"n_resamples": resamples, "confidence_level": CONFIDENCE, "method": "percentile", "batch": BATCH}
+    found = bootstrap((values,), np.mean, rng=np.random.default_rng(seed), **options).confidence_interval
+    return float(found.low), float(found.high)

@@ -4,13 +4,13 @@ Each dialogue is one call of the node that the write graph runs, on an empty sto
 segments.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from statistics import fmean
 from time import perf_counter
 
-from langgraph_engram.benchmarks.harness import Progress, TokenUsage
+from langgraph_engram.benchmarks.harness import Progress, TokenUsage, needs_bench
 from langgraph_engram.errors import InvalidInput, InvalidMessages
 from langgraph_engram.formats.files import parse_json, read_file
 from langgraph_engram.formats.messages import shown, to_messages
@@ -108,12 +108,17 @@ def score_dialogue(gold: Sequence[int], predicted: Sequence[int]) -> Segmentatio
 
     Raises:
         ValueError: The lengths differ, or there is but one turn.
+        MissingExtra: NLTK, which computes Pk and WindowDiff, is not installed.
     """
+    with needs_bench("Pk and WindowDiff"):
+        from nltk.metrics.segmentation import pk as pk_penalty
+        from nltk.metrics.segmentation import windowdiff
     if len(gold) != len(predicted) or len(gold) < LEAST_WINDOW:
         raise ValueError(f"cannot compare {len(gold)} labels with {len(predicted)}: give two or more of each")
     truth, guess = [*gold[:-1], 0], [*predicted[:-1], 0]
     width = window_width(truth)
-    pk, wd, f1 = pk_penalty(truth, guess, width), window_diff(truth, guess, width), boundary_f1(truth, guess)
+    pk, wd = pk_penalty(truth, guess, width, 1), windowdiff(truth, guess, width, 1)
+    f1 = boundary_f1(truth, guess)
     return SegmentationScores(pk=pk, wd=wd, f1=f1, score=(2 * f1 + (1 - pk) + (1 - wd)) / 4)
 
 
@@ -132,28 +137,11 @@ def window_width(gold: Sequence[int]) -> int:
     return max(LEAST_WINDOW, round(len(gold) / (sum(gold) + 1) / 2))
 
 
-def pk_penalty(gold: Sequence[int], predicted: Sequence[int], width: int) -> float:
-    """Compute Pk: the share of windows of `width` labels where just one side has a boundary."""
-    pairs = list(_counts(gold, predicted, width))
-    return sum((wanted > 0) != (found > 0) for wanted, found in pairs) / len(pairs)
-
-
-def window_diff(gold: Sequence[int], predicted: Sequence[int], width: int) -> float:
-    """Compute WindowDiff: the share of windows of `width` labels where the numbers of boundaries differ."""
-    pairs = list(_counts(gold, predicted, width))
-    return sum(wanted != found for wanted, found in pairs) / len(pairs)
-
-
 def boundary_f1(gold: Sequence[int], predicted: Sequence[int]) -> float:
     """Compute the F1 of labels that are 1; 0 where neither side has any."""
     shared = sum(wanted and found for wanted, found in zip(gold, predicted, strict=True))
     labels = sum(gold) + sum(predicted)
     return 2 * shared / labels if labels else 0.0
-
-
-def _counts(gold: Sequence[int], predicted: Sequence[int], width: int) -> Iterator[tuple[int, int]]:
-    for start in range(len(gold) - width + 1):
-        yield sum(gold[start : start + width]), sum(predicted[start : start + width])
 
 
 @dataclass(frozen=True)

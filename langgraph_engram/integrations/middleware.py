@@ -12,9 +12,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, NotRequired, cast, get_args
 
-from langchain_core.messages import BaseMessage, SystemMessage
+from langchain_core.messages import AnyMessage, BaseMessage, SystemMessage
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
+from langgraph.types import Command
 from typing_extensions import TypedDict
 
 from langgraph_engram.errors import InvalidInput, MissingExtra
@@ -26,10 +27,12 @@ from langgraph_engram.integrations.transcripts import (
     Redaction,
     format_recalled,
     messages_after,
+    noted,
     question_of,
     redactor,
     start_of_newest_turn,
     to_remember,
+    unkept,
 )
 from langgraph_engram.memory import Memory
 from langgraph_engram.results import Recollection
@@ -38,7 +41,13 @@ from langgraph_engram.state import Message
 
 try:
     from langchain.agents import create_agent
-    from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
+    from langchain.agents.middleware import (
+        AgentMiddleware,
+        AgentState,
+        ExtendedModelResponse,
+        ModelRequest,
+        ModelResponse,
+    )
     from langchain.agents.middleware.types import OmitFromInput, PrivateStateAttr
 except ModuleNotFoundError as error:
     raise MissingExtra(
@@ -83,6 +92,8 @@ class EngramState(AgentState[Any]):
     engram_kept: NotRequired[Annotated[str, PrivateStateAttr]]
     """Set before and after the agent: the id of the last message that is remembered or was there before; empty for the
     beginning of the thread."""
+    engram_said: NotRequired[Annotated[list[AnyMessage], PrivateStateAttr]]
+    """Set at each model call: what was said, in case that a summary takes it out of the thread before it is kept."""
     engram_trouble: NotRequired[Annotated[str, OmitFromInput]]
     """Set if memory failed in this turn, cleared by the next one."""
 
@@ -167,26 +178,26 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
 
         return {**update, "engram_recalled": recalled, **self._guarded("recall", recall, runtime)}
 
-    def wrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> ModelResponse[Any]:
-        """Show the model what was recalled."""
-        return handler(self._with_memory(request))
+    def wrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> ExtendedModelResponse[Any]:
+        """Show the model what was recalled, and note what is said."""
+        return _noting(request, handler(self._with_memory(request)))
 
-    async def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> ModelResponse[Any]:
-        """Show the model what was recalled."""
-        return await handler(self._with_memory(request))
+    async def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> ExtendedModelResponse[Any]:
+        """Show the model what was recalled, and note what is said."""
+        return _noting(request, await handler(self._with_memory(request)))
 
     def after_agent(self, state: EngramState, runtime: Runtime[Any]) -> Update | None:
         """Remember the new messages."""
         scope = resolve_scope(runtime, default=self._default)
         recalled = state.get("engram_recalled")
-        fresh = messages_after(state["messages"], state.get("engram_kept"))
+        fresh = unkept(state["messages"], state.get("engram_kept"), state.get("engram_said", ()))
         if not fresh or (recalled and recalled["scope"] != scope.key):
             # A user who continues another user's run does not take over that user's messages.
             return None
 
         def keep() -> Update:
             self._remember(to_remember(fresh, self._keep, with_ids=_is_checkpointed()), runtime, scope)
-            return {"engram_kept": fresh[-1].id or ""}
+            return {"engram_kept": fresh[-1].id or "", "engram_said": []}
 
         return self._guarded("keep", keep, runtime)
 
@@ -250,8 +261,15 @@ def _begin_turn(state: EngramState, scope_key: str) -> tuple[int, Update]:
     if earlier and is_other_user:
         start = max(start, len(messages) - len(messages_after(messages, earlier["message_id"])))
     if is_other_user or "engram_kept" not in state:
-        update["engram_kept"] = _id_before(messages, start)
+        update |= {"engram_kept": _id_before(messages, start), "engram_said": []}
     return start, update
+
+
+def _noting(request: ModelRequest[Any], response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
+    """Return a response that also notes what was said up to it and in it."""
+    state = cast(EngramState, request.state)
+    newer = [*messages_after(state["messages"], state.get("engram_kept")), *response.result]
+    return ExtendedModelResponse(response, Command(update={"engram_said": noted(state.get("engram_said", ()), newer)}))
 
 
 def _id_before(messages: Sequence[BaseMessage], index: int) -> str:

@@ -68,6 +68,27 @@ def messages_after(messages: Sequence[BaseMessage], last_id: str | None) -> Sequ
     return messages[indices[0] + 1 if indices else start_of_newest_turn(messages) :]
 
 
+def noted(said: Sequence[BaseMessage], newer: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """Return what people and the assistant said, each once by its id, in its newest version."""
+    spoken = (message for message in newer if isinstance(message, HumanMessage | AIMessage) and message.id)
+    return list({message.id: message for message in (*said, *spoken)}.values())
+
+
+def unkept(messages: Sequence[BaseMessage], last_id: str | None, said: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """Return the messages after the one with an id, with those before them that a summary took out of the thread.
+
+    Args:
+        messages: The messages of the thread.
+        last_id: See `messages_after`.
+        said: What was said meanwhile, see `noted`.
+    """
+    fresh = messages_after(messages, last_id)
+    if all(message.additional_kwargs.get("lc_source") != SUMMARY_SOURCE for message in messages):
+        return list(fresh)
+    present = {message.id for message in messages}
+    return [*(message for message in said if message.id not in present), *fresh]
+
+
 def to_remember(messages: Sequence[BaseMessage], keep: Keep, *, with_ids: bool) -> list[Message]:
     """Return the messages to remember, in order.
 

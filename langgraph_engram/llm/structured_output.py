@@ -38,6 +38,7 @@ REASONING = re.compile(r"\s*<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.S)
 END_OF_REASONING = re.compile(r"\A(?:(?!<(?:think|reasoning))[^{\[`])*</(think|thinking|reasoning)>", re.S)
 """The end of a reasoning block whose opening tag the server's chat template has swallowed."""
 JSON_BEGINS = re.compile(r"""\{\s*["'}]|\[\s*[{\["']""")
+QUOTED = re.compile(r'"(?:\\.|[^"\\])*"', re.S)
 TOKEN_LIMIT_REASONS = {"length", "max_tokens"}
 
 
@@ -199,7 +200,8 @@ def read_answer(reply: Reply, shape: type[Shape]) -> Shape | Mistake:
     Returns:
         The answer; or the mistake of the likeliest candidate where none is valid.
     """
-    values = [_without_surrogates(arguments) for arguments in reply.arguments] or json_values(reply.text)
+    values = [_without_surrogates(arguments) for arguments in reply.arguments]
+    values = values or json_values(reply.text) or ([] if reply.cut_off else repaired_values(reply.text))
     items = [value for value in values if isinstance(value, dict)]
     if len(items) > 1 and not any(item.keys() & _keys(shape) for item in items):
         values = [items]  # the items of a list, without their list
@@ -233,6 +235,22 @@ def json_values(text: str) -> list[object]:
             continue
         values.append(_without_surrogates(value))
     return values
+
+
+def repaired_values(text: str) -> list[object]:
+    """Return the JSON value that a text was meant to be: with other quotes, without a comma, with a comment.
+
+    None if a bracket in it is left open: not every server says that an answer was cut off.
+    """
+    begun = JSON_BEGINS.search(text)
+    rest = text[begun.start() :] if begun else ""
+    unquoted = QUOTED.sub("", rest)
+    if not rest or any(unquoted.count(opening) != unquoted.count(closing) for opening, closing in ("{}", "[]")):
+        return []
+    from json_repair import repair_json
+
+    value = repair_json(rest[: max(rest.rfind("}"), rest.rfind("]")) + 1], return_objects=True, skip_json_loads=True)
+    return [_without_surrogates(value)] if isinstance(value, dict | list) and value else []
 
 
 def _validate(value: object, shape: type[Shape]) -> Shape | Mistake:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 
+from dateutil.easter import easter
+
 from langgraph_engram.schema import DateOrder
 from langgraph_engram.temporal.patterns import (
     CENTURY,
@@ -252,16 +254,6 @@ def _read_years(match: re.Match[str], _: Utterance) -> Period | None:
 
 def _first_end(match: re.Match[str]) -> str:
     return match.group("first") or match.group("between")
-
-
-def easter(year: int) -> date:
-    """Return Easter Sunday of the Gregorian calendar (anonymous computus; Meeus, Astronomical Algorithms, ch. 8)."""
-    a, (b, c) = year % 19, divmod(year, 100)
-    (d, e), (i, k) = divmod(b, 4), divmod(c, 4)
-    h = (19 * a + b - d - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
-    l = (32 + 2 * e + 2 * i - h - k) % 7  # noqa: E741  # the symbol of the formula
-    month, day = divmod(h + l - 7 * ((a + 11 * h + 22 * l) // 451) + 114, 31)
-    return date(year, month, day + 1)
 
 
 def _nth_weekday(year: int, month: int, weekday: int, nth: int) -> date:

@@ -169,3 +169,34 @@ def test_any_object_is_found_in_any_prose(value, prose):
     found = json_values(text)
 
     assert found == [value]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{'items': [{'name': 'x', 'size': 2}]}",
+        '{"items": [{"name": "x", "size": 2},]}',
+        '{"items": [{"name": "x" "size": 2}]}',
+        '{"items": [{"name": "x", "size": 2}] // one\n}',
+        'Here it is:\n```json\n{"items": [{"name": "x", "size": 2},],}\n```',
+    ],
+)
+def test_json_with_a_slip_is_read_without_another_call(text):
+    """Other quotes, a comma too many or too few, a comment."""
+    assert json_values(text) == []
+    assert read_answer(Reply(text), Items) == ONE
+
+
+@pytest.mark.parametrize(
+    ("text", "cut_off"),
+    [
+        ('{"items": [{"name": "x", "size": 2}, {"name": "mil', False),
+        ('{"items": [{"name": "x", "size": 2},', False),
+        ("{'items': [{'name': 'x', 'size': 2}]}", True),
+        ("I would rather not {say} it.", False),
+        ("{", False),
+    ],
+)
+def test_what_was_cut_off_is_not_completed(text, cut_off):
+    """Its parts would pass for the whole answer."""
+    assert isinstance(read_answer(Reply(text, cut_off=cut_off), Items), Mistake)
