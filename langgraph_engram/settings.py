@@ -206,8 +206,8 @@ class SynthesisSettings(SettingsGroup):
     """Whether the model writes narratives, or they quote the most central sentences. "auto" lets it write until the
     extraction of records shows that it is unable to."""
     new_by: Literal["models", "any", "none"] = "models"
-    """Who writes new syntheses: a language model alone, rules too, which quote the most central records, or nobody. A
-    stale one is always written anew. What rules quote was measured to add nothing to what is found."""
+    """Who writes new syntheses: a language model, rules too, which quote records (which was measured to add nothing to
+    what is found), or nobody. A stale one is always written anew."""
 
     # When a synthesis is due
     window_seconds: int = Field(3600, ge=1)
@@ -217,8 +217,7 @@ class SynthesisSettings(SettingsGroup):
     at_session_close: bool = True
     """Whether the end of a session makes a synthesis due."""
     min_buffer_tokens: int = Field(900, ge=0)
-    """Tokens of a buffer from which it is due, not `by_window`: the records of a session that ends with fewer are
-    summarized with those of the next."""
+    """Tokens of a buffer from which it is due, not `by_window`; a session that ends with fewer waits for the next."""
 
     # What it is written from
     seeds: int = Field(15, ge=0)

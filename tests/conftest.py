@@ -1,5 +1,6 @@
 """What holds for all tests: no example of a property is judged by its time, which is the machine's and not ours."""
 
+import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -50,7 +51,8 @@ def turn() -> Callable[..., Turn]:
 def syntheses_at_once() -> Iterator[None]:
     """Have each session that ends told by a synthesis, however short it is and whoever writes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ENGRAM_SETTINGS", '{"synthesis": {"min_buffer_tokens": 0, "new_by": "any"}}')
+        at_each_end = {"min_buffer_tokens": 0, "window_seconds": 10**9, "new_by": "any"}
+        patch.setenv("ENGRAM_SETTINGS", json.dumps({"synthesis": at_each_end}))
         yield
 
 

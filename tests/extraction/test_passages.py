@@ -21,7 +21,6 @@ PASTED = """I keep an allotment in Graz. My script waters it at six:
 ```python
 from garden import valve
 
-pytestmark = pytest.mark.usefixtures("syntheses_at_once")
 
 valve.open(minutes=12)
 ```
@@ -117,7 +116,7 @@ def test_an_item_of_a_passage_is_quoted(remembered):
     assert 'assistant, 6 May 2024: "3. Measure the coil: about 40 ohms is healthy"' in answer
 
 
-def test_passages_are_never_merged_nor_summarized(remembered):
+def test_passages_are_never_merged_nor_summarized(remembered, syntheses_at_once):
     """The same reply again is further passages, and no synthesis covers one."""
     memory = remembered()
     memory.remember(TALK, user_id="ana", session_id="later", close_session=True)

@@ -14,7 +14,7 @@ from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.graphs.read import build_read_graph
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.llm.base import Model, Question
-from langgraph_engram.presets import preset
+from langgraph_engram.presets import changed, preset
 from langgraph_engram.rule_model.model import RULES, RuleModel
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import Settings
@@ -34,6 +34,7 @@ SECOND = (
     ("Ben", "Oh! I sold my bees last week because the garden was too small."),
 )
 WHOSE = Scope(user_id="ana")
+TELLING_EACH_SESSION = changed(preset("engram"), "synthesis", min_buffer_tokens=0, new_by="any")
 
 
 def by_rule(question: Question[Any]) -> object:
@@ -96,7 +97,7 @@ class Deployment:
         self.checkpointer.conn.close()
 
     def writing(self, model: Model, settings: Settings | None = None, store: Store | None = None) -> Any:
-        return build_write_graph(store or self.store, model, settings or preset("engram"), self.checkpointer)
+        return build_write_graph(store or self.store, model, settings or TELLING_EACH_SESSION, self.checkpointer)
 
     def reading(self, model: Model, settings: Settings | None = None) -> Any:
         return build_read_graph(self.store, model, RuleModel(), settings or preset("engram"), self.checkpointer)
