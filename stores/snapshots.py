@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 FOLDER = "snapshots"
 STAMP = "stamp"
 PACKAGE = "langgraph-engram"
-FORMAT = 1
+FORMAT = 2
 """The version of snapshots, beside that of the package; to be raised with any change of what an index derives."""
 MIN_ITEMS = 500
 """Items of the smallest scope that has a snapshot; a smaller one is read from the store in a moment."""
@@ -95,8 +95,7 @@ class Snapshots:
         tasks = TASKS.dump_json(list(index.pending_tasks.values()))
         parts = {"head": _packed(json.dumps(self._head(scope)).encode()), "pending_tasks": _packed(tasks)}
         for kind in SEARCHABLE:
-            items, state, arrays = index.of_kind(kind).state()
-            parts[f"{kind.name}.items"] = _packed(_adapter(kind.model).dump_json(items))
+            state, arrays = index.of_kind(kind).state()
             parts[f"{kind.name}.state"] = _packed(json.dumps(state).encode())
             parts |= {f"{kind.name}.arrays.{name}": array for name, array in arrays.items()}
         return parts
@@ -109,7 +108,6 @@ class Snapshots:
             of_kind: KindIndex[Any] = index.of_kind(kind)
             prefix = f"{kind.name}.arrays."
             of_kind.restore(
-                _adapter(kind.model).validate_json(parts[f"{kind.name}.items"].tobytes()),
                 json.loads(parts[f"{kind.name}.state"].tobytes()),
                 {name.removeprefix(prefix): parts[name] for name in parts if name.startswith(prefix)},
             )
@@ -150,10 +148,6 @@ def _erase(path: Path) -> None:
         path.unlink()
     except FileNotFoundError:
         return
-
-
-def _adapter(model: type[Any]) -> TypeAdapter[list[Any]]:
-    return TypeAdapter(list[model])  # type: ignore[valid-type]  # it is a class
 
 
 def _packed(content: bytes) -> NDArray[np.uint8]:
