@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_engram.embeddings.base import Vectors
-from langgraph_engram.schema import Event, PendingTask, Record, Turn
+from langgraph_engram.schema import Decision, Event, PendingTask, Record, Turn
 from langgraph_engram.stores.kinds import (
     BOUNDARIES,
     DECISIONS,
@@ -27,6 +27,7 @@ from langgraph_engram.stores.kinds import (
     SEARCHABLE,
     SYNTHESES,
     TURNS,
+    UNSEARCHED,
     Chain,
     Kind,
     KindIndex,
@@ -191,6 +192,8 @@ class ScopeIndex:
         self.syntheses = KindIndex(SYNTHESES)
         self.pending_tasks: dict[str, PendingTask] = {}
         """Pending tasks by id; replaced as a whole, never changed."""
+        self.decisions: dict[str, Decision] = {}
+        """Decisions by id; replaced as a whole, never changed."""
         self.revision = revision
         """Identifies the commits that this index has seen."""
 
@@ -223,12 +226,13 @@ class ScopeIndex:
         index.revision = revision
         return index
 
-    def with_pending_tasks(self, added: Iterable[PendingTask], completed: Iterable[str]) -> "ScopeIndex":
-        """Return an index with pending tasks added, then others removed by id; this one stays as it is."""
+    def with_unsearched(self, kind: Kind[T], added: Iterable[T], removed: Iterable[str] = ()) -> "ScopeIndex":
+        """Return an index with pending tasks or decisions added, then others removed by id; this one stays as it is."""
         index = copy.copy(self)
-        index.pending_tasks = self.pending_tasks | {task.pending_id: task for task in added}
-        for pending_id in completed:
-            index.pending_tasks.pop(pending_id, None)
+        held = getattr(self, kind.name) | {kind.id_of(item): item for item in added}
+        for item_id in removed:
+            held.pop(item_id, None)
+        setattr(index, kind.name, held)
         return index
 
     def with_items(self, kind: Kind[Any], items: Sequence[Any], vectors: Vectors) -> "ScopeIndex":
@@ -314,6 +318,7 @@ __all__ = [
     "SEARCHABLE",
     "SYNTHESES",
     "TURNS",
+    "UNSEARCHED",
     "Chain",
     "Kind",
     "KindIndex",

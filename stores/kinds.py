@@ -95,6 +95,8 @@ MAX_INSERTED = 100
 
 SEARCHABLE: tuple[Kind[Any], ...] = (TURNS, EVENTS, BOUNDARIES, RECORDS, SYNTHESES)
 """The kinds that have vectors and an index."""
+UNSEARCHED: tuple[Kind[Any], ...] = (DECISIONS, PENDING_TASKS)
+"""The other kinds."""
 
 
 class KindIndex(Generic[T]):

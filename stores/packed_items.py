@@ -1,5 +1,6 @@
 """Hold many items as JSON, a tenth of what they take as objects, with those read last as objects beside it."""
 
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from threading import Lock
 from typing import Generic, SupportsIndex, TypeVar, overload
@@ -70,7 +71,7 @@ class _Unpacked(Generic[T]):
 
     def __init__(self, model: type[T]) -> None:
         self._model = model
-        self._items: dict[bytes, T] = {}
+        self._items: OrderedDict[bytes, T] = OrderedDict()
         self._lock = Lock()
 
     def get(self, packed: bytes) -> T:
@@ -93,6 +94,6 @@ class _Unpacked(Generic[T]):
 
     def _hold(self, packed: bytes, item: T) -> None:
         with self._lock:
-            while len(self._items) >= MAX_UNPACKED:
-                del self._items[next(iter(self._items))]
             self._items[packed] = item
+            while len(self._items) > MAX_UNPACKED:
+                self._items.popitem(last=False)
