@@ -1,15 +1,17 @@
-"""Append-only arrays and texts in versions that share memory, so that readers keep the version that they began with."""
+"""Append-only arrays, lists and texts in versions that share memory, so that readers keep the one they began with."""
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
-from typing import Any, Generic, TypeVar
+from itertools import accumulate, chain
+from operator import index
+from typing import Any, Generic, SupportsIndex, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 D = TypeVar("D", bound=np.generic)
+E = TypeVar("E")
 
 
 class AppendOnlyArray(Generic[D]):
@@ -74,6 +76,59 @@ class _Buffer(Generic[D]):
     def __init__(self, rows: NDArray[D], used: int) -> None:
         self.rows = rows
         self.used = used
+
+
+CHUNK = 512
+"""Items of a part of a list: what another version copies for one item that differs."""
+
+
+class AppendOnlyList(Sequence[E]):
+    """One immutable version of a list; another version with items added or replaced shares what has not changed."""
+
+    __slots__ = ("_chunks", "_size")
+
+    def __init__(self, items: Iterable[E] = ()) -> None:
+        """Start with items."""
+        held = list(items)
+        self._chunks = [held[start : start + CHUNK] for start in range(0, len(held), CHUNK)]
+        self._size = len(held)
+
+    def __len__(self) -> int:
+        return self._size
+
+    @overload
+    def __getitem__(self, at: SupportsIndex) -> E: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[E]: ...
+    def __getitem__(self, at: SupportsIndex | slice) -> E | list[E]:
+        if isinstance(at, slice):
+            return [self[position] for position in range(*at.indices(self._size))]
+        position = index(at) + (self._size if index(at) < 0 else 0)
+        return self._chunks[position // CHUNK][position % CHUNK]
+
+    def __iter__(self) -> Iterator[E]:
+        return chain.from_iterable(self._chunks)
+
+    def extended(self, items: Iterable[E]) -> "AppendOnlyList[E]":
+        """Return a version with items added at the end."""
+        is_full = self._size % CHUNK == 0
+        added = AppendOnlyList([*([] if is_full else self._chunks[-1]), *items])
+        return self._version([*(self._chunks if is_full else self._chunks[:-1]), *added._chunks])
+
+    def replaced(self, items: Mapping[int, E]) -> "AppendOnlyList[E]":
+        """Return a version with other items at some positions."""
+        chunks = list(self._chunks)
+        for number in {at // CHUNK for at in items}:
+            chunks[number] = list(chunks[number])
+        for at, item in items.items():
+            chunks[at // CHUNK][at % CHUNK] = item
+        return self._version(chunks)
+
+    def _version(self, chunks: list[list[E]]) -> "AppendOnlyList[E]":
+        version: AppendOnlyList[E] = AppendOnlyList.__new__(AppendOnlyList)
+        version._chunks = chunks
+        version._size = (len(chunks) - 1) * CHUNK + len(chunks[-1]) if chunks else 0
+        return version
 
 
 BLOCK_CHARACTERS = 65_536

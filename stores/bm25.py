@@ -1,8 +1,9 @@
 """BM25 over posting lists, for documents that are added and replaced while others are searched.
 
 `rank_bm25.BM25Okapi` counts the terms and defines the formula, but its `get_scores` reads every document for every
-term. Here a query reads only the documents that contain its terms. The idf is ln(1 + (N - df + 0.5) / (df + 0.5)): it
-is never negative, and defined for a corpus of any size.
+term, and it holds a dict for each document. Here a query reads only the documents that contain its terms, and terms
+are numbers in arrays. The idf is ln(1 + (N - df + 0.5) / (df + 0.5)): it is never negative, and defined for a corpus
+of any size.
 """
 
 import copy
@@ -15,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
 
-from langgraph_engram.stores.arrays import AppendOnlyArray
+from langgraph_engram.stores.arrays import AppendOnlyArray, AppendOnlyList
 
 K1 = 1.2
 """k1: how soon repeats of a term stop counting."""
 B = 0.75
 """b: how much long documents are held back."""
+Postings = AppendOnlyArray[np.int32]
 
 
 def inverse_document_frequency(documents: int, containing: int) -> float:
@@ -38,8 +40,16 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
 
     def __init__(self, documents: Iterable[Sequence[str]] = ()) -> None:
         """Index documents, each the list of its terms."""
-        self._postings: dict[str, AppendOnlyArray[np.int32]] = {}
-        """Rows of (position, count) by term, positions ascending."""
+        self._terms = _Terms()
+        """Forks share it: it holds the terms of all of them."""
+        self._postings: AppendOnlyList[Postings | None] = AppendOnlyList()
+        """Rows of (position, count) by the number of the term, positions ascending; None for a term of another fork."""
+        self._containing: NDArray[np.int32] = np.empty(0, dtype=np.int32)
+        """How many documents contain each term, by its number."""
+        self._entries: Postings = AppendOnlyArray(np.empty((0, 2), dtype=np.int32))
+        """Rows of (number of the term, count), document by document; a document that was replaced leaves its own."""
+        self._spans: AppendOnlyArray[np.int64] = AppendOnlyArray(np.empty((0, 2), dtype=np.int64))
+        """Where the entries of each document begin and end."""
         self._lengths = AppendOnlyArray(np.empty(0, dtype=np.int32))
         super().__init__(list(documents), k1=K1, b=B)
 
@@ -53,8 +63,12 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
 
     def positions(self, term: str) -> NDArray[np.int32]:
         """Return the positions of the documents that contain a term, ascending."""
-        postings = self._postings.get(term)
+        postings = self._postings_of(term)
         return postings.rows[:, 0] if postings else np.empty(0, dtype=np.int32)
+
+    def terms_at(self, position: int) -> frozenset[str]:
+        """Return the terms of the document at a position."""
+        return frozenset(self._terms.names[number] for number in self._entries_at(position)[:, 0].tolist())
 
     def count_matches(self, terms: Iterable[str]) -> NDArray[np.int32]:
         """Count how many of these distinct terms each document contains, as an array of shape (documents,)."""
@@ -65,36 +79,42 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
 
     def terms_in_more_than(self, documents: float) -> list[str]:
         """Return the terms that more than so many documents contain."""
-        return [term for term, postings in self._postings.items() if len(postings) > documents]
+        return [self._terms.names[number] for number in np.flatnonzero(self._containing > documents)]
 
     def state(self) -> tuple[list[str], dict[str, NDArray[Any]]]:
         """Return the terms and the arrays that `restored` makes this index from."""
-        postings = [self._postings[term].rows for term in self._postings]
-        empty = np.empty((0, 2), dtype=np.int32)
-        sizes = np.array([len(rows) for rows in postings], dtype=np.int32)
-        arrays = {"postings": np.concatenate([empty, *postings]), "sizes": sizes, "lengths": self.lengths}
-        return list(self._postings), {f"lexical.{name}": array for name, array in arrays.items()}
+        numbers = np.flatnonzero(self._containing).tolist()
+        postings = [found.rows for number in numbers if (found := self._postings[number])]
+        arrays = {
+            "postings": np.concatenate([np.empty((0, 2), dtype=np.int32), *postings]),
+            "sizes": self._containing[numbers],
+            "lengths": self.lengths,
+        }
+        names = [self._terms.names[number] for number in numbers]
+        return names, {f"lexical.{name}": array for name, array in arrays.items()}
 
     @classmethod
     def restored(cls, terms: Sequence[str], arrays: Mapping[str, NDArray[np.int32]]) -> "BM25Index":
         """Return the index that had this state."""
         index = cls()
+        index._terms = _Terms(terms)
+        rows, sizes = arrays["lexical.postings"], arrays["lexical.sizes"]
+        own = np.split(rows, np.cumsum(sizes)[:-1]) if len(terms) else []
+        index._postings = AppendOnlyList(map(AppendOnlyArray, own))
+        index._containing = np.array(sizes, dtype=np.int32)
         index._lengths = AppendOnlyArray(arrays["lexical.lengths"])
-        rows = np.split(arrays["lexical.postings"], np.cumsum(arrays["lexical.sizes"])[:-1]) if len(terms) else []
-        index._postings = {term: AppendOnlyArray(own) for term, own in zip(terms, rows, strict=True)}
         index.corpus_size = len(index._lengths)
-        index.doc_len = index.lengths.tolist()
-        index.doc_freqs = _counts_of(index._postings, index.corpus_size)
-        if index.corpus_size:
-            index._update_average()
+        by_document = np.argsort(rows[:, 0], kind="stable")
+        numbers = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+        index._entries = AppendOnlyArray(np.stack([numbers[by_document], rows[by_document, 1]], axis=1))
+        ends = np.cumsum(np.bincount(rows[:, 0], minlength=index.corpus_size))
+        index._spans = AppendOnlyArray(_spans(ends, 0))
+        index._update_average()
         return index
 
     def fork(self) -> "BM25Index":
         """Return a copy that may change while this one is read. It shares what has not changed."""
-        fork = copy.copy(self)
-        fork.doc_freqs, fork.doc_len = list(self.doc_freqs), list(self.doc_len)
-        fork._postings = dict(self._postings)
-        return fork
+        return copy.copy(self)
 
     def extended(self, documents: Iterable[Sequence[str]]) -> "BM25Index":
         """Return an index with documents added at the end; this one stays as it is."""
@@ -115,13 +135,13 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
 
     def replace(self, position: int, document: Sequence[str]) -> None:
         """Replace the document at `position`. The same terms again cost nothing."""
-        old, new = self.doc_freqs[position], Counter(document)
+        old, new = dict(self._entries_at(position).tolist()), self._counts_of(Counter(document))
         if old == new:
             return
-        for term in old.keys() | new.keys():
-            if old.get(term) != new[term]:
-                self._set_posting(term, position, new[term])
-        self.doc_freqs[position], self.doc_len[position] = new, len(document)
+        for number in old.keys() | new.keys():
+            if old.get(number) != new.get(number):
+                self._set_posting(number, position, new.get(number, 0))
+        self._spans = self._spans.replaced([position], self._add_entries([new]))
         self._lengths = self._lengths.replaced([position], np.array([len(document)], dtype=np.int32))
         self._update_average()
 
@@ -134,9 +154,10 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
         scores = np.zeros(self.corpus_size)
         lengths = self.lengths
         for term, repeats in Counter(query).items():
-            if term not in self._postings:
+            postings = self._postings_of(term)
+            if not postings:
                 continue
-            positions, counts = self._postings[term].rows.T
+            positions, counts = postings.rows.T
             weight = repeats * inverse_document_frequency(self.corpus_size, len(positions))
             norm = self.k1 * (1 - self.b + self.b * lengths[positions] / self.avgdl)
             scores[positions] += weight * (counts * (self.k1 + 1) / (counts + norm))
@@ -148,41 +169,88 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
         return scores
 
     def _initialize(self, corpus: Sequence[Sequence[str]]) -> dict[str, int]:
-        """Let the library count the documents behind those it has, and add them to the posting lists."""
+        """Let the library count the documents behind those it has, and put its counts into arrays."""
         if not corpus:  # the library would divide by zero
             return {}
         first = self.corpus_size
+        self.doc_freqs, self.doc_len = [], []  # the library adds to them, and a fork shares those it began with
         containing: dict[str, int] = super()._initialize(corpus)
-        rows: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-        for position, counts in enumerate(self.doc_freqs[first:], start=first):
-            for term, count in counts.items():
-                rows[term].append((position, count))
-        for term, new in rows.items():
-            block, postings = np.array(new, dtype=np.int32), self._postings.get(term)
-            self._postings[term] = postings.extended(block) if postings else AppendOnlyArray(block)
-        self._lengths = self._lengths.extended(np.array(self.doc_len[first:], dtype=np.int32))
+        documents = [self._counts_of(counts) for counts in self.doc_freqs]
+        self._lengths = self._lengths.extended(np.array(self.doc_len, dtype=np.int32))
+        self.doc_freqs, self.doc_len = [], []
+        rows: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+        for position, counts in enumerate(documents, start=first):
+            for number, count in counts.items():
+                rows[number].append((position, count))
+        self._spans = self._spans.extended(self._add_entries(documents))
+        self._set_postings(
+            {
+                number: found.extended(block) if (found := self._posting(number)) else AppendOnlyArray(block)
+                for number, block in ((number, np.array(new, dtype=np.int32)) for number, new in rows.items())
+            }
+        )
         self._update_average()
         return containing
 
     def _calc_idf(self, nd: dict[str, int]) -> None:
         """Compute nothing ahead: every new document changes every idf, so a query computes those of its terms."""
 
-    def _set_posting(self, term: str, position: int, count: int) -> None:
-        postings = self._postings.pop(term, None)
+    def _counts_of(self, counts: Mapping[str, int]) -> dict[int, int]:
+        return {self._terms.number_of(term): count for term, count in counts.items()}
+
+    def _entries_at(self, position: int) -> NDArray[np.int32]:
+        start, end = self._spans.rows[position]
+        return self._entries.rows[start:end]
+
+    def _add_entries(self, documents: Sequence[Mapping[int, int]]) -> NDArray[np.int64]:
+        """Add the entries of documents, and return where those of each begin and end."""
+        first = len(self._entries)
+        rows = [entry for counts in documents for entry in counts.items()]
+        self._entries = self._entries.extended(np.array(rows, dtype=np.int32).reshape(-1, 2))
+        return _spans(np.cumsum([len(counts) for counts in documents]), first)
+
+    def _posting(self, number: int) -> Postings | None:
+        return self._postings[number] if number < len(self._postings) else None
+
+    def _postings_of(self, term: str) -> Postings | None:
+        return self._posting(self._terms.numbers.get(term, len(self._postings)))
+
+    def _set_posting(self, number: int, position: int, count: int) -> None:
+        postings = self._posting(number)
         rows = postings.rows[postings.rows[:, 0] != position] if postings else np.empty((0, 2), dtype=np.int32)
         if count:
             rows = np.insert(rows, int(np.searchsorted(rows[:, 0], position)), (position, count), axis=0)
-        if len(rows):
-            self._postings[term] = AppendOnlyArray(rows)
+        self._set_postings({number: AppendOnlyArray(rows)})
+
+    def _set_postings(self, postings: Mapping[int, Postings]) -> None:
+        missing = len(self._terms.names) - len(self._postings)
+        self._postings = self._postings.extended([None] * missing).replaced(postings)
+        self._containing = np.concatenate([self._containing, np.zeros(missing, dtype=np.int32)])
+        self._containing[list(postings)] = [len(rows) for rows in postings.values()]
 
     def _update_average(self) -> None:
-        self.avgdl = int(self.lengths.sum(dtype=np.int64)) / self.corpus_size
+        if self.corpus_size:
+            self.avgdl = int(self.lengths.sum(dtype=np.int64)) / self.corpus_size
 
 
-def _counts_of(postings: Mapping[str, AppendOnlyArray[np.int32]], documents: int) -> list[dict[str, int]]:
-    """Return how often each document has each of its terms."""
-    counts: list[dict[str, int]] = [{} for _ in range(documents)]
-    for term, rows in postings.items():
-        for position, count in rows.rows.tolist():
-            counts[position][term] = count
-    return counts
+class _Terms:
+    """The numbers of terms, and their names."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self.names = list(names)
+        self.numbers = {name: number for number, name in enumerate(self.names)}
+
+    def number_of(self, term: str) -> int:
+        """Return the number of a term; a new one for one that has none."""
+        number = self.numbers.get(term)
+        if number is None:
+            number = len(self.names)
+            self.names.append(term)
+            self.numbers[term] = number
+        return number
+
+
+def _spans(ends: NDArray[np.intp], first: int) -> NDArray[np.int64]:
+    """Return where entries begin and end that end one behind the other, behind the first ones."""
+    ends = np.asarray(ends, dtype=np.int64) + first
+    return np.stack([np.concatenate([np.array([first], dtype=np.int64), ends[:-1]])[: len(ends)], ends], axis=1)

@@ -173,7 +173,7 @@ class ChromaStore:
 
     def decisions(self, scope: Scope) -> list[Decision]:
         """Return the audit trail of a scope, oldest first."""
-        return self._read_sorted(scope, DECISIONS)
+        return sorted(self.index(scope).decisions.values(), key=DECISIONS.sort_key)
 
     def pending_tasks(self, scope: Scope) -> list[PendingTask]:
         """Return the pending tasks of a scope, oldest first.
@@ -181,7 +181,7 @@ class ChromaStore:
         On a server they are read each time: another process removes them after it has written its revision.
         """
         if self._shared:
-            return self._read_sorted(scope, PENDING_TASKS)
+            return sorted(self.items(scope, PENDING_TASKS), key=PENDING_TASKS.sort_key)
         return sorted(self.index(scope).pending_tasks.values(), key=PENDING_TASKS.sort_key)
 
     def scopes(self) -> list[Scope]:
@@ -315,18 +315,12 @@ class ChromaStore:
 
     def _loaded(self, scope: Scope) -> ScopeIndex:
         index = ScopeIndex(self._revisions.read(scope))  # read first: a commit during the loading makes it outdated
-        tasks: list[PendingTask] = []
         for kind, items, vectors in self._collections.read(scope):
             if kind in SEARCHABLE:
                 index.of_kind(kind).put(items, vectors)
-            elif kind == PENDING_TASKS:
-                tasks += items
-        return index.with_pending_tasks(tasks, completed=())
-
-    def _read_sorted(self, scope: Scope, kind: Kind[T]) -> list[T]:
-        with translated_errors(self.location):
-            self._require_open()
-            return sorted(self._collections.items(scope, kind), key=kind.sort_key)
+            else:
+                index = index.with_unsearched(kind, items)
+        return index
 
 
 class _IndexCache:
@@ -384,9 +378,10 @@ def _known_vectors(index: ScopeIndex, parts: Sequence[tuple[Kind[Any], Sequence[
 
 def _advanced(index: ScopeIndex, batches: Sequence[Batch[Any]], completed: Sequence[str], revision: str) -> ScopeIndex:
     """Return an index as it is after a commit that completed the pending tasks of these ids."""
-    tasks = [task for batch in batches if batch.kind == PENDING_TASKS for task in batch.items]
-    after = index.with_revision(revision).with_pending_tasks(tasks, completed)
+    after = index.with_revision(revision)
     for batch in batches:
         if batch.vectors is not None:
             after = after.with_items(batch.kind, batch.items, batch.vectors)
-    return after
+        else:
+            after = after.with_unsearched(batch.kind, batch.items)
+    return after.with_unsearched(PENDING_TASKS, (), completed)

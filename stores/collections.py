@@ -23,7 +23,7 @@ from pydantic_core import PydanticSerializationError
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.base import Row
-from langgraph_engram.stores.index import DECISIONS, PENDING_TASKS, SEARCHABLE, Kind, T
+from langgraph_engram.stores.index import SEARCHABLE, UNSEARCHED, Kind, T
 
 if TYPE_CHECKING:
     from chromadb import Collection
@@ -35,7 +35,7 @@ M = TypeVar("M", bound=BaseModel)
 
 PREFIX = "engram-"
 MEMORIES, REVISIONS = "memories", "revisions"
-KINDS: tuple[Kind[Any], ...] = (*SEARCHABLE, DECISIONS, PENDING_TASKS)
+KINDS: tuple[Kind[Any], ...] = (*SEARCHABLE, *UNSEARCHED)
 KIND_OF_NAME = {kind.name: kind for kind in KINDS}
 ITEMS_PREFIX = "engram-store-"
 """How the names of the collections of LangGraph's store begin."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.filters import Condition
-from langgraph_engram.schema import Boundary, Event, PendingTask, Record, Synthesis, Turn
+from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Synthesis, Turn
 from langgraph_engram.stores.kinds import (
     BOUNDARIES,
     DECISIONS,
@@ -29,6 +29,7 @@ from langgraph_engram.stores.kinds import (
     SEARCHABLE,
     SYNTHESES,
     TURNS,
+    UNSEARCHED,
     Chain,
     Kind,
     KindIndex,
@@ -193,6 +194,8 @@ class ScopeIndex:
         self.syntheses = KindIndex(SYNTHESES)
         self.pending_tasks: dict[str, PendingTask] = {}
         """Pending tasks by id; replaced as a whole, never changed."""
+        self.decisions: dict[str, Decision] = {}
+        """Decisions by id; replaced as a whole, never changed."""
         self.revision = revision
         """Identifies the commits that this index has seen."""
 
@@ -225,12 +228,13 @@ class ScopeIndex:
         index.revision = revision
         return index
 
-    def with_pending_tasks(self, added: Iterable[PendingTask], completed: Iterable[str]) -> "ScopeIndex":
-        """Return an index with pending tasks added, then others removed by id; this one stays as it is."""
+    def with_unsearched(self, kind: Kind[T], added: Iterable[T], removed: Iterable[str] = ()) -> "ScopeIndex":
+        """Return an index with pending tasks or decisions added, then others removed by id; this one stays as it is."""
         index = copy.copy(self)
-        index.pending_tasks = self.pending_tasks | {task.pending_id: task for task in added}
-        for pending_id in completed:
-            index.pending_tasks.pop(pending_id, None)
+        held = getattr(self, kind.name) | {kind.id_of(item): item for item in added}
+        for item_id in removed:
+            held.pop(item_id, None)
+        setattr(index, kind.name, held)
         return index
 
     def with_items(self, kind: Kind[Any], items: Sequence[Any], vectors: Vectors) -> "ScopeIndex":
@@ -368,6 +372,7 @@ __all__ = [
     "SEARCHABLE",
     "SYNTHESES",
     "TURNS",
+    "UNSEARCHED",
     "Chain",
     "Kind",
     "KindIndex",

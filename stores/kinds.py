@@ -9,6 +9,7 @@ from bisect import bisect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from threading import Lock
 from typing import Any, Generic, Self, TypeAlias, TypeVar
 
@@ -20,6 +21,7 @@ from langgraph_engram.filters import Condition
 from langgraph_engram.schema import Boundary, Decision, Event, Frozen, PendingTask, Record, Synthesis, Turn
 from langgraph_engram.stores.arrays import AppendOnlyArray, SearchableTexts
 from langgraph_engram.stores.bm25 import BM25Index
+from langgraph_engram.stores.packed_items import PackedItems
 from langgraph_engram.temporal.datetimes import epoch_seconds
 from langgraph_engram.text.tokens import content_stems
 
@@ -94,6 +96,8 @@ MAX_INSERTED = 100
 
 SEARCHABLE: tuple[Kind[Any], ...] = (TURNS, EVENTS, BOUNDARIES, RECORDS, SYNTHESES)
 """The kinds that have vectors and an index."""
+UNSEARCHED: tuple[Kind[Any], ...] = (DECISIONS, PENDING_TASKS)
+"""The other kinds."""
 
 
 class KindIndex(Generic[T]):
@@ -106,9 +110,9 @@ class KindIndex(Generic[T]):
     def __init__(self, kind: Kind[T]) -> None:
         """Start empty."""
         self.kind = kind
-        self.items: list[T] = []
+        self.items: PackedItems[T] = PackedItems(kind.model)
         self.lexical = BM25Index()
-        self._positions: dict[str, int] = {}
+        self._known = _Positions()
         self._vectors: AppendOnlyArray[np.float32] = AppendOnlyArray(np.empty((0, 0), dtype=np.float32))
         self._columns: dict[str, _Column] = {}
         self._replaced: tuple[int, ...] = ()
@@ -122,7 +126,7 @@ class KindIndex(Generic[T]):
         return len(self.items)
 
     def __contains__(self, item_id: object) -> bool:
-        return item_id in self._positions
+        return isinstance(item_id, str) and self.find_position(item_id) >= 0
 
     @property
     def vectors(self) -> Vectors:
@@ -131,8 +135,8 @@ class KindIndex(Generic[T]):
 
     def get(self, item_id: str) -> T | None:
         """Return the item of an id, or None."""
-        position = self._positions.get(item_id)
-        return None if position is None else self.items[position]
+        position = self.find_position(item_id)
+        return None if position < 0 else self.items[position]
 
     def position(self, item_id: str) -> int:
         """Return the position of an id in `items`.
@@ -140,11 +144,15 @@ class KindIndex(Generic[T]):
         Raises:
             KeyError: There is no such item.
         """
-        return self._positions[item_id]
+        position = self.find_position(item_id)
+        if position < 0:
+            raise KeyError(item_id)
+        return position
 
     def find_position(self, item_id: str | None) -> int:
         """Return the position of an id in `items`; -1 where there is no such item."""
-        return -1 if item_id is None else self._positions.get(item_id, -1)
+        position = -1 if item_id is None else self._known.positions.get(item_id, -1)
+        return position if position < len(self.items) else -1
 
     def column(
         self, label: str, value_of: Callable[[T], Any], dtype: Any, given: frozenset[str] | None = None
@@ -248,36 +256,43 @@ class KindIndex(Generic[T]):
             vectors: Their unit vectors, of shape (len(items), d).
         """
         rows = {self.kind.id_of(item): row for row, item in enumerate(items)}
-        known = {self._positions[item_id]: row for item_id, row in rows.items() if item_id in self._positions}
-        new = [row for item_id, row in rows.items() if item_id not in self._positions]
+        known = {at: row for item_id, row in rows.items() if (at := self.find_position(item_id)) >= 0}
+        new = [row for item_id, row in rows.items() if item_id not in self]
         self._replace({position: items[row] for position, row in known.items()}, vectors[list(known.values())])
         self._append([items[row] for row in new], vectors[new])
         self._clear_derived()
 
-    def state(self) -> tuple[list[T], dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return what `restore` makes this index from: items, plain JSON, and arrays by name."""
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what `restore` makes this index from: plain JSON, and arrays by name."""
         terms, arrays = self.lexical.state()
         with self._lock:
             columns = dict(self._columns)
         given: dict[str, list[str] | None] = {}
         arrays |= {"vectors": self.vectors, "order": self.order()}
+        packed = self.items.packed
+        arrays["items"] = np.frombuffer(b"".join(packed), dtype=np.uint8)
+        arrays["item_sizes"] = np.array([len(item) for item in packed], dtype=np.int64)
         for label, column in columns.items():
             is_current = column.is_of(len(self.items), len(self._replaced), column.given)
             if isinstance(column.values, AppendOnlyArray) and is_current:
                 given[label] = None if column.given is None else list(column.given)
                 arrays[f"column.{label}"] = column.values.rows
-        return self.items, {"terms": terms, "codes": self._codes, "given": given}, arrays
+        ids = list(islice(self._known.positions, len(self)))
+        return {"ids": ids, "terms": terms, "codes": self._codes, "given": given}, arrays
 
-    def restore(self, items: list[T], state: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    def restore(self, state: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         """Fill an empty index with what `state` returned of another.
 
         Raises:
             ValueError: The parts do not belong together.
         """
-        if not len(items) == len(arrays["vectors"]) == len(arrays["order"]) == len(arrays["lexical.lengths"]):
+        parts = (state["ids"], *(arrays[name] for name in ("item_sizes", "vectors", "order", "lexical.lengths")))
+        if len({len(part) for part in parts}) > 1:
             raise ValueError("its parts differ in length")
-        self.items = items
-        self._positions = {self.kind.id_of(item): position for position, item in enumerate(items)}
+        whole, ends = arrays["items"].tobytes(), np.cumsum(arrays["item_sizes"]).tolist()
+        packed = [whole[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+        self.items = PackedItems(self.kind.model, packed)
+        self._known = _Positions(state["ids"])
         self._vectors, self._ordered = AppendOnlyArray(arrays["vectors"]), AppendOnlyArray(arrays["order"])
         self.lexical = BM25Index.restored(state["terms"], arrays)
         self._codes = state["codes"]
@@ -291,7 +306,7 @@ class KindIndex(Generic[T]):
         fork = copy.copy(self)
         with self._lock:
             fork._columns = dict(self._columns)
-        fork.items, fork._positions, fork.lexical = list(self.items), dict(self._positions), self.lexical.fork()
+        fork.lexical = self.lexical.fork()
         fork._clear_derived()
         return fork
 
@@ -299,21 +314,20 @@ class KindIndex(Generic[T]):
         for position, item in items.items():
             if self.kind.sort_key(self.items[position]) != self.kind.sort_key(item):
                 self._ordered = AppendOnlyArray(np.empty(0, dtype=np.intp))
-            self.items[position] = item
             self.lexical.replace(position, self.kind.terms_of(item))
         positions = list(items)
         if positions:
+            self.items = self.items.replaced(items)
             self._vectors = self._vectors.replaced(positions, vectors)
         self._replaced += tuple(positions)
 
     def _append(self, items: Sequence[T], vectors: Vectors) -> None:
         if not items:
             return
-        first = len(self.items)
-        self._positions |= {self.kind.id_of(item): position for position, item in enumerate(items, start=first)}
+        self._known = self._known.extended(list(map(self.kind.id_of, items)), len(self.items))
         self._vectors = self._vectors.extended(vectors)
         self.lexical.extend(map(self.kind.terms_of, items))
-        self.items += items
+        self.items = self.items.extended(items)
 
     def _clear_derived(self) -> None:
         """Drop the cached properties: they were derived from the items as they were."""
@@ -399,6 +413,21 @@ class KindIndex(Generic[T]):
         apart = apart[apart >= distance]
         later = np.flatnonzero((earlier >= 0) & (earlier != expected))
         return Chain(distance, apart, earlier[later], later)
+
+
+class _Positions:
+    """The positions of items by id; versions of an index share it, each up to its length."""
+
+    __slots__ = ("positions",)
+
+    def __init__(self, ids: Iterable[str] = ()) -> None:
+        self.positions = {item_id: position for position, item_id in enumerate(ids)}
+
+    def extended(self, ids: Sequence[str], size: int) -> "_Positions":
+        """Return the positions with new ids behind `size` others; itself, unless another version has grown."""
+        known = self if len(self.positions) == size else _Positions(islice(self.positions, size))
+        known.positions.update((item_id, position) for position, item_id in enumerate(ids, start=size))
+        return known
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
-from langgraph_engram.schema import PendingTask, Scope
+from langgraph_engram.schema import Scope
 from langgraph_engram.stores.collections import SCHEMA, scope_hash
-from langgraph_engram.stores.index import SEARCHABLE, KindIndex, ScopeIndex
+from langgraph_engram.stores.index import SEARCHABLE, UNSEARCHED, KindIndex, ScopeIndex
 from langgraph_engram.stores.secure_delete import DATABASE
 
 log = logging.getLogger(__name__)
@@ -31,11 +31,10 @@ log = logging.getLogger(__name__)
 FOLDER = "snapshots"
 STAMP = "stamp"
 PACKAGE = "langgraph-engram"
-FORMAT = 1
+FORMAT = 2
 """The version of snapshots, beside that of the package; to be raised with any change of what an index derives."""
 MIN_ITEMS = 500
 """Items of the smallest scope that has a snapshot; a smaller one is read from the store in a moment."""
-TASKS: TypeAdapter[list[PendingTask]] = TypeAdapter(list[PendingTask])
 DAMAGED = (OSError, ValueError, KeyError, IndexError, TypeError, EOFError, zipfile.BadZipFile, ZlibError)
 """What reading a damaged file raises; pydantic's errors are `ValueError`s."""
 
@@ -92,11 +91,11 @@ class Snapshots:
         return [version(PACKAGE), FORMAT, SCHEMA, self.encoder_name, scope.key]
 
     def _parts(self, scope: Scope, index: ScopeIndex) -> dict[str, NDArray[Any]]:
-        tasks = TASKS.dump_json(list(index.pending_tasks.values()))
-        parts = {"head": _packed(json.dumps(self._head(scope)).encode()), "pending_tasks": _packed(tasks)}
+        parts = {"head": _packed(json.dumps(self._head(scope)).encode())}
+        for kind in UNSEARCHED:
+            parts[kind.name] = _packed(_adapter(kind.model).dump_json(list(getattr(index, kind.name).values())))
         for kind in SEARCHABLE:
-            items, state, arrays = index.of_kind(kind).state()
-            parts[f"{kind.name}.items"] = _packed(_adapter(kind.model).dump_json(items))
+            state, arrays = index.of_kind(kind).state()
             parts[f"{kind.name}.state"] = _packed(json.dumps(state).encode())
             parts |= {f"{kind.name}.arrays.{name}": array for name, array in arrays.items()}
         return parts
@@ -109,11 +108,12 @@ class Snapshots:
             of_kind: KindIndex[Any] = index.of_kind(kind)
             prefix = f"{kind.name}.arrays."
             of_kind.restore(
-                _adapter(kind.model).validate_json(parts[f"{kind.name}.items"].tobytes()),
                 json.loads(parts[f"{kind.name}.state"].tobytes()),
                 {name.removeprefix(prefix): parts[name] for name in parts if name.startswith(prefix)},
             )
-        return index.with_pending_tasks(TASKS.validate_json(parts["pending_tasks"].tobytes()), completed=())
+        for kind in UNSEARCHED:
+            index = index.with_unsearched(kind, _adapter(kind.model).validate_json(parts[kind.name].tobytes()))
+        return index
 
 
 def discard_outdated(folder: Path) -> None:

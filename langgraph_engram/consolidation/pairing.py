@@ -116,8 +116,10 @@ class PairFinder:
 
     def _undecided(self, scope: Scope, pairs: Sequence[Pair]) -> list[Pair]:
         """Leave out what the audit trail says was decided on, undone or not."""
-        trail = [frozenset(decision.pair) for decision in self.store.decisions(scope)] if pairs else []
-        return [pair for pair in pairs if not any({pair.older_id, pair.newer_id} <= decided for decided in trail)]
+        ids = {record_id for pair in pairs for record_id in (pair.older_id, pair.newer_id)}
+        decided = self.store.index(scope).decisions.values() if pairs else ()
+        trail = [frozenset(decision.pair) for decision in decided if not ids.isdisjoint(decision.pair)]
+        return [pair for pair in pairs if not any({pair.older_id, pair.newer_id} <= known for known in trail)]
 
 
 def possible_pairs(old: int, new: int) -> int:

@@ -43,7 +43,7 @@ def keyword_index(records: RecordIndex, new: Sequence[Record] = ()) -> KeywordIn
     """Return the index of a scope's records, which are read once, and of new ones behind them."""
     states = records.column("states_something", states_something, np.bool_)
     return KeywordIndex(
-        [*records.items, *new],
+        records.items.extended(new),
         records.terms("keyword_terms", _keyword_terms).extended([_keyword_terms(record) for record in new]),
         records.terms("slot_terms", _slot_terms).extended([_slot_terms(record) for record in new]),
         records.terms("standing_terms", _standing_terms).extended([_standing_terms(record) for record in new]),
@@ -67,7 +67,7 @@ class ComparisonSet:
 
     def keywords(self, position: int) -> frozenset[str]:
         """Return the keyword terms of a record that say something."""
-        return frozenset(self.index.keywords.doc_freqs[position]) - self.ignored
+        return self.index.keywords.terms_at(position) - self.ignored
 
     def keyword_counts(self) -> Positions:
         """Return how many keywords of each record say something, as an array of shape (n,)."""

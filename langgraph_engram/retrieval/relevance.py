@@ -178,7 +178,7 @@ class Relevance:
         The terms that the turn was indexed by tell it, unless its sentences may be about different people. A long turn
         counts for nothing: it covers any query, and its record holds what was found.
         """
-        terms = self._index.turns.lexical.doc_freqs[self._index.turns.position(turn.turn_id)]
+        terms = self._index.turns.lexical.terms_at(self._index.turns.position(turn.turn_id))
         held = {stem for stem in self._stems if stem in terms}
         own: set[str] = set()
         others: set[str] = set()

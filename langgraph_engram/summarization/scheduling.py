@@ -329,7 +329,9 @@ def history_of(index: ScopeIndex, buffer: Sequence[Record], settings: SynthesisS
     earlier = np.flatnonzero((records.mentioned_at < epoch_seconds(first, 0.0)) & known)
     ranked = earlier[np.argsort(-scores[earlier], kind="stable")]
     seeds = [records.items[position] for position in ranked[: settings.seeds]]
-    return _expanded([records.items[position] for position in earlier], seeds, settings)
+    groups = records.codes(f"group_{settings.expand}", lambda record: repr(_group_of(record, settings)))
+    beside = earlier[np.isin(groups[earlier], groups[ranked[: settings.seeds]])]
+    return _expanded([records.items[position] for position in beside], seeds, settings)
 
 
 def shown_records(buffer: Sequence[Record], limit: int) -> list[Record]:
@@ -359,16 +361,16 @@ def shown_records(buffer: Sequence[Record], limit: int) -> list[Record]:
     return [buffer[position] for position in sorted(chosen)]
 
 
+def _group_of(record: Record, settings: SynthesisSettings) -> tuple[object, ...]:
+    """Return what a record shares with the others of its event or utterance."""
+    return (record.event_id,) if settings.expand == "event" else (record.session_id, record.seq)
+
+
 def _expanded(earlier: Sequence[Record], seeds: Sequence[Record], settings: SynthesisSettings) -> list[Record]:
     """Return the whole events or utterances of the seeds, the nearest first, as far as they fit (StructMem Eq. 4)."""
-
-    def key(record: Record) -> tuple[object, ...]:
-        return (record.event_id,) if settings.expand == "event" else (record.session_id, record.seq)
-
-    groups: dict[tuple[object, ...], list[Record]] = {key(seed): [] for seed in seeds}
+    groups: dict[tuple[object, ...], list[Record]] = {_group_of(seed, settings): [] for seed in seeds}
     for record in earlier:
-        if key(record) in groups:
-            groups[key(record)].append(record)
+        groups[_group_of(record, settings)].append(record)
     budget = settings.expand_tokens
     chosen: list[Record] = []
     for records in groups.values():
