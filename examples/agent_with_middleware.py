@@ -1,13 +1,17 @@
 """An agent that recalls before each answer and remembers the conversation, without a tool call.
 
-pip install "langgraph-engram[agents,offline]"
-OPENAI_API_KEY=... python examples/agent_with_middleware.py
+pip install ".[agents,offline]"               # in a clone
+python examples/agent_with_middleware.py      # without a key: it answers with quotes from memory
+OPENAI_API_KEY=... python examples/agent_with_middleware.py openai:gpt-4.1-mini
 """
+
+import sys
 
 from langchain.agents import create_agent
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
 
+from langgraph_engram.integrations.agent import AnswerFromMemory
 from langgraph_engram.integrations.middleware import EngramMiddleware
 from langgraph_engram.memory import Memory
 
@@ -32,13 +36,13 @@ def ask(agent, text, thread, user):
     return state["messages"][-1].text
 
 
-def main(memory=None, model="openai:gpt-4.1-mini"):
+def main(memory=None, model=None):
     """Mention something on one thread, and ask about it on another."""
     with memory or Memory("./engram-data") as opened:
-        agent = build(opened, model)
+        agent = build(opened, model or AnswerFromMemory(memory=opened))
         print(ask(agent, "We camped at Lake Bled last weekend.", "monday", "ana"))
         print(ask(agent, "Where did I camp?", "tuesday", "ana"))
 
 
 if __name__ == "__main__":
-    main()
+    main(model=sys.argv[1] if sys.argv[1:] else None)

@@ -1,9 +1,11 @@
 """Both graphs of a memory as nodes of a graph of your own: recall, answer, remember.
 
-pip install "langgraph-engram[agents,offline]"
-OPENAI_API_KEY=... python examples/memory_as_subgraph.py
+pip install ".[agents,offline]"           # in a clone
+python examples/memory_as_subgraph.py     # without a key: a script answers
+OPENAI_API_KEY=... python examples/memory_as_subgraph.py openai:gpt-4.1-mini
 """
 
+import sys
 from typing import Annotated
 
 from langchain.chat_models import init_chat_model
@@ -16,6 +18,7 @@ from langgraph_engram.formats.messages import to_messages
 from langgraph_engram.memory import Memory
 from langgraph_engram.results import Receipt, Recollection
 from langgraph_engram.state import RecallRequest, RememberRequest
+from langgraph_engram.testing import ScriptedChat
 
 
 class State(TypedDict, total=False):
@@ -53,10 +56,10 @@ def build(memory, model):
 def main(memory=None, model=None):
     """Mention something, then ask about it."""
     with memory or Memory("./engram-data") as opened:
-        graph = build(opened, model or init_chat_model("openai:gpt-4.1-mini"))
+        graph = build(opened, model or ScriptedChat.of("Lovely!", "At Lake Bled."))
         for text in ("We camped at Lake Bled last weekend.", "Where did I camp?"):
             print(graph.invoke({"user_id": "ana", "messages": [("user", text)]})["messages"][-1].text)
 
 
 if __name__ == "__main__":
-    main()
+    main(model=init_chat_model(sys.argv[1]) if sys.argv[1:] else None)

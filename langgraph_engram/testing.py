@@ -1,4 +1,4 @@
-"""Test without a network: `FakeModel` answers from a queue, and `FakeServer` is a scripted chat server.
+"""Test without a network: `FakeModel` answers questions, `ScriptedChat` chats, `FakeServer` serves a scripted chat.
 
 model = FakeModel([BoundaryVerdict(...), Failure("timeout", "it took too long")])
 with FakeServer([Reply(status=429, retry_after=1), Reply("Hello")]) as server:
@@ -13,6 +13,8 @@ from threading import Event, Lock, Thread
 from types import TracebackType
 from typing import Any, Literal, Self, cast
 
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
 from pydantic import BaseModel
 
 from langgraph_engram.llm.base import Answer, Failure, LLMResult, Question
@@ -62,6 +64,26 @@ class FakeModel:
         prompt = sum(count_tokens(str(message.text)) for message in question.render())
         tokens = {"prompt_tokens": prompt, "completion_tokens": count_tokens(answer)}
         return UsageEntry(node="", model=self.name, calls=1, asked=1, **tokens)
+
+
+class ScriptedChat(GenericFakeChatModel):
+    """A chat model that needs no key: it gives its `replies` in order, texts or messages, and accepts any tools.
+
+    agent = create_agent(ScriptedChat.of("Noted.", AIMessage("", tool_calls=[...])), tools)
+    """
+
+    @classmethod
+    def of(cls, *replies: str | AIMessage) -> Self:
+        """Return a model with these replies."""
+        return cls(messages=iter([AIMessage(reply) if isinstance(reply, str) else reply for reply in replies]))
+
+    def bind_tools(
+        self,
+        tools: Sequence[Any],  # noqa: ARG002 - a script has chosen already
+        **options: Any,  # noqa: ARG002 - LangChain hands them over
+    ) -> Self:
+        """Return the model itself, which follows its script."""
+        return self
 
 
 @dataclass(frozen=True)

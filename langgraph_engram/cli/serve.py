@@ -1,14 +1,18 @@
 """`engram serve`, `inspect` and `mcp`: serve the graphs, pages to look at memories, and tools over standard streams."""
 
+import json
 import os
+import socket
+import sys
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlencode
 
 import typer
 
 from langgraph_engram.cli.options import Agent, Model, Preset, Store, Tenant, User, open_existing, open_memory
-from langgraph_engram.cli.output import print_text
+from langgraph_engram.cli.output import one_line, print_text
 from langgraph_engram.errors import InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
@@ -51,19 +55,38 @@ def serve(
     host: Host = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=1, max=65535, help="The port to listen on.")] = 2024,
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="Runs at the same time.")] = 10,
+    graph: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--graph",
+            metavar="NAME=PATH:ATTRIBUTE",
+            help="A graph of your own, of a module or a file, served beside: mine=app.agent:graph. Repeat it for more.",
+            show_default=False,
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", help="A langgraph.json of your own, whose graphs are served.", show_default=False),
+    ] = None,
     store: Store = None,
     model: Model = None,
     preset: Preset = None,
 ) -> None:
-    """Serve the graphs to LangGraph's SDK and Studio, pages at /memory, tools at /mcp. See the README for tokens."""
+    """Serve the graphs to LangGraph's SDK and Studio, pages at /memory, tools at /mcp. See the README for tokens.
+
+    LOG_LEVEL=INFO shows every run.
+    """
     _require_tokens_beyond(host)
     if find_spec("langgraph_api") is None:
         raise MissingExtra("the server is not installed: pip install 'langgraph-engram[server]'")
+    served = configuration()
+    graphs = {**own_graphs(graph or [], config), **served["graphs"]}
+    _require_free(host, port)
     given = {"ENGRAM_STORE": store, "ENGRAM_MODEL": model, "ENGRAM_PRESET": preset}
     defaults = {name: value for name, value in ENVIRONMENT.items() if name not in os.environ}
-    _run(
-        host, port, jobs, {**configuration(), "env": defaults | {name: value for name, value in given.items() if value}}
-    )
+    env = defaults | {name: value for name, value in given.items() if value}
+    _print_addresses(f"http://{host}:{port}", list(graphs))
+    _run(host, port, jobs, {**served, "graphs": graphs, "env": env})
 
 
 def inspect(
@@ -118,7 +141,79 @@ def _require_tokens_beyond(host: str) -> "Credentials":
     return credentials
 
 
+def own_graphs(options: list[str], config: Path | None) -> dict[str, Any]:
+    """Return the graphs of a user, as `langgraph.json` holds them; paths of files are absolute.
+
+    Raises:
+        InvalidInput: An option is none, a name is taken or given twice, or a file is missing or no configuration.
+    """
+    given = [("--graph", option.partition("="), Path()) for option in options]
+    if config is not None:
+        entries = _graphs_of(config)
+        given += [(str(config), (name, "=", path), config.parent) for name, path in entries.items()]
+    graphs: dict[str, Any] = {}
+    for source, (name, _, path), folder in given:
+        module, _, attribute = path.rpartition(":")
+        if not name or not module or not attribute:
+            raise InvalidInput(f"{source} {name!r}: say NAME=MODULE:ATTRIBUTE or NAME=FILE.py:ATTRIBUTE")
+        if name in GRAPHS or name in graphs:
+            raise InvalidInput(f"{source}: a graph named {name!r} is served already: choose another name")
+        file = (folder / module).resolve()
+        if module.endswith(".py") and not file.is_file():
+            raise InvalidInput(f"{source}: there is no file {module!r} for the graph {name!r}")
+        graphs[name] = {"path": f"{file if module.endswith('.py') else module}:{attribute}"}
+    if graphs:
+        sys.path[:0] = [str(folder.resolve()) for folder in {Path(), config.parent if config else Path()}]
+    return graphs
+
+
+def _graphs_of(config: Path) -> dict[str, str]:
+    """Return the paths of the graphs of a `langgraph.json`, by name.
+
+    Raises:
+        InvalidInput: It is missing, or none.
+    """
+    try:
+        entries = json.loads(config.read_text(encoding="utf-8"))["graphs"].items()
+    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+        reason = one_line(str(error))
+        raise InvalidInput(f"{config}: cannot be read as a langgraph.json with graphs: {reason}") from error
+    return {name: str(entry.get("path", "") if isinstance(entry, dict) else entry) for name, entry in entries}
+
+
+def _require_free(host: str, port: int) -> None:
+    """Check that nothing listens on a port: LangGraph's server would take another one.
+
+    Raises:
+        InvalidInput: Something does, or there is no such address.
+    """
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        with socket.socket(family, socket.SOCK_STREAM) as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            tried.bind((host, port))
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InvalidInput(f"cannot listen on {host}:{port} ({reason}): name another --port or --host") from error
+
+
+def _print_addresses(url: str, graphs: list[str]) -> None:
+    """Print where what is served is, a line each; no colours, and nothing that is not an address or its name."""
+    rows = {
+        "API": f"{url}  (graphs: {', '.join(graphs)})",
+        "API docs": f"{url}/docs",
+        "Studio": f"https://smith.langchain.com/studio/?baseUrl={url}",
+        "memories": f"{url}/memory",
+        "MCP": f"{url}/mcp",
+    }
+    for name, address in rows.items():
+        print_text(f"{name:<10}{address}")
+
+
 def _run(host: str, port: int, jobs: int, served: dict[str, object]) -> None:
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        os.environ.setdefault("LOG_COLOR", "false")  # read when the server is imported
+    os.environ.setdefault("LOG_LEVEL", "WARNING")
     from langgraph_api.cli import run_server
 
     run_server(host, port, reload=False, n_jobs_per_worker=jobs, open_browser=False, **served)

@@ -6,7 +6,7 @@ the user also determines the tenant, so that nobody reaches another organisation
 a user's own memory and may come from any source but the model.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -23,6 +23,8 @@ UNNAMED = (
     "config (config={'configurable': {'user_id': ...}}), or set a default for all runs with user_id=... where memory "
     "is given to the agent; a server with authentication knows it"
 )
+USER_KEYS = ("user_id", "langgraph_user_id", "langgraph_auth_user_id")
+"""The keys under which a run may name the user: ours, that of langmem's namespaces, and that of LangGraph's server."""
 Run = Runtime[Any] | ToolRuntime[Any, Any]
 
 
@@ -39,7 +41,10 @@ class ScopeOverrides(Frozen):
 
 
 def resolve_scope(
-    run: Run | None = None, config: RunnableConfig | None = None, default: ScopeOverrides | None = None
+    run: Run | None = None,
+    config: RunnableConfig | None = None,
+    default: ScopeOverrides | None = None,
+    user_key: str | None = None,
 ) -> Scope:
     """Return the scope of a run.
 
@@ -47,6 +52,7 @@ def resolve_scope(
         run: The `Runtime` or `ToolRuntime` that was passed; the current run is consulted as well.
         config: The config that was passed; that of the current run is consulted as well.
         default: The developer's default for all runs.
+        user_key: The key under which context and `configurable` name the user; None for any of `USER_KEYS`.
 
     Raises:
         MissingUser: No source names the user.
@@ -55,11 +61,12 @@ def resolve_scope(
     runs = _runs(run)
     server = next((user for runtime in runs if (user := _server_user(runtime))), ScopeOverrides())
     default = default or ScopeOverrides()
-    sent = [read_overrides(runtime.context) for runtime in runs]
-    sent += [read_overrides(source.get("configurable")) for source in (config, _current_config()) if source]
+    keys = (user_key,) if user_key else USER_KEYS
+    sent = [_read_sent(runtime.context, keys) for runtime in runs]
+    sent += [_read_sent(source.get("configurable"), keys) for source in (config, _current_config()) if source]
     named = next((source for source in (server, default, *sent) if source.user_id is not None), None)
     if named is None:
-        raise MissingUser(UNNAMED)
+        raise MissingUser(UNNAMED.replace("user_id", user_key) if user_key else UNNAMED)
     return make_scope(
         named.user_id,
         _first(server.tenant, default.tenant, named.tenant, "default"),
@@ -82,6 +89,12 @@ def overrides_of_user(user: object) -> ScopeOverrides | None:
 def read_overrides(source: object) -> ScopeOverrides:
     """Read overrides from a mapping or an object (a pydantic model, a dataclass); empty values count as None."""
     return ScopeOverrides(**{name: _first(_field(source, name)) for name in ScopeOverrides.model_fields})
+
+
+def _read_sent(source: object, user_keys: Sequence[str]) -> ScopeOverrides:
+    """Read overrides whose user stands under the first of some keys."""
+    user_id = _first(*(_field(source, key) for key in user_keys))
+    return read_overrides(source).model_copy(update={"user_id": user_id})
 
 
 def thread_of(run: Run | None = None, config: RunnableConfig | None = None) -> str | None:

@@ -124,6 +124,7 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         user_id: str | None = None,
         tenant: str | None = None,
         agent_id: str | None = None,
+        user_key: str | None = None,
     ) -> None:
         """Create the middleware.
 
@@ -141,6 +142,7 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
             user_id: The default user. An authenticated user of a server overrides it.
             tenant: The default tenant.
             agent_id: The default agent, if memories of a user are divided by agent.
+            user_key: The key of a run's context or `configurable` that names the user, in place of "user_id".
 
         Raises:
             InvalidInput: An option has an unknown value.
@@ -157,14 +159,14 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         self._metadata, self._filters = check_metadata(metadata), check_filters(filters)
         self._redact = redactor(redact)
         self._keep, self._raises = keep, on_error == "raise"
-        self._default = ScopeOverrides(user_id=user_id, tenant=tenant, agent_id=agent_id)
+        self._default, self._user_key = ScopeOverrides(user_id=user_id, tenant=tenant, agent_id=agent_id), user_key
         names = (get_args(ToolName) if tools else ()) if isinstance(tools, bool) else tools
-        options: dict[str, Any] = {"metadata": metadata, "filters": filters, "redact": redact, **dict(self._default)}
-        self.tools = create_memory_tools(memory, tools=names, budget=budget, **options)
+        options: dict[str, Any] = {"metadata": metadata, "filters": filters, "redact": redact, "user_key": user_key}
+        self.tools = create_memory_tools(memory, tools=names, budget=budget, **options, **dict(self._default))
 
     def before_agent(self, state: EngramState, runtime: Runtime[Any]) -> Update:
         """Recall for the user's newest turn, once, and mark where new messages begin."""
-        scope = resolve_scope(runtime, default=self._default)
+        scope = resolve_scope(runtime, None, self._default, self._user_key)
         messages = state["messages"]
         start, update = _begin_turn(state, scope.key)
         recalled = Recalled(message_id=_id_before(messages, len(messages)), scope=scope.key, text="")
@@ -188,7 +190,7 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
 
     def after_agent(self, state: EngramState, runtime: Runtime[Any]) -> Update | None:
         """Remember the new messages."""
-        scope = resolve_scope(runtime, default=self._default)
+        scope = resolve_scope(runtime, None, self._default, self._user_key)
         recalled = state.get("engram_recalled")
         fresh = unkept(state["messages"], state.get("engram_kept"), state.get("engram_said", ()))
         if not fresh or (recalled and recalled["scope"] != scope.key):
@@ -224,7 +226,7 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
 
     def _with_memory(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         recalled = cast(EngramState, request.state).get("engram_recalled")
-        scope = resolve_scope(request.runtime, default=self._default)
+        scope = resolve_scope(request.runtime, None, self._default, self._user_key)
         if not recalled or not recalled["text"] or recalled["scope"] != scope.key:
             return request
         return request.override(system_message=with_block(request.system_message, recalled["text"]))

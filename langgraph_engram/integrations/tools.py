@@ -76,6 +76,7 @@ def create_memory_tools(
     user_id: str | None = None,
     tenant: str | None = None,
     agent_id: str | None = None,
+    user_key: str | None = None,
 ) -> list[BaseTool]:
     """Return tools over a memory, for `create_agent` or a `ToolNode`, synchronous and asynchronous.
 
@@ -94,6 +95,7 @@ def create_memory_tools(
         user_id: The default user. An authenticated user of a server overrides it.
         tenant: The default tenant.
         agent_id: The default agent, if memories of a user are divided by agent.
+        user_key: The key of a run's context or `configurable` that names the user, in place of "user_id".
 
     Raises:
         InvalidInput: There is no tool of that name, or an option does not fit.
@@ -102,7 +104,7 @@ def create_memory_tools(
         raise InvalidInput(f"unknown tools {unknown!r}: choose among {', '.join(get_args(ToolName))}")
     default = ScopeOverrides(user_id=user_id, tenant=tenant, agent_id=agent_id)
     check_limit(limit)
-    options = _Options(budget, check_metadata(metadata), check_filters(filters), limit, redactor(redact))
+    options = _Options(budget, check_metadata(metadata), check_filters(filters), limit, redactor(redact), user_key)
     methods = _MemoryTools(memory, default, options, ask_to_forget, shows_ids="forget_memory" in tools)
     return [methods.tool(name, prefix) for name in tools]
 
@@ -116,6 +118,7 @@ class _Options:
     filters: Filters | None
     limit: int | None
     redact: Callable[[str], str]
+    user_key: str | None
 
 
 @dataclass(frozen=True)
@@ -223,7 +226,7 @@ class _MemoryTools:
         """
         run = runtime if isinstance(runtime, ToolRuntime) else None
         try:
-            return do(resolve_scope(run, config, self.default), run)
+            return do(resolve_scope(run, config, self.default, self.options.user_key), run)
         except EngramError as error:
             raise ToolException(str(error)) from error
 

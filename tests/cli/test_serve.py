@@ -1,9 +1,19 @@
 """`engram serve` never serves strangers unasked, and says what is missing."""
 
+import json
+import socket
+import sys
+
 import pytest
 
 from langgraph_engram.cli import serve
 from langgraph_engram.cli.main import run
+
+
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
 
 
 @pytest.fixture(autouse=True)
@@ -59,3 +69,71 @@ def test_a_missing_extra_is_named(arguments, extra, monkeypatch, capsys):
 
     assert code == 1
     assert f"pip install 'langgraph-engram[{extra}]'" in capsys.readouterr().err
+
+
+def test_the_addresses_of_what_is_served_are_printed(started, capsys):
+    """A line each, without colours where the output is no terminal."""
+    port = free_port()
+    assert run(["serve", "--port", str(port)]) == 0
+
+    lines = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
+    addresses = "\n".join(address for *_, address in lines)
+    for path in ("  (graphs: remember, recall, agent)", "/docs", "/memory", "/mcp"):
+        assert f"http://127.0.0.1:{port}{path}" in addresses
+    assert f"studio/?baseUrl=http://127.0.0.1:{port}" in addresses
+    assert "\033" not in addresses
+
+
+def test_a_port_that_is_taken_is_told(started, capsys):
+    """LangGraph's server would listen on another one, and the printed addresses would be wrong."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        code = run(["serve", "--port", str(taken.getsockname()[1])])
+
+    assert code == 2
+    assert started == []
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_graphs_of_ones_own_are_served_beside(started, tmp_path, monkeypatch):
+    """From modules, from files, and from a langgraph.json, whose files are relative to it."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    inside = tmp_path / "app"
+    inside.mkdir()
+    (inside / "chat.py").write_text("graph = None")
+    config = inside / "langgraph.json"
+    config.write_text(json.dumps({"graphs": {"chat": "./chat.py:graph", "plan": {"path": "app.plan:graph"}}}))
+
+    arguments = ["--graph", "mine=app.mine:make", "--config", str(config)]
+    assert run(["serve", "--port", str(free_port()), *arguments]) == 0
+
+    graphs = started[0][3]["graphs"]
+    assert graphs["mine"] == {"path": "app.mine:make"}
+    assert graphs["chat"] == {"path": f"{inside / 'chat.py'}:graph"}
+    assert graphs["plan"] == {"path": "app.plan:graph"}
+    assert {"remember", "recall", "agent"} < graphs.keys()
+    assert str(inside) in sys.path
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--graph", "mine"],
+        ["--graph", "=app:graph"],
+        ["--graph", "mine=app"],
+        ["--graph", "mine=app:"],
+        ["--graph", "mine=./missing.py:graph"],
+        ["--graph", "recall=app:graph"],
+        ["--graph", "mine=app:graph", "--graph", "mine=app:other"],
+        ["--config", "missing.json"],
+        ["--config", __file__],
+    ],
+)
+def test_a_graph_that_is_none_is_told(arguments, started, capsys):
+    """In one line, and nothing is served."""
+    code = run(["serve", *arguments])
+
+    assert code == 2
+    assert started == []
+    assert capsys.readouterr().err.count("\n") == 1

@@ -1,6 +1,9 @@
 """Each example runs as it stands, with a chat model that is scripted."""
 
 import importlib.util
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -48,6 +51,19 @@ def test_an_example_of_an_agent_runs(name, capsys):
     printed = capsys.readouterr().out.splitlines()
     assert printed == [reply.content for reply in SCRIPTS[name] if reply.content]
     assert any("peanuts" in turn.text or "Lake Bled" in turn.text for turn in turns)
+
+
+@pytest.mark.parametrize("name", [*SCRIPTS, "langmem_on_engram_store"])
+def test_an_example_runs_without_a_key(name, tmp_path):
+    """As its first lines say, in a process of its own; what it found comes from memory."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "ENGRAM_", "LANGSMITH_"))}
+    environment = {**kept, "ENGRAM_ENCODER": "hashing"}
+    command = [sys.executable, str(FOLDER / f"{name}.py")]
+
+    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+
+    assert run.returncode == 0, run.stderr
+    assert any(word in run.stdout.splitlines()[-1] for word in ("peanuts", "Lake Bled", "Green"))
 
 
 def test_every_example_is_listed():

@@ -1,0 +1,154 @@
+"""Malformed calls of the library and the command line get one clear line, and write nothing."""
+
+import json
+
+import pytest
+
+from langgraph_engram.cli.main import run
+from langgraph_engram.errors import InvalidInput
+from langgraph_engram.memory import Memory
+from langgraph_engram.settings import Settings
+
+GOOD = {"role": "user", "content": "I live in Lisbon."}
+SAY = {"user_id": "ana"}
+CALLS = {
+    "no messages at all": lambda memory: memory.remember(None, **SAY),
+    "a number for messages": lambda memory: memory.remember(7, **SAY),
+    "a text for messages": lambda memory: memory.remember("I ski.", **SAY),
+    "a bad one behind a good one": lambda memory: memory.remember([GOOD, {"role": "wizard", "content": "x"}], **SAY),
+    "an empty text": lambda memory: memory.remember([GOOD, {"role": "user", "content": " "}], **SAY),
+    "content that is a number": lambda memory: memory.remember([GOOD | {"content": 3}], **SAY),
+    "no role": lambda memory: memory.remember([{"content": "x"}], **SAY),
+    "a day that is none": lambda memory: memory.remember([GOOD | {"timestamp": "31 Feb"}], **SAY),
+    "a year out of bounds": lambda memory: memory.remember([GOOD | {"timestamp": "0001-01-01"}], **SAY),
+    "a message too long": lambda memory: memory.remember([GOOD | {"content": "x" * 1_000_001}], **SAY),
+    "captions of numbers": lambda memory: memory.remember([GOOD | {"captions": [1]}], **SAY),
+    "no user": lambda memory: memory.remember([GOOD], user_id=None),
+    "an empty user": lambda memory: memory.remember([GOOD], user_id=" "),
+    "half a character in a user": lambda memory: memory.remember([GOOD], user_id="\ud800"),
+    "an empty session": lambda memory: memory.remember([GOOD], session_id="", **SAY),
+    "a number for a session": lambda memory: memory.remember([GOOD], session_id=3, **SAY),
+    "an empty tenant": lambda memory: memory.remember([GOOD], tenant="", **SAY),
+    "a word for a flag": lambda memory: memory.remember([GOOD], close_session="yes", **SAY),
+    "nested metadata": lambda memory: memory.remember([GOOD], metadata={"a": {"b": 1}}, **SAY),
+    "sessions that are none": lambda memory: memory.remember_sessions([[GOOD]], **SAY),
+    "an empty question": lambda memory: memory.search(" ", **SAY),
+    "a question that is a list": lambda memory: memory.recall(["Where?"], **SAY),
+    "a budget of nothing": lambda memory: memory.search("x", budget=0, **SAY),
+    "a budget that is a text": lambda memory: memory.recall("x", budget="2000", **SAY),
+    "a limit below one": lambda memory: memory.search("x", limit=-1, **SAY),
+    "a stop above one": lambda memory: memory.search("x", stop=1.5, **SAY),
+    "a now that is none": lambda memory: memory.search("x", now="soon", **SAY),
+    "an unknown filter": lambda memory: memory.search("x", filters={"sesion": "s1"}, **SAY),
+    "a style that is none": lambda memory: memory.recall("x", answer_style="poem", **SAY),
+    "a stream of nothing": lambda memory: list(memory.stream("", **SAY)),
+    "an unknown kind": lambda memory: memory.show("zebras", "ana"),
+    "an unknown record": lambda memory: memory.get("r0", **SAY),
+    "an edit to nothing": lambda memory: memory.update(memory.show("records", "ana")[0].record_id, " ", **SAY),
+    "an edit of an unknown record": lambda memory: memory.update("r0", "x", **SAY),
+    "an undo of an unknown run": lambda memory: memory.undo("r0", **SAY),
+    "an approval of an unknown run": lambda memory: memory.approve("r0", "approve", **SAY),
+    "an unknown session to forget": lambda memory: memory.forget(session_id="s0", **SAY),
+    "an unknown turn to forget": lambda memory: memory.forget(turn_id="t0", **SAY),
+    "an unknown record to forget": lambda memory: memory.forget(record_id="r0", **SAY),
+    "an export of nobody": lambda memory: memory.export("x.jsonl"),
+    "a file that is missing": lambda memory: memory.load("missing.jsonl"),
+    "a folder for a file": lambda memory: memory.load("/"),
+    "a profile of nobody": lambda memory: memory.profile(""),
+    "a history of nothing": lambda memory: memory.history("", **SAY),
+}
+COMMANDS = [
+    ["remember", "{missing}", "-u", "ana"],
+    ["remember", "{broken}", "-u", "ana"],
+    ["remember", "{half}", "-u", "ana"],
+    ["remember", "{binary}", "-u", "ana"],
+    ["remember", "{folder}", "-u", "ana"],
+    ["remember", "{good}", "-u", " "],
+    ["remember", "{good}", "-u", "ana", "--format", "yaml"],
+    ["remember", "{good}", "-u", "ana", "--sample", "9"],
+    ["remember", "{two}", "-u", "ana", "--session", "one"],
+    ["remember", "{good}", "-u", "ana", "--metadata", "colour"],
+    ["remember", "{good}", "-u", "ana", "--preset", "zebra"],
+    ["remember", "{good}", "-u", "ana", "--model", "zebra"],
+    ["recall", "", "-u", "ana"],
+    ["recall", "Where?", "-u", "ana", "--limit", "3"],
+    ["recall", "Where?", "-u", "ana", "--search", "--limit", "0"],
+    ["recall", "Where?", "-u", "ana", "--filter", "sesion=s1"],
+    ["recall", "Where?", "-u", "ana", "--as-of", "someday"],
+    ["show", "-u", "ana", "--filter", "day>tomorrow"],
+    ["show", "-u", "ana", "--limit", "many"],
+    ["update", "r0", "text", "-u", "ana"],
+    ["undo", "r0", "-u", "ana"],
+    ["history", "r0", "-u", "ana"],
+    ["forget", "-u", "ana", "--session", "s0", "--yes"],
+    ["approve", "r0", "-u", "ana"],
+    ["load", "{broken}"],
+    ["export", "{folder}", "-u", "ana"],
+    ["serve", "--graph", "mine"],
+    ["serve", "--port", "99999"],
+]
+
+
+@pytest.fixture(scope="module")
+def memory():
+    with Memory("memory:", "rules", encoder="hashing", settings=Settings()) as opened:
+        opened.remember([GOOD], user_id="ana", session_id="s1")
+        yield opened
+
+
+def everything(memory):
+    """Return all that is stored of anybody."""
+    return {
+        scope.key: {kind: memory.show(kind, **dict(zip(("user_id", "tenant", "agent_id"), names, strict=True)))
+                    for kind in ("turns", "records", "events", "decisions")}
+        for scope in memory.store.scopes() for names in [(scope.user_id, scope.tenant, scope.agent_id)]
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_malformed_call_is_refused_whole(memory, name, tmp_path, monkeypatch):
+    """With an error that is `InvalidInput`, one line long, and says something; nothing is stored, pending or lost."""
+    monkeypatch.chdir(tmp_path)
+    before = everything(memory)
+
+    with pytest.raises(InvalidInput) as error:
+        CALLS[name](memory)
+
+    assert 10 < len(str(error.value)) < 500
+    assert "\n" not in str(error.value)
+    assert everything(memory) == before
+    assert memory.status("ana").pending == []
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=lambda arguments: " ".join(arguments))
+@pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
+def test_a_malformed_command_fails_in_one_line(arguments, as_json, tmp_path, capsys, monkeypatch):
+    """With exit code 2 or 1, on standard output the error as JSON where that was asked for, and nothing stored."""
+    monkeypatch.setenv("ENGRAM_STORE", str(tmp_path / "store"))
+    monkeypatch.setenv("ENGRAM_ENCODER", "hashing")
+    for name in ("ENGRAM_MODEL", "ENGRAM_PRESET", "ENGRAM_TOKENS"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "store").mkdir()
+    two = {"sessions": [{"session_id": name, "messages": [GOOD]} for name in ("a", "b")]}
+    files = {
+        "good": json.dumps([GOOD]),
+        "two": json.dumps(two),
+        "broken": '[{"role": "user", "content": ',
+        "half": json.dumps([GOOD, {"role": "wizard", "content": "x"}]),
+        "binary": "\ud800",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_bytes(text.encode("utf-8", "surrogatepass"))
+    paths = {name: str(tmp_path / name) for name in (*files, "missing")} | {"folder": str(tmp_path)}
+    options = ["--json"] if as_json and arguments[0] != "serve" else []
+
+    code = run([*(part.format(**paths) for part in arguments), *options])
+
+    out, err = capsys.readouterr()
+    assert code in (1, 2)
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+    assert bool(json.loads(out)["error"]) if options else out == ""
+    with Memory(tmp_path / "store", "rules", encoder="hashing") as memory:
+        assert memory.store.scopes() == []
