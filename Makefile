@@ -8,6 +8,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# setuptools warns of folders with the name of the package, at each editable install
+PIP := PYTHONWARNINGS=ignore $(BIN)/pip
 LOCOMO ?=
 OUT ?= bench-out
 # One process a core; files stay whole, so that what a file's tests share is made once.
@@ -44,14 +46,14 @@ clean:
 # torch comes first and pinned: left to the others, its newest build brings gigabytes of GPU libraries.
 $(VENV)/.base:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet torch==2.13.0
+	$(PIP) install --quiet --upgrade pip
+	$(PIP) install --quiet torch==2.13.0
 	touch $@
 
 $(VENV)/.demo: pyproject.toml | $(VENV)/.base
-	$(BIN)/pip install --quiet --editable '.[offline,agents,inspect]'
+	$(PIP) install --quiet --editable '.[offline,agents,inspect]'
 	touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/.base
-	$(BIN)/pip install --quiet --editable '.[dev]'
+	$(PIP) install --quiet --editable '.[dev]'
 	touch $@ $(VENV)/.demo

@@ -15,7 +15,18 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "examples/README.md")] + sorted(
     (ROOT / "docs").rglob("*.md")
 )
-SOURCES = ("langgraph_engram", "graphs", "nodes", "prompts", "stores", "tests", "training", "docs", "examples")
+SOURCES = (
+    "langgraph_engram",
+    "graphs",
+    "nodes",
+    "prompts",
+    "stores",
+    "tests",
+    "training",
+    "docs",
+    "examples",
+    "benchmarks",
+)
 MODULES = {path.name for folder in SOURCES for path in (ROOT / folder).rglob("*.py")} | {"setup.py"}
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)")
 PATH = re.compile(r"`((?:\w+/)+(?:[\w.]+\.(?:py|md|json))?)(?:::\w+)?`")

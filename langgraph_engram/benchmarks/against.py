@@ -6,8 +6,8 @@ of them again. Ours does more as it stores: it segments, extracts, verifies and 
 
 import os
 import random
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,11 +17,12 @@ from typing import Any, Protocol
 from langchain_core.embeddings import Embeddings
 
 from langgraph_engram.benchmarks.harness import Progress
-from langgraph_engram.benchmarks.speed import Clock, MemoryOpener, Writer
+from langgraph_engram.benchmarks.speed import Clock, Writer
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.errors import InvalidInput, MissingExtra
 from langgraph_engram.memory import Memory
 
+OURS = "engram"
 USER = "ana"
 SESSION_TEXTS = 20
 FOUND_AMONG = 5
@@ -168,13 +169,18 @@ MODULES = {"chroma": "chromadb", "rank-bm25": "rank_bm25"}
 
 
 def run_against(
-    open_memory: MemoryOpener, encoder: Encoder, names: Sequence[str], *, texts: int, progress: Progress | None = None
+    open_memory: Callable[[str, Encoder], AbstractContextManager[Memory]],
+    open_encoder: Callable[[], Encoder],
+    names: Sequence[str],
+    *,
+    texts: int,
+    progress: Progress | None = None,
 ) -> dict[str, object]:
     """Store the same texts in each memory, and ask each for the same ones.
 
     Args:
-        open_memory: Opens ours without a chat model in a folder.
-        encoder: The encoder of all of them.
+        open_memory: Opens ours in a folder, with an encoder and without a chat model.
+        open_encoder: Opens the encoder of all, for each anew: what one has encoded another is not spared.
         names: Keys of `PACKAGES`.
         texts: How many statements are stored, in sessions of twenty.
         progress: Called with each step.
@@ -195,13 +201,17 @@ def run_against(
     writer = Writer(draw)
     said = [writer.sentence() for _ in range(texts)]
     asked = [(text, _question(text)) for text in draw.sample(said, min(QUESTIONS, texts))]
-    figures: dict[str, object] = {"texts": texts, "questions": len(asked), "encoder": encoder.name}
-    for position, name in enumerate(["engram", *names]):
+    figures: dict[str, object] = {"texts": texts, "questions": len(asked)}
+    for position, name in enumerate([OURS, *names]):
         if progress:
             progress(f"storing and asking {name}", position, len(names) + 1)
         with ExitStack() as stack:
             folder = stack.enter_context(TemporaryDirectory(prefix="engram-against-", ignore_cleanup_errors=True))
-            figures[name] = _measure(_open(name, open_memory, encoder, folder, stack), said, asked)
+            encoder = open_encoder()
+            encoder.encode(["Loads the weights."])
+            memory = stack.enter_context(open_memory(folder, encoder)) if name == OURS else None
+            figures["encoder"] = encoder.name
+            figures[name] = _measure(_open(name, memory, encoder, folder), said, asked)
     return figures
 
 
@@ -229,10 +239,10 @@ def draw_against(figures: dict[str, object], path: Path) -> None:
     drawn.savefig(path)
 
 
-def _open(name: str, open_memory: MemoryOpener, encoder: Encoder, folder: str, stack: ExitStack) -> Contender:
+def _open(name: str, memory: Memory | None, encoder: Encoder, folder: str) -> Contender:
+    if memory:
+        return Engram(memory)
     match name:
-        case "engram":
-            return Engram(stack.enter_context(open_memory(folder)))
         case "langmem":
             return LangMem(encoder)
         case "mem0":

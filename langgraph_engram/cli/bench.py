@@ -290,12 +290,11 @@ def speed(
     from langgraph_engram.benchmarks.against import draw_against, run_against
     from langgraph_engram.benchmarks.speed import run_speed
 
-    opened = _encoder(encoder)
     if against:
         with progress_bar("reading") as bar:
             compared = run_against(
-                lambda folder: open_memory(folder, RULES, preset, None, opened),
-                opened,
+                lambda folder, opened: open_memory(folder, RULES, preset, None, opened),
+                lambda: _encoder(encoder),
                 [name.strip() for name in against.split(",") if name.strip()],
                 texts=records,
                 progress=bar,
@@ -304,6 +303,7 @@ def speed(
             draw_against(compared, plot)
         _print_figures(compared, as_json)
         return
+    opened = _encoder(encoder)
     with progress_bar("reading") as bar:
         figures = run_speed(
             lambda folder: open_memory(folder, RULES, preset, None, opened), records=records, users=users, progress=bar

@@ -227,10 +227,18 @@ JSON_MARKS: dict[str, Callable[[object], bool]] = {
     "mem0": is_mem0,
 }
 """How JSON is recognised, by keys that only that format has; all else is read as our own."""
+EXPORT_FORMAT = "langgraph-engram"
 TABLE_ENDINGS, NOTE_ENDINGS, JSON_ENDINGS = (".csv", ".tsv"), (".txt", ".md", ".text"), (".json", ".jsonl", ".ndjson")
 
 
 def _recognised_json(data: object) -> str:
+    """Return which format of JSON it is.
+
+    Raises:
+        InvalidInput: It is what `engram export` writes.
+    """
+    if isinstance(data, list) and data and isinstance(data[0], Mapping) and data[0].get("format") == EXPORT_FORMAT:
+        raise InvalidInput("an export of a memory, not of conversations: engram load FILE reads it")
     return next((name for name, fits in JSON_MARKS.items() if fits(data)), "messages")
 
 

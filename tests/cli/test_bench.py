@@ -9,7 +9,7 @@ from time import sleep
 
 import pytest
 
-from langgraph_engram.benchmarks import speed
+from langgraph_engram.benchmarks import against, speed
 from langgraph_engram.cli.bench import _setup
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.testing import FakeServer, Reply
@@ -227,6 +227,33 @@ def test_speed_is_measured_at_two_sizes(engram, monkeypatch):
         assert set(figures[size]) == {*speed.STEPS, "memory_mb"}
         assert figures[size]["search"]["cpu_p50_ms"] > 0
     assert "search_of_20_to_200" in figures["ratios"]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_speed_is_compared_with_others(engram, tmp_path, monkeypatch):
+    """Each memory stores the same texts, is asked for them and finds them; the figures can be drawn."""
+    monkeypatch.setattr(against, "QUESTIONS", 5)
+    options = ["bench", "speed", "--records", "40", "--encoder", "hashing", "--json"]
+
+    code, document, _ = engram(*options, "--against", "langmem,chroma,rank-bm25")
+
+    figures = json.loads(document)
+    assert (code, figures["texts"], figures["questions"]) == (0, 40, 5)
+    for name in ("engram", "langmem", "chroma", "rank-bm25"):
+        assert figures[name]["found"] == 1
+        assert figures[name]["store"]["cpu_p50_ms"] >= 0
+    pytest.importorskip("matplotlib")
+    against.draw_against(figures, tmp_path / "figure.svg")
+    assert "rank-bm25" in (tmp_path / "figure.svg").read_text()
+
+
+def test_what_is_not_installed_is_named(engram, monkeypatch):
+    """Before anything is stored, in one line with what to install."""
+    monkeypatch.setattr(against, "find_spec", lambda name: None)
+
+    code, out, err = engram("bench", "speed", "--records", "40", "--encoder", "hashing", "--against", "mem0")
+
+    assert (code, out, err) == (1, "", "engram: mem0 is not installed: pip install mem0ai\n")
 
 
 @pytest.mark.parametrize(("dataset", "style"), [("locomo", "short"), ("longmemeval", "short"), ("beam", "auto")])

@@ -33,6 +33,7 @@ MISUSES = [
     ["bench", "judge", "there-is-no-such-folder", "--protocol", "mem0"],
     ["bench", "judge", "there-is-no-such-folder", "--protocol", "zebras"],
     ["bench", "judge", "there-is-no-such-folder"],
+    ["bench", "speed", "--against", "zebras"],
     ["nonsense"],
 ]
 

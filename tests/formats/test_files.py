@@ -83,6 +83,7 @@ def test_a_gzipped_file_is_unpacked_whatever_it_is_called(write):
         ("7", "expected a list of messages or"),
         ('"Hello"', "expected a list of messages or"),
         ([1, 2], "at [0] stands 1"),
+        ('{"format": "langgraph-engram", "version": 1}\n{"items": 0}', "engram load FILE reads it"),
         ([MESSAGES[0], {"name": "x"}], "at [1] stands {'name': 'x'}"),
         ({"sessions": "s1"}, "expected a list at sessions"),
         ({"sessions": [{"session_id": "s1"}]}, "expected a session with a list of messages at sessions[0]"),
