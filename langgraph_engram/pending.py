@@ -87,6 +87,23 @@ def turns_begun(tasks: Sequence[PendingTask], run_id: str, session_id: str) -> l
     return [turn_id for task in own if is_cut_off(task) for turn_id in task.turn_ids]
 
 
+def taken_over(tasks: Iterable[PendingTask], run_id: str, turns: Iterable[Turn]) -> tuple[list[PendingTask], list[str]]:
+    """Return what is left of other runs' tasks once a run stores turns that these were cut off before they stored.
+
+    Args:
+        tasks: The tasks of the scope as they stand.
+        run_id: The run that stores the turns, and will do all their steps.
+        turns: Those turns. None was stored before.
+
+    Returns:
+        The tasks that go on with fewer turns, and the ids of those of which nothing is left.
+    """
+    stored = {turn.turn_id for turn in turns}
+    others = [task for task in tasks if task.run_id != run_id and not stored.isdisjoint(task.turn_ids)]
+    left = [task.model_copy(update={"turn_ids": [t for t in task.turn_ids if t not in stored]}) for task in others]
+    return [task for task in left if task.turn_ids], [task.pending_id for task in left if not task.turn_ids]
+
+
 def is_completed(
     run_id: str,
     turns: Sequence[Turn],

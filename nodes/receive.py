@@ -13,7 +13,14 @@ from langgraph.types import Overwrite
 
 from langgraph_engram.alignment import name_session, new_turns
 from langgraph_engram.compression import Compressor
-from langgraph_engram.pending import UNFINISHED, pending_tasks_for, stored_turns, turns_begun, turns_to_extract
+from langgraph_engram.pending import (
+    UNFINISHED,
+    pending_tasks_for,
+    stored_turns,
+    taken_over,
+    turns_begun,
+    turns_to_extract,
+)
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import DateOrder, FilterCounts, PendingTask, make_id
 from langgraph_engram.screening import screen
@@ -60,12 +67,14 @@ class Receive:
         scope = request.scope
         with self.store.committing(scope):
             index = self.store.index(scope)
-            begun = stored_turns(index, turns_begun(self.store.pending_tasks(scope), run_id, session_id))
+            pending = self.store.pending_tasks(scope)
+            begun = stored_turns(index, turns_begun(pending, run_id, session_id))
             new = new_turns(request, session_id, index, begun)
             turns = [*begun, *(turn.model_copy(update={"date_order": self.date_order}) for turn in new)]
             if turns:
-                tasks = pending_tasks_for(run_id, "segment", [(turns, UNFINISHED)])
-                self.store.commit(scope, Changes(turns=turns, pending_tasks=tasks))
+                left, completed = taken_over(pending, run_id, new)
+                tasks = [*pending_tasks_for(run_id, "segment", [(turns, UNFINISHED)]), *left]
+                self.store.commit(scope, Changes(turns=turns, pending_tasks=tasks, completed=completed))
         return {"turns": turns, "known_turns": len(request.messages) - len(turns)}
 
     def _retried(self, request: RememberRequest, session_id: str) -> WriteState:

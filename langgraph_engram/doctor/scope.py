@@ -299,18 +299,22 @@ class ScopeExamination:
             turns = {turn for record in records for turn in record.source_turn_ids}
             if synthesis.status == "stale" and again.isdisjoint(turns):
                 yield "stale synthesis", key, "`retry` writes it anew", _enqueued("synthesize", turns)
-            elif synthesis.status == "active" and any(self._is_outdated(synthesis, record) for record in records):
+            elif synthesis.status == "active" and self._is_outdated(synthesis, records):
                 stale = synthesis.model_copy(update={"status": "stale"})
                 yield "outdated synthesis", key, "`retry` writes it anew", _stale(stale, turns)
 
-    def _is_outdated(self, synthesis: Synthesis, record: Record) -> bool:
+    def _is_outdated(self, synthesis: Synthesis, covered: Sequence[Record]) -> bool:
         """Return whether a narrative tells all of a record that is no longer so, and covers nothing in its place."""
-        if record.status in ("active", "merged"):
-            return False
-        successor = self.index.records.successor(record)
-        if successor and successor.record_id in synthesis.covered_record_ids:
-            return False
-        return set(content_stems(record.content)) <= set(content_stems(synthesis.text))
+        told = set(content_stems(synthesis.text))
+        holding = {stem for record in covered if record.status == "active" for stem in content_stems(record.content)}
+        for record in covered:
+            stems = set(content_stems(record.content))
+            if record.status in ("active", "merged") or not stems <= told or stems <= holding:
+                continue
+            successor = self.index.records.successor(record)
+            if successor is None or successor.record_id not in synthesis.covered_record_ids:
+                return True
+        return False
 
     def _rewritten(self, synthesis: Synthesis) -> Repair:
         records = [record for record in map(self.index.records.get, synthesis.covered_record_ids) if record]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from langgraph_engram.alignment import new_turns, overlap
 from langgraph_engram.nodes.receive import Receive
+from langgraph_engram.pending import UNFINISHED, pending_tasks_for
 from langgraph_engram.retrieval.passages import turn_passage
 from langgraph_engram.state import Message, RememberRequest
 from langgraph_engram.stores.base import Changes
@@ -47,6 +48,20 @@ def test_what_is_received_is_stored_and_pending(store, scope, to_remember):
     assert [turn.text for turn in store.index(scope).session_turns("s1")] == ["Hi!", "I moved to Oslo."]
     assert [task.turn_ids for task in store.pending_tasks(scope)] == [[turn.turn_id for turn in update["turns"]]]
     assert (update["run_id"], update["session_id"], update["known_turns"]) == (request.run_id, "s1", 0)
+
+
+def test_turns_of_a_run_that_was_cut_off_before_it_stored_them_are_pending_once(store, scope, to_remember):
+    """Who sends them again has them done by a run of their own; what it did not send stays with the first."""
+    first, again = to_remember("Hi!", "I moved to Oslo.", "It rains."), to_remember("Hi!", "I moved to Oslo.")
+    unstored = new_turns(first, "s1", store.index(scope), [])
+    store.commit(scope, Changes(pending_tasks=pending_tasks_for("cut off", "segment", [(unstored, UNFINISHED)])))
+
+    update = Receive(store)({"request": again})
+
+    assert {task.run_id: task.turn_ids for task in store.pending_tasks(scope)} == {
+        again.run_id: [turn.turn_id for turn in update["turns"]],
+        "cut off": [unstored[-1].turn_id],
+    }
 
 
 def test_turns_carry_the_order_of_their_users_dates(store, scope, to_remember):
