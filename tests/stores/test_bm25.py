@@ -105,3 +105,21 @@ def test_the_library_s_other_methods_agree():
 
     assert index.get_batch_scores(["a"], [2, 1, 0]) == index.get_scores(["a"])[[2, 1, 0]].tolist()
     assert index.get_top_n(["a"], documents, n=2) == [["a"], ["a", "b"]]
+
+
+@given(first=DOCUMENTS, second=DOCUMENTS, change=st.lists(TERMS, max_size=8))
+def test_the_terms_of_a_document_are_known(first, second, change):
+    """After it was added or replaced, and in an index that was restored."""
+    documents = [*first, *second]
+    index = BM25Index(first).extended(second)
+    if documents:
+        index.replace(0, change)
+        documents[0] = change
+
+    again = BM25Index.restored(*index.state())
+
+    for lexical in (index, again):
+        assert [lexical.terms_at(position) for position in range(len(documents))] == list(map(frozenset, documents))
+        assert set(lexical.terms_in_more_than(1)) == {
+            term for term in "abcdefgh" if sum(term in document for document in documents) > 1
+        }

@@ -246,3 +246,32 @@ def test_another_encoder_is_refused(durable, encoder, scope, everything):
     store = open_store(durable, encoder)
     assert held(store, scope) == given(everything)
     store.close()
+
+
+def test_a_commit_writes_all_rows_in_one_request(store, scope, everything, monkeypatch):
+    """A message costs a request for what was said and one for what was made of it, and nothing is written in part."""
+    requests = []
+    memories = store._collections.memories
+    upsert = type(memories).upsert
+
+    def counted(self, ids, **rows):
+        requests.append(len(ids))
+        return upsert(self, ids=ids, **rows)
+
+    monkeypatch.setattr(type(memories), "upsert", lambda self, **rows: counted(self, **rows))
+
+    store.commit(scope, everything)
+
+    size = sum(len(items) for items in given(everything).values())
+    assert requests[0] == size
+    assert all(count == 1 for count in requests[1:])  # on a server the revision
+
+
+def test_equal_ids_of_two_kinds_are_two_rows(store, scope, turn, record):
+    """A record may be called as a turn is."""
+    said = turn(0)
+
+    store.commit(scope, Changes(turns=[said], records=[record(0).model_copy(update={"record_id": said.turn_id})]))
+    store.drop_index(scope)
+
+    assert (len(store.index(scope).turns), len(store.index(scope).records)) == (1, 1)
