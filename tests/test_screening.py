@@ -123,3 +123,16 @@ def test_sessions_of_a_file_are_screened(tmp_path):
         texts = {turn.text for turn in memory.show("turns", "ana")}
 
     assert texts == {f"My key {number} is {MASK}." for number in range(3)}
+
+
+@pytest.mark.parametrize("secrets", ["mask", "refuse"])
+def test_metadata_is_screened_as_well(secrets):
+    """A key that a caller gives along is neither stored nor saved; what is no secret stays."""
+    settings = Settings(receive=ReceiveSettings(secrets=secrets))
+    with Memory("memory:", "rules", encoder="hashing", settings=settings) as memory:
+        said = [{"role": "user", "content": "I ski."}]
+        receipt = memory.remember(said, user_id="ana", metadata={"key": KEYS[0], "project": "atlas"})
+        (turn,) = memory.show("turns", "ana")
+
+    assert turn.metadata == {"key": MASK, "project": "atlas"}
+    assert receipt.masked == 1
