@@ -42,9 +42,11 @@ def screen(request: RememberRequest, settings: ReceiveSettings) -> RememberReque
 
     Returns:
         The request with secrets masked in its messages, or without the messages that hold any, and with their counts.
+        In its metadata they are masked either way.
     """
     if settings.secrets == "keep":
         return request
+    request = _with_masked_metadata(request)
     screened = [_masked(message) for message in request.messages]
     if settings.secrets == "refuse":
         kept = [message for message, count in screened if not count]
@@ -95,6 +97,13 @@ def is_card_number(text: str) -> bool:
     digits = [int(mark) for mark in reversed(text) if mark.isdigit()]
     doubled = (sum(divmod(2 * digit, 10)) for digit in digits[1::2])
     return (sum(digits[::2]) + sum(doubled)) % 10 == 0
+
+
+def _with_masked_metadata(request: RememberRequest) -> RememberRequest:
+    masked = {key: mask_secrets(value) for key, value in request.metadata.items() if isinstance(value, str)}
+    count = sum(found for _, found in masked.values())
+    metadata = request.metadata | {key: text for key, (text, _) in masked.items()}
+    return request.model_copy(update={"metadata": metadata, "masked": request.masked + count}) if count else request
 
 
 def _masked(message: Message) -> tuple[Message, int]:

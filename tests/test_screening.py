@@ -176,3 +176,16 @@ async def test_values_that_are_put_asynchronously_are_screened_too(monkeypatch):
 
     assert (await store.aget(("n",), "a")).value == {"note": MASK}
     await asyncio.to_thread(store.close)
+
+
+@pytest.mark.parametrize("secrets", ["mask", "refuse"])
+def test_metadata_is_screened_as_well(secrets):
+    """A key that a caller gives along is neither stored nor saved; what is no secret stays."""
+    settings = Settings(receive=ReceiveSettings(secrets=secrets))
+    with Memory("memory:", "rules", encoder="hashing", settings=settings) as memory:
+        said = [{"role": "user", "content": "I ski."}]
+        receipt = memory.remember(said, user_id="ana", metadata={"key": KEYS[0], "project": "atlas"})
+        (turn,) = memory.show("turns", "ana")
+
+    assert turn.metadata == {"key": MASK, "project": "atlas"}
+    assert receipt.masked == 1

@@ -189,6 +189,16 @@ def test_a_record_is_marked_in_its_conversation(memory, site, user):
     assert all(text in shown for text in ("Good morning.", "It rains.", "We should go there again.", found.record_id))
 
 
+def test_a_record_shows_what_it_was_written_with(memory, site, user):
+    """Its metadata, as data: nothing of it is markup."""
+    memory.remember([{"role": "user", "content": "I ski."}], user_id=user, metadata={"file": "<b>notes</b>.md"})
+    found = record_with(memory, user, "ski")
+
+    shown = site.get(f"/records/{found.record_id}")
+
+    assert "<dt>metadata.file</dt><dd>&lt;b&gt;notes&lt;/b&gt;.md</dd>" in shown
+
+
 def test_a_conversation_shows_every_turn_page_by_page(memory, site, user, turn):
     """A link to a turn leads to the page that holds it."""
     turns = [turn(seq, f"Line {seq} of it.") for seq in range(230)]
