@@ -83,8 +83,13 @@ class _Unpacked(Generic[T]):
         return item
 
     def peek(self, packed: bytes) -> T:
-        """Return an item, and leave what is held as it is."""
-        return self._items.get(packed) or self._model.model_validate_json(packed)
+        """Return an item, and let go of no other for it."""
+        item = self._items.get(packed)
+        if item is None:
+            item = self._model.model_validate_json(packed)
+            if len(self._items) < MAX_UNPACKED:
+                self._hold(packed, item)
+        return item
 
     def pack(self, item: T) -> bytes:
         """Return an item as JSON, and hold it as an object."""

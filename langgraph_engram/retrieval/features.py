@@ -154,7 +154,7 @@ def _link(index: ScopeIndex) -> RecordLinks:
     if (to_assistant := turns.from_assistant).any():
         asks &= ~records.column("mentions_speaker", lambda record: mentions_speaker(record.content), np.bool_)
     successor = _successors(records)
-    narrated, narrated_by = _narrated(index)
+    narrated, narrated_by = covered_by_syntheses(index)
     return RecordLinks(
         turn=turn,
         event=event,
@@ -204,7 +204,7 @@ def _uncited(index: ScopeIndex, shown: Flags) -> Positions:
     return np.flatnonzero(~cited[:-1])
 
 
-def _narrated(index: ScopeIndex) -> tuple[Positions, Positions]:
+def covered_by_syntheses(index: ScopeIndex) -> tuple[Positions, Positions]:
     """Return the positions of covered records and of the syntheses that cover them, as long as no synthesis changes."""
     cached = _narrated_cache.get(index.syntheses)
     if cached is None:

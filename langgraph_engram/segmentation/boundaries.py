@@ -113,9 +113,9 @@ def previous_event(index: ScopeIndex, events: Sequence[Event]) -> Event | None:
     same = [event for event in index.session_events(first.session_id) if event.seq < first.seq]
     if same:
         return same[-1]
-    ordered = [index.events.items[position] for position in index.events.order()]
-    earlier = [event for event in ordered if event.session_id != first.session_id and _is_not_after(event, first)]
-    return earlier[-1] if earlier else None
+    latest_first = (index.events.items[position] for position in index.events.order()[::-1])
+    earlier = (event for event in latest_first if event.session_id != first.session_id and _is_not_after(event, first))
+    return next(earlier, None)
 
 
 def gap_seconds(earlier: Event | None, later: Event) -> float | None:

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from langgraph_engram.prompts.extract_events import EventNote
 from langgraph_engram.schema import Boundary, Event, Turn
 from langgraph_engram.segmentation.events import TurnTopic, summarize_event
@@ -84,8 +86,9 @@ def describe_by_notes(
         index: What is stored: boundaries that lead to events which only a retry has notes of are described as well.
     """
     own = {boundary.to_event_id for boundary in boundaries}
-    known = [] if notes.keys() <= own else index.boundaries.items
-    stored = [boundary for boundary in known if boundary.to_event_id in notes and boundary.to_event_id not in own]
+    leading_to = index.boundaries.codes("to_event_id", lambda boundary: boundary.to_event_id)
+    missing = [index.boundaries.code("to_event_id", event_id) for event_id in notes.keys() - own]
+    stored = [index.boundaries.items[position] for position in np.flatnonzero(np.isin(leading_to, missing))]
     return [
         boundary.model_copy(update={"text": note.transition.strip()})
         if (note := notes.get(boundary.to_event_id)) and note.transition.strip()

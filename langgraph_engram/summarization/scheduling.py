@@ -17,6 +17,7 @@ import numpy as np
 from langgraph_engram.pending import UNFINISHED, cited_turns, pending_task
 from langgraph_engram.prompts.write_synthesis import centrality, stem_counts
 from langgraph_engram.results import count_tokens
+from langgraph_engram.retrieval.features import covered_by_syntheses
 from langgraph_engram.schema import Event, PendingTask, Record, Synthesis, Turn
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.stores.index import ScopeIndex
@@ -72,6 +73,14 @@ class ScopeView:
         new = {synthesis.synthesis_id: synthesis for synthesis in self.syntheses}
         return [new.get(synthesis.synthesis_id, synthesis) for synthesis in self.index.syntheses.items]
 
+    def stale_syntheses(self) -> list[Synthesis]:
+        """Return those of `all_syntheses` that are stale."""
+        if self.syntheses:
+            return [synthesis for synthesis in self.all_syntheses() if synthesis.status == "stale"]
+        stored = self.index.syntheses
+        stale = stored.column("stale", lambda synthesis: synthesis.status == "stale", np.bool_)
+        return [stored.items[position] for position in np.flatnonzero(stale)]
+
     def is_closed(self, session_id: str) -> bool:
         """Return whether a session was closed: its last event is, by this run or by an earlier one."""
         events = {event.event_id: event for event in [*self.index.events.in_session(session_id), *self.events]}
@@ -100,7 +109,7 @@ def due_jobs(view: ScopeView, session_ids: Iterable[str], settings: SynthesisSet
 
 def stale_jobs(view: ScopeView) -> list[SynthesisJob]:
     """Return jobs for the stale syntheses of a scope that still cover something."""
-    stale = [synthesis for synthesis in view.all_syntheses() if synthesis.status == "stale"]
+    stale = view.stale_syntheses()
     return [SynthesisJob(tuple(records), old) for old in stale if (records := _covered_records(view, old))]
 
 
@@ -216,11 +225,18 @@ def equal_parts(records: Sequence[Record], limit: int) -> list[list[Record]]:
 
 def _uncovered_records(view: ScopeView, session_id: str) -> list[Record]:
     """Return a session's active records, of whatever kind, that no synthesis covers, in order of time."""
-    own = view.active_in(session_id)
-    uncovered = {record.record_id for record in own}
-    for synthesis in view.all_syntheses() if own else ():
-        uncovered.difference_update(synthesis.covered_record_ids)
-    return [record for record in own if record.record_id in uncovered]
+    index = view.index
+    changed = [synthesis for synthesis in view.syntheses if synthesis.synthesis_id in index.syntheses]
+    outdated = [index.syntheses.position(synthesis.synthesis_id) for synthesis in changed]
+    covered, by = covered_by_syntheses(index)
+    is_covered = np.zeros(len(index.records) + 1, dtype=np.bool_)  # the last is that of records not stored yet
+    is_covered[covered[~np.isin(by, outdated)]] = True
+    known = {record_id for synthesis in changed for record_id in synthesis.covered_record_ids}
+    return [
+        record
+        for record in view.active_in(session_id)
+        if record.record_id not in known and not is_covered[index.records.find_position(record.record_id)]
+    ]
 
 
 def _waiting_records(view: ScopeView, session_id: str) -> list[Record]:
