@@ -12,7 +12,7 @@ from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.retrieval.queries import (
     UNPARSED_NOTE,
-    asking_speaker,
+    asking_speakers,
     make_intent,
     truncate_query,
     truncation_notes,
@@ -49,7 +49,7 @@ class ParseIntentStep:
         return {
             **initial,
             "query": query,
-            "intent": make_intent(query, asked.answer, now, asking_speaker(index.turns.people, request.user_id)),
+            "intent": make_intent(query, asked.answer, now, asking_speakers(index.turns.people, request.user_id)),
             "notes": [*before, *([] if asked.answer else [UNPARSED_NOTE])],
         }
 

@@ -235,10 +235,10 @@ def _recognised_json(data: object) -> str:
     """Return which format of JSON it is.
 
     Raises:
-        InvalidInput: It is what `engram export` writes.
+        UnreadableFile: It is what `engram export` writes.
     """
     if isinstance(data, list) and data and isinstance(data[0], Mapping) and data[0].get("format") == EXPORT_FORMAT:
-        raise InvalidInput("an export of a memory, not of conversations: engram load FILE reads it")
+        raise UnreadableFile("an export of a memory, not of conversations: engram load FILE reads it")
     return next((name for name, fits in JSON_MARKS.items() if fits(data)), "messages")
 
 
@@ -251,7 +251,8 @@ def _recognised_text(text: str, name: str) -> str:
     ending = PurePath(name.removesuffix(".gz")).suffix.casefold()
     if is_whatsapp(text):
         return "whatsapp"
-    if ending in JSON_ENDINGS or text.lstrip()[0] in "{[":
+    whole = text.strip()
+    if ending in JSON_ENDINGS or (whole[0] in "{[" and (ending not in NOTE_ENDINGS or whole[-1] in "}]")):
         return "auto"
     if ending in TABLE_ENDINGS or is_table(text):
         return "csv"

@@ -63,13 +63,13 @@ def is_whatsapp(text: str) -> bool:
 
 def is_table(text: str) -> bool:
     """Return whether the first line titles at least two columns, one of them the text of messages."""
-    titles = _titles(text)
+    _, titles = _header(text)
     return len(titles) > 1 and "text" in titles
 
 
 def is_dialogue(text: str) -> bool:
     """Return whether every line begins with a name and a colon, and a name recurs."""
-    lines = [DIALOGUE_LINE.fullmatch(line.strip()) for line in text.splitlines() if line.strip()]
+    lines = [DIALOGUE_LINE.fullmatch(line.strip()) for line in text.split("\n") if line.strip()]
     names = Counter(line["speaker"] for line in lines if line)
     return bool(names) and all(lines) and max(names.values()) > 1
 
@@ -84,7 +84,7 @@ def whatsapp_sessions(text: str, name: str, date_order: DateOrder | None = None)
         InvalidInput: It is uncertain whether days or months come first.
     """
     rows: list[_Row] = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if found := CHAT_LINE.fullmatch(line):
             said = SAID.fullmatch(found["rest"])
             speaker = MARKS.sub("", said["speaker"] or said["silent"]).strip(" ~") if said else ""
@@ -116,13 +116,13 @@ def table_sessions(text: str, name: str, date_order: DateOrder | None = None) ->
         InvalidMessages: A row is no message.
         InvalidInput: It is uncertain whether days or months come first.
     """
-    titles = _titles(text)
+    delimiter, titles = _header(text)
     if "text" not in titles:
         wanted = ", ".join(COLUMNS["text"])
         raise UnreadableFile(
             f"line 1: expected titles of columns, one of them {wanted}, not {shown(text.split(chr(10), 1)[0])}"
         )
-    rows = [row for row in _rows(text, titles, _stem(name)) if row.fields.get("text") or any(row.fields.values())]
+    rows = [row for row in _rows(text, delimiter, titles, _stem(name)) if row.fields]
     dated = [row for row in rows if STAMP.fullmatch(row.stamp)]
     times = dict(
         zip(
@@ -144,7 +144,7 @@ def dialogue_sessions(text: str, name: str, date_order: DateOrder | None = None)
         UnreadableFile: The first line names nobody.
     """
     rows: list[_Row] = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if said := DIALOGUE_LINE.fullmatch(line.strip()):
             rows.append(_Row(number, {"speaker": said["speaker"], "text": said["text"]}, _stem(name)))
         elif rows:
@@ -188,20 +188,19 @@ def _sessions(rows: Iterable[_Row]) -> list[Session]:
     return [Session(session_id, messages) for session_id, messages in sessions.items()]
 
 
-def _titles(text: str) -> list[str]:
-    """Return what each column of a table is, by the first line: a key of `COLUMNS`, or "" for what is not read."""
-    first = text.lstrip().split("\n", 1)[0].strip()
-    best: list[str] = []
+def _header(text: str) -> tuple[str, list[str]]:
+    """Return the delimiter of a table and, by its first line, what each column is: a key of `COLUMNS`, or ""."""
+    first = text.lstrip("\n").split("\n", 1)[0]
+    best: tuple[str, list[str]] = (",", [])
     for delimiter in DELIMITERS:
         cells = [cell.strip().strip('"').casefold().replace(" ", "_") for cell in first.split(delimiter)]
         known = [next((kind for kind, names in COLUMNS.items() if cell in names), "") for cell in cells]
-        if len([title for title in known if title]) > len([title for title in best if title]):
-            best = known
+        if len(list(filter(None, known))) > len(list(filter(None, best[1]))):
+            best = delimiter, known
     return best
 
 
-def _rows(text: str, titles: Sequence[str], session_id: str | None) -> list[_Row]:
-    delimiter = max(DELIMITERS, key=text.lstrip().split("\n", 1)[0].count)
+def _rows(text: str, delimiter: str, titles: Sequence[str], session_id: str | None) -> list[_Row]:
     csv.field_size_limit(MAX_CELL)
     reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows: list[_Row] = []
@@ -217,7 +216,8 @@ def _rows(text: str, titles: Sequence[str], session_id: str | None) -> list[_Row
                 if title and cell.strip():
                     fields.setdefault(title, cell.strip())
             session = fields.pop("session_id", session_id)
-            rows.append(_Row(begins, fields, session, fields.get("said_at", "")))
+            if any(cells):
+                rows.append(_Row(begins, fields, session, fields.get("said_at", "")))
             begins = reader.line_num + 1
     except csv.Error as error:
         raise UnreadableFile(f"line {begins}: expected a row of a table: {error}") from error

@@ -37,32 +37,33 @@ def truncation_notes(query: str) -> list[str]:
     return [f"only the first {read:,} of the question's {len(query):,} characters were read"]
 
 
-def asking_speaker(people: Sequence[str], user_id: str) -> str:
+def asking_speakers(people: Sequence[str], user_id: str) -> list[str]:
     """Return who of several people says "I" in a query: whoever is called as the user's id or role, else nobody.
 
-    Where one person alone speaks, there is nobody to prefer them to.
+    Both names may be the user's: of a chat that was brought in, and of messages to an assistant. Where nobody else
+    speaks, there is nobody to prefer them to.
 
     Args:
         people: The speakers of a scope in the role of the user.
         user_id: The scope's user.
     """
-    own = (person for person in people if person.casefold() in (user_id.casefold(), "user"))
-    return next(own, "") if len(people) > 1 else ""
+    own = [person for person in people if person.casefold() in (user_id.casefold(), "user")]
+    return own if len(own) < len(people) else []
 
 
-def make_intent(query: str, parsed: ParsedIntent | None, now: datetime | None, asker: str = "") -> Intent:
+def make_intent(query: str, parsed: ParsedIntent | None, now: datetime | None, askers: Sequence[str] = ()) -> Intent:
     """Return the constraints of a query; the dimension that it asks for constrains nothing.
 
     Args:
         query: The query.
         parsed: What a model or the rules parsed; None where that failed, and the words alone are searched for.
         now: The time from which relative times count.
-        asker: The speaker whom a query in the first person is about; empty where that is not known.
+        askers: The speakers whom a query in the first person is about; none where that is not known.
     """
     if parsed is None:
         return Intent(query=query, anchor=query, asked_at=now)
     asked_for = parsed.answer_dimension
-    of_asker = [asker] if asker and speaks_of_self(query) and not parsed.needs_assistant else []
+    of_askers = askers if speaks_of_self(query) and not parsed.needs_assistant else ()
     return Intent(
         query=query,
         anchor=parsed.anchor or query,
@@ -72,7 +73,7 @@ def make_intent(query: str, parsed: ParsedIntent | None, now: datetime | None, a
         location="" if asked_for == "location" else parsed.location,
         reason=parsed.reason if asked_for != "reason" else "",
         purpose=parsed.purpose if asked_for != "purpose" else "",
-        speakers=list(dict.fromkeys(parsed.speakers)) or of_asker,
+        speakers=list(dict.fromkeys(parsed.speakers)) or list(of_askers),
         answer_dimension=asked_for,
         needs_assistant=parsed.needs_assistant,
         breadth=parsed.breadth,

@@ -99,6 +99,20 @@ def test_a_table_is_read_by_the_titles_of_its_columns():
     assert second.messages[0].said_at == datetime.fromtimestamp(1718269000, UTC)
 
 
+def test_blank_lines_and_other_columns_do_no_harm():
+    """A table may begin with blank lines, hold columns that nobody asked for, and lines inside of cells."""
+    parsed = parse('\n\nrating,text,speaker\n5,"I keep bees.\nTwo hives.",Ana\n\n4,Since when?,Ben\n', "chat.csv")
+
+    assert said(parsed) == [("Ana", "I keep bees.\nTwo hives."), ("Ben", "Since when?")]
+
+
+def test_notes_may_begin_with_a_bracket():
+    """A list of tasks is no JSON."""
+    parsed = parse("[ ] water the bees\n\n[x] paint the hive blue", "notes.md")
+
+    assert (parsed.format, len(said(parsed))) == ("text", 2)
+
+
 def test_a_dialogue_and_notes_are_told_apart():
     """Names with colons in every line are speakers; else each paragraph is the user's."""
     dialogue = parse("Ana: I keep bees.\n\nBen: Since when?\nAna: 2019.")
