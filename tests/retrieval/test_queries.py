@@ -10,7 +10,7 @@ from langgraph_engram.prompts.parse_intent import ParsedIntent
 from langgraph_engram.retrieval.queries import (
     MAX_CHARACTERS,
     MAX_WORD,
-    asking_speaker,
+    asking_speakers,
     make_intent,
     part_intents,
     truncate_query,
@@ -48,12 +48,20 @@ def test_a_query_that_cannot_be_read_is_searched_by_its_words():
 
 
 @pytest.mark.parametrize(
-    ("people", "asker"),
-    [(["Ben", "Ana"], "Ana"), (["Ben", "user"], "user"), (["Ben", "Cem"], ""), (["Ana"], ""), ([], "")],
+    ("people", "askers"),
+    [
+        (["Ben", "Ana"], ["Ana"]),
+        (["Ben", "user"], ["user"]),
+        (["Ana", "Ben", "user"], ["Ana", "user"]),
+        (["Ben", "Cem"], []),
+        (["Ana", "user"], []),
+        (["Ana"], []),
+        ([], []),
+    ],
 )
-def test_who_asks_is_known_by_the_user_s_id_or_role(people, asker):
-    """Nobody is, where it could be either; nobody is preferred to nobody."""
-    assert asking_speaker(people, "ana") == asker
+def test_who_asks_is_known_by_the_user_s_id_or_role(people, askers):
+    """By both, where one person has both names; nobody is preferred to nobody."""
+    assert asking_speakers(people, "ana") == askers
 
 
 @pytest.mark.parametrize(
