@@ -8,6 +8,7 @@ from typing import TypeVar
 from langgraph_engram.schema import Metadata, Scope, Turn, make_id, unnamed_session_id
 from langgraph_engram.state import Message, RememberRequest
 from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.temporal.datetimes import epoch_seconds
 
 Stored = TypeVar("Stored")
 Sent = TypeVar("Sent")
@@ -42,11 +43,18 @@ def new_turns(request: RememberRequest, session_id: str, index: ScopeIndex, begu
     following = _without_repeated_ids(_following(seen, request.messages))
     fresh = [message for message in following if not _has_known_id(message, request.scope, session_id, index)]
     start = stored[-1].seq + 1 if stored else 0
-    now = datetime.now(UTC)
+    now = _after(stored)
     return [
         _turn(message, request.scope, session_id, seq, now, request.metadata)
         for seq, message in enumerate(fresh, start=start)
     ]
+
+
+def _after(stored: Sequence[Turn]) -> datetime:
+    """Return when what is said now was said: not before the end of its session, though the clock was set back."""
+    now = datetime.now(UTC)
+    last = stored[-1].said_at if stored else None
+    return last if last and epoch_seconds(last, 0.0) > epoch_seconds(now, 0.0) else now
 
 
 def overlap(stored: Sequence[Stored], sent: Sequence[Sent], same: Callable[[Stored, Sent], bool]) -> int:

@@ -5,6 +5,7 @@ A key in the environment never switches a paid model on by itself.
 
 import json
 import os
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -44,6 +45,7 @@ CHAT_VARIABLE = "ENGRAM_CHAT"
 CHAT_EXAMPLE = '{"timeout_seconds": 300, "concurrency": 1}'
 DEFAULT_STORE = "./engram-data"
 IN_MEMORY = "memory:"
+NOT_IN_FILE_NAMES = re.compile(r"[^\w.-]+")
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -208,12 +210,14 @@ def open_store_and_checkpointer(
 
 
 def open_checkpointer(store: str) -> BaseCheckpointSaver[str]:
-    """Open the checkpointer that goes with a store: a SQLite file beside it, or one of the user's for a server."""
+    """Open the checkpointer that goes with a store: a SQLite file beside it, or one of the user's for each server."""
     serializer = checkpoint_serializer()
     if store == IN_MEMORY:
         return InMemorySaver(serde=serializer)
-    folder = user_data_path("langgraph-engram", ensure_exists=True) if "://" in store else Path(store).expanduser()
-    path = folder / "checkpoints.sqlite"
+    path = Path(store).expanduser() / "checkpoints.sqlite"
+    if "://" in store:  # the users of two servers may have the same names
+        name = NOT_IN_FILE_NAMES.sub("_", store.rstrip("/"))
+        path = user_data_path("langgraph-engram", ensure_exists=True) / f"checkpoints-{name}.sqlite"
     with _translated_errors(path):
         connection = sqlite3.connect(path, check_same_thread=False)
         try:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from chromadb.config import Settings
 
 
+PANIC = "PanicException"
+"""What Chroma raises where it meets what it takes for impossible; it is no `Exception`, and cannot be imported."""
 ANSWER_SECONDS = 10.0
 """How long a server may take to answer a heartbeat."""
 MEMORY_LOCK = Lock()
@@ -54,6 +56,13 @@ def translated_errors(location: str) -> Iterator[None]:
         raise StoreError(
             f"the store {location!r} holds a {error.title!r} that this version cannot read: install the version that "
             f"wrote it"
+        ) from error
+    except BaseException as error:
+        if type(error).__name__ != PANIC:
+            raise
+        raise StoreError(
+            f"the store {location!r} cannot be read ({' '.join(str(error).split())}): its files are damaged; restore a "
+            f"copy of the store"
         ) from error
 
 

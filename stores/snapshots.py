@@ -122,7 +122,7 @@ def discard_outdated(folder: Path) -> None:
     if not home.is_dir():
         return
     stamp = home / STAMP
-    current = stamp.exists() and stamp.read_text() == _stamp(folder)
+    current = stamp.exists() and stamp.read_bytes() == _stamp(folder).encode()
     stamp.unlink(missing_ok=True)
     for path in home.iterdir():
         if not current or path.suffix == ".tmp":

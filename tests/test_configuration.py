@@ -75,3 +75,15 @@ def test_what_a_step_returned_is_saved_once(tmp_path):
         steps = database.execute("SELECT count(*) FROM checkpoints").fetchone()[0]
     assert "records" not in channels
     assert steps > 1
+
+
+def test_each_server_has_checkpoints_of_its_own(tmp_path, monkeypatch):
+    """The users of two servers may have the same names; one server has one file, however its URL ends."""
+    monkeypatch.setattr("langgraph_engram.config.user_data_path", lambda *_, **__: tmp_path)
+    savers = [open_checkpointer(url) for url in ("http://a:8000", "http://a:8000/", "http://b:8000")]
+    paths = [saver.path for saver in savers]
+    for saver in savers:
+        saver.conn.close()
+
+    assert paths[0] == paths[1] != paths[2]
+    assert all(path.exists() for path in paths)

@@ -7,6 +7,8 @@ import socket
 import subprocess
 import sys
 from contextlib import contextmanager
+from datetime import datetime, timedelta
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,6 +16,7 @@ import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_openai import ChatOpenAI
 
+from langgraph_engram import alignment
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.embeddings.langchain import LangChainEncoder
 from langgraph_engram.errors import EncoderUnavailable, InvalidInput, ModelUnavailable
@@ -266,3 +269,27 @@ def test_a_store_that_is_read_only_says_so(frozen, found, word):
     assert done.returncode == 0, done.stderr
     *read, message = done.stdout.strip().split("|")
     assert (read, word in message) == ([found] if found else [], True), done.stdout
+
+
+class SetBack(datetime):
+    """A clock that is set back an hour with each look at it."""
+
+    looks = count()
+
+    @classmethod
+    def now(cls, tz=None):
+        return datetime(2024, 5, 8, 12, tzinfo=tz) - next(cls.looks) * timedelta(hours=1)
+
+
+def test_a_clock_that_is_set_back_loses_no_order(tmp_path, monkeypatch):
+    """Turns without a time of their own stay in the order in which they were said, and the newer statement holds."""
+    monkeypatch.setattr(alignment, "datetime", SetBack)
+    with Memory(tmp_path / "s", "rules", encoder="hashing") as memory:
+        for home in ("Lisbon", "Porto", "Bergen"):
+            said = [{"speaker": "Ana", "text": f"I moved to {home}."}]
+            assert memory.remember(said, user_id="ana", session_id="s1").pending == 0
+
+        texts = [turn.text for turn in memory.show("turns", "ana")]
+        assert [text.split()[-1] for text in texts] == ["Lisbon.", "Porto.", "Bergen."]
+        assert memory.search("Where did I move?", user_id="ana").evidence
+        assert memory.doctor().findings == []

@@ -1,16 +1,19 @@
 """Several processes on one server lose and double nothing; a second one on a folder is refused at once."""
 
+import socket
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.memory import Memory
 from tests.campaign.clients import USERS, text_of
-from tests.stores.conftest import start_server  # noqa: F401 - a fixture
+from tests.stores.conftest import start_server, wait_for  # noqa: F401 - a fixture
 
 SCRIPT = Path(__file__).with_name("clients.py")
 WRITERS = 4
@@ -32,15 +35,71 @@ def test_what_four_processes_write_is_found_once(start_server, turns):  # noqa: 
         _, problems = writer.communicate()
         assert writer.returncode == 0, problems
 
+    assert examined(url, WRITERS, turns) == ([], [], [])
+
+
+@pytest.mark.parametrize(
+    ("turns", "stops"), [(20, 1), pytest.param(200, 12, marks=[pytest.mark.campaign, pytest.mark.timeout(1800)])]
+)
+def test_a_server_that_stops_and_starts_again_loses_nothing(tmp_path, turns, stops):
+    """Killed at random moments of writes: what is sent again is stored once, and `retry` finishes what was begun."""
+    rng, port = Random(3), free_port()
+    url = f"http://127.0.0.1:{port}"
+    server = serve(tmp_path / "server", port)
+    writer = client("write", url, 0, turns)
+    for _ in range(stops):
+        time.sleep(rng.uniform(2, 6))
+        server.kill()
+        server.wait()
+        time.sleep(rng.uniform(0, 1))
+        server = serve(tmp_path / "server", port)
+    _, problems = writer.communicate()
+
+    try:
+        assert writer.returncode == 0, problems
+        with Memory(url, "rules", encoder=HashingEncoder()) as memory:
+            for user in USERS:
+                memory.retry(user_id=user)
+        assert examined(url, 1, turns) == ([], [], [])
+    finally:
+        server.kill()
+        server.wait()
+
+
+def serve(folder, port):
+    """Start a Chroma server over a folder, and wait until it answers."""
+    command = [
+        Path(sys.executable).parent / "chroma",
+        "run",
+        "--path",
+        folder,
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for(f"http://127.0.0.1:{port}/api/v2/heartbeat", process)
+    return process
+
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def examined(url, writers, turns):
+    """Return which turns are not found, what is pending, and what the doctor finds; each turn must be stored once."""
     with Memory(url, "rules", encoder=HashingEncoder()) as memory:
         stored = [(user, turn) for user in USERS for turn in memory.show("turns", user)]
         lost = [turn.text for user, turn in stored if not _is_found(memory, user, turn)]
         pending = [task for user in USERS for task in memory.status(user).pending]
         findings = memory.doctor().findings
 
-    said = Counter(text_of(writer, number) for writer in range(WRITERS) for number in range(turns))
+    said = Counter(text_of(writer, number) for writer in range(writers) for number in range(turns))
     assert Counter(turn.text for _, turn in stored) == said
-    assert (lost, pending, findings) == ([], [], [])
+    return lost, pending, findings
 
 
 def _is_found(memory, user, turn):
