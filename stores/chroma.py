@@ -303,10 +303,14 @@ class ChromaStore:
         encoded = dict(zip(unknown, self._encoder.encode(unknown) if unknown else (), strict=True))
         return known | {whole: mean_of(texts, encoded) for whole, texts in made_of.items() if whole not in known}
 
+    def _dimensions(self) -> int:
+        """Return those of the store's vectors, if it has any without the encoder, which may be out of reach."""
+        return self._collections.dimensions() or self._encoder.encode([]).shape[1]
+
     def _write(self, scope: Scope, batches: Sequence[Batch[Any]], changes: Changes) -> str:
         if batches:
             vectors = next((batch.vectors for batch in batches if batch.vectors is not None), None)
-            dimensions = (self._encoder.encode([]) if vectors is None else vectors).shape[1]
+            dimensions = self._dimensions() if vectors is None else vectors.shape[1]
             self._collections.write(scope, batches, dimensions)
         self._collections.remove(scope, changes.removed)
         revision = self._revisions.renew(scope)

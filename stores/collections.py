@@ -100,6 +100,11 @@ class Collections:
                 documents=[rows[key][0].text_of(rows[key][1]) or None for key in page],  # type: ignore[misc]  # it may
             )
 
+    def dimensions(self) -> int:
+        """Return the dimensions of the vectors that are stored; 0 while there is none."""
+        found = self.memories.get(limit=1, include=["embeddings"])["embeddings"]
+        return 0 if found is None or not len(found) else len(found[0])
+
     def items(self, scope: Scope, kind: Kind[T]) -> Iterator[T]:
         """Yield the items of a scope, in the order they were first written; a page is held at a time."""
         for page in self.pages(["metadatas"], scope, kind):

@@ -139,7 +139,7 @@ class Failing(HashingEncoder):
     down = False
 
     def encode(self, texts):
-        if self.down:
+        if self.down and texts:
             raise EncoderUnavailable("the weights are missing: put them back")
         return super().encode(texts)
 

@@ -8,7 +8,7 @@ from threading import Lock
 from langgraph_engram.embeddings.base import Encoder, Vectors
 from langgraph_engram.embeddings.minilm_onnx import OnnxMiniLM
 from langgraph_engram.embeddings.minilm_torch import TorchMiniLM
-from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE, find_weights
+from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE, empty_vectors, find_weights
 from langgraph_engram.errors import EncoderUnavailable
 
 LOG = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ class MiniLM:
         Raises:
             EncoderUnavailable: The first call found no weights, or wrong ones.
         """
-        return self.backend().encode(texts)
+        return self.backend().encode(texts) if texts else empty_vectors()
 
     def backend(self) -> Encoder:
         """Return the backend, chosen at the first call.

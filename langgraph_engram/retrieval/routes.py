@@ -25,9 +25,6 @@ from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.text.tokens import content_stems
 
-NARRATED_KINDS = frozenset({"event", "buffer"})
-"""Kinds of events under the presets that write narratives."""
-
 
 @dataclass(frozen=True)
 class RouteScores:
@@ -95,7 +92,10 @@ class Routes:
         )
 
     def _empty(self, index: ScopeIndex) -> tuple[str, ...]:
-        """Return the routes without data; without anchors, those of boundaries are the summaries of events."""
+        """Return the routes without data; without anchors, those of boundaries are the summaries of events.
+
+        That nothing has been told by a synthesis is a lack only where readers are shown syntheses beside records.
+        """
         sizes = {
             "lexical": len(index.records),
             "dense": len(index.records),
@@ -104,8 +104,9 @@ class Routes:
             "synthesis": len(index.syntheses),
             "turn": len(index.turns),
         }
-        empty = (name for name in self.settings.routes if not sizes[name])
-        return tuple(name for name in empty if name != "synthesis" or not _awaits_first_narrative(index))
+        if self.settings.fusion != "concatenate":
+            del sizes["synthesis"]
+        return tuple(name for name in self.settings.routes if not sizes.get(name, 1))
 
     def _turn_scores(self, index: ScopeIndex, query: Vectors, stems: list[str]) -> Scores:
         if not len(index.turns):
@@ -135,13 +136,3 @@ def _synthesis_scores(index: ScopeIndex, query: Vectors) -> Scores:
     active = np.array([synthesis.status == "active" for synthesis in index.syntheses.items], dtype=bool)
     scores = np.clip(index.syntheses.cosine(query).astype(np.float64), 0, 1)
     return np.where(active, scores, 0.0) if active.size else np.zeros(0)
-
-
-def _awaits_first_narrative(index: ScopeIndex) -> bool:
-    """Return whether no narrative is due yet: there are records, and all active ones are of open sessions."""
-    events = sorted(index.events.items, key=lambda event: event.seq)
-    last_events = {event.session_id: event for event in events}
-    sources = (last_events.get(record.session_id) for record in index.records.items if record.status == "active")
-    return bool(len(index.records)) and all(
-        event is None or (event.kind in NARRATED_KINDS and event.status == "open") for event in sources
-    )
