@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from uuid import uuid4
 
-from langgraph_engram.consolidation.merging import as_active, in_conflict, without_conflicts
+from langgraph_engram.consolidation.merging import MAX_CONFLICTS, as_active, in_conflict, without_conflicts
 from langgraph_engram.extraction.evidence import recycled_reason, verify_record
 from langgraph_engram.pending import RECEIVE, UNFINISHED, pending_task, stored_turns
 from langgraph_engram.results import Finding
@@ -35,8 +35,8 @@ REPAIRED: tuple[Kind[Any], ...] = (RECORDS, EVENTS, BOUNDARIES, SYNTHESES, DECIS
 REASON = "engram doctor found its results damaged"
 NEAR = 20
 """Positions around a source within which a turn counts as evidence: about what one prompt holds."""
-MAX_LINKS = 19
-"""Conflicts that one record is linked to at most."""
+MOST_LINKS = MAX_CONFLICTS // 2
+"""Conflicts of a record from which a missing link is no defect: it may have had so many that the oldest ones went."""
 
 Repair: TypeAlias = Callable[["Draft"], None]
 Found: TypeAlias = tuple[str, str, str, Repair | None]
@@ -235,7 +235,7 @@ class ScopeExamination:
             if lost:
                 yield "conflict with missing records", record.record_id, "unlinks them", _unlinked(record, lost)
             for other in filter(None, map(self.index.records.get, record.conflicts_with)):
-                if not self._is_linked(other, record) and len(other.conflicts_with) < MAX_LINKS:
+                if not self._is_linked(other, record) and len(other.conflicts_with) < MOST_LINKS:
                     yield "one-sided conflict", other.record_id, "links the other side", _linked(other, record)
 
     def _is_linked(self, record: Record, other: Record) -> bool:
