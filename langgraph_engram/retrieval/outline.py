@@ -93,7 +93,7 @@ def _narratives(fusion: Fusion, most: int) -> Iterator[Evidence]:
     One that quotes its records says nothing that the lines of an outline do not say.
     """
     index = fusion.index
-    written = np.array([not synthesis.quoted for synthesis in index.syntheses.items], dtype=bool)
+    written = index.syntheses.column("written", lambda synthesis: not synthesis.quoted, np.bool_)
     found = np.where(written, fusion.scores.syntheses, 0.0)
     for position in top_matching(fusion.matches, index.syntheses, found, most):
         score = float(found[position])

@@ -133,6 +133,6 @@ def first_person_query(intent: Intent) -> str:
 
 
 def _synthesis_scores(index: ScopeIndex, query: Vectors) -> Scores:
-    active = np.array([synthesis.status == "active" for synthesis in index.syntheses.items], dtype=bool)
+    active = index.syntheses.column("active", lambda synthesis: synthesis.status == "active", np.bool_)
     scores = np.clip(index.syntheses.cosine(query).astype(np.float64), 0, 1)
     return np.where(active, scores, 0.0) if active.size else np.zeros(0)

@@ -5,7 +5,7 @@ summarized in parts that a model can take in, and every record of it is covered.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -239,11 +239,19 @@ def _uncovered_records(view: ScopeView, session_id: str) -> list[Record]:
     ]
 
 
+def _sessions_before(index: ScopeIndex, session_id: str) -> Iterator[str]:
+    """Yield the other sessions, the one with the newest event first; no more events are read than are needed."""
+    known = {session_id}
+    for event in reversed(index.events.items):
+        if event.session_id not in known:
+            known.add(event.session_id)
+            yield event.session_id
+
+
 def _waiting_records(view: ScopeView, session_id: str) -> list[Record]:
     """Return the records of the sessions before one that waited for it: back to the last that anything covers."""
-    earlier = dict.fromkeys(event.session_id for event in reversed(view.index.events.items))
     waiting: list[Record] = []
-    for other in islice((other for other in earlier if other != session_id), MOST_WAITING):
+    for other in islice(_sessions_before(view.index, session_id), MOST_WAITING):
         own, uncovered = view.active_in(other), _uncovered_records(view, other)
         if not view.is_closed(other) or len(uncovered) < len(own):
             break
