@@ -229,8 +229,11 @@ class ChromaStore:
             return sorted(path for home in (self._folder, *copies) for path in home.rglob("*") if path.is_file())
 
     def drop_index(self, scope: Scope) -> None:
-        """Drop the cached index of a scope: the next read loads it."""
-        self._cache.drop(scope)
+        """Drop the cached index of a scope, and its snapshot: the next read loads it from the rows."""
+        with self._lock, self._held_files():
+            self._cache.drop(scope)
+            if self._snapshots:
+                self._snapshots.drop(scope)
 
     def examine(self, *, fix: bool) -> Examination:
         """Examine the rows, vectors and files of all scopes, and mend them if asked to (`stores/examination.py`)."""
@@ -240,6 +243,8 @@ class ChromaStore:
             examination.run()
             if fix:
                 self._cache.clear()
+                if self._snapshots:
+                    self._snapshots.clear()
         return examination
 
     def back_up(self, target: Path) -> BackupReceipt:
