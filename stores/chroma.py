@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from glob import escape
 from pathlib import Path
 from threading import Lock, RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from uuid import uuid4
 
 import numpy as np
@@ -77,6 +77,7 @@ class ChromaStore:
         Raises:
             EncoderMismatch: The store's vectors were made by another encoder.
             StoreOutdated: The store is of an older version, and is not to be migrated.
+            EncoderUnavailable: The store is of an older version and has no vector, and the encoder is out of reach.
             StoreError: Chroma cannot open it.
         """
         self.location = location
@@ -93,16 +94,17 @@ class ChromaStore:
         self._lock = RLock()
         self._closed = False
 
-    def _before_migration(self, version: int) -> None:
+    def _before_migration(self, version: int) -> Encoder:
         """Copy an embedded store that is to be migrated, unless an earlier migration that was cut off has done so."""
         if self._folder is None:
-            return
+            return self._encoder
         copy = self._folder.with_name(f"{self._folder.name}-schema-{version}")
         if not copy.exists():
             back_up(self._folder, copy)
         log.warning("the store %s was written by an older version and is migrated; a copy is %s", self._folder, copy)
+        return self._encoder
 
-    def _refuse_migration(self, version: int) -> None:
+    def _refuse_migration(self, version: int) -> NoReturn:
         raise StoreOutdated(
             f"the store {self.location!r} has schema {version} and this version writes {SCHEMA}: copy a server's "
             f"folder while the server is stopped, then migrate it with `engram doctor --fix`"
