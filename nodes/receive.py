@@ -90,10 +90,18 @@ class Receive:
         return {"turns": turns, "known_turns": len(request.messages) - len(turns)}
 
     def _retried(self, request: RememberRequest, session_id: str) -> WriteState:
-        """Return stored turns of a session, and the tasks about them. They stay pending until they are done."""
-        wanted = set(request.retry_turn_ids)
-        tasks = [task for task in self.store.pending_tasks(request.scope) if wanted.issuperset(task.turn_ids)]
-        found = stored_turns(self.store.index(request.scope), request.retry_turn_ids)
+        """Return stored turns of a session, and the tasks about them. They stay pending until they are done.
+
+        A process that is killed in a commit may have stored turns under no new revision: where one is missing from the
+        index, the rows tell. One that is not there either was forgotten, or never stored, and its tasks have nothing
+        left to do.
+        """
+        scope, wanted = request.scope, set(request.retry_turn_ids)
+        tasks = [task for task in self.store.pending_tasks(scope) if wanted.issuperset(task.turn_ids)]
+        found = stored_turns(self.store.index(scope), request.retry_turn_ids)
+        if wanted.difference(turn.turn_id for turn in found):
+            self.store.drop_index(scope)
+            found = stored_turns(self.store.index(scope), request.retry_turn_ids)
         turns = [turn for turn in found if turn.session_id == session_id]
         return {"turns": turns, "known_turns": 0, "retried": tasks}
 

@@ -64,6 +64,9 @@ class Store(Protocol):
     def index(self, scope: Scope) -> ScopeIndex:
         """Return everything of a scope, ready for search, as of the last commit of any process."""
 
+    def drop_index(self, scope: Scope) -> None:
+        """Drop the cached index of a scope: the next read loads it from the rows, whatever its revision."""
+
     def decisions(self, scope: Scope) -> list[Decision]:
         """Return the audit trail of a scope, oldest first."""
 

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from glob import escape
 from pathlib import Path
 from threading import Lock, RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from uuid import uuid4
 
 import numpy as np
@@ -77,6 +77,7 @@ class ChromaStore:
         Raises:
             EncoderMismatch: The store's vectors were made by another encoder.
             StoreOutdated: The store is of an older version, and is not to be migrated.
+            EncoderUnavailable: The store is of an older version and has no vector, and the encoder is out of reach.
             StoreError: Chroma cannot open it.
         """
         self.location = location
@@ -93,16 +94,17 @@ class ChromaStore:
         self._lock = RLock()
         self._closed = False
 
-    def _before_migration(self, version: int) -> None:
+    def _before_migration(self, version: int) -> Encoder:
         """Copy an embedded store that is to be migrated, unless an earlier migration that was cut off has done so."""
         if self._folder is None:
-            return
+            return self._encoder
         copy = self._folder.with_name(f"{self._folder.name}-schema-{version}")
         if not copy.exists():
             back_up(self._folder, copy)
         log.warning("the store %s was written by an older version and is migrated; a copy is %s", self._folder, copy)
+        return self._encoder
 
-    def _refuse_migration(self, version: int) -> None:
+    def _refuse_migration(self, version: int) -> NoReturn:
         raise StoreOutdated(
             f"the store {self.location!r} has schema {version} and this version writes {SCHEMA}: copy a server's "
             f"folder while the server is stopped, then migrate it with `engram doctor --fix`"
@@ -229,8 +231,11 @@ class ChromaStore:
             return sorted(path for home in (self._folder, *copies) for path in home.rglob("*") if path.is_file())
 
     def drop_index(self, scope: Scope) -> None:
-        """Drop the cached index of a scope: the next read loads it."""
-        self._cache.drop(scope)
+        """Drop the cached index of a scope, and its snapshot: the next read loads it from the rows."""
+        with self._lock, self._held_files():
+            self._cache.drop(scope)
+            if self._snapshots:
+                self._snapshots.drop(scope)
 
     def examine(self, *, fix: bool) -> Examination:
         """Examine the rows, vectors and files of all scopes, and mend them if asked to (`stores/examination.py`)."""
@@ -240,6 +245,8 @@ class ChromaStore:
             examination.run()
             if fix:
                 self._cache.clear()
+                if self._snapshots:
+                    self._snapshots.clear()
         return examination
 
     def back_up(self, target: Path) -> BackupReceipt:

@@ -9,7 +9,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from uuid import uuid4
 
 import numpy as np
@@ -103,7 +103,7 @@ def _opened(location: str) -> Iterator[tuple["Client", Path | None]]:
         OPEN_FOLDERS.release(folder, MOVING)
 
 
-def _refuse(location: str, version: int) -> None:
+def _refuse(location: str, version: int) -> NoReturn:
     raise StoreError(f"the store {location!r} has schema {version}: migrate it first with `engram doctor --fix`")
 
 

@@ -84,6 +84,11 @@ class Snapshots:
         """Remove the snapshot of a scope, and overwrite what it held."""
         _erase(self._path(scope))
 
+    def clear(self) -> None:
+        """Remove all snapshots, and overwrite what they held."""
+        for path in (self.folder / FOLDER).glob("*"):
+            _erase(path)
+
     def _path(self, scope: Scope) -> Path:
         return self.folder / FOLDER / f"{scope_hash(scope)}.npz"
 

@@ -1,13 +1,15 @@
 """Open the collections of a store, and migrate a store that an older version wrote.
 
 Schema 2 and 3 have a collection for each kind. Their rows are written to the one collection of this version; then the
-root says which version it is, and the older collections are dropped. Cut off before that, the migration is done again.
+root says which version it is, and the older collections are dropped. Cut off before the root says so, the migration is
+done again; cut off after that, the next to open the store drops what is left.
 Rows of schema 2 have a key for each field: moments are milliseconds since 1970, with those that milliseconds cannot
 hold under `EXACT`; lists are JSON.
 """
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_args, get_origin
@@ -15,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_args, get_origin
 import numpy as np
 from pydantic import BaseModel
 
+from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.errors import EncoderMismatch, StoreError
 from langgraph_engram.stores.collections import (
     GENERATION,
@@ -44,8 +47,11 @@ OLDEST = 2
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
 EXACT = "exact"
-Migrate: TypeAlias = Callable[[int], None]
-"""Called with the version of an older store before it is migrated, to make a copy or to refuse."""
+Migrate: TypeAlias = Callable[[int], Encoder]
+"""Called with the version of an older store before it is migrated, to make a copy or to refuse.
+
+It returns the store's encoder, which is asked how many dimensions there are where no row has a vector.
+"""
 
 
 def open_collections(client: "Client", encoder_name: str, location: str, migrate: Migrate) -> Collections:
@@ -60,6 +66,7 @@ def open_collections(client: "Client", encoder_name: str, location: str, migrate
     Raises:
         EncoderMismatch: The store's vectors were made by another encoder.
         StoreError: The store is of a version that this one cannot read.
+        EncoderUnavailable: An older store has no vector, and the encoder is out of reach; the store is as it was.
     """
     root = _existing(client, PREFIX + REVISIONS)
     if root is None:
@@ -75,8 +82,8 @@ def open_collections(client: "Client", encoder_name: str, location: str, migrate
         )
     name = collection_name(_generation(root))
     if version != SCHEMA:
-        migrate(version)
-        return _migrated(client, root, name, encoder_name)
+        return _migrated(client, root, name, encoder_name, migrate(version))
+    _drop_older(client, root)
     memories = client.get_collection(name, embedding_function=None)
     _check_encoder(memories, encoder_name, location)
     return _collections(client, memories, root)
@@ -88,22 +95,32 @@ def written_with(client: "Client") -> str | None:
     return str((root.metadata or {}).get("encoder")) if root else None
 
 
-def _migrated(client: "Client", root: "Collection", name: str, encoder_name: str) -> Collections:
+def _migrated(client: "Client", root: "Collection", name: str, encoder_name: str, encoder: Encoder) -> Collections:
     """Write the rows of an older store to one collection, kind by kind; then switch over to it."""
     if _existing(client, name):  # a migration was cut off, and the older version may have removed rows since
         client.delete_collection(name)
     collections = _collections(client, make_collection(client, name, encoder_name), root)
-    older = {kind: found for kind in KINDS if (found := _existing(client, _older_name(kind, _generation(root))))}
     dimensions = 0
-    for kind, collection in older.items():  # what has vectors comes first
-        for metadatas, vectors in _older_pages(kind, collection):
-            dimensions = dimensions if vectors is None else vectors.shape[1]
-            if dimensions:
+    for kind in KINDS:  # what has vectors comes first
+        if collection := _existing(client, _older_name(kind, _generation(root))):
+            for metadatas, vectors in _older_pages(kind, collection):
+                known = dimensions if vectors is None else vectors.shape[1]
+                dimensions = known or encoder.encode([]).shape[1]
                 _write_older(collections, kind, metadatas, vectors, dimensions)
     root.modify(metadata={**(root.metadata or {}), "schema": SCHEMA})
-    for collection in older.values():
-        client.delete_collection(collection.name)
+    _drop_older(client, root)
     return collections
+
+
+def _drop_older(client: "Client", root: "Collection") -> None:
+    """Delete the collections that a migrated store had before; another process may do so at once."""
+    from chromadb.errors import NotFoundError
+
+    older = {_older_name(kind, _generation(root)) for kind in KINDS}
+    for collection in client.list_collections():
+        if collection.name in older:
+            with suppress(NotFoundError):
+                client.delete_collection(collection.name)
 
 
 def _older_pages(kind: Kind[Any], collection: "Collection") -> Iterator[tuple[list[Any], Any]]:

@@ -48,6 +48,10 @@ class ScopedStore:
         """Return the index of a scope."""
         return self.inner.index(require_own_scope(scope))
 
+    def drop_index(self, scope: Scope) -> None:
+        """Drop the cached index of a scope."""
+        self.inner.drop_index(require_own_scope(scope))
+
     def decisions(self, scope: Scope) -> list[Decision]:
         """Return the decisions of a scope."""
         return self.inner.decisions(require_own_scope(scope))

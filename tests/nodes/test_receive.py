@@ -3,16 +3,21 @@
 from datetime import timedelta
 from operator import eq
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_engram.alignment import new_turns, overlap
+from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.nodes.receive import Receive
 from langgraph_engram.pending import UNFINISHED, pending_tasks_for
 from langgraph_engram.retrieval.passages import turn_passage
 from langgraph_engram.state import Message, RememberRequest
 from langgraph_engram.stores.base import Changes
+from langgraph_engram.stores.chroma import ChromaStore
+from langgraph_engram.stores.clients import open_memory
 from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.stores.revisions import SharedRevisions
 from tests.conftest import NOON
 
 WORDS = st.lists(st.sampled_from(["ok", "yes", "no"]), max_size=8)
@@ -178,6 +183,31 @@ def test_a_retry_is_of_one_session(store, turn, to_remember):
     update = Receive(store)({"request": to_remember(retry_turn_ids=["t0", "t1"])})
 
     assert [turn.turn_id for turn in update["turns"]] == ["t0"]
+
+
+class Killed(BaseException):
+    """The process dies."""
+
+
+def test_a_retry_finds_what_a_killed_process_stored_under_no_revision(scope, to_remember, monkeypatch):
+    """Another process, whose index is of before that, reads the rows; a turn that is not there either ends no retry."""
+    client, close = open_memory()
+    killed, other = (ChromaStore(client, HashingEncoder(64), location="here", shared=True) for _ in range(2))
+    assert len(other.index(scope).turns) == 0
+
+    def die(self, scope):
+        raise Killed
+
+    monkeypatch.setattr(SharedRevisions, "renew", die)
+    with pytest.raises(Killed):
+        Receive(killed)({"request": to_remember("I moved to Oslo.")})
+    [task] = other.pending_tasks(scope)
+
+    update = Receive(other)({"request": to_remember(retry_turn_ids=[*task.turn_ids, "forgotten"])})
+
+    assert [turn.text for turn in update["turns"]] == ["I moved to Oslo."]
+    assert update["retried"] == [task]
+    close()
 
 
 def test_a_second_ok_is_a_second_turn(store, scope, to_remember):

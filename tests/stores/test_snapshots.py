@@ -171,6 +171,49 @@ def test_a_commit_removes_the_snapshot_of_its_scope_alone(folder, changes, encod
     store.close()
 
 
+class Changed:
+    """An encoder that makes other vectors than it did, under its old name."""
+
+    def __init__(self, encoder):
+        """Take the encoder that it was."""
+        self.inner, self.name = encoder, encoder.name
+
+    def encode(self, texts):
+        """Return the vectors turned by five dimensions."""
+        return np.roll(self.inner.encode(texts), 5, axis=1)
+
+
+def test_a_repair_of_the_rows_leaves_no_snapshot_of_what_they_were(folder, changes, encoder):
+    """The vectors that are made anew are those that are searched, at once and from then on."""
+    write(folder, changes, encoder)
+    changed = Changed(encoder)
+    expected = changed.encode([changes.turns[0].indexed_text])[0]
+
+    store = open_store(folder, changed)
+    store.index(SCOPE)
+    assert store.examine(fix=True).findings
+    at_once = store.index(SCOPE).turns.vectors[0]
+    store.close()
+
+    store = open_store(folder, changed)
+    assert np.allclose(at_once, expected, atol=1e-6)
+    assert np.allclose(store.index(SCOPE).turns.vectors[0], expected, atol=1e-6)
+    store.close()
+
+
+def test_an_index_that_is_dropped_is_read_from_the_rows(folder, changes, encoder, read_rows):
+    """The snapshot goes with it."""
+    write(folder, changes, encoder)
+    store = open_store(folder, encoder)
+    read_rows.clear()
+
+    store.drop_index(SCOPE)
+
+    assert len(store.index(SCOPE).records) == 4
+    assert read_rows == [SCOPE]
+    store.close()
+
+
 def test_what_is_forgotten_is_in_no_snapshot(folder):
     """Neither while the store is open nor after it was closed; what is left is found as before."""
     with Memory(folder, "rules", encoder="hashing") as memory:

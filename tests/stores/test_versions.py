@@ -13,14 +13,22 @@ import pytest
 
 from langgraph_engram.cli.main import run
 from langgraph_engram.embeddings.base import HashingEncoder
-from langgraph_engram.errors import EncoderMismatch, InvalidInput, StoreError, StoreLocked, StoreOutdated
+from langgraph_engram.errors import (
+    EncoderMismatch,
+    EncoderUnavailable,
+    InvalidInput,
+    StoreError,
+    StoreLocked,
+    StoreOutdated,
+)
 from langgraph_engram.formats.export import export_file
 from langgraph_engram.integrations.store import EngramStore
 from langgraph_engram.memory import Memory
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.base import Changes
-from langgraph_engram.stores.collections import unused_collections
+from langgraph_engram.stores.collections import KINDS, unused_collections
 from langgraph_engram.stores.folders import open_store
+from langgraph_engram.stores.index import DECISIONS
 from langgraph_engram.stores.reembed import reembed
 
 DATA = Path(__file__).parents[1] / "data"
@@ -106,6 +114,57 @@ def test_a_migration_that_was_cut_off_is_done_again(older, monkeypatch):
     assert len(store.index(Scope(user_id="ana")).turns) == 6
     assert store.scopes() == [Scope(user_id="ana"), Scope(user_id="cy")]
     store.close()
+
+
+def test_a_migration_that_was_cut_off_after_the_switch_leaves_nothing(older, monkeypatch):
+    """The next to open the store drops the older collections, which hold words of everybody."""
+    delete = chromadb.api.client.Client.delete_collection
+
+    def fail_after_the_switch(self, name):
+        if name == "engram-turns":
+            raise chromadb.errors.InternalError("no space")
+        delete(self, name)
+
+    monkeypatch.setattr(chromadb.api.client.Client, "delete_collection", fail_after_the_switch)
+    with pytest.raises(StoreError, match="no space"):
+        open_store(older, OLD)
+    monkeypatch.undo()
+
+    store = open_store(older, OLD)
+
+    assert unused_collections(store._collections) == []
+    assert len(store.index(Scope(user_id="ana")).turns) == 6
+    store.close()
+
+
+class Unreachable:
+    """An encoder that is out of reach."""
+
+    name = OLD.name
+
+    def encode(self, texts):
+        """Fail."""
+        raise EncoderUnavailable("no weights")
+
+
+def test_a_store_without_vectors_is_migrated_whole(older):
+    """Its decisions are kept, and it can be written; where the encoder is out of reach it stays as it was."""
+    client = chromadb.PersistentClient(path=older)
+    for kind in KINDS:
+        rows = client.get_collection(f"engram-{kind.name}", embedding_function=None)
+        if kind is not DECISIONS and rows.count():
+            rows.delete(ids=rows.get()["ids"])
+    decisions = client.get_collection("engram-decisions", embedding_function=None).count()
+    client.close()
+
+    with pytest.raises(EncoderUnavailable, match="no weights"):
+        open_store(older, Unreachable())
+
+    store = open_store(older, OLD)
+    assert len(store.decisions(Scope(user_id="ana"))) == decisions > 0
+    store.close()
+    with Memory(older, "rules", encoder=OLD) as memory:
+        assert memory.remember([{"speaker": "Ana", "text": "I live in Mistelgau."}], user_id="ana").stored_turns == 1
 
 
 def test_a_version_that_is_unknown_is_refused(older):
