@@ -85,7 +85,7 @@ def create_memory_tools(
         tools: Which tools, in this order.
         budget: Tokens of evidence that a search shows; None for the preset's.
         metadata: What is kept with a note, for `filters`.
-        filters: What a search finds fulfils them, and the filters of the model besides.
+        filters: What a search finds fulfils them, and the filters of the model besides; nothing else can be forgotten.
         limit: Memories that a search shows at most; a model may ask for fewer.
         redact: Applied to what a search shows the model, as by `EngramMiddleware`; the artifact stays as it is.
         ask_to_forget: Whether `forget_memory` waits for a person's approval: the run stops at an interrupt that shows
@@ -186,7 +186,7 @@ class _MemoryTools:
         """Forget the messages that a memory comes from, once a person approves."""
 
         def forget(scope: Scope, _: Run | None) -> Result:
-            selected = _select_by_id(self.memory, scope, memory_id)
+            selected = _select_by_id(self.memory, scope, memory_id, self.options.filters)
             if self.asks_to_forget:
                 _require_approval(selected)
             receipt = _forget(self.memory, scope, selected)
@@ -243,27 +243,30 @@ class _Selected:
     """The record, if it is one."""
 
 
-def _select_by_id(memory: Memory, scope: Scope, short_id: str) -> _Selected:
+def _select_by_id(memory: Memory, scope: Scope, short_id: str, filters: Filters | None) -> _Selected:
     """Return the turn, or the record with the turns that it cites, of an id.
 
     Args:
         memory: The memory.
         scope: Whose memory it is; ids of others are unknown.
         short_id: The first characters of the id of a turn or a record, at least eight, or the whole id.
+        filters: What the turn or the record fulfils; other ids are unknown. The cited turns need not: they all go.
 
     Raises:
         InvalidInput: No memory of this user has such an id, or several have.
     """
     user = dict(scope)
-    turns = {turn.turn_id: turn for turn in memory.show("turns", **user) if isinstance(turn, Turn)}
-    records = {record.record_id: record for record in memory.show("records", **user) if isinstance(record, Record)}
+    turns = [turn.turn_id for turn in memory.show("turns", filters=filters, **user) if isinstance(turn, Turn)]
+    shown = memory.show("records", filters=filters, **user)
+    records = {record.record_id: record for record in shown if isinstance(record, Record)}
     found = [known for known in (*turns, *records) if len(short_id) >= SHORT_ID and known.startswith(short_id)]
     if len(found) != 1:
         problem = "several memories have" if found else "no memory has"
         raise InvalidInput(f"{problem} the id {short_id!r}: search first, and give an id as the search shows it")
     record = records.get(found[0])
     cited = [found[0]] if record is None else record.source_turn_ids
-    return _Selected(found[0], [turns[turn_id] for turn_id in cited if turn_id in turns], record)
+    stored = memory.store.index(scope).turns
+    return _Selected(found[0], [turn for turn in map(stored.get, cited) if turn], record)
 
 
 def _require_approval(selected: _Selected) -> None:

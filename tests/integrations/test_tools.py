@@ -220,6 +220,21 @@ def test_nobody_forgets_by_another_users_id(agent, calling, on, context, memory)
     assert "no memory has the id" in output.content
 
 
+@pytest.mark.parametrize(("filters", "left"), [({"metadata.project": "atlas"}, 1), ({"status": "active"}, 0)])
+def test_what_the_fixed_filters_leave_out_cannot_be_forgotten(memory, filters, left):
+    """Neither a turn nor a record of another project; a record that fulfils them is forgotten with what was said."""
+    memory.remember([{"role": "user", "content": "The plan is blue."}], user_id="ana", metadata={"project": "boreal"})
+    forget = create_memory_tools(memory, tools=["forget_memory"], user_id="ana", ask_to_forget=False, filters=filters)[
+        0
+    ]
+
+    forget.invoke({"memory_id": memory.show("turns", "ana")[0].turn_id})
+    assert len(memory.show("turns", "ana")) == 1
+    for record in memory.show("records", "ana"):
+        forget.invoke({"memory_id": record.record_id})
+    assert len(memory.show("turns", "ana")) == left
+
+
 @pytest.mark.parametrize("short_id", ["", "a", "1234567", "*"])
 def test_what_is_no_id_forgets_nothing(memory, short_id):
     """A few characters, or none, never stand for everything."""
