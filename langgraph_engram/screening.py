@@ -70,17 +70,21 @@ def screen_text(text: str, settings: ReceiveSettings) -> tuple[str, int]:
     return masked, count
 
 
-def screen_value(value: Any, settings: ReceiveSettings) -> Any:
-    """Return a value of JSON without secrets in its texts, as far as the settings ask for it; names of fields stay.
+def screen_value(value: Any, settings: ReceiveSettings) -> tuple[Any, int]:
+    """Return a value of JSON without secrets in its texts, as `screen_text` does, and how many; names of fields stay.
 
     Raises:
         InvalidInput: A text holds a secret, and such texts are refused.
     """
     if isinstance(value, str):
-        return screen_text(value, settings)[0]
+        return screen_text(value, settings)
     if isinstance(value, Mapping):
-        return {name: screen_value(inner, settings) for name, inner in value.items()}
-    return [screen_value(inner, settings) for inner in value] if isinstance(value, list | tuple) else value
+        fields = {name: screen_value(inner, settings) for name, inner in value.items()}
+        return {name: inner for name, (inner, _) in fields.items()}, sum(count for _, count in fields.values())
+    if isinstance(value, list | tuple):
+        items = [screen_value(inner, settings) for inner in value]
+        return [inner for inner, _ in items], sum(count for _, count in items)
+    return value, 0
 
 
 def mask_secrets(text: str) -> tuple[str, int]:

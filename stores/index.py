@@ -160,6 +160,12 @@ class RecordIndex(KindIndex[Record]):
         named[texts.positions_of(place.casefold())] = True
         return named
 
+    def citing(self, turn_id: str) -> list[Record]:
+        """Return the records that cite a turn, in the order they were put."""
+        sources = self.texts("cited turns", lambda record: " ".join(record.source_turn_ids))
+        found = [self.items[position] for position in sources.positions_of(turn_id)]
+        return [record for record in found if turn_id in record.source_turn_ids]
+
     def successor(self, record: Record) -> Record | None:
         """Return the active record that replaces one, at the end of the chain; None where there is none."""
         seen = {record.record_id}

@@ -167,6 +167,19 @@ def test_values_of_the_store_are_screened_as_messages_are(tmp_path, monkeypatch,
     assert (KEYS[0].encode() in files) == (policy == "keep")
 
 
+def test_what_is_masked_in_values_is_logged_with_its_count(monkeypatch, caplog):
+    """A put has no receipt; nothing is logged where nothing was masked."""
+    monkeypatch.setenv("ENGRAM_SETTINGS", json.dumps({"receive": {"secrets": "mask"}}))
+    with EngramStore("memory:", encoder="hashing") as store:
+        store.put(("n",), "a", {"note": "harmless"})
+        assert caplog.messages == []
+        store.put(("n",), "b", {"note": KEYS[0], "cards": [{"number": CARDS[0]}]})
+
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert caplog.messages[0].startswith("2 secrets")
+    assert KEYS[0] not in caplog.text
+
+
 async def test_values_that_are_put_asynchronously_are_screened_too(monkeypatch):
     """The other way in."""
     monkeypatch.setenv("ENGRAM_SETTINGS", json.dumps({"receive": {"secrets": "mask"}}))

@@ -32,6 +32,8 @@ APP_MARK = "\u200e"
 APP_WORDS = re.compile(rf"(?:{APP_MARK}[^\n]*|<[^<>\n]+>)(?:\n|$)|\s*{APP_MARK}<[^<>]*>\s*$")
 PARAGRAPHS = re.compile(r"\n\s*\n")
 DELIMITERS = ",;\t|"
+DAY_DIGITS, SECONDS_DIGITS = 8, 9
+"""Digits of a day written as YYYYMMDD; from so many on a number is seconds since 1970 (in 1973)."""
 COLUMNS = {
     "text": ("text", "content", "message", "body"),
     "speaker": ("speaker", "name", "author", "sender", "from"),
@@ -177,11 +179,10 @@ def _sessions(rows: Iterable[_Row]) -> list[Session]:
         fields.setdefault("id", make_id("line", *said[1:], str(counts[said])))
         if not fields.keys() & {"speaker", "role"}:
             fields["role"] = "user"
-        if fields.get("said_at", "").replace(".", "", 1).isdecimal():
-            item: dict[str, object] = {**fields, "said_at": float(fields["said_at"])}
-        else:
-            item = dict(fields)
+        item: dict[str, object] = dict(fields)
         try:
+            if fields.get("said_at", "").replace(".", "", 1).isdecimal():
+                item["said_at"] = _read_number(fields["said_at"])
             sessions.setdefault(row.session_id, []).extend(to_messages(item))
         except InvalidMessages as error:
             raise InvalidMessages(f"line {row.line}: {str(error).removeprefix('messages[0]: ')}") from error
@@ -277,6 +278,20 @@ def _read_time(stamp: str, order: DateOrder) -> datetime | None:
         return datetime(year, month, day, hour, int(found["minute"] or 0), int(found["seconds"] or 0), tzinfo=UTC)
     except ValueError:
         return None
+
+
+def _read_number(stamp: str) -> str | float:
+    """Return a time in digits: seconds since 1970 from nine digits on, or of eight the day YYYYMMDD, in ISO 8601.
+
+    Raises:
+        InvalidMessages: It is neither.
+    """
+    whole = stamp.split(".")[0]
+    if len(whole) >= SECONDS_DIGITS:
+        return float(stamp)
+    if stamp == whole and len(whole) == DAY_DIGITS:
+        return f"{whole[:4]}-{whole[4:6]}-{whole[6:]}"
+    raise InvalidMessages(f"the time {stamp!r} is neither seconds since 1970 nor a date: write it as 2024-05-01")
 
 
 def _stem(name: str, fallback: str | None = None) -> str | None:

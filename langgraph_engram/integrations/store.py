@@ -129,16 +129,19 @@ class EngramStore(BaseStore):
         """Check operations, and screen what they put for secrets, as messages are (`receive.secrets`)."""
         if self._receive.secrets == "keep":
             return plan(ops, self._fields)
+        screened: list[Op] = []
+        masked = 0
         try:
-            return plan(
-                [
-                    op._replace(value=screen_value(op.value, self._receive)) if isinstance(op, PutOp) else op
-                    for op in ops
-                ],
-                self._fields,
-            )
+            for op in ops:
+                value, count = screen_value(op.value, self._receive) if isinstance(op, PutOp) else (None, 0)
+                screened.append(op._replace(value=value) if isinstance(op, PutOp) else op)
+                masked += count
+            planned = plan(screened, self._fields)
         except RecursionError as error:
             raise InvalidInput("a value is nested too deeply to be screened: give a flatter one") from error
+        if masked:
+            log.warning("%d secrets were masked in what is put into the store (receive.secrets)", masked)
+        return planned
 
     async def _arun(self, planned: Plan) -> list[Result]:
         encoded = await self._aencoded(planned)

@@ -19,14 +19,19 @@ from langgraph.prebuilt import ToolRuntime
 from langgraph.types import interrupt
 from pydantic import BaseModel, Field
 
+from langgraph_engram.alignment import name_session
 from langgraph_engram.consolidation.approval import read_verdict
 from langgraph_engram.errors import EngramError, InvalidInput, MissingUser
 from langgraph_engram.filters import Filters, both, check_filters, check_limit, check_metadata
+from langgraph_engram.formats.messages import to_messages
+from langgraph_engram.formats.requests import remember_request
 from langgraph_engram.integrations.identity import Run, ScopeOverrides, resolve_scope, thread_of
 from langgraph_engram.integrations.transcripts import SHORT_ID, Redaction, format_recalled, redactor
 from langgraph_engram.memory import Memory
 from langgraph_engram.results import ErasureReceipt, Receipt, SavedMemory
 from langgraph_engram.schema import Metadata, Record, Scope, Turn, make_id
+from langgraph_engram.screening import screen
+from langgraph_engram.state import Message, RememberRequest
 
 ToolName = Literal["save_memory", "search_memory", "forget_memory"]
 Result = tuple[str, dict[str, Any]]
@@ -85,7 +90,7 @@ def create_memory_tools(
         tools: Which tools, in this order.
         budget: Tokens of evidence that a search shows; None for the preset's.
         metadata: What is kept with a note, for `filters`.
-        filters: What a search finds fulfils them, and the filters of the model besides.
+        filters: What a search finds fulfils them, and the filters of the model besides; nothing else can be forgotten.
         limit: Memories that a search shows at most; a model may ask for fewer.
         redact: Applied to what a search shows the model, as by `EngramMiddleware`; the artifact stays as it is.
         ask_to_forget: Whether `forget_memory` waits for a person's approval: the run stops at an interrupt that shows
@@ -151,7 +156,8 @@ class _MemoryTools:
             note = {"role": "assistant", "content": text, "external_id": _call_id(run, text)}
             session, metadata = thread_of(run, config), self.options.metadata
             receipt = self.memory.remember([note], session_id=session, metadata=metadata, **dict(scope))
-            saved = _saved_memory(self.memory, scope, receipt, text)
+            request = remember_request(scope, to_messages([note]), session, close_session=False)
+            saved = _saved_memory(self.memory, scope, receipt, request)
             return _saved(saved), saved.model_dump(mode="json")
 
         return self._run(save, config, runtime)
@@ -186,7 +192,7 @@ class _MemoryTools:
         """Forget the messages that a memory comes from, once a person approves."""
 
         def forget(scope: Scope, _: Run | None) -> Result:
-            selected = _select_by_id(self.memory, scope, memory_id)
+            selected = _select_by_id(self.memory, scope, memory_id, self.options.filters)
             if self.asks_to_forget:
                 _require_approval(selected)
             receipt = _forget(self.memory, scope, selected)
@@ -243,27 +249,30 @@ class _Selected:
     """The record, if it is one."""
 
 
-def _select_by_id(memory: Memory, scope: Scope, short_id: str) -> _Selected:
+def _select_by_id(memory: Memory, scope: Scope, short_id: str, filters: Filters | None) -> _Selected:
     """Return the turn, or the record with the turns that it cites, of an id.
 
     Args:
         memory: The memory.
         scope: Whose memory it is; ids of others are unknown.
         short_id: The first characters of the id of a turn or a record, at least eight, or the whole id.
+        filters: What the turn or the record fulfils; other ids are unknown. The cited turns need not: they all go.
 
     Raises:
         InvalidInput: No memory of this user has such an id, or several have.
     """
     user = dict(scope)
-    turns = {turn.turn_id: turn for turn in memory.show("turns", **user) if isinstance(turn, Turn)}
-    records = {record.record_id: record for record in memory.show("records", **user) if isinstance(record, Record)}
+    turns = [turn.turn_id for turn in memory.show("turns", filters=filters, **user) if isinstance(turn, Turn)]
+    shown = memory.show("records", filters=filters, **user)
+    records = {record.record_id: record for record in shown if isinstance(record, Record)}
     found = [known for known in (*turns, *records) if len(short_id) >= SHORT_ID and known.startswith(short_id)]
     if len(found) != 1:
         problem = "several memories have" if found else "no memory has"
         raise InvalidInput(f"{problem} the id {short_id!r}: search first, and give an id as the search shows it")
     record = records.get(found[0])
     cited = [found[0]] if record is None else record.source_turn_ids
-    return _Selected(found[0], [turns[turn_id] for turn_id in cited if turn_id in turns], record)
+    stored = memory.store.index(scope).turns
+    return _Selected(found[0], [turn for turn in map(stored.get, cited) if turn], record)
 
 
 def _require_approval(selected: _Selected) -> None:
@@ -316,14 +325,20 @@ def _call_id(run: Run | None, text: str) -> str | None:
     return make_id("save_memory", call_id, text) if call_id else None
 
 
-def _saved_memory(memory: Memory, scope: Scope, receipt: Receipt, text: str) -> SavedMemory:
-    """Return a receipt with the ids of the newest turn of a text, and of the records that cite it."""
-    user = dict(scope)
-    turns = [turn for turn in memory.show("turns", **user) if isinstance(turn, Turn) and turn.text == text]
-    turn_id = turns[-1].turn_id if turns else None
-    records = [record for record in memory.show("records", **user) if isinstance(record, Record)]
-    record_ids = [record.record_id for record in records if turn_id in record.source_turn_ids]
+def _saved_memory(memory: Memory, scope: Scope, receipt: Receipt, request: RememberRequest) -> SavedMemory:
+    """Return a receipt with the ids of the turn that a request of one message is, and of the records that cite it."""
+    index, stored = memory.store.index(scope), screen(request, memory.settings.receive)
+    turns = index.session_turns(stored.session_id or name_session(stored))
+    found = [turn for turn in turns if any(_is_turn_of(message, turn) for message in stored.messages)]
+    turn_id = found[-1].turn_id if found else None
+    record_ids = [record.record_id for record in index.records.citing(turn_id)] if turn_id else []
     return SavedMemory(**dict(receipt), turn_id=turn_id, record_ids=record_ids)
+
+
+def _is_turn_of(message: Message, turn: Turn) -> bool:
+    if message.external_id and turn.external_id:
+        return message.external_id == turn.external_id
+    return message.text == turn.text
 
 
 def _saved(saved: SavedMemory) -> str:

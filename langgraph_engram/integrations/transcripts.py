@@ -69,9 +69,9 @@ def messages_after(messages: Sequence[BaseMessage], last_id: str | None) -> Sequ
 
 
 def noted(said: Sequence[BaseMessage], newer: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """Return what people and the assistant said, each once by its id, in its newest version."""
-    spoken = (message for message in newer if isinstance(message, HumanMessage | AIMessage) and message.id)
-    return list({message.id: message for message in (*said, *spoken)}.values())
+    """Return what people and the assistant said, and that something was forgotten, each once, in its newest version."""
+    kept = (m for m in newer if m.id and (isinstance(m, HumanMessage | AIMessage) or _has_forgotten(m)))
+    return list({message.id: message for message in (*said, *kept)}.values())
 
 
 def unkept(messages: Sequence[BaseMessage], last_id: str | None, said: Sequence[BaseMessage]) -> list[BaseMessage]:
@@ -181,9 +181,11 @@ def _is_said(message: BaseMessage) -> bool:
 
 
 def _without_forgetting(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """Leave out each turn in which something was forgotten, because its messages repeat it."""
+    """Leave out each turn in which something was forgotten, because its messages repeat it; a summary begins none."""
     turns: list[list[BaseMessage]] = [[]]
     for message in messages:
+        if message.additional_kwargs.get("lc_source") == SUMMARY_SOURCE:
+            continue
         if isinstance(message, HumanMessage) and turns[-1] and not isinstance(turns[-1][-1], HumanMessage):
             turns.append([])
         turns[-1].append(message)

@@ -99,6 +99,21 @@ def test_a_table_is_read_by_the_titles_of_its_columns():
     assert second.messages[0].said_at == datetime.fromtimestamp(1718269000, UTC)
 
 
+def test_a_number_in_a_table_is_a_day_or_seconds():
+    """Eight digits are a day, nine and more are seconds."""
+    parsed = parse("date,text\n20240501,I camp.\n100000000.5,I row.\n", "chat.csv")
+
+    times = [message.said_at for message in parsed.sessions[0].messages]
+    assert times == [datetime(2024, 5, 1, tzinfo=UTC), datetime.fromtimestamp(100000000.5, UTC)]
+
+
+@pytest.mark.parametrize("stamp", ["2024", "20241301", "202405", "20240501.5", "1714550400000"])
+def test_a_number_that_is_no_time_is_refused_with_its_line(stamp):
+    """It is never taken for a few seconds of 1970."""
+    with pytest.raises(InvalidMessages, match=rf"chat.csv: line 3: .*{stamp[:4]}"):
+        parse(f"date,text\n2024-05-01,I camp.\n{stamp},I row.\n", "chat.csv")
+
+
 def test_blank_lines_and_other_columns_do_no_harm():
     """A table may begin with blank lines, hold columns that nobody asked for, and lines inside of cells."""
     parsed = parse('\n\nrating,text,speaker\n5,"I keep bees.\nTwo hives.",Ana\n\n4,Since when?,Ben\n', "chat.csv")

@@ -14,7 +14,9 @@ from langgraph.types import Command
 
 from langgraph_engram.errors import InvalidInput, MissingUser
 from langgraph_engram.integrations.tools import create_memory_tools
+from langgraph_engram.memory import Memory
 from langgraph_engram.results import ErasureReceipt, Recollection, SavedMemory
+from langgraph_engram.settings import ReceiveSettings, Settings
 
 
 @pytest.fixture
@@ -69,6 +71,31 @@ def test_what_is_saved_on_one_thread_is_found_on_another(agent, calling, on, con
     assert found[0].content.count("<memories>") == 1
     assert json.loads(json.dumps(found[0].artifact)) == found[0].artifact
     assert {turn.session_id for turn in memory.show("turns", "ana")} == {"monday"}
+
+
+def test_a_note_that_was_saved_already_is_told_by_the_id_of_its_own_session(memory):
+    """Not by that of another session, which holds the same words."""
+    save = create_memory_tools(memory, tools=["save_memory"], user_id="ana")[0]
+
+    def saved(thread):
+        on = {"configurable": {"thread_id": thread}} if thread else {}
+        call = {"name": "save_memory", "args": {"text": "Ana keeps bees."}, "id": "c", "type": "tool_call"}
+        return SavedMemory.model_validate(save.invoke(call, on).artifact)
+
+    first, others, again = saved("a"), [saved("b"), saved(None)], saved("a")
+    assert (again.stored_turns, again.turn_id) == (0, first.turn_id)
+    assert len({first.turn_id, *(other.turn_id for other in others)} - {None}) == 3
+
+
+def test_a_note_with_a_masked_secret_is_told_by_its_id():
+    """Its text is another one than the model gave."""
+    settings = Settings(receive=ReceiveSettings(secrets="mask"))
+    with Memory("memory:", "rules", encoder="hashing", settings=settings) as memory:
+        save = create_memory_tools(memory, tools=["save_memory"], user_id="ana")[0]
+        call = {"name": "save_memory", "args": {"text": "The key is AKIA" + "Q7" * 8}, "id": "c", "type": "tool_call"}
+        saved = SavedMemory.model_validate(save.invoke(call).artifact)
+
+        assert [turn.turn_id for turn in memory.show("turns", "ana")] == [saved.turn_id]
 
 
 def test_no_tool_takes_whose_memory_it_is(memory):
@@ -218,6 +245,21 @@ def test_nobody_forgets_by_another_users_id(agent, calling, on, context, memory)
 
     assert (output.status, memory.show("turns", "bob")) == ("error", [turn])
     assert "no memory has the id" in output.content
+
+
+@pytest.mark.parametrize(("filters", "left"), [({"metadata.project": "atlas"}, 1), ({"status": "active"}, 0)])
+def test_what_the_fixed_filters_leave_out_cannot_be_forgotten(memory, filters, left):
+    """Neither a turn nor a record of another project; a record that fulfils them is forgotten with what was said."""
+    memory.remember([{"role": "user", "content": "The plan is blue."}], user_id="ana", metadata={"project": "boreal"})
+    forget = create_memory_tools(memory, tools=["forget_memory"], user_id="ana", ask_to_forget=False, filters=filters)[
+        0
+    ]
+
+    forget.invoke({"memory_id": memory.show("turns", "ana")[0].turn_id})
+    assert len(memory.show("turns", "ana")) == 1
+    for record in memory.show("records", "ana"):
+        forget.invoke({"memory_id": record.record_id})
+    assert len(memory.show("turns", "ana")) == left
 
 
 @pytest.mark.parametrize("short_id", ["", "a", "1234567", "*"])

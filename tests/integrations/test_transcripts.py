@@ -6,9 +6,11 @@ from langchain_core.messages import AIMessage, FunctionMessage, HumanMessage, Sy
 from langgraph_engram.integrations.transcripts import (
     FROM_MEMORY,
     messages_after,
+    noted,
     question_of,
     start_of_newest_turn,
     to_remember,
+    unkept,
 )
 
 SUMMARY = HumanMessage("So far: they greeted.", id="s", additional_kwargs={"lc_source": "summarization"})
@@ -68,6 +70,21 @@ def test_a_turn_in_which_something_was_forgotten_is_left_out():
     said = to_remember([HumanMessage("Hi."), AIMessage("Hello."), *done, *failed], "all", with_ids=False)
 
     assert texts(said) == ["Hi.", "Hello.", "Forget 99.", "I cannot."]
+
+
+def test_a_turn_in_which_something_was_forgotten_is_left_out_after_a_summary_of_it():
+    """The summary took the question and the mark of forgetting out of the thread before the answer came."""
+    call = AIMessage("", id="2", tool_calls=[{"name": "forget_memory", "args": {}, "id": "c"}])
+    turn = [
+        HumanMessage("Forget that my code is 4711.", id="1"),
+        call,
+        ToolMessage("Forgotten.", id="3", name="forget_memory", tool_call_id="c"),
+    ]
+    after = [SUMMARY, AIMessage("4711 is forgotten.", id="4"), HumanMessage("I row.", id="5")]
+
+    said = noted(noted([], turn[:2]), turn)
+
+    assert texts(to_remember(unkept(after, "", noted(said, after)), "all", with_ids=True)) == ["I row."]
 
 
 def test_a_question_is_what_the_user_says_and_no_summary():
