@@ -134,7 +134,8 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             InvalidInput: The input does not fit; nothing is stored.
             StoreError: The store cannot write.
             CompressorUnavailable: The compressor of the settings is not available. The turns are stored; see `retry`.
-            EncoderUnavailable: The turns have no vectors yet, and wait in the run's checkpoint; see `retry`.
+            EncoderUnavailable: The turns have no vectors yet, and wait in the run's checkpoint; see `retry`. Where
+                nothing was ever stored and the encoder does not even tell its dimensions, nothing waits: send it again.
         """
         scope = self._scope(user_id, tenant, agent_id)
         said = to_messages(messages)

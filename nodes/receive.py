@@ -5,6 +5,7 @@ stored is read and added to under one lock, so that two runs in one session at o
 own.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -55,7 +56,8 @@ class Receive:
 
         Raises:
             CompressorUnavailable: The compressor cannot be loaded.
-            EncoderUnavailable: The turns cannot be encoded, and are not stored; the run is pending.
+            EncoderUnavailable: The turns cannot be encoded, and are not stored; the run is pending, unless the
+                store has no vector yet.
         """
         request = screen(RememberRequest.model_validate(state["request"]), self.settings)
         run_id = request.run_id or _id_of_this_run()
@@ -69,7 +71,9 @@ class Receive:
     def _new(self, request: RememberRequest, run_id: str, session_id: str) -> WriteState:
         """Store the turns that are new; those that this run stored before it was cut off are its own, too.
 
-        Where they cannot be encoded, the run is pending, and its checkpoint has what was said.
+        Where they cannot be encoded, the run is pending, and its checkpoint has what was said. A store that has no
+        vector yet can hold no row without the encoder, the task included: then nothing is pending, the call is to be
+        sent again.
         """
         scope = request.scope
         with self.store.committing(scope):
@@ -85,7 +89,8 @@ class Receive:
                     self.store.commit(scope, Changes(turns=turns, pending_tasks=tasks, completed=completed))
             except EncoderUnavailable as error:
                 unreceived = pending_tasks_for(run_id, RECEIVE, [(turns, str(error))])
-                self.store.commit(scope, Changes(pending_tasks=unreceived))
+                with suppress(EncoderUnavailable):
+                    self.store.commit(scope, Changes(pending_tasks=unreceived))
                 raise
         return {"turns": turns, "known_turns": len(request.messages) - len(turns)}
 

@@ -175,6 +175,32 @@ def test_without_an_encoder_what_was_said_waits_in_a_checkpoint(tmp_path, known,
         assert memory.doctor().findings == []
 
 
+class Unreachable(HashingEncoder):
+    """An encoder that tells nothing while it is down, not even its dimensions."""
+
+    down = True
+
+    def encode(self, texts):
+        if self.down:
+            raise EncoderUnavailable(f"no vectors for {len(texts)} texts")
+        return super().encode(texts)
+
+
+def test_an_empty_store_whose_encoder_tells_nothing_keeps_nothing_and_says_why(tmp_path):
+    """The error is that of what was said, and the call sent again is stored once."""
+    encoder = Unreachable()
+    with Memory(tmp_path / "s", "rules", encoder=encoder) as memory:
+        with pytest.raises(EncoderUnavailable, match=f"for {len(SAID)} texts"):
+            memory.remember(SAID, user_id="ana", session_id="s1")
+        assert memory.status("ana").pending == []
+        encoder.down = False
+
+        memory.remember(SAID, user_id="ana", session_id="s1")
+
+        assert [turn.text for turn in memory.show("turns", "ana")] == [message["text"] for message in SAID]
+        assert memory.status("ana").pending == []
+
+
 @pytest.mark.parametrize("named", [{}, {"session_id": "s1"}])
 def test_what_waits_in_a_checkpoint_is_forgotten_too(tmp_path, named):
     """Neither the task nor the checkpoint is left, and an export does not name what it does not hold."""
