@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from importlib.metadata import version
 from pathlib import Path
@@ -124,6 +125,15 @@ def test_the_version_is_that_of_the_distribution():
 
     assert langgraph_engram.__version__ == version("langgraph-engram")
     assert imported_by("import langgraph_engram; langgraph_engram.__version__") == set()
+
+
+def test_each_extra_is_described_once():
+    """In the reference; the extra of developers is for a clone."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"].keys() - {"dev"}
+    rows = (ROOT / "docs/reference/settings.md").read_text().split("## Extras")[1].splitlines()
+
+    described = [row.split("`")[1] for row in rows if row.startswith("| `")]
+    assert sorted(described) == sorted(extras)
 
 
 @pytest.mark.parametrize(
