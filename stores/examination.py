@@ -88,7 +88,7 @@ class Examination:
                 readable = self._readable(kind, page)
                 if kind in SEARCHABLE:
                     self._texts(kind, page, readable)
-                    self._vectors(kind, readable)
+                self._vectors(kind, readable)
             self._of_no_kind(page)
         if self.folder is not None:
             self._database(self.folder)
@@ -146,11 +146,13 @@ class Examination:
     def _vectors(self, kind: Kind[Any], readable: dict[str, _Row]) -> None:
         vectors = dict(_stored_vectors(self.collections.memories, list(readable)))
         missing = [key for key in readable if key not in vectors]
+        lack = "no search by meaning finds them, and loading fails" if kind in SEARCHABLE else "loading fails"
+        self._add("missing vector", f"{kind.name}: {lack}", missing, REWRITE)
+        if kind not in SEARCHABLE:
+            self._rewrite(kind, map(readable.__getitem__, missing))
+            return
         invalid = [key for key, vector in vectors.items() if not abs(float(np.linalg.norm(vector)) - 1) < UNIT]
         other = self._of_another_text(kind, {key: readable[key] for key in vectors if key not in invalid}, vectors)
-        self._add(
-            "missing vector", f"{kind.name}: no search by meaning finds them, and loading fails", missing, REWRITE
-        )
         self._add("invalid vector", f"{kind.name}: not of length 1", invalid, REWRITE)
         self._rewrite(kind, [readable[key] for key in (*missing, *invalid, *other)])
 
@@ -208,8 +210,10 @@ class Examination:
             by_scope[row.scope.key].append(row)
         for of_scope in by_scope.values():
             items = [row.item for row in of_scope]
-            vectors = encode_items(self.encoder, [kind.texts_of(item) for item in items])
-            self.collections.write(of_scope[0].scope, [Batch(kind, items, vectors)], vectors.shape[1])
+            texts = [kind.texts_of(item) for item in items] if kind in SEARCHABLE else []
+            vectors = encode_items(self.encoder, texts)
+            batch = Batch(kind, items, vectors if kind in SEARCHABLE else None)
+            self.collections.write(of_scope[0].scope, [batch], vectors.shape[1])
 
     def _add(self, check: str, detail: str, ids: list[str], fix: str = "") -> None:
         if ids:
