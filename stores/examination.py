@@ -210,9 +210,9 @@ class Examination:
             by_scope[row.scope.key].append(row)
         for of_scope in by_scope.values():
             items = [row.item for row in of_scope]
-            texts = [kind.texts_of(item) for item in items] if kind in SEARCHABLE else []
-            vectors = encode_items(self.encoder, texts)
-            batch = Batch(kind, items, vectors if kind in SEARCHABLE else None)
+            is_searched = kind in SEARCHABLE
+            vectors = encode_items(self.encoder, [kind.texts_of(item) for item in items] if is_searched else [])
+            batch = Batch(kind, items, vectors if is_searched else None)
             self.collections.write(of_scope[0].scope, [batch], vectors.shape[1])
 
     def _add(self, check: str, detail: str, ids: list[str], fix: str = "") -> None:

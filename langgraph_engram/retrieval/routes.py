@@ -104,9 +104,9 @@ class Routes:
             "synthesis": len(index.syntheses),
             "turn": len(index.turns),
         }
-        if self.settings.fusion != "concatenate":
-            del sizes["synthesis"]
-        return tuple(name for name in self.settings.routes if not sizes.get(name, 1))
+        shows_narratives = self.settings.fusion == "concatenate"
+        empty = (name for name in self.settings.routes if not sizes[name])
+        return tuple(name for name in empty if name != "synthesis" or shows_narratives)
 
     def _turn_scores(self, index: ScopeIndex, query: Vectors, stems: list[str]) -> Scores:
         if not len(index.turns):
