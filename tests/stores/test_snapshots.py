@@ -11,7 +11,7 @@ from langgraph_engram.schema import Scope
 from langgraph_engram.stores import snapshots
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.collections import Collections
-from langgraph_engram.stores.folders import OPEN_FOLDERS, open_store
+from langgraph_engram.stores.folders import OPEN_FOLDERS, PART, open_store
 from langgraph_engram.stores.index import SEARCHABLE
 
 SCOPE = Scope(user_id="ana")
@@ -154,7 +154,7 @@ def test_a_store_that_was_not_closed_leaves_no_current_snapshot(folder, changes,
 
     store.close()
     assert (folder / snapshots.FOLDER / snapshots.STAMP).exists()
-    assert not OPEN_FOLDERS._parts
+    assert not OPEN_FOLDERS.is_open(folder.resolve(), PART)
 
 
 def test_a_commit_removes_the_snapshot_of_its_scope_alone(folder, changes, encoder):
