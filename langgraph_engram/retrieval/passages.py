@@ -94,11 +94,7 @@ def turns_of(index: ScopeIndex, candidate: Candidate) -> list[int]:
         case "event":
             cited: Iterable[str] = index.events.items[candidate.position].turn_ids
         case "record":
-            own, successor, conflicts = records_of(index, candidate)
-            cited = own[0].source_turn_ids
-            if len(own) > 1 or successor or conflicts:
-                quoted = (*own, *([successor] if successor else ()), *conflicts)
-                cited = dict.fromkeys(turn_id for record in quoted for turn_id in record.source_turn_ids)
+            cited = records_of(index, candidate).source_turn_ids
         case _:
             return []
     return [position for position in map(index.turns.find_position, cited) if position >= 0]
@@ -113,6 +109,15 @@ class ShownRecords(NamedTuple):
     """What took the place of a superseded one."""
     conflicts: list[Record]
     """What the others are in conflict with, in order of time."""
+
+    @property
+    def source_turn_ids(self) -> Iterable[str]:
+        """Return the turns that they come from, each once."""
+        own, successor, conflicts = self
+        if len(own) == 1 and not successor and not conflicts:
+            return own[0].source_turn_ids
+        quoted = (*own, *([successor] if successor else ()), *conflicts)
+        return dict.fromkeys(turn_id for record in quoted for turn_id in record.source_turn_ids)
 
 
 def records_of(index: ScopeIndex, candidate: Candidate) -> ShownRecords:
@@ -292,7 +297,7 @@ def _record_passage(index: ScopeIndex, candidate: Candidate) -> Evidence:
         record.record_id,
         text,
         record=_with_conflicts(record, [other.record_id for other in shown.conflicts]),
-        turns=[index.turns.items[position] for position in turns_of(index, candidate)],
+        turns=[turn for turn_id in shown.source_turn_ids if (turn := index.turns.get(turn_id))],
     )
 
 
