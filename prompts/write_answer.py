@@ -19,8 +19,9 @@ Answer in as few words as it takes: a name, a date, a place, a number, yes or no
 everything that is asked for. No full sentence, no explanation."""
 FITTING = """\
 Answer in the form that the question asks for, and no longer: a name, date or number for one thing; a list of all that \
-fits where several are asked for; dated points in the order of time for an order or a development; a paragraph for a \
-summary; steps for a how-to, in the way in which the person wants such answers."""
+fits where several are asked for; dated points in the order of time for an order or a development; for a summary a few \
+sentences on each thing it is about, with the names, numbers and decisions; steps for a how-to, in the way in which \
+the person wants such answers."""
 CITE = """\
 After the answer, cite in brackets the numbers of the pieces it rests on, like this: ANSWER [2], or ANSWER [1][4]."""
 DATES = """\
