@@ -14,7 +14,7 @@ from langgraph_engram.retrieval.grouping import Candidate, diversify_sessions
 from langgraph_engram.retrieval.outline import breadth_of, outline
 from langgraph_engram.retrieval.passages import fit_budget, format_passage, smallest_size, with_assistant_replies
 from langgraph_engram.retrieval.queries import part_intents
-from langgraph_engram.retrieval.relevance import Relevance, by_strength, truncate
+from langgraph_engram.retrieval.relevance import DOUBTFUL_TOKENS, Relevance, by_strength, truncate
 from langgraph_engram.retrieval.routes import Routes
 from langgraph_engram.retrieval.standing import with_standing
 from langgraph_engram.schema import Breadth, Evidence, Intent
@@ -64,8 +64,12 @@ class LightRetrieve:
         pool = fit_budget(ranked, max(budget, most))
         stop = self.settings.stop if breadth == "narrow" else self.settings.outline_stop
         relevance = Relevance(index, state["intent"], query)
-        shown = self._truncated([], relevance.estimated(pool), request, stop)
-        if breadth == "narrow" and self.settings.outline_characters:
+        estimated = relevance.estimated(pool)
+        doubtful = breadth == "narrow" and self._ends(request, stop) and not relevance.is_answered(estimated)
+        shown = self._truncated([], estimated, request, stop, doubtful=doubtful)
+        if doubtful:
+            shown = fit_budget(shown, DOUBTFUL_TOKENS) or shown[:1]
+        elif breadth == "narrow" and self.settings.outline_characters:
             shown = self._with_lines(fusions[0], relevance, shown, request)
         if self.reranker:
             shown = list(rerank(self.reranker, state["query"], shown, self.settings.rerank_n))
@@ -100,18 +104,28 @@ class LightRetrieve:
         return self._truncated(whole, relevance.estimated(fitting), request, self.settings.stop)
 
     def _truncated(
-        self, first: Sequence[Evidence], passages: Sequence[Evidence], request: RecallRequest, stop: float
+        self,
+        first: Sequence[Evidence],
+        passages: Sequence[Evidence],
+        request: RecallRequest,
+        stop: float,
+        *,
+        doubtful: bool = False,
     ) -> list[Evidence]:
         """Order what a search found after the first passages by strength, and end it all where relevance ends.
 
-        The readers of a recall have limits of their own.
+        The readers of a recall have limits of their own. Where a result is doubtful, less of it is relevant enough.
         """
         if request.mode == "recall":
             return [*first, *passages]
         weight = self.settings.relevance_weight
         stop = stop if request.stop is None else request.stop
         ordered = [*first, *by_strength(passages, weight)]
-        return truncate(ordered, weight, stop, self.settings.relevance_threshold)
+        return truncate(ordered, weight, stop, self.settings.relevance_threshold if doubtful else 0.0)
+
+    def _ends(self, request: RecallRequest, stop: float) -> bool:
+        """Return whether a search ends before its budget is full."""
+        return request.mode == "search" and bool(stop if request.stop is None else request.stop)
 
     def _passages(self, index: ScopeIndex, intent: Intent, found: Iterator[Candidate]) -> Iterator[Evidence]:
         """Format what was found, with the assistant's replies where the settings or the query ask for them."""
