@@ -256,7 +256,7 @@ class RetrieveSettings(SettingsGroup):
     alone), or records then narratives (StructMem)."""
     budget: int = Field(2000, ge=50)
     """Tokens of evidence in a result at most."""
-    stop: float = Field(0.16, ge=0, le=1)
+    stop: float = Field(0.165, ge=0, le=1)
     """Strength at which a search ends, as a share of the best (docs/decisions/0037); 0 to fill the budget."""
     relevance_weight: float = Field(0.15, ge=0)
     """Power of the odds of relevance in a passage's strength, which orders passages; 0 for the fusion's order."""
@@ -358,7 +358,7 @@ class RetrieveSettings(SettingsGroup):
     outline_characters: int = Field(260, ge=0)
     """Characters of the line that a query for a summary or a timeline is shown of what a person said; 0 to show such a
     query the passages of any other (docs/decisions/0042)."""
-    whole_tokens: int = Field(800, ge=0)
+    whole_tokens: int = Field(500, ge=0)
     """Tokens of whole passages after which any other query is shown lines too, of turns that none of them is from."""
     outline_stop: float = Field(0.08, ge=0, le=1)
     """`stop` for such a query: what it asks for is in many exchanges, the last of them much weaker than the first."""

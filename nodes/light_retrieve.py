@@ -21,7 +21,7 @@ from langgraph_engram.retrieval.passages import (
     with_assistant_replies,
 )
 from langgraph_engram.retrieval.queries import part_intents
-from langgraph_engram.retrieval.relevance import Relevance, by_strength, truncate
+from langgraph_engram.retrieval.relevance import DOUBTFUL_TOKENS, Relevance, by_strength, truncate
 from langgraph_engram.retrieval.routes import Routes
 from langgraph_engram.retrieval.standing import with_standing
 from langgraph_engram.schema import Breadth, Evidence, Intent
@@ -80,8 +80,13 @@ class LightRetrieve:
         pool = fit_budget(ranked, compared, size_of=self._size_in(index))
         stop = self.settings.stop if breadth == "narrow" else self.settings.outline_stop
         relevance = Relevance(index, state["intent"], query)
-        chosen = self._truncated([], relevance.estimated(pool), request, stop)
-        if breadth == "narrow" and self.settings.outline_characters:
+        estimated = relevance.estimated(pool)
+        doubtful = breadth == "narrow" and self._ends(request, stop) and not relevance.is_answered(estimated)
+        chosen = self._truncated([], estimated, request, stop, doubtful=doubtful)
+        if doubtful:
+            shown = self._formatted(index, chosen)
+            shown = fit_budget(shown, DOUBTFUL_TOKENS) or shown[:1]
+        elif breadth == "narrow" and self.settings.outline_characters:
             shown = self._with_lines(fusions[0], relevance, chosen, request)
         else:
             shown = self._formatted(index, chosen)
@@ -118,17 +123,28 @@ class LightRetrieve:
         return self._formatted(index, self._truncated(whole, lines, request, self.settings.stop))
 
     def _truncated(
-        self, first: Sequence[Found], then: Sequence[Found], request: RecallRequest, stop: float
+        self,
+        first: Sequence[Found],
+        then: Sequence[Found],
+        request: RecallRequest,
+        stop: float,
+        *,
+        doubtful: bool = False,
     ) -> list[Found]:
         """Order what a search found after the first passages by strength, and end it all where relevance ends.
 
-        The readers of a recall have limits of their own.
+        The readers of a recall have limits of their own. Where a result is doubtful, less of it is relevant enough.
         """
         if request.mode == "recall":
             return [*first, *then]
         weight = self.settings.relevance_weight
         stop = stop if request.stop is None else request.stop
-        return truncate([*first, *by_strength(then, weight)], weight, stop, self.settings.relevance_threshold)
+        threshold = self.settings.relevance_threshold if doubtful else 0.0
+        return truncate([*first, *by_strength(then, weight)], weight, stop, threshold)
+
+    def _ends(self, request: RecallRequest, stop: float) -> bool:
+        """Return whether a search ends before its budget is full."""
+        return request.mode == "search" and bool(stop if request.stop is None else request.stop)
 
     def _formatted(self, index: ScopeIndex, found: Iterable[Found]) -> list[Evidence]:
         """Format what was found, but what is formatted."""

@@ -1,11 +1,12 @@
 """Learn the weights of relevance from questions with known evidence, and write them where the package ships them.
 
 python training/relevance.py --locomo FILE --longmemeval FILE --evidence FILE --conversations FILE
-    [--stores FOLDER] [--out FILE] [--encoder NAME]
+    [--stores FOLDER] [--out FILE] [--encoder NAME] [--keep]
 
 Each kind of file may be given several times, or not at all (see `training/relevance_data.py`). The
 conversations are written by rules; with `--stores` they stay there, and are not written again. The figures that are
 printed come from models that have not seen the conversation (cross-validation). The same files give the same weights.
+Beside them go those that tell whether anything found answers a question; `--keep` fits only these, to the shipped ones.
 """
 
 import json
@@ -26,7 +27,15 @@ from langgraph_engram.prompts.parse_intent import ParseIntent
 from langgraph_engram.retrieval.fusion import Fusion
 from langgraph_engram.retrieval.passages import approximate_tokens, fit_budget, turns_of
 from langgraph_engram.retrieval.queries import make_intent
-from langgraph_engram.retrieval.relevance import FEATURES, WEIGHTS_FILE, Relevance
+from langgraph_engram.retrieval.relevance import (
+    ANSWERED_FEATURES,
+    ANSWERED_FILE,
+    FEATURES,
+    WEIGHTS_FILE,
+    Relevance,
+    answered_features,
+    load_model,
+)
 from langgraph_engram.retrieval.routes import Routes
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Scope
@@ -43,6 +52,8 @@ PASSAGE_WEIGHT = 0.2
 """The weight of each passage."""
 QUESTION_WEIGHT = 4.0
 """The weight of the best passage of each question, with the question's own label."""
+FOREIGN_WEIGHT = 0.5
+"""The weight of a question of another conversation in whether anything answers it: fewer such are asked."""
 ROUNDS = 6
 """Times that the best passage of each question is chosen again."""
 FOLDS = 5
@@ -105,6 +116,17 @@ def train(examples: Sequence[Example]) -> LogisticModel:
         weights = solution[:-1]
     named = {name: round(float(value), DIGITS) for name, value in zip(FEATURES, weights, strict=True)}
     return LogisticModel(FEATURES, round(intercept, DIGITS), named)
+
+
+def train_answered(examples: Sequence[Example], model: LogisticModel) -> LogisticModel:
+    """Learn whether anything that was found answers a question, given the weights of relevance."""
+    known = [example for example in examples if len(example.features)]
+    rows = np.stack([answered_features(example.features, model.probability(example.features)) for example in known])
+    labels = np.array([float(example.answerable) for example in known])
+    row_weights = np.array([FOREIGN_WEIGHT if example.kind == "foreign" else 1.0 for example in known])
+    intercept, weights = fit_logistic(rows, labels, row_weights)
+    named = {name: round(float(value), DIGITS) for name, value in zip(ANSWERED_FEATURES, weights, strict=True)}
+    return LogisticModel(ANSWERED_FEATURES, round(intercept, DIGITS), named)
 
 
 def cross_validated(examples: Sequence[Example]) -> list[Numbers]:
@@ -197,6 +219,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--stores", type=Path, default=None)
     parser.add_argument("--out", type=Path, default=SHIPPED)
     parser.add_argument("--encoder", default=None)
+    parser.add_argument("--keep", action="store_true")
     chosen = parser.parse_args(arguments)
     conversations = [
         conversation for name, read in READERS.items() for path in getattr(chosen, name) for conversation in read(path)
@@ -205,9 +228,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         folder = chosen.stores or Path(stack.enter_context(TemporaryDirectory(prefix="engram-relevance-")))
         examples = list(collect(conversations, folder, chosen.encoder))
     print(json.dumps(figures(examples, cross_validated(examples)), indent=1))
-    model = train(examples)
-    write_weights(model.intercept, model.weights, chosen.out)
-    print(f"wrote {chosen.out}")
+    learned = {} if chosen.keep else {chosen.out: train(examples)}
+    model = learned.get(chosen.out, load_model())
+    learned[chosen.out.with_name(ANSWERED_FILE)] = train_answered(examples, model)
+    for path, fitted in learned.items():
+        write_weights(fitted.intercept, fitted.weights, path)
+        print(f"wrote {path}")
 
 
 def _example(

@@ -7,7 +7,8 @@ another person is a reason for doubt (docs/decisions/0030).
 
 Relevance orders passages together with their scores, and ends the list (ranked list truncation): the strength of a
 passage is its share of the best score times a power of the odds that it is relevant. A list without an end would fill
-its budget whatever is asked (docs/decisions/0036 and 0037).
+its budget whatever is asked (docs/decisions/0036 and 0037). Whether anything that was found answers the query at all is
+a probability of its own; where it is low, little is shown (docs/decisions/0054).
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,9 +37,18 @@ LEAST = 1e-4
 """Share of the best score, and relevance, below which none is told from another; 1 - LEAST is the highest relevance."""
 DOUBT = 0.5
 """The power of the odds by which the best passage misses the threshold that raises the floor of all."""
+NEAREST = 5
+"""Candidates, those of the best scores, of which it counts how near they are because of what is said about others."""
+ANSWERED = 0.31
+"""The probability that something found answers the query below which little is shown."""
+DOUBTFUL_TOKENS = 150
+"""Tokens of whole passages that are shown then; the best one in any case."""
 WEIGHTS_FILE = "relevance_weights.json"
+ANSWERED_FILE = "answered_weights.json"
 FEATURES = ("cosine", "own_cosine", "breadth", "own_coverage", "rival_lead", "share")
 """The features of a passage, in the order of the columns; see `Relevance.features`."""
+ANSWERED_FEATURES = ("best", "others")
+"""The features of a result, in the order of the columns; see `answered_features`."""
 MAX_CACHED_TEXTS = 65_536
 """Texts whose sentences are cached in the process."""
 PRIOR_TURNS = 20
@@ -99,6 +109,12 @@ def load_model() -> LogisticModel:
     return LogisticModel.load(FEATURES, "langgraph_engram.retrieval", WEIGHTS_FILE)
 
 
+@cache
+def load_answered_model() -> LogisticModel:
+    """Return the shipped model of whether anything that was found answers a query."""
+    return LogisticModel.load(ANSWERED_FEATURES, "langgraph_engram.retrieval", ANSWERED_FILE)
+
+
 class Relevance:
     """Compare what was found with one query."""
 
@@ -126,6 +142,18 @@ class Relevance:
         return [
             candidate._replace(relevance=estimate) for candidate, estimate in zip(candidates, estimates, strict=True)
         ]
+
+    def is_answered(self, candidates: Sequence[Candidate]) -> bool:
+        """Return whether a result may answer the query; an empty one leaves no doubt.
+
+        Args:
+            candidates: All that was found, with their relevance.
+        """
+        if not candidates:
+            return True
+        first = sorted(candidates, key=lambda candidate: -candidate.score)[:NEAREST]
+        row = answered_features(self.features(first), [candidate.relevance for candidate in candidates])
+        return float(load_answered_model().probability(row[np.newaxis])[0]) >= ANSWERED
 
     def features(self, candidates: Sequence[Candidate]) -> Numbers:
         """Return the features of each candidate, as an array of shape (candidates, len(FEATURES)).
@@ -270,6 +298,22 @@ class Relevance:
         if not self._people or not self._names.isdisjoint(sentence.words):
             return True
         return (speaker in self._people) != sentence.to_listener
+
+
+def answered_features(features: Numbers, relevance: Sequence[float] | Numbers) -> Numbers:
+    """Return what tells whether a result answers its query, as an array of shape (len(ANSWERED_FEATURES),).
+
+    - `best`: the log-odds of the highest relevance.
+    - `others`: how much nearer the candidates of the best scores are to the query than what they say about the people
+      whom it names, in the mean: near to 0 where they are about these people, or where it names nobody.
+
+    Args:
+        features: Of candidates, at least those of the best scores.
+        relevance: Of all candidates.
+    """
+    cosine, own_cosine, share = (features[:, FEATURES.index(name)] for name in ("cosine", "own_cosine", "share"))
+    first = np.argsort(-share, kind="stable")[:NEAREST]
+    return np.array([np.log(_odds([max(relevance)])[0]), float((cosine - own_cosine)[first].mean())])
 
 
 def stem_weights(rarity: Mapping[str, float]) -> dict[str, float]:

@@ -7,10 +7,16 @@ from hypothesis import strategies as st
 
 from langgraph_engram.logistic import LogisticModel
 from langgraph_engram.nodes.light_retrieve import LightRetrieve
+from langgraph_engram.results import count_tokens
 from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.retrieval.relevance import (
+    ANSWERED,
+    ANSWERED_FEATURES,
+    DOUBTFUL_TOKENS,
     FEATURES,
     Relevance,
+    answered_features,
+    load_answered_model,
     load_model,
     stem_weights,
 )
@@ -38,8 +44,9 @@ def features_of(store, scope, intent):
 def retrieve(store, scope, to_recall, intent):
     """Search the scope as a search does."""
 
-    def search(query, **fields):
-        state = {"request": to_recall(query, mode="search"), "query": query, "intent": intent(query, **fields)}
+    def search(query, stop=None, **fields):
+        request = to_recall(query, mode="search", stop=stop)
+        state = {"request": request, "query": query, "intent": intent(query, **fields)}
         return LightRetrieve(store, RetrieveSettings())(state)["evidence"]
 
     return search
@@ -67,6 +74,40 @@ def test_what_nobody_spoke_of_is_found_with_little_relevance(keep, turn, record,
     unknown = max((passage.relevance for passage in retrieve("Which university did I study at?")), default=0.0)
 
     assert unknown < RetrieveSettings().relevance_threshold <= known
+
+
+def test_little_is_shown_of_what_somebody_else_said(keep, turn, record, retrieve):
+    """Ana camps, Ben says little of it: less is shown of Ben than of Ana, unless the search has no end."""
+    said = [("Ana", f"I went camping by the lake with {number} friends, for {number} nights.") for number in range(20)]
+    said.append(("Ben", "I went home when the others were camping."))
+    keep(
+        turns=[turn(number, text, speaker=speaker) for number, (speaker, text) in enumerate(said)],
+        records=[record(number, f"{speaker}: {text}", speaker=speaker) for number, (speaker, text) in enumerate(said)],
+    )
+
+    of_ben, of_ana, everything = (
+        sum(count_tokens(passage.text) for passage in retrieve(f"Where did {name} go camping?", stop, speakers=[name]))
+        for name, stop in (("Ben", None), ("Ana", None), ("Ben", 0))
+    )
+
+    assert 0 < of_ben <= DOUBTFUL_TOKENS
+    assert min(of_ana, everything) > 2 * DOUBTFUL_TOKENS
+
+
+def test_a_result_is_doubted_by_its_relevance_and_by_whom_it_is_about():
+    """Only the passages of the best scores count, and what is near because of somebody else."""
+    names = ("cosine", "own_cosine", "share")
+    near = [dict(zip(names, (0.7, 0.7, share), strict=True)) for share in (1.0, 0.9, 0.8, 0.7, 0.6)]
+    far = [{**row, "own_cosine": 0.2} for row in near]
+    weak = [{"cosine": 0.9, "own_cosine": 0.0, "share": 0.1}]
+
+    def probability(rows, relevance):
+        features = np.array([[row.get(name, 0.0) for name in FEATURES] for row in rows])
+        return float(load_answered_model().probability(answered_features(features, relevance)[np.newaxis])[0])
+
+    assert probability(near, [0.5]) == probability([*weak, *near], [0.1, 0.5]) > ANSWERED > probability(far, [0.5])
+    assert probability(near, [0.5]) > probability(near, [0.01])
+    assert set(load_answered_model().weights) == set(ANSWERED_FEATURES)
 
 
 def test_words_to_a_listener_are_not_about_their_speaker(keep, turn, features_of):

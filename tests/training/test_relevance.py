@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from langgraph_engram.retrieval.relevance import FEATURES
+from langgraph_engram.retrieval.relevance import ANSWERED_FEATURES, ANSWERED_FILE, FEATURES
 from training.relevance import main, roc_area, share_above
 from training.relevance_data import (
     LabelledConversation,
@@ -53,14 +53,18 @@ def locomo(tmp_path):
 
 
 def test_learning_twice_gives_the_same_weights(locomo, tmp_path, capsys):
-    """A conversation is not stored twice, and the written files are equal."""
-    written = [tmp_path / "one.json", tmp_path / "two.json"]
+    """A conversation is not stored twice, and the written files are equal; the one for whole results stands beside."""
+    written = [tmp_path / "one" / "relevance.json", tmp_path / "two" / "relevance.json"]
 
     for path in written:
+        path.parent.mkdir()
         main(["--locomo", str(locomo), "--stores", str(tmp_path), "--out", str(path), "--encoder", "hashing"])
 
     assert written[0].read_bytes() == written[1].read_bytes()
     assert set(json.loads(written[0].read_text())["weights"]) == set(FEATURES)
+    beside = [path.with_name(ANSWERED_FILE) for path in written]
+    assert beside[0].read_bytes() == beside[1].read_bytes()
+    assert set(json.loads(beside[0].read_text())["weights"]) == set(ANSWERED_FEATURES)
     assert "roc_area" in capsys.readouterr().out
 
 
