@@ -81,13 +81,20 @@ def chat_settings(text: str) -> ChatSettings:
     return _validated(ChatSettings, _read(text, CHAT_VARIABLE, CHAT_EXAMPLE) if text.strip() else {}, CHAT_VARIABLE)
 
 
+def _of_kind(name: str, value: M | None, kind: type[M]) -> M | None:
+    if value is not None and not isinstance(value, kind):
+        raise InvalidSetting(f"{name} is {value!r}: pass a {kind.__name__} of langgraph_engram.settings")
+    return value
+
+
 def _validated(kind: type[M], values: dict[str, object], variable: str) -> M:
     try:
         return kind.model_validate(values)
     except ValidationError as error:
         wrong = problems_in(error)
         raise InvalidSetting(
-            f"{variable} does not fit the settings ({wrong}): see langgraph_engram.settings.{kind.__name__}"
+            f"{variable}, or the table of engram.toml that stands for it, does not fit the settings ({wrong}): see "
+            f"langgraph_engram.settings.{kind.__name__}"
         ) from error
 
 
@@ -120,6 +127,7 @@ def resolve(
     preset_name: str | None,
     encoder: str | Path | Encoder | Embeddings | None,
     dataset: str | None = None,
+    settings: Settings | None = None,
 ) -> Configuration:
     """Fill in what was not given from the environment, then from defaults. `ENGRAM_SETTINGS` changes the preset.
 
@@ -129,16 +137,19 @@ def resolve(
         preset_name: The preset.
         encoder: An encoder or its name.
         dataset: The data set that is measured, for which a preset may have a variant.
+        settings: The caller's own, in place of the preset's.
 
     Raises:
         UnknownPreset: No preset of that name.
-        InvalidSetting: `ENGRAM_SETTINGS` does not fit.
+        InvalidSetting: `ENGRAM_SETTINGS` does not fit, or an argument is of another type.
     """
+    if store is not None and not (isinstance(store, str | Path) and str(store).strip()):
+        raise InvalidSetting(f'store is {store!r}: name a folder, the URL of a Chroma server, or "memory:"')
     named = preset(preset_name or os.environ.get("ENGRAM_PRESET") or "engram", dataset)
     return Configuration(
         store=str(store or os.environ.get("ENGRAM_STORE") or DEFAULT_STORE),
         model=model or os.environ.get("ENGRAM_MODEL") or "rules",
-        settings=overridden(named, os.environ.get(SETTINGS_VARIABLE, "")),
+        settings=_of_kind("settings", settings, Settings) or overridden(named, os.environ.get(SETTINGS_VARIABLE, "")),
         encoder=encoder or os.environ.get("ENGRAM_ENCODER") or None,
     )
 
@@ -147,9 +158,9 @@ def resolve_chat(chat: ChatSettings | None = None) -> ChatSettings:
     """Return how a chat model is called: as given, else as `ENGRAM_CHAT` says, else the defaults.
 
     Raises:
-        InvalidSetting: `ENGRAM_CHAT` does not fit.
+        InvalidSetting: `ENGRAM_CHAT` does not fit, or `chat` is of another type.
     """
-    return chat or chat_settings(os.environ.get(CHAT_VARIABLE, ""))
+    return _of_kind("chat", chat, ChatSettings) or chat_settings(os.environ.get(CHAT_VARIABLE, ""))
 
 
 def resolve_model(model: str | BaseChatModel | Model, chat: ChatSettings) -> Model:

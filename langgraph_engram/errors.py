@@ -130,6 +130,7 @@ def problems_in(error: "ValidationError", *path: str) -> str:
         path: Where the validated value stands.
     """
     return "; ".join(
-        f"{'.'.join(map(str, (*path, *detail['loc'])))}: {detail['msg']}".removeprefix(": ")
+        f"{'.'.join(map(str, (*path, *detail['loc'])))}: "
+        f"{'there is no such name' if detail['type'] == 'extra_forbidden' else detail['msg']}".removeprefix(": ")
         for detail in error.errors()
     )

@@ -89,8 +89,8 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             StoreError: The store cannot be opened.
             ModelUnavailable: The model needs a key that is not set.
         """
-        choice = resolve(store, model, preset, encoder)
-        self.settings = settings or choice.settings
+        choice = resolve(store, model, preset, encoder, settings=settings)
+        self.settings = choice.settings
         self.model = resolve_model(choice.model, resolve_chat(chat))
         self.location = choice.store
         encoder = open_encoder(choice.encoder)

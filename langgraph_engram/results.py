@@ -155,6 +155,11 @@ class ProposedDecision(Frozen):
     """The text of the record that would replace them, or of the newest in a conflict."""
     reason: str = ""
 
+    @property
+    def replaces(self) -> bool:
+        """Whether `new` would take the place of `old`; else all of them stay."""
+        return self.action in ("MERGE", "SUPERSEDE")
+
 
 class Approval(Frozen):
     """A run that waits for a person."""

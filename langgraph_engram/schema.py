@@ -200,6 +200,11 @@ class Record(Frozen):
         return self.kind == "passage"
 
     @property
+    def is_edited(self) -> bool:
+        """Whether a person gave it its text: an edit is made of one record, a merge of several."""
+        return len(self.derived_from) == 1
+
+    @property
     def indexed_text(self) -> str:
         """The text that the routes search: content, reason and purpose (DimMem section 3.3), each said once."""
         return " ".join([self.content, *(part for part in (self.reason, self.purpose) if part not in self.content)])

@@ -58,7 +58,10 @@ class LightRetrieve:
         index = index_as_of(self.store, request)
         if not len(index.turns) and not len(index.records):
             whose = f"user {request.user_id}" + (f" with agent {request.agent_id}" if request.agent_id else "")
-            return {"evidence": [], "notes": [*state.get("notes", []), f"nothing is remembered yet for {whose}"]}
+            nothing = f"nothing is remembered yet for {whose}"
+            if request.as_of:
+                nothing = f"nothing that was said by {request.as_of.date()} is remembered for {whose}"
+            return {"evidence": [], "notes": [*state.get("notes", []), nothing]}
         routes = Routes(self.store.encoder, self.settings)
         intents = [state["intent"], *(part_intents(state["intent"]) if self.settings.split_comparisons else ())]
         conditions = conditions_of(request.filters)

@@ -174,7 +174,7 @@ def run_line(line: str, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
             subprocess.run([sys.executable, "-m", "langgraph_cli", "dockerfile", file], check=True)
         case ["docker", "compose", "up", *_]:
             assert (ROOT / "compose.yaml").exists(), place
-        case ["git" | "cd" | ".", *_]:
+        case ["git" | "mkdir" | "cd" | ".", *_]:
             pass
         case ["printf" | "cat", *_]:
             subprocess.run(["bash", "-c", line], check=True)

@@ -6,6 +6,9 @@ import pytest
 
 from langgraph_engram.cli.main import run
 from langgraph_engram.errors import InvalidInput
+from langgraph_engram.integrations.middleware import EngramMiddleware
+from langgraph_engram.integrations.store import EngramStore
+from langgraph_engram.integrations.tools import create_memory_tools
 from langgraph_engram.memory import Memory
 from langgraph_engram.settings import Settings
 
@@ -56,6 +59,14 @@ CALLS = {
     "a folder for a file": lambda memory: memory.load("/"),
     "a profile of nobody": lambda memory: memory.profile(""),
     "a history of nothing": lambda memory: memory.history("", **SAY),
+    "a number for a store": lambda _: Memory(3, encoder="hashing"),
+    "an empty store": lambda _: Memory("", encoder="hashing"),
+    "a mapping for settings": lambda _: Memory("memory:", encoder="hashing", settings={"retrieve": {"budget": 10}}),
+    "a mapping for a chat": lambda _: Memory("memory:", encoder="hashing", chat={"retries": 1}),
+    "a folder for the memory of tools": lambda _: create_memory_tools("./engram-data"),
+    "a folder for the memory of a middleware": lambda _: EngramMiddleware("./engram-data"),
+    "a text for a list of tools": lambda memory: create_memory_tools(memory, tools="save_memory"),
+    "a number for a time to live": lambda _: EngramStore("memory:", encoder="hashing", ttl=5),
 }
 COMMANDS = [
     ["remember", "{missing}", "-u", "ana"],
@@ -84,6 +95,7 @@ COMMANDS = [
     ["approve", "r0", "-u", "ana"],
     ["load", "{broken}"],
     ["export", "{folder}", "-u", "ana"],
+    ["export", "{good}"],
     ["serve", "--graph", "mine"],
     ["serve", "--port", "99999"],
 ]

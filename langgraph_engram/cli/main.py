@@ -132,6 +132,9 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _usage(error: typer.BadParameter) -> str:
+    of_all = {option for parameter in get_command(APP).params for option in parameter.opts}
+    if error.ctx and error.ctx.parent and (name := getattr(error, "option_name", "")) in of_all:
+        return f"{name} stands before the command: engram {name} ... {error.ctx.info_name}"
     command = error.ctx.command_path if error.ctx else "engram"
     message = error.format_message().replace("Value error, ", "")  # which typer puts before a choice that is none
     return f"{message} (see {command} --help)"

@@ -37,6 +37,8 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write all that is stored of a user, or of all, to a file that `engram load` reads."""
+    if user is None and not everyone:
+        raise InvalidInput("whose memory is exported? Name one with --user, or everybody with --all")
     with spinner("exporting"), open_existing(store) as memory:
         receipt = memory.export(
             file, user_id=user, everyone=everyone, session_id=session, tenant=tenant, agent_id=agent

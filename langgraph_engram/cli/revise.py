@@ -58,14 +58,14 @@ def approve(
 
 
 def _print_approvals(waiting: "list[Approval]") -> None:
-    """Print each decision with what it would replace, and by what; both sides of a conflict alike."""
+    """Print each decision with what it would replace, and by what; what stays is marked alike."""
     if not waiting:
         print_text("no run waits for approval")
     for run in waiting:
         print_text(f"run {run.run_id}", "bold")
         for decision in run.decisions:
             print_text(f"{decision.action}: {one_line(decision.reason)}", indent=2, hang=2)
-            before, after = ("= ", "= ") if decision.action == "CONFLICT" else ("- ", "+ ")
+            before, after = ("- ", "+ ") if decision.replaces else ("= ", "= ")
             for text in decision.old:
                 print_text(f"{before}{one_line(text)}", "red", indent=4, hang=2)
             print_text(f"{after}{one_line(decision.new)}", "green", indent=4, hang=2)

@@ -15,7 +15,7 @@ from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
 from langgraph_engram.logistic import TextClassifier
 from langgraph_engram.schema import Record, Standing, Turn
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.text.statements import own_words
+from langgraph_engram.text.statements import is_question, own_words
 from langgraph_engram.text.tokens import words
 
 WEIGHTS_FILE = "standing_weights.json"
@@ -40,7 +40,8 @@ def mark_standing(
 ) -> list[Record]:
     """Return records with the marks of the user's own standing statements, and no others.
 
-    What a model has marked stays marked. Records in the words of a speaker are classified, if the encoder is MiniLM.
+    What a model has marked stays marked. Records in the words of a speaker are classified, if the encoder is
+    MiniLM; a question does not say who somebody is.
 
     Args:
         records: New records.
@@ -61,7 +62,10 @@ def mark_standing(
         vectors = encoder.encode([record.indexed_text for record in said])
         texts = [own_words(record.content, record.speaker) for record in said]
         found = load_model().classify(texts, vectors)
-        kinds |= {record.record_id: kind for record, kind in zip(said, found, strict=True)}
+        kinds |= {
+            record.record_id: None if kind == "identity" and is_question(record.content) else kind
+            for record, kind in zip(said, found, strict=True)
+        }
     return [
         record
         if record.standing == kinds.get(record.record_id)

@@ -179,7 +179,9 @@ def decode(raw: bytes, name: str) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UnreadableFile(f"{name}: expected UTF-8 text, but byte {error.start} is not: is it binary?") from error
+        raise UnreadableFile(
+            f"{name}: expected UTF-8 text, but byte {error.start} is not: is it binary? Text has to be saved as UTF-8"
+        ) from error
 
 
 def parse_json(text: str, name: str) -> object:

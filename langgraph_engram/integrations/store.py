@@ -73,6 +73,8 @@ class EngramStore(BaseStore):
         """
         if encoder is not None and (index is False or (index and index.get("embed"))):
             raise InvalidSetting(f"both encoder {encoder!r} and index {index!r}: give one of them")
+        if not isinstance(ttl or {}, Mapping):
+            raise InvalidSetting(f'ttl is {ttl!r}: pass a mapping, such as {{"default_ttl": 60}}')
         choice = resolve(store, None, None, encoder)
         self._receive = choice.settings.receive
         self.location, self.ttl_config = choice.store, ttl

@@ -105,6 +105,10 @@ def create_memory_tools(
     Raises:
         InvalidInput: There is no tool of that name, or an option does not fit.
     """
+    if not isinstance(memory, Memory):
+        raise InvalidInput(f"memory is {memory!r}: pass a Memory")
+    if isinstance(tools, str):
+        raise InvalidInput(f"tools is {tools!r}: give a list of names")
     if unknown := [name for name in tools if name not in get_args(ToolName)]:
         raise InvalidInput(f"unknown tools {unknown!r}: choose among {', '.join(get_args(ToolName))}")
     default = ScopeOverrides(user_id=user_id, tenant=tenant, agent_id=agent_id)

@@ -1,10 +1,10 @@
 """Answer without a language model by quoting what was said, with speaker, day and the number of the passage.
 
 A quote is one sentence, or two where its speaker says more in a turn close by, in the order in which they were said.
-Nothing is read off a sentence and no clause is cut from it, so that no quote says what was not said. What has been
-superseded is quoted only behind what took its place, and a conflict with both sides. Sentences are chosen by how
-relevant their passage is and by how many of the query's content words they hold; of what people say of themselves the
-newest comes first.
+Nothing is read off a sentence and no clause is cut from it, so that no quote says what was not said. What a person has
+corrected stands in place of what was said, marked as such. What has been superseded is quoted only behind what took its
+place, and a conflict with both sides. Sentences are chosen by how relevant their passage is and by how many of the
+query's content words they hold; of what people say of themselves the newest comes first.
 """
 
 import math
@@ -66,6 +66,8 @@ class Quotable:
     """What it took the place of."""
     rivals: tuple["Quotable", ...] = ()
     """What cannot be true together with it."""
+    corrected: bool = False
+    """Whether a person wrote it in place of what was said."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -156,7 +158,7 @@ def _line(sentences: Sequence[Quotable]) -> str:
     before = "; ".join(f"{earlier.day}: {_said_words(earlier)}" for earlier in superseded)
     rivals = [rival for sentence in sentences for rival in sentence.rivals]
     beside = "; ".join(f"{_who_and_when(rival)}: {_said_words(rival)}" for rival in rivals)
-    mark = "" if not who else ", " if first.replies_to or first.image else ": "
+    mark = "" if not who else ", " if first.replies_to or first.image or first.corrected else ": "
     return f"{who}{mark}{said}{before and f' Before, {before}'}{beside and f' But also, {beside}'}"
 
 
@@ -166,7 +168,8 @@ def _who_and_when(sentence: Quotable) -> str:
 
 def _said_words(sentence: Quotable) -> str:
     """Return the words between quotation marks, after what they reply to; no number in them looks like a citation."""
-    how = f'asked "{sentence.replies_to}": ' if sentence.replies_to else "shares an image: " if sentence.image else ""
+    how = "shares an image: " if sentence.image else "as corrected: " if sentence.corrected else ""
+    how = f'asked "{sentence.replies_to}": ' if sentence.replies_to else how
     return f'{how}"{CITATION.sub(lambda match: match.group().replace("[", "(").replace("]", ")"), sentence.text)}"'
 
 
@@ -201,6 +204,11 @@ def _distinct(evidence: Sequence[Evidence]) -> list[Quotable]:
     found: dict[tuple[str, str], Quotable] = {}
     outdated: set[tuple[str, str]] = set()
     current: list[Quotable] = []
+    corrections = [
+        _correction(number, passage, passage.record)
+        for number, passage in enumerate(evidence, start=1)
+        if passage.record and passage.record.is_edited
+    ]
     for number, passage in enumerate(evidence, start=1):
         record = passage.record
         if not (record and passage.shows_others):
@@ -208,13 +216,13 @@ def _distinct(evidence: Sequence[Evidence]) -> list[Quotable]:
             continue
         head, *contradicting = passage.text.split(BUT_ALSO)
         passage = passage.model_copy(update={"text": head})
-        rivals = tuple(_rivals(number, passage, contradicting, turns))
+        rivals = tuple(_rivals(number, passage, contradicting, turns, corrections))
         keys = {rival.key for rival in rivals}
         if record.status != "superseded":
             own = (sentence for sentence in _shown(number, passage, turns) if sentence.key not in keys)
             current += (replace(sentence, rivals=rivals) for sentence in own)
             continue
-        older, newer = _changed(number, passage, record, turns)
+        older, newer = _changed(number, passage, record, turns, corrections)
         outdated |= {sentence.key for sentence in older}
         if newer:
             known = found.get(newer.key, newer)
@@ -226,27 +234,39 @@ def _distinct(evidence: Sequence[Evidence]) -> list[Quotable]:
     return sorted(found.values(), key=lambda sentence: sentence.number)
 
 
-def _changed(number: int, passage: Evidence, record: Record, turns: Turns) -> tuple[list[Quotable], Quotable | None]:
+def _changed(
+    number: int, passage: Evidence, record: Record, turns: Turns, corrections: Sequence[Quotable]
+) -> tuple[list[Quotable], Quotable | None]:
     """Return what a superseded record says, and what took its place; none where the passage does not show that."""
     before, _, after = passage.text.partition(CHANGED_SINCE)
     of_older = [turn for turn in passage.turns if turn.turn_id in record.source_turn_ids]
     of_newer = [turn for turn in passage.turns if turn.turn_id not in record.source_turn_ids]
     older = list(_shown(number, passage.model_copy(update={"text": before, "turns": of_older}), turns))
     newer = passage.model_copy(update={"text": after, "turns": of_newer, "record": None})
-    return older, next(_shown(number, newer, turns), None) if after else None
+    return older, next(_as_shown(number, newer, turns, corrections), None) if after else None
 
 
-def _rivals(number: int, passage: Evidence, contradicting: Sequence[str], turns: Turns) -> Iterator[Quotable]:
+def _rivals(
+    number: int, passage: Evidence, contradicting: Sequence[str], turns: Turns, corrections: Sequence[Quotable]
+) -> Iterator[Quotable]:
     """Yield a sentence of each text that contradicts the record of a passage."""
     own = passage.record.source_turn_ids if passage.record else []
     others = [turn for turn in passage.turns if turn.turn_id not in own]
     found: set[tuple[str, str]] = set()
     for text in contradicting if others else ():
         shown = passage.model_copy(update={"text": text, "turns": others, "record": None})
-        rival = next((sentence for sentence in _shown(number, shown, turns) if sentence.key not in found), None)
+        said = _as_shown(number, shown, turns, corrections)
+        rival = next((sentence for sentence in said if sentence.key not in found), None)
         if rival:
             found.add(rival.key)
             yield rival
+
+
+def _as_shown(number: int, passage: Evidence, turns: Turns, corrections: Sequence[Quotable]) -> Iterator[Quotable]:
+    """Return what a passage shows: corrections before what was said."""
+    shown = " ".join(words(passage.text))
+    yield from (correction for correction in corrections if " ".join(words(correction.text)) in shown)
+    yield from _shown(number, passage, turns)
 
 
 def _shown(number: int, passage: Evidence, turns: Turns) -> Iterator[Quotable]:
@@ -257,10 +277,23 @@ def _shown(number: int, passage: Evidence, turns: Turns) -> Iterator[Quotable]:
     if passage.record and passage.record.is_passage:
         yield from _of_passage(number, passage, passage.record)
         return
-    shown = " ".join(words(passage.text))
+    text = passage.text
     said = [sentence for turn in passage.turns for sentence in _said(turn, turns)]
-    chosen = [sentence for sentence in said if _opening(sentence) in shown] or said
+    if passage.record and passage.record.is_edited:
+        correction = _correction(number, passage, passage.record)
+        yield correction
+        text = text.replace(correction.text, "")
+    shown = " ".join(words(text))
+    chosen = [sentence for sentence in said if _opening(sentence) in shown]
+    if not chosen and text == passage.text:
+        chosen = said
     yield from (_quotable(number, passage.relevance, sentence) for sentence in chosen)
+
+
+def _correction(number: int, passage: Evidence, record: Record) -> Quotable:
+    """Return what a person wrote in place of what was said, at the turn where that was said."""
+    text, place = own_words(record.content, record.speaker), (record.session_id, record.seq)
+    return Quotable(number, passage.relevance, record.speaker, record.mentioned_at, text, corrected=True, turn=place)
 
 
 def _said(turn: Turn, turns: Turns) -> Iterator[Sentence]:

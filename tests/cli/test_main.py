@@ -200,7 +200,8 @@ def test_a_named_file_counts_folders_from_its_own(folder, capsys):
         ('stoer = "x"', "unknown name 'stoer': give texts for store, user, model, preset, encoder"),
         ("store = 3", "store is 3: give texts for store"),
         ('store = "x', "cannot be read"),
-        ("[settings.retrieve]\nbudget = 0", "does not fit the settings"),
+        ("[settings.retrieve]\nbudget = 0", "or the table of engram.toml"),
+        ("[settings.retreive]\nbudget = 900", "retreive: there is no such name"),
         ('preset = "gold"', "'gold'"),
     ],
 )
@@ -263,3 +264,9 @@ def test_an_interrupt_is_one_line_and_code_130(tmp_path):
 
     assert process.returncode == 130
     assert err == "engram: interrupted\n"
+
+
+def test_an_option_of_all_commands_behind_one_is_shown_its_place(capsys):
+    """It was not misspelt."""
+    assert run(["recall", "Where?", "--user", "ana", "--encoder", "hashing"]) == 2
+    assert capsys.readouterr().err == "engram: --encoder stands before the command: engram --encoder ... recall\n"

@@ -40,6 +40,8 @@ def marked(store, scope, turn, record, keep, minilm):
         ("I prefer aisle seats over window seats.", "preference"),
         ("I'm a midwife and I live in Bologna with my husband.", "identity"),
         ("Can you show me how taxes work?", None),
+        ("Where do I live?", None),
+        ("Am I a midwife?", None),
         ("Give me three ideas for dinner.", None),
         ("The train to Bologna always leaves late.", None),
         ("Keep up the good work!", None),

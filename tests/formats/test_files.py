@@ -76,6 +76,7 @@ def test_a_gzipped_file_is_unpacked_whatever_it_is_called(write):
         ('{"speaker": "a", "text": "b"}\n{"speaker": "a", "te', "cut off at line 2"),
         ('{\n"speaker": "a", "text": "b"}\n] tail', "broken at line 3"),
         (b"\x89PNG\r\n\x1a\n\x00\x00\xff\xfe", "is it binary?"),
+        ("I drink café au lait.".encode("latin-1"), "saved as UTF-8"),
         (gzip.compress(json.dumps(MESSAGES).encode(), mtime=0)[:-9], "cut off or damaged"),
         (gzip.compress(b"[]" * 500, mtime=0)[:20] + b"\xff" * 30, "cut off or damaged"),
         ("[" * 100_000, "sensible depth"),

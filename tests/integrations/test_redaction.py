@@ -46,10 +46,10 @@ def test_what_is_recalled_is_redacted(known, scripted, redact, shown):
     assert (ADDRESS in model.shown()) is (redact is None)
 
 
-def test_rules_of_an_agent_are_not_changed_by_their_use():
+def test_rules_of_an_agent_are_not_changed_by_their_use(memory):
     """A rule that looks at answers alone still does so in the agent."""
     rule = PIIMiddleware("email", apply_to_input=False)
-    create_memory_tools(None, redact=[rule])
+    create_memory_tools(memory, redact=[rule])
 
     assert rule.apply_to_input is False
 

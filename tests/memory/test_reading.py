@@ -57,7 +57,7 @@ def test_before_the_first_word_nothing_is_there(memory):
     recollection = memory.recall("Where does Ana live?", user_id="ana", as_of=datetime(2022, 1, 1, tzinfo=UTC))
 
     assert (recollection.verdict, recollection.evidence) == ("absent", [])
-    assert recollection.notes == ["nothing is remembered yet for user ana"]
+    assert recollection.notes == ["nothing that was said by 2022-01-01 is remembered for user ana"]
 
 
 def test_the_moment_itself_counts(memory):

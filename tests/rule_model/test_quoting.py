@@ -84,6 +84,23 @@ def test_what_was_superseded_is_quoted_behind_what_took_its_place(ask, turns, re
     assert ask("Where does Ana live?", [changed.model_copy(update={"text": text.split(chr(10))[0]})]) == [UNKNOWN]
 
 
+def test_a_correction_stands_in_place_of_what_was_said(ask, turns, record):
+    """Marked as such, with the other sentences of its turn, and where it took another's place."""
+    said = turns("Ana: I lived in Lisbon.", "Ana: I live in Porto. My balcony is small.")
+    edited = record("Ana: I live in Braga.", day=1, derived_from=["porto"])
+    alone = Evidence(evidence_id="new", text="I live in Braga. My balcony is small.", record=edited, turns=[said[1]])
+    outdated = record("Ana: I lived in Lisbon.", status="superseded", superseded_by="porto")
+    text = "8 May 2023, Ana: I lived in Lisbon.\nChanged since: 9 May 2023, Ana: I live in Braga."
+    changed = Evidence(evidence_id="old", text=text, record=outdated, turns=list(said))
+
+    corrected = 'Ana, 9 May 2023, as corrected: "I live in Braga."'
+    assert ask("Where does Ana live?", [alone], "Ana") == [f"{corrected} [1]"]
+    assert ask("How large is Ana's balcony?", [alone], "Ana") == ['Ana, 8 May 2023: "My balcony is small." [1]']
+    assert ask("Where does Ana live?", [changed, alone], "Ana")[0] == (
+        f'{corrected} Before, 8 May 2023: "I lived in Lisbon." [2][1]'
+    )
+
+
 def test_a_conflict_is_quoted_with_every_side(ask, turns, record):
     """Once, though each side is found by itself too."""
     said = turns("Ana: My cat was born in the barn of Runa in May.", "Ben: Ah, no.", "Ana: My cat was born in June.")

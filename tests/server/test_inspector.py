@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import preset
-from langgraph_engram.schema import Scope
+from langgraph_engram.schema import Decision, Scope
 from langgraph_engram.server.credentials import Credentials
 from langgraph_engram.server.inspector.app import inspector_routes
 from langgraph_engram.server.inspector.pages import PAGES
@@ -231,6 +231,21 @@ def test_an_edit_is_kept_in_the_history_and_can_be_undone(memory, site, user):
     assert memory.get(new.record_id, user_id=user).status == "archived"
 
 
+def test_a_decision_is_shown_with_all_that_it_was_about(memory, site, user):
+    """What was kept beside a record is no part of its lineage, and is linked all the same."""
+    first = say(memory, user, "I keep four bees' hives in the garden.")
+    scope, records = Scope(user_id=user), [record_with(memory, user, "bees")]
+    say(memory, user, "I keep four goats in the garden.", day=2)
+    records.append(record_with(memory, user, "goats"))
+    pair = [record.record_id for record in records]
+    kept = Decision(decision_id=user, run_id=first.run_id, pair=pair, jaccard=0, cosine=0, action="KEEP_BOTH")
+    memory.store.commit(scope, Changes(decisions=[kept]))
+
+    shown = site.get(f"/records/{pair[0]}")
+
+    assert f'/memory/records/{pair[1]}?user={user}">{records[1].content}</a>' in shown.replace("&amp;", "&")
+
+
 def test_what_cannot_be_edited_says_why(memory, site, user):
     """Nothing is lost: an empty text, and a record that is not active."""
     say(memory, user, "I live in Lisbon.", day=1)
@@ -428,6 +443,20 @@ def test_approvals_are_answered_from_the_page(tmp_path):
             opened.forget(user_id="ana")
 
     assert outcomes == [(True, ["SUPERSEDE"]), (True, ["KEEP_BOTH"])]
+
+
+def test_only_what_is_replaced_is_struck_out(tmp_path):
+    """Approving that both are kept takes neither away."""
+    asking = Settings(update=UpdateSettings(approve=["KEEP_BOTH"]))
+    with Memory(tmp_path, encoder="hashing", model="rules", settings=asking) as opened:
+        say(opened, "ana", "I live in Lisbon.")
+        say(opened, "ana", "I moved to Porto in May.", "I live in Porto.", day=2)
+        (waiting,) = opened.approvals("ana")
+        shown = Site(browser(opened), {"user": "ana"}).get("/approvals")
+
+    assert [decision.action for decision in waiting.decisions] == ["KEEP_BOTH"]
+    assert "<del>" not in shown
+    assert all(f"<dt>Stays</dt><dd>{text}" in shown for text in ("Ana: I moved to Porto", "Ana: I live in Porto."))
 
 
 def test_all_of_a_run_can_be_answered_at_once(tmp_path):

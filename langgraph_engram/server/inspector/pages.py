@@ -10,7 +10,7 @@ from starlette.responses import Response, StreamingResponse
 
 from langgraph_engram.erasure.selection import StoredScope, Target, make_target, select_erased
 from langgraph_engram.errors import EngramError, InvalidInput
-from langgraph_engram.results import CHARACTERS_PER_TOKEN, RecallUpdate, Recollection
+from langgraph_engram.results import CHARACTERS_PER_TOKEN, RecallUpdate, Recollection, RecordHistory
 from langgraph_engram.runner import iterated_in_thread
 from langgraph_engram.schema import Scope
 from langgraph_engram.server.credentials import split_url
@@ -64,8 +64,14 @@ def show_record(visit: Visit) -> Response:
         successor=index.records.get(record.superseded_by or ""),
         sources=sources_of(record, index),
         history=history,
-        contents={member.record_id: member for member in history.records},
+        contents={named: member for named in _named_in(history) if (member := index.records.get(named))},
     )
+
+
+def _named_in(history: RecordHistory) -> set[str]:
+    """Return the ids of a lineage, and of all that its decisions name."""
+    decided = (record_id for decision in history.decisions for record_id in (*decision.pair, decision.result_id))
+    return {member.record_id for member in history.records}.union(filter(None, decided))
 
 
 def edit_record(visit: Visit) -> Response:
