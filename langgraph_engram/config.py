@@ -25,16 +25,18 @@ from pydantic import BaseModel, ValidationError
 
 from langgraph_engram.compression import Compressor, LLMLingua2
 from langgraph_engram.embeddings.base import Encoder
+from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.errors import InvalidSetting, StoreError, problems_in
 from langgraph_engram.graphs.checkpoints import checkpoint_serializer
 from langgraph_engram.graphs.read import ReadGraph, build_read_graph
 from langgraph_engram.graphs.write import WriteGraph, build_write_graph
 from langgraph_engram.llm.base import Model
+from langgraph_engram.llm.chat import ChatSettings
 from langgraph_engram.llm.factory import open_model
 from langgraph_engram.presets import preset
 from langgraph_engram.rerank import CrossEncoder, Reranker
 from langgraph_engram.rule_model.model import RuleModel
-from langgraph_engram.settings import ChatSettings, ExtractSettings, RetrieveSettings, Settings
+from langgraph_engram.settings import ExtractSettings, RetrieveSettings, Settings, StorageSettings
 from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.folders import open_store
@@ -87,7 +89,7 @@ def _validated(kind: type[M], values: dict[str, object], variable: str) -> M:
     except ValidationError as error:
         wrong = problems_in(error)
         raise InvalidSetting(
-            f"{variable} does not fit the settings ({wrong}): see langgraph_engram.settings.{kind.__name__}"
+            f"{variable} does not fit the settings ({wrong}): see {kind.__module__}.{kind.__name__}"
         ) from error
 
 
@@ -198,12 +200,12 @@ def build_graphs(
 
 
 def open_store_and_checkpointer(
-    store: str, encoder: Encoder, *, own: bool
+    choice: Configuration, settings: StorageSettings, *, own: bool
 ) -> tuple[ChromaStore, BaseCheckpointSaver[str] | None]:
     """Open a store and, where it is to have one of its own, its checkpointer; neither stays open where one fails."""
-    opened = open_store(store, encoder)
+    opened = open_store(choice.store, open_encoder(choice.encoder), settings=settings)
     try:
-        return opened, open_checkpointer(store) if own else None
+        return opened, open_checkpointer(choice.store) if own else None
     except BaseException:
         opened.close()
         raise

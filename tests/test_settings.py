@@ -6,7 +6,8 @@ import pytest
 
 from langgraph_engram.config import chat_settings, overridden, resolve, resolve_chat
 from langgraph_engram.errors import InvalidSetting
-from langgraph_engram.settings import ChatSettings, Settings
+from langgraph_engram.llm.chat import ChatSettings
+from langgraph_engram.settings import Settings
 
 
 def test_settings_of_a_preset_are_changed(monkeypatch, tmp_path):
