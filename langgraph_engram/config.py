@@ -17,7 +17,6 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import WRITES_IDX_MAP, BaseCheckpointSaver
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver
 from platformdirs import user_data_path
@@ -27,7 +26,7 @@ from langgraph_engram.compression import Compressor, LLMLingua2
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.errors import InvalidSetting, StoreError, problems_in
-from langgraph_engram.graphs.checkpoints import checkpoint_serializer
+from langgraph_engram.graphs.checkpoints import UnfinishedSteps, checkpoint_serializer
 from langgraph_engram.graphs.read import ReadGraph, build_read_graph
 from langgraph_engram.graphs.write import WriteGraph, build_write_graph
 from langgraph_engram.llm.base import Model
@@ -215,7 +214,7 @@ def open_checkpointer(store: str) -> BaseCheckpointSaver[str]:
     """Open the checkpointer that goes with a store: a SQLite file beside it, or one of the user's for each server."""
     serializer = checkpoint_serializer()
     if store == IN_MEMORY:
-        return InMemorySaver(serde=serializer)
+        return UnfinishedSteps(serde=serializer)
     path = Path(store).expanduser() / "checkpoints.sqlite"
     if "://" in store:  # the users of two servers may have the same names
         name = NOT_IN_FILE_NAMES.sub("_", store.rstrip("/"))

@@ -270,11 +270,14 @@ class ChromaStore:
             closed, self._closed = self._closed, True
             if not closed and self._on_close:
                 self._on_close()
+            if self._folder is None:
+                self._cache.clear()
 
-    def write_snapshots(self) -> None:
-        """Write the snapshots that are missing of the scopes in memory. Call it before the client is closed."""
+    def free_memory(self) -> None:
+        """Let go of all indexes, with their snapshots written. Call it before the client of a folder is closed."""
         if self._snapshots:
             self._snapshots.write_missing(self._cache.all())
+        self._cache.clear()
 
     def _hold(self, scope: Scope, index: ScopeIndex) -> None:
         """Hold an index in memory, and let go of those used longest ago that are too much; hold `_lock` first."""

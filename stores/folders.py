@@ -162,7 +162,7 @@ def _open_in_folder(folder: Path, encoder: Encoder, settings: StorageSettings | 
     open_part = partial(
         ChromaStore, encoder=encoder, location=str(folder), folder=folder, settings=settings, migrate=migrate
     )
-    store = OPEN_FOLDERS.acquire(folder, PART, open_part, ChromaStore.write_snapshots)
+    store = OPEN_FOLDERS.acquire(folder, PART, open_part, ChromaStore.free_memory)
     if store.encoder.name != encoder.name:
         OPEN_FOLDERS.release(folder, PART)
         raise EncoderMismatch(
