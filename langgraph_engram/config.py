@@ -17,7 +17,6 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import WRITES_IDX_MAP, BaseCheckpointSaver
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver
 from platformdirs import user_data_path
@@ -25,16 +24,18 @@ from pydantic import BaseModel, ValidationError
 
 from langgraph_engram.compression import Compressor, LLMLingua2
 from langgraph_engram.embeddings.base import Encoder
+from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.errors import InvalidSetting, StoreError, problems_in
-from langgraph_engram.graphs.checkpoints import checkpoint_serializer
+from langgraph_engram.graphs.checkpoints import UnfinishedSteps, checkpoint_serializer
 from langgraph_engram.graphs.read import ReadGraph, build_read_graph
 from langgraph_engram.graphs.write import WriteGraph, build_write_graph
 from langgraph_engram.llm.base import Model
+from langgraph_engram.llm.chat import ChatSettings
 from langgraph_engram.llm.factory import open_model
 from langgraph_engram.presets import preset
 from langgraph_engram.rerank import CrossEncoder, Reranker
 from langgraph_engram.rule_model.model import RuleModel
-from langgraph_engram.settings import ChatSettings, ExtractSettings, RetrieveSettings, Settings
+from langgraph_engram.settings import ExtractSettings, RetrieveSettings, Settings, StorageSettings
 from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.folders import open_store
@@ -83,7 +84,7 @@ def chat_settings(text: str) -> ChatSettings:
 
 def _of_kind(name: str, value: M | None, kind: type[M]) -> M | None:
     if value is not None and not isinstance(value, kind):
-        raise InvalidSetting(f"{name} is {value!r}: pass a {kind.__name__} of langgraph_engram.settings")
+        raise InvalidSetting(f"{name} is {value!r}: pass a {kind.__name__} of {kind.__module__}")
     return value
 
 
@@ -94,7 +95,7 @@ def _validated(kind: type[M], values: dict[str, object], variable: str) -> M:
         wrong = problems_in(error)
         raise InvalidSetting(
             f"{variable}, or the table of engram.toml that stands for it, does not fit the settings ({wrong}): see "
-            f"langgraph_engram.settings.{kind.__name__}"
+            f"{kind.__module__}.{kind.__name__}"
         ) from error
 
 
@@ -209,12 +210,12 @@ def build_graphs(
 
 
 def open_store_and_checkpointer(
-    store: str, encoder: Encoder, *, own: bool
+    choice: Configuration, settings: StorageSettings, *, own: bool
 ) -> tuple[ChromaStore, BaseCheckpointSaver[str] | None]:
     """Open a store and, where it is to have one of its own, its checkpointer; neither stays open where one fails."""
-    opened = open_store(store, encoder)
+    opened = open_store(choice.store, open_encoder(choice.encoder), settings=settings)
     try:
-        return opened, open_checkpointer(store) if own else None
+        return opened, open_checkpointer(choice.store) if own else None
     except BaseException:
         opened.close()
         raise
@@ -224,7 +225,7 @@ def open_checkpointer(store: str) -> BaseCheckpointSaver[str]:
     """Open the checkpointer that goes with a store: a SQLite file beside it, or one of the user's for each server."""
     serializer = checkpoint_serializer()
     if store == IN_MEMORY:
-        return InMemorySaver(serde=serializer)
+        return UnfinishedSteps(serde=serializer)
     path = Path(store).expanduser() / "checkpoints.sqlite"
     if "://" in store:  # the users of two servers may have the same names
         name = NOT_IN_FILE_NAMES.sub("_", store.rstrip("/"))

@@ -20,7 +20,6 @@ from langgraph_engram.approvals import Answer, approvals, approve, waiting_decis
 from langgraph_engram.config import build_graphs, open_store_and_checkpointer, resolve, resolve_chat, resolve_model
 from langgraph_engram.doctor.doctor import Doctor
 from langgraph_engram.embeddings.base import Encoder
-from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.erasure.erase import Eraser
 from langgraph_engram.erasure.selection import make_target
 from langgraph_engram.errors import StoreError
@@ -31,6 +30,7 @@ from langgraph_engram.formats.requests import check_budget, make_scope, recall_r
 from langgraph_engram.history import history, undo, update
 from langgraph_engram.inspection import PROFILE_TOKENS, ItemKind, get, show, status
 from langgraph_engram.llm.base import Model
+from langgraph_engram.llm.chat import ChatSettings
 from langgraph_engram.results import (
     Approval,
     BackupReceipt,
@@ -50,7 +50,7 @@ from langgraph_engram.results import (
 from langgraph_engram.retrieval.standing import profile_of
 from langgraph_engram.runner import Progress, ReadRunner, WriteRunner, in_thread, iterated_in_thread, warn_if_blocking
 from langgraph_engram.schema import Metadata, Record, Scope
-from langgraph_engram.settings import AnswerStyle, ChatSettings, Settings
+from langgraph_engram.settings import AnswerStyle, Settings
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.tracing import Tracer
 
@@ -93,8 +93,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         self.settings = choice.settings
         self.model = resolve_model(choice.model, resolve_chat(chat))
         self.location = choice.store
-        encoder = open_encoder(choice.encoder)
-        self.store, self._owned = open_store_and_checkpointer(choice.store, encoder, own=checkpointer is None)
+        self.store, self._owned = open_store_and_checkpointer(choice, self.settings.storage, own=checkpointer is None)
         self._checkpointer = checkpointer or self._owned
         graphs = build_graphs(self.store, self.model, self.settings, self._checkpointer)
         self.write_graph, self.read_graph = graphs.write, graphs.read

@@ -24,6 +24,7 @@ from langgraph_engram.alignment import name_session, new_turns
 from langgraph_engram.embeddings.base import texts_of_turn
 from langgraph_engram.formats.messages import Session, to_messages
 from langgraph_engram.formats.requests import errors_of_session, remember_request, retry_request, to_sessions
+from langgraph_engram.graphs.checkpoints import UnfinishedSteps
 from langgraph_engram.graphs.read import ReadGraph
 from langgraph_engram.graphs.write import WriteGraph
 from langgraph_engram.nodes.report_run import report_run
@@ -151,6 +152,8 @@ class WriteRunner:
     def _run(self, scope: Scope, update: WriteInput | None, run_id: str) -> Receipt:
         with self.store.writing(scope), self.tracer.call("remember", scope) as call:
             receipt = call.run(run_to_receipt, self.graph, update, thread_of(run_id, scope))
+            if isinstance(self.graph.checkpointer, UnfinishedSteps) and not receipt.pending:
+                self.graph.checkpointer.delete_thread(run_id)
             counts = receipt.model_dump(include={"stored_turns", "records", "quarantined", "pending"})
             call.add(receipt.usage, **counts)
         if receipt.pending and self._awaits_approval(scope, run_id):
@@ -240,12 +243,16 @@ class ReadRunner:
 
     @contextmanager
     def _discarded_if_erased(self, run_id: str) -> Iterator[None]:
-        """Delete a run's checkpoints if something was erased meanwhile: the run may have read it before."""
+        """Delete a recall's checkpoints if something was erased meanwhile: it may have read that before.
+
+        Those of a memory without a file are deleted whatever happens: nobody continues a recall.
+        """
         before = self._erasures
         try:
             yield
         finally:
-            if self._checkpointer and self._erasures != before:
+            is_over = isinstance(self._checkpointer, UnfinishedSteps)
+            if self._checkpointer and (is_over or self._erasures != before):
                 delete_threads(self._checkpointer, [run_id])
 
 

@@ -464,8 +464,21 @@ class TraceSettings(SettingsGroup):
     """Whether they see the graphs' runs with all their text; otherwise a run a call, with counts and the verdict."""
 
 
+class StorageSettings(SettingsGroup):
+    """How much of a store is held in the memory of the process. What is found does not depend on it."""
+
+    memory_limit_mb: int = Field(2000, ge=0)
+    """Megabytes that scopes may take in memory: beyond it those used longest ago leave, and are read again when they
+    are asked for. The scope in use stays, whatever it takes."""
+    scopes_in_memory: int = Field(64, ge=1)
+    """Scopes in memory at most."""
+    vectors_on_disk_from: int = Field(50_000, ge=1)
+    """Items of one kind in a scope, such as records, from which their vectors are in a file of the store's folder and
+    not in memory; the system reads what a search needs. A store without a folder holds all in memory."""
+
+
 class Settings(SettingsGroup):
-    """The settings of both graphs."""
+    """The settings of both graphs, and of the store they share."""
 
     preset: PresetName = "engram"
     receive: ReceiveSettings = ReceiveSettings()
@@ -478,23 +491,4 @@ class Settings(SettingsGroup):
     deep: DeepSettings = DeepSettings()
     answer: AnswerSettings = AnswerSettings()
     trace: TraceSettings = TraceSettings()
-
-
-# --- Chat models -----------------------------------------------------------------------------------------------------
-
-
-class ChatSettings(SettingsGroup):
-    """How a chat model is called."""
-
-    structured_methods: list[Literal["json_schema", "function_calling", "json_object_schema", "json_prompt"]] = [
-        "json_schema", "function_calling", "json_object_schema", "json_prompt",
-    ]  # fmt: skip
-    """Ways to ask for JSON, tried in this order; the first that works is used from then on."""
-    temperature: float = Field(0.0, ge=0, le=2)
-    timeout_seconds: float = Field(60.0, gt=0)
-    """Seconds to wait for one answer."""
-    max_completion_tokens: int = Field(4096, ge=16)
-    retries: int = Field(4, ge=0)
-    """Further attempts after a rate limit, a timeout or a server error, with exponential backoff."""
-    concurrency: int = Field(4, ge=1)
-    """Questions in flight at once."""
+    storage: StorageSettings = StorageSettings()

@@ -1,17 +1,29 @@
 """Append-only arrays, lists and texts in versions that share memory, so that readers keep the one they began with."""
 
+import logging
+import mmap
+import os
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
+from math import prod
 from operator import index
-from typing import Any, Generic, SupportsIndex, TypeVar, overload
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any, Generic, SupportsIndex, TypeAlias, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+log = logging.getLogger(__name__)
+
 D = TypeVar("D", bound=np.generic)
 E = TypeVar("E")
+Allocate: TypeAlias = Callable[[tuple[int, ...], Any], NDArray[Any]]
+"""Returns an array of a shape and a dtype, with any values in it."""
+MAX_DOUBLED = 1_024
+"""Rows of the largest array that doubles when it is full; a larger one grows by so many, or by an eighth."""
 
 
 class AppendOnlyArray(Generic[D]):
@@ -20,12 +32,13 @@ class AppendOnlyArray(Generic[D]):
     Any number of threads may read. One thread at a time may make new versions.
     """
 
-    __slots__ = ("_buffer", "_size")
+    __slots__ = ("_allocate", "_buffer", "_size")
 
-    def __init__(self, rows: NDArray[D]) -> None:
-        """Start with a copy of `rows`."""
+    def __init__(self, rows: NDArray[D], allocate: Allocate = np.empty) -> None:
+        """Start with a copy of `rows`, in an array that `allocate` returns, as all later versions are."""
+        self._allocate = allocate
         self._size = len(rows)
-        self._buffer = _Buffer(np.array(rows, order="C"), self._size)
+        self._buffer = self._copied(rows, self._size)
 
     def __len__(self) -> int:
         return self._size
@@ -35,14 +48,25 @@ class AppendOnlyArray(Generic[D]):
         """Return this version's rows: one contiguous block, not to be written to."""
         return self._buffer.rows[: self._size]
 
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes of the rows in the memory of the process; 0 where they are in a file."""
+        return 0 if _mapping_of(self._buffer.rows) else self.rows.nbytes
+
+    def release_pages(self) -> None:
+        """Tell the system that the pages of rows in a file are not needed now; they are read again when asked for."""
+        mapping = _mapping_of(self._buffer.rows)
+        if mapping and hasattr(mmap, "MADV_DONTNEED"):
+            mapping.madvise(mmap.MADV_DONTNEED)
+
     def extended(self, rows: NDArray[D]) -> "AppendOnlyArray[D]":
         """Return a version with `rows` added at the end."""
         if not self._size:
-            return AppendOnlyArray(rows)
+            return AppendOnlyArray(rows, self._allocate)
         size = self._size + len(rows)
         buffer = self._buffer
         if buffer.used != self._size or size > len(buffer.rows):  # another version has grown, or the buffer is full
-            buffer = self._copied(max(size, 2 * self._size))
+            buffer = self._copied(self.rows, max(size, self._with_room()))
         buffer.rows[self._size : size] = rows
         buffer.used = size
         return self._version(buffer, size)
@@ -52,19 +76,21 @@ class AppendOnlyArray(Generic[D]):
         same_nan = np.issubdtype(rows.dtype, np.floating)
         if np.array_equal(self.rows[positions], rows, equal_nan=same_nan):
             return self
-        buffer = self._copied(2 * self._size)
+        buffer = self._copied(self.rows, self._with_room())
         buffer.rows[positions] = rows
         return self._version(buffer, self._size)
 
-    def _copied(self, capacity: int) -> "_Buffer[D]":
-        shape: tuple[Any, ...] = (capacity, *self._buffer.rows.shape[1:])
-        rows = np.empty(shape, dtype=self._buffer.rows.dtype)
-        rows[: self._size] = self.rows
-        return _Buffer(rows, self._size)
+    def _with_room(self) -> int:
+        return self._size + max(min(self._size, MAX_DOUBLED), self._size // 8)
+
+    def _copied(self, rows: NDArray[D], capacity: int) -> "_Buffer[D]":
+        held = self._allocate((capacity, *rows.shape[1:]), rows.dtype)
+        held[: len(rows)] = rows
+        return _Buffer(held, len(rows))
 
     def _version(self, buffer: "_Buffer[D]", size: int) -> "AppendOnlyArray[D]":
         version: AppendOnlyArray[D] = AppendOnlyArray.__new__(AppendOnlyArray)
-        version._buffer, version._size = buffer, size
+        version._allocate, version._buffer, version._size = self._allocate, buffer, size
         return version
 
 
@@ -76,6 +102,46 @@ class _Buffer(Generic[D]):
     def __init__(self, rows: NDArray[D], used: int) -> None:
         self.rows = rows
         self.used = used
+
+
+@dataclass(frozen=True)
+class FileBacked:
+    """Allocate large arrays in files of a folder, which the system reads as they are needed, and others in memory.
+
+    A file has no name, so that nothing of it is left when the process ends, however it does. Its space is taken when it
+    is made: a disk that is full later does no harm.
+    """
+
+    folder: Path
+    rows: int
+    """Rows from which an array is in a file."""
+
+    def __call__(self, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+        """Return an array; in memory where the folder has no space for it."""
+        size = prod(shape) * np.dtype(dtype).itemsize
+        if not size or shape[0] < self.rows:
+            return np.empty(shape, dtype)
+        try:
+            with TemporaryFile(dir=self.folder) as file:
+                if hasattr(os, "posix_fallocate"):
+                    os.posix_fallocate(file.fileno(), 0, size)
+                file.truncate(size)
+                mapping = mmap.mmap(file.fileno(), size)
+        except OSError as error:
+            log.warning(
+                "%s has no room for %d bytes of vectors, which are kept in memory: %s", self.folder, size, error
+            )
+            return np.empty(shape, dtype)
+        return np.frombuffer(mapping, dtype).reshape(shape)
+
+
+def _mapping_of(rows: NDArray[Any]) -> mmap.mmap | None:
+    """Return the file that an array of `FileBacked` is in."""
+    held: object = rows
+    while isinstance(held, np.ndarray):
+        held = held.base
+    held = held.obj if isinstance(held, memoryview) else held
+    return held if isinstance(held, mmap.mmap) else None
 
 
 CHUNK = 512
@@ -168,6 +234,11 @@ class SearchableTexts:
             number = bisect_right(firsts, position) - 1
             blocks[number] = blocks[number].replaced(position, text)
         return SearchableTexts((), tuple(blocks))
+
+    @property
+    def nbytes(self) -> int:
+        """Return about how many bytes the texts take."""
+        return sum(len(block.joined) + block.starts.nbytes for block in self._blocks)
 
     def positions_of(self, part: str) -> NDArray[np.intp]:
         """Return the positions of the texts that contain `part`, at least one character, ascending."""

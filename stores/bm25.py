@@ -22,6 +22,8 @@ K1 = 1.2
 """k1: how soon repeats of a term stop counting."""
 B = 0.75
 """b: how much long documents are held back."""
+TERM_BYTES = 600
+"""What a term takes: its name, its number, and the objects around its postings."""
 Postings = AppendOnlyArray[np.int32]
 
 
@@ -60,6 +62,12 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
     def lengths(self) -> NDArray[np.int32]:
         """Return the number of terms of each document, repeats counted, of shape (documents,)."""
         return self._lengths.rows
+
+    @property
+    def nbytes(self) -> int:
+        """Return about how many bytes the index takes."""
+        arrays = (self._entries, self._entries, self._spans, self._lengths)  # postings are the entries in another order
+        return sum(array.nbytes for array in arrays) + TERM_BYTES * len(self._terms.names)
 
     def positions(self, term: str) -> NDArray[np.int32]:
         """Return the positions of the documents that contain a term, ascending."""

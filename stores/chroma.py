@@ -23,6 +23,8 @@ from langgraph_engram.embeddings.base import Encoder, Vectors, mean_of
 from langgraph_engram.errors import InvalidInput, StoreError, StoreOutdated
 from langgraph_engram.results import BackupReceipt
 from langgraph_engram.schema import Decision, PendingTask, Scope
+from langgraph_engram.settings import StorageSettings
+from langgraph_engram.stores.arrays import FileBacked
 from langgraph_engram.stores.backup import back_up
 from langgraph_engram.stores.base import Changes, Row
 from langgraph_engram.stores.clients import translated_errors
@@ -41,9 +43,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-CACHED_SCOPES = 64
-"""Scope indexes kept in the process."""
-
 
 class ChromaStore:
     """A store over one Chroma client. Many threads may use it at once."""
@@ -56,7 +55,7 @@ class ChromaStore:
         location: str,
         folder: Path | None = None,
         shared: bool = False,
-        cached_scopes: int = CACHED_SCOPES,
+        settings: StorageSettings | None = None,
         on_close: Callable[[], None] | None = None,
         locks: ScopeLocks | None = None,
         migrate: bool = True,
@@ -69,7 +68,7 @@ class ChromaStore:
             location: What errors call this store.
             folder: Where Chroma keeps its files, if it does so in this process.
             shared: Whether other processes write to the store too.
-            cached_scopes: How many scope indexes are kept in the process.
+            settings: How much of it is held in the process's memory; by default as `StorageSettings` says.
             on_close: Called once when the store is closed, to release the client.
             locks: Those of this process's other stores at the same location; its own by default.
             migrate: Whether a store that an older version wrote is migrated; that of a folder is copied before.
@@ -88,8 +87,10 @@ class ChromaStore:
         self._revisions: Revisions = LocalRevisions()
         if shared:
             self._revisions = SharedRevisions(self._collections.revisions, uuid4().hex)
-        self._cache = _IndexCache(cached_scopes)
-        self._snapshots = Snapshots(folder, encoder.name) if folder else None
+        settings = settings or StorageSettings()
+        self._cache = _IndexCache(settings)
+        self._allocate = FileBacked(folder, settings.vectors_on_disk_from) if folder else np.empty
+        self._snapshots = Snapshots(folder, encoder.name, self._allocate) if folder else None
         self._locks = ScopeLocks() if locks is None else locks
         self._lock = RLock()
         self._closed = False
@@ -151,7 +152,7 @@ class ChromaStore:
             revision = self._write(scope, batches, changes)
             index = None if changes.removed else self._cache.get(scope)  # positions are stable: nothing can be removed
             if index and self._revisions.only_mine_since(index.revision, revision):
-                self._cache.put(scope, _advanced(index, batches, changes.completed, revision))
+                self._hold(scope, _advanced(index, batches, changes.completed, revision))
                 failed.pop_all()
 
     def index(self, scope: Scope) -> ScopeIndex:
@@ -162,15 +163,14 @@ class ChromaStore:
         """
         self._require_open()
         index = self._cache.get(scope)
-        if index and not self._shared:
+        if index and not self._shared and not self._cache.is_over_limit:
             return index
         with self._lock, self._held_files(), translated_errors(self.location):  # Chroma may catch up when it reads
             index = self._cache.get(scope)
-            if index and (not self._shared or index.revision == self._revisions.read(scope)):
-                return index
-            index = self._snapshots.read(scope, self._revisions.read(scope)) if self._snapshots else None
-            index = index or self._loaded(scope)
-            self._cache.put(scope, index)
+            if index is None or (self._shared and index.revision != self._revisions.read(scope)):
+                index = self._snapshots.read(scope, self._revisions.read(scope)) if self._snapshots else None
+                index = index or self._loaded(scope)
+            self._hold(scope, index)
             return index
 
     def decisions(self, scope: Scope) -> list[Decision]:
@@ -270,13 +270,21 @@ class ChromaStore:
             closed, self._closed = self._closed, True
             if not closed and self._on_close:
                 self._on_close()
+            if self._folder is None:
+                self._cache.clear()
 
-    def write_snapshots(self) -> None:
-        """Write the snapshots that are missing of the scopes in memory. Call it before the client is closed."""
+    def free_memory(self) -> None:
+        """Let go of all indexes, with their snapshots written. Call it before the client of a folder is closed."""
         if self._snapshots:
-            for scope, index in self._cache.all():
-                if not self._snapshots.holds(scope):
-                    self._snapshots.write(scope, index)
+            self._snapshots.write_missing(self._cache.all())
+        self._cache.clear()
+
+    def _hold(self, scope: Scope, index: ScopeIndex) -> None:
+        """Hold an index in memory, and let go of those used longest ago that are too much; hold `_lock` first."""
+        self._cache.put(scope, index)
+        surplus = self._cache.take_surplus()
+        if self._snapshots:
+            self._snapshots.write_missing(surplus)
 
     def _require_open(self) -> None:
         if self._closed:
@@ -325,7 +333,8 @@ class ChromaStore:
         return revision
 
     def _loaded(self, scope: Scope) -> ScopeIndex:
-        index = ScopeIndex(self._revisions.read(scope))  # read first: a commit during the loading makes it outdated
+        revision = self._revisions.read(scope)  # read first: a commit during the loading makes the index outdated
+        index = ScopeIndex(revision, self._allocate)
         for kind, items, vectors in self._collections.read(scope):
             if kind in SEARCHABLE:
                 index.of_kind(kind).put(items, vectors)
@@ -335,20 +344,32 @@ class ChromaStore:
 
 
 class _IndexCache:
-    """The scope indexes used last. Many threads may use it at once."""
+    """The scope indexes used last, as far as the settings have room for them. Many threads may use it at once."""
 
-    def __init__(self, size: int) -> None:
-        """Start empty, with room for `size` indexes; at least 1."""
-        self._size = size
+    def __init__(self, settings: StorageSettings) -> None:
+        """Start empty."""
+        self._most, self._most_bytes = settings.scopes_in_memory, settings.memory_limit_mb * 1_000_000
         self._indexes: OrderedDict[str, tuple[Scope, ScopeIndex]] = OrderedDict()
+        """The index used last is the last one."""
+        self._bytes: dict[str, int] = {}
+        """What each took when it was last looked at: it grows as it is read."""
         self._lock = Lock()
+
+    @property
+    def is_over_limit(self) -> bool:
+        """Return whether there is an index to let go of."""
+        over = len(self._indexes) > self._most or sum(self._bytes.values()) > self._most_bytes
+        return over and len(self._indexes) > 1
 
     def get(self, scope: Scope) -> ScopeIndex | None:
         """Return the index of a scope, if it is cached."""
         with self._lock:
             if scope.key not in self._indexes:
                 return None
-            self._indexes.move_to_end(scope.key)
+            last = next(reversed(self._indexes))
+            if last != scope.key:
+                self._bytes[last] = self._indexes[last][1].nbytes
+                self._indexes.move_to_end(scope.key)
             return self._indexes[scope.key][1]
 
     def put(self, scope: Scope, index: ScopeIndex) -> None:
@@ -356,8 +377,17 @@ class _IndexCache:
         with self._lock:
             self._indexes[scope.key] = scope, index
             self._indexes.move_to_end(scope.key)
-            while len(self._indexes) > self._size:
-                self._indexes.popitem(last=False)
+            self._bytes[scope.key] = index.nbytes
+
+    def take_surplus(self) -> list[tuple[Scope, ScopeIndex]]:
+        """Remove the indexes used longest ago that are beyond the limits, and return them; the one used last stays."""
+        taken = []
+        with self._lock:
+            while self.is_over_limit:
+                key, entry = self._indexes.popitem(last=False)
+                del self._bytes[key]
+                taken.append(entry)
+        return taken
 
     def all(self) -> list[tuple[Scope, ScopeIndex]]:
         """Return the indexes in the cache, with their scopes."""
@@ -368,11 +398,13 @@ class _IndexCache:
         """Remove all indexes."""
         with self._lock:
             self._indexes.clear()
+            self._bytes.clear()
 
     def drop(self, scope: Scope) -> None:
         """Remove the index of a scope."""
         with self._lock:
             self._indexes.pop(scope.key, None)
+            self._bytes.pop(scope.key, None)
 
 
 def _known_vectors(index: ScopeIndex, parts: Sequence[tuple[Kind[Any], Sequence[Any]]]) -> dict[str, Vectors]:

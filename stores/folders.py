@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.errors import EncoderMismatch, InvalidSetting
+from langgraph_engram.settings import StorageSettings
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.clients import open_folder, open_memory, open_server
 from langgraph_engram.stores.locks import SERVER_LOCKS, DirectoryLock, make_folder, remove_folders
-from langgraph_engram.stores.secure_delete import blank_new_slots
+from langgraph_engram.stores.secure_delete import blank_new_slots, forget_slots
 from langgraph_engram.stores.snapshots import confirm_current, discard_outdated
 
 if TYPE_CHECKING:
@@ -32,7 +33,13 @@ PART = "memories"
 """The part of a folder that holds memories."""
 
 
-def open_store(location: str | Path, encoder: Encoder, *, migrate: bool | None = None) -> ChromaStore:
+def open_store(
+    location: str | Path,
+    encoder: Encoder,
+    *,
+    migrate: bool | None = None,
+    settings: StorageSettings | None = None,
+) -> ChromaStore:
     """Open a store.
 
     Args:
@@ -41,6 +48,7 @@ def open_store(location: str | Path, encoder: Encoder, *, migrate: bool | None =
         encoder: What makes the store's vectors. A store is written with one encoder throughout.
         migrate: Whether a store that an older version wrote is migrated; by default that of a folder is, after a copy
             of it is made beside it, and that of a server is not.
+        settings: How much of it is held in memory. Of those who open a folder in one process, the first one says.
 
     Raises:
         InvalidSetting: The location is empty, or an invalid URL.
@@ -54,10 +62,10 @@ def open_store(location: str | Path, encoder: Encoder, *, migrate: bool | None =
         raise InvalidSetting("the store's location is empty: give a folder, 'memory:' or the URL of a Chroma server")
     if location == MEMORY:
         client, close = open_memory()
-        return ChromaStore(client, encoder, location=MEMORY, on_close=close)
+        return ChromaStore(client, encoder, location=MEMORY, settings=settings, on_close=close)
     if isinstance(location, str) and "://" in location:
-        return _open_on_server(location, encoder, migrate is True)
-    return _open_in_folder(Path(location).expanduser().resolve(), encoder, migrate is not False)
+        return _open_on_server(location, encoder, settings, migrate is True)
+    return _open_in_folder(Path(location).expanduser().resolve(), encoder, settings, migrate is not False)
 
 
 class OpenFolders:
@@ -112,6 +120,7 @@ class OpenFolders:
                 if is_last:
                     closed.callback(self._locks.pop(folder).release)
                     closed.callback(confirm_current, folder)
+                closed.callback(forget_slots, folder)
                 closed.callback(blank_new_slots, folder)
                 closed.callback(opened.client.close)
                 if opened.close_part:
@@ -148,10 +157,12 @@ OPEN_FOLDERS = OpenFolders()
 """Those of this process, as is the lock of a folder."""
 
 
-def _open_in_folder(folder: Path, encoder: Encoder, migrate: bool) -> ChromaStore:
+def _open_in_folder(folder: Path, encoder: Encoder, settings: StorageSettings | None, migrate: bool) -> ChromaStore:
     encoder.name  # noqa: B018  # an encoder that cannot be loaded fails here, before anything is written
-    open_part = partial(ChromaStore, encoder=encoder, location=str(folder), folder=folder, migrate=migrate)
-    store = OPEN_FOLDERS.acquire(folder, PART, open_part, ChromaStore.write_snapshots)
+    open_part = partial(
+        ChromaStore, encoder=encoder, location=str(folder), folder=folder, settings=settings, migrate=migrate
+    )
+    store = OPEN_FOLDERS.acquire(folder, PART, open_part, ChromaStore.free_memory)
     if store.encoder.name != encoder.name:
         OPEN_FOLDERS.release(folder, PART)
         raise EncoderMismatch(
@@ -162,11 +173,19 @@ def _open_in_folder(folder: Path, encoder: Encoder, migrate: bool) -> ChromaStor
     return store.handle(on_close=partial(OPEN_FOLDERS.release, folder, PART))
 
 
-def _open_on_server(url: str, encoder: Encoder, migrate: bool) -> ChromaStore:
+def _open_on_server(url: str, encoder: Encoder, settings: StorageSettings | None, migrate: bool) -> ChromaStore:
     with ExitStack() as failed:
         client, close = open_server(url)
         failed.callback(close)
-        locks = SERVER_LOCKS.of(url)
-        store = ChromaStore(client, encoder, location=url, shared=True, on_close=close, locks=locks, migrate=migrate)
+        store = ChromaStore(
+            client,
+            encoder,
+            location=url,
+            shared=True,
+            settings=settings,
+            on_close=close,
+            locks=SERVER_LOCKS.of(url),
+            migrate=migrate,
+        )
         failed.pop_all()
     return store

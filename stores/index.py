@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.filters import Condition
 from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Synthesis, Turn
+from langgraph_engram.stores.arrays import Allocate
 from langgraph_engram.stores.kinds import (
     BOUNDARIES,
     DECISIONS,
@@ -36,6 +37,7 @@ from langgraph_engram.stores.kinds import (
     SortKey,
     T,
 )
+from langgraph_engram.stores.packed_items import UNPACKED_BYTES
 from langgraph_engram.temporal.datetimes import epoch_seconds, wall_time
 
 
@@ -191,19 +193,28 @@ class RecordIndex(KindIndex[Record]):
 class ScopeIndex:
     """Everything of one scope, as of one revision."""
 
-    def __init__(self, revision: str = "{}") -> None:
-        """Start empty."""
-        self.turns = TurnIndex(TURNS)
-        self.events = KindIndex(EVENTS)
-        self.boundaries = KindIndex(BOUNDARIES)
-        self.records = RecordIndex(RECORDS)
-        self.syntheses = KindIndex(SYNTHESES)
+    def __init__(self, revision: str = "{}", allocate: Allocate = np.empty) -> None:
+        """Start empty; `allocate` returns the arrays that hold vectors."""
+        self.turns = TurnIndex(TURNS, allocate)
+        self.events = KindIndex(EVENTS, allocate)
+        self.boundaries = KindIndex(BOUNDARIES, allocate)
+        self.records = RecordIndex(RECORDS, allocate)
+        self.syntheses = KindIndex(SYNTHESES, allocate)
+        self.allocate = allocate
         self.pending_tasks: dict[str, PendingTask] = {}
         """Pending tasks by id; replaced as a whole, never changed."""
         self.decisions: dict[str, Decision] = {}
         """Decisions by id; replaced as a whole, never changed."""
         self.revision = revision
         """Identifies the commits that this index has seen."""
+
+    @property
+    def nbytes(self) -> int:
+        """Return about how many bytes of the process's memory the index takes, with the view last made of it."""
+        view = _LAST.get(self)
+        unsearched = UNPACKED_BYTES * sum(len(getattr(self, kind.name)) for kind in UNSEARCHED)
+        own = sum(self.of_kind(kind).nbytes for kind in SEARCHABLE)
+        return own + unsearched + (view[2].nbytes if view else 0)
 
     @property
     def speakers(self) -> list[str]:
@@ -322,7 +333,7 @@ def as_of(index: ScopeIndex, moment: datetime) -> ScopeIndex:
 
 
 def _view(index: ScopeIndex, moment: datetime) -> ScopeIndex:
-    view = ScopeIndex(f"{index.revision} as of {moment.isoformat()}")
+    view = ScopeIndex(f"{index.revision} as of {moment.isoformat()}", index.allocate)
     turns = {turn.turn_id for turn in index.turns.items if _is_by(turn.said_at, moment)}
     known = {
         record.record_id

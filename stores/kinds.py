@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from langgraph_engram.embeddings.base import Vectors, opening_of, texts_of_narrative, texts_of_turn
 from langgraph_engram.filters import Condition
 from langgraph_engram.schema import Boundary, Decision, Event, Frozen, PendingTask, Record, Synthesis, Turn
-from langgraph_engram.stores.arrays import AppendOnlyArray, SearchableTexts
+from langgraph_engram.stores.arrays import Allocate, AppendOnlyArray, SearchableTexts
 from langgraph_engram.stores.bm25 import BM25Index
 from langgraph_engram.stores.packed_items import PackedItems
 from langgraph_engram.temporal.datetimes import epoch_seconds
@@ -91,6 +91,8 @@ SYNTHESES = Kind("syntheses", Synthesis, "synthesis_id", "window_start")
 DECISIONS = Kind("decisions", Decision, "decision_id", "decided_at")
 PENDING_TASKS = Kind("pending_tasks", PendingTask, "pending_id", "since")
 
+ID_BYTES = 200
+"""What the id of an item takes, with its entry among the positions."""
 MAX_INSERTED = 100
 """New items at most that are put at their places in the order of the others one by one."""
 
@@ -107,13 +109,13 @@ class KindIndex(Generic[T]):
     the index share and extend.
     """
 
-    def __init__(self, kind: Kind[T]) -> None:
-        """Start empty."""
+    def __init__(self, kind: Kind[T], allocate: Allocate = np.empty) -> None:
+        """Start empty; `allocate` returns the arrays that hold the vectors."""
         self.kind = kind
         self.items: PackedItems[T] = PackedItems(kind.model)
         self.lexical = BM25Index()
         self._known = _Positions()
-        self._vectors: AppendOnlyArray[np.float32] = AppendOnlyArray(np.empty((0, 0), dtype=np.float32))
+        self._vectors: AppendOnlyArray[np.float32] = AppendOnlyArray(np.empty((0, 0), dtype=np.float32), allocate)
         self._columns: dict[str, _Column] = {}
         self._replaced: tuple[int, ...] = ()
         """The positions of the items that were replaced since the index began, in that order."""
@@ -132,6 +134,13 @@ class KindIndex(Generic[T]):
     def vectors(self) -> Vectors:
         """Return the vectors: float32 of shape (n, d), contiguous, one row an item; not to be written to."""
         return self._vectors.rows
+
+    @property
+    def nbytes(self) -> int:
+        """Return about how many bytes of the process's memory the index takes; vectors in a file take none."""
+        columns = [column.values.nbytes for column in list(self._columns.values())]
+        arrays = self._vectors.nbytes + self._ordered.nbytes + sum(columns)
+        return self.items.nbytes + self.lexical.nbytes + arrays + ID_BYTES * len(self)
 
     def get(self, item_id: str) -> T | None:
         """Return the item of an id, or None."""
@@ -208,7 +217,9 @@ class KindIndex(Generic[T]):
 
     def cosine(self, query: Vectors) -> NDArray[np.float32]:
         """Return the cosine of each item with a unit vector of shape (d,) or (1, d), as an array of shape (n,)."""
-        return self.cosine_of(slice(None), query)
+        cosines = self.cosine_of(slice(None), query)
+        self._vectors.release_pages()
+        return cosines
 
     def cosine_of(self, positions: Any, query: Vectors) -> NDArray[np.float32]:
         """Return the cosines of the items at some positions, an array or a slice, in that order."""
@@ -293,7 +304,7 @@ class KindIndex(Generic[T]):
         packed = [whole[start:end] for start, end in zip([0, *ends], ends, strict=False)]
         self.items = PackedItems(self.kind.model, packed)
         self._known = _Positions(state["ids"])
-        self._vectors, self._ordered = AppendOnlyArray(arrays["vectors"]), AppendOnlyArray(arrays["order"])
+        self._vectors, self._ordered = self._vectors.extended(arrays["vectors"]), AppendOnlyArray(arrays["order"])
         self.lexical = BM25Index.restored(state["terms"], arrays)
         self._codes = state["codes"]
         for label, given in state["given"].items():

@@ -1,5 +1,6 @@
 """Hold many items as JSON, a tenth of what they take as objects, with those read last as objects beside it."""
 
+import sys
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import index
@@ -12,18 +13,23 @@ from langgraph_engram.stores.arrays import AppendOnlyList
 T = TypeVar("T", bound=Frozen)
 
 MAX_UNPACKED = 16_384
-"""Items of one kind in a scope that are held as objects, about 3 KB each: all of them in most scopes."""
+"""Items of one kind in a scope that are held as objects: all of them in most scopes."""
+UNPACKED_BYTES = 2_200
+"""What an item takes as an object, on average."""
+PACKED_BYTES = sys.getsizeof(b"") + 16
+"""What an item as JSON takes beside its characters: the object, with what allocation rounds up, and its place."""
 
 
 class PackedItems(Sequence[T]):
     """One immutable version of a list of items; another version with items added or replaced shares the others."""
 
-    __slots__ = ("_packed", "_unpacked")
+    __slots__ = ("_characters", "_packed", "_unpacked")
 
     def __init__(self, model: type[T], packed: Iterable[bytes] = ()) -> None:
         """Start with the items of a model, each as JSON."""
         self._unpacked = _Unpacked(model)
         self._packed = AppendOnlyList(packed)
+        self._characters = sum(map(len, self._packed))
 
     def __len__(self) -> int:
         return len(self._packed)
@@ -53,17 +59,25 @@ class PackedItems(Sequence[T]):
         """Return the items as JSON."""
         return self._packed
 
+    @property
+    def nbytes(self) -> int:
+        """Return about how many bytes the items take, as JSON and as objects."""
+        return self._characters + PACKED_BYTES * len(self) + UNPACKED_BYTES * len(self._unpacked)
+
     def extended(self, items: Iterable[T]) -> "PackedItems[T]":
         """Return a version with items added at the end."""
-        return self._version(self._packed.extended([self._unpacked.pack(item) for item in items]))
+        packed = [self._unpacked.pack(item) for item in items]
+        return self._version(self._packed.extended(packed), sum(map(len, packed)))
 
     def replaced(self, items: Mapping[int, T]) -> "PackedItems[T]":
         """Return a version with other items at some positions."""
-        return self._version(self._packed.replaced({at: self._unpacked.pack(item) for at, item in items.items()}))
+        packed = {at: self._unpacked.pack(item) for at, item in items.items()}
+        longer = sum(len(item) - len(self._packed[at]) for at, item in packed.items())
+        return self._version(self._packed.replaced(packed), longer)
 
-    def _version(self, packed: AppendOnlyList[bytes]) -> "PackedItems[T]":
+    def _version(self, packed: AppendOnlyList[bytes], longer: int) -> "PackedItems[T]":
         version: PackedItems[T] = PackedItems.__new__(PackedItems)
-        version._packed, version._unpacked = packed, self._unpacked
+        version._packed, version._unpacked, version._characters = packed, self._unpacked, self._characters + longer
         return version
 
 
@@ -74,6 +88,9 @@ class _Unpacked(Generic[T]):
         self._model = model
         self._items: OrderedDict[bytes, T] = OrderedDict()
         self._lock = Lock()
+
+    def __len__(self) -> int:
+        return len(self._items)
 
     def get(self, packed: bytes) -> T:
         """Return an item, and hold it as an object from now on."""

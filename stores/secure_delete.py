@@ -67,6 +67,13 @@ def blank_new_slots(folder: Path) -> None:
                 BLANKED[header] = written
 
 
+def forget_slots(folder: Path) -> None:
+    """Forget what is known of the vector indexes of a folder. Call it when the folder is closed."""
+    for header in list(BLANKED):
+        if header.is_relative_to(folder):
+            BLANKED.pop(header, None)
+
+
 def blank_free_slots(header: Path) -> None:
     """Write zeros over the slots of a vector index that were never taken; any other file is left alone."""
     start = header.read_bytes()[: HEADER.size]

@@ -10,7 +10,7 @@ import json
 import logging
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
 from langgraph_engram.schema import Scope
+from langgraph_engram.stores.arrays import Allocate
 from langgraph_engram.stores.collections import SCHEMA, scope_hash
 from langgraph_engram.stores.index import SEARCHABLE, UNSEARCHED, KindIndex, ScopeIndex
 from langgraph_engram.stores.secure_delete import DATABASE
@@ -45,6 +46,8 @@ class Snapshots:
 
     folder: Path
     encoder_name: str
+    allocate: Allocate = np.empty
+    """Returns the arrays that hold the vectors of an index that is read."""
 
     def read(self, scope: Scope, revision: str) -> ScopeIndex | None:
         """Return the index of a scope under a revision; None without a sound snapshot of it."""
@@ -76,9 +79,11 @@ class Snapshots:
             log.warning("no snapshot could be written in %s: %s", path.parent, error)
             _erase(draft)
 
-    def holds(self, scope: Scope) -> bool:
-        """Return whether there is a snapshot of a scope."""
-        return self._path(scope).exists()
+    def write_missing(self, indexes: Iterable[tuple[Scope, ScopeIndex]]) -> None:
+        """Write the indexes of those scopes of which there is no snapshot."""
+        for scope, index in indexes:
+            if not self._path(scope).exists():
+                self.write(scope, index)
 
     def drop(self, scope: Scope) -> None:
         """Remove the snapshot of a scope, and overwrite what it held."""
@@ -108,7 +113,7 @@ class Snapshots:
     def _index(self, scope: Scope, revision: str, parts: Mapping[str, NDArray[Any]]) -> ScopeIndex:
         if json.loads(parts["head"].tobytes()) != self._head(scope):
             raise ValueError("it is of another version, encoder or scope")
-        index = ScopeIndex(revision)
+        index = ScopeIndex(revision, self.allocate)
         for kind in SEARCHABLE:
             of_kind: KindIndex[Any] = index.of_kind(kind)
             prefix = f"{kind.name}.arrays."

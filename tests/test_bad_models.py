@@ -11,10 +11,9 @@ import pytest
 from langchain_openai import ChatOpenAI
 from pydantic import BaseModel
 
-from langgraph_engram.llm.chat import ChatModel
+from langgraph_engram.llm.chat import ChatModel, ChatSettings
 from langgraph_engram.memory import Memory
 from langgraph_engram.rule_model.model import RULES
-from langgraph_engram.settings import ChatSettings
 from langgraph_engram.testing import FakeServer, Reply
 
 pytestmark = pytest.mark.usefixtures("syntheses_at_once")

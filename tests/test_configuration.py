@@ -8,9 +8,9 @@ import pytest
 from langgraph_engram.config import open_checkpointer, resolve, resolve_model
 from langgraph_engram.errors import ModelUnavailable, UnknownModel, UnknownPreset
 from langgraph_engram.graphs.checkpoints import checkpointed_types
+from langgraph_engram.llm.chat import ChatSettings
 from langgraph_engram.memory import Memory
 from langgraph_engram.rule_model.model import RuleModel
-from langgraph_engram.settings import ChatSettings
 
 
 @pytest.fixture(autouse=True)

@@ -20,9 +20,8 @@ from langgraph_engram import alignment
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.embeddings.langchain import LangChainEncoder
 from langgraph_engram.errors import EncoderUnavailable, InvalidInput, ModelUnavailable
-from langgraph_engram.llm.chat import ChatModel
+from langgraph_engram.llm.chat import ChatModel, ChatSettings
 from langgraph_engram.memory import Memory
-from langgraph_engram.settings import ChatSettings
 from langgraph_engram.testing import FakeServer, Reply
 
 SAID = [

@@ -6,7 +6,8 @@ import pytest
 
 from langgraph_engram.config import chat_settings, overridden, resolve, resolve_chat
 from langgraph_engram.errors import InvalidSetting
-from langgraph_engram.settings import ChatSettings, Settings
+from langgraph_engram.llm.chat import ChatSettings
+from langgraph_engram.settings import Settings
 
 
 def test_settings_of_a_preset_are_changed(monkeypatch, tmp_path):
@@ -27,7 +28,14 @@ def test_settings_of_a_preset_are_changed(monkeypatch, tmp_path):
     assert from_json.update.model_copy(update={"approve": plain.update.approve}) == plain.update
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "/nowhere/settings.json", '{"no": 1}', '{"retrieve": {"top_k": "many"}}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("{", "[]", "/nowhere/settings.json", '{"no": 1}', '{"retrieve": {"top_k": "many"}}'),
+        *('{"storage": {"memory_limit_mb": -1}}', '{"storage": {"memory_limit_mb": "much"}}'),
+        *('{"storage": {"vectors_on_disk_from": 0}}', '{"storage": {"scopes_in_memory": 0}}'),
+    ],
+)
 def test_what_does_not_fit_is_refused(text):
     """The message names the variable."""
     with pytest.raises(InvalidSetting, match="ENGRAM_SETTINGS"):

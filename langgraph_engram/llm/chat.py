@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from threading import Lock
-from typing import cast
+from typing import Literal, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from langgraph_engram.errors import ModelUnavailable
 from langgraph_engram.llm.base import Answer, Failure, LLMResult, Question
@@ -30,7 +30,24 @@ from langgraph_engram.llm.structured_output import (
     repair_messages,
 )
 from langgraph_engram.results import UsageEntry
-from langgraph_engram.settings import ChatSettings
+from langgraph_engram.settings import SettingsGroup
+
+
+class ChatSettings(SettingsGroup):
+    """How a chat model is called."""
+
+    structured_methods: list[Literal["json_schema", "function_calling", "json_object_schema", "json_prompt"]] = [
+        "json_schema", "function_calling", "json_object_schema", "json_prompt",
+    ]  # fmt: skip
+    """Ways to ask for JSON, tried in this order; the first that works is used from then on."""
+    temperature: float = Field(0.0, ge=0, le=2)
+    timeout_seconds: float = Field(60.0, gt=0)
+    """Seconds to wait for one answer."""
+    max_completion_tokens: int = Field(4096, ge=16)
+    retries: int = Field(4, ge=0)
+    """Further attempts after a rate limit, a timeout or a server error, with exponential backoff."""
+    concurrency: int = Field(4, ge=1)
+    """Questions in flight at once."""
 
 
 class ChatModel:

@@ -13,8 +13,7 @@ from langchain_core.language_models import BaseChatModel
 
 from langgraph_engram.errors import ModelUnavailable, UnknownModel
 from langgraph_engram.llm.base import Model
-from langgraph_engram.llm.chat import ChatModel
-from langgraph_engram.settings import ChatSettings
+from langgraph_engram.llm.chat import ChatModel, ChatSettings
 
 CHOICES = '"rules", "openai:NAME" (OpenAI, or any server at OPENAI_BASE_URL), a LangChain chat model, or a Model'
 OPENAI_HOST = "api.openai.com"

@@ -14,11 +14,10 @@ from langgraph_engram.benchmarks.locomo import run_locomo
 from langgraph_engram.config import resolve_chat
 from langgraph_engram.errors import InvalidInput, ModelUnavailable, UnreadableFile
 from langgraph_engram.llm.base import Failure
-from langgraph_engram.llm.chat import ChatModel
+from langgraph_engram.llm.chat import ChatModel, ChatSettings
 from langgraph_engram.llm.factory import open_model, openai_chat
 from langgraph_engram.llm.replay import ReplayModel
 from langgraph_engram.rule_model.model import RuleModel
-from langgraph_engram.settings import ChatSettings
 from langgraph_engram.testing import FakeModel, FakeServer, Reply
 
 HERE = Path(__file__).parent

@@ -10,8 +10,7 @@ from langchain_openai import ChatOpenAI
 from pydantic import BaseModel, Field
 
 from langgraph_engram.llm.base import Question
-from langgraph_engram.llm.chat import ChatModel
-from langgraph_engram.settings import ChatSettings
+from langgraph_engram.llm.chat import ChatModel, ChatSettings
 from langgraph_engram.testing import FakeServer
 
 

@@ -13,8 +13,7 @@ from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, StateGraph
 
 from langgraph_engram.errors import ModelUnavailable
-from langgraph_engram.llm.chat import ChatModel
-from langgraph_engram.settings import ChatSettings
+from langgraph_engram.llm.chat import ChatModel, ChatSettings
 from langgraph_engram.testing import FakeServer, Reply
 
 GOOD = '{"label": "news", "confidence": 0.5}'

@@ -8,8 +8,8 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_openai import ChatOpenAI
 
 from langgraph_engram.errors import ModelUnavailable, UnknownModel
+from langgraph_engram.llm.chat import ChatSettings
 from langgraph_engram.llm.factory import open_model, openai_chat
-from langgraph_engram.settings import ChatSettings
 from langgraph_engram.testing import FakeModel, FakeServer, Reply
 
 

@@ -5,8 +5,8 @@ import os
 import httpx
 import pytest
 
+from langgraph_engram.llm.chat import ChatSettings
 from langgraph_engram.llm.factory import open_model
-from langgraph_engram.settings import ChatSettings
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 

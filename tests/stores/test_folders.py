@@ -11,6 +11,7 @@ import pytest
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import EncoderMismatch, EncoderUnavailable, StoreError, StoreLocked, StoreUnwritable
 from langgraph_engram.schema import Scope
+from langgraph_engram.settings import StorageSettings
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.clients import open_memory
@@ -135,7 +136,7 @@ def test_threads_may_write_and_read_at_once(tmp_path, encoder, scope, turn):
 def test_the_scope_used_longest_ago_is_loaded_again(encoder, turn):
     """More scopes than are cached are no fewer in the store."""
     client, close = open_memory()
-    store = ChromaStore(client, encoder, location="here", cached_scopes=2, on_close=close)
+    store = ChromaStore(client, encoder, location="here", settings=StorageSettings(scopes_in_memory=2), on_close=close)
     ana, ben, cem = scopes = [Scope(user_id=name) for name in ("ana", "ben", "cem")]
     for scope in scopes:
         store.commit(scope, Changes(turns=[turn(0, scope.user_id)]))
