@@ -27,10 +27,11 @@ from langgraph_engram.formats.requests import errors_of_session, remember_reques
 from langgraph_engram.graphs.read import ReadGraph
 from langgraph_engram.graphs.write import WriteGraph
 from langgraph_engram.nodes.report_run import report_run
+from langgraph_engram.pending import is_unreceived
 from langgraph_engram.prompts.write_answer import MORE, UNKNOWN
 from langgraph_engram.results import Comparisons, RecallUpdate, Receipt, Recollection, total
 from langgraph_engram.retrieval.citations import is_unknown
-from langgraph_engram.schema import Metadata, Scope
+from langgraph_engram.schema import Metadata, PendingTask, Scope
 from langgraph_engram.screening import screen
 from langgraph_engram.settings import ReceiveSettings
 from langgraph_engram.state import RecallRequest, RememberRequest, WriteInput, WriteOutput, WriteState
@@ -131,18 +132,20 @@ class WriteRunner:
         """Run the pending tasks of a scope; a run that was interrupted continues where it was.
 
         The tasks are read while no run of the scope is under way, so that a live run is not taken for an interrupted
-        one. Runs that wait for a person's approval keep waiting.
+        one. Runs that wait for a person's approval keep waiting, and so do words that only another's checkpoint holds.
         """
         with self.store.writing(scope):
             runs = list(dict.fromkeys(task.run_id for task in self.store.pending_tasks(scope)))
             waiting = {run_id for run_id in runs if self._awaits_approval(scope, run_id)}
             interrupted = [run_id for run_id in runs if run_id not in waiting and self._is_under_way(scope, run_id)]
             receipts = [self._run(scope, None, run_id) for run_id in interrupted]
-            tasks = self.store.pending_tasks(scope)
+            tasks, index = self.store.pending_tasks(scope), self.store.index(scope)
+            elsewhere = [task for task in tasks if is_unreceived(task, index)]
+            receipts.insert(0, _receipt_of_waiting(elsewhere))
             held = {turn_id for task in tasks if task.run_id in waiting for turn_id in task.turn_ids}
             turns_by_session: dict[str, list[str]] = {}
             for task in tasks:
-                if task.run_id not in interrupted and held.isdisjoint(task.turn_ids):
+                if task not in elsewhere and task.run_id not in interrupted and held.isdisjoint(task.turn_ids):
                     turns_by_session.setdefault(task.session_id, []).extend(task.turn_ids)
             requests = (retry_request(scope, *session) for session in turns_by_session.items())
             receipts += [self.remember(request) for request in requests]
@@ -262,6 +265,15 @@ def run_to_receipt(graph: WriteGraph, update: WriteInput | Command[str] | None, 
         return cast(WriteOutput, done)["receipt"]
     left = cast(WriteState, graph.get_state(config).values)
     return report_run(left)["receipt"].model_copy(update={"pending": len(left["turns"])})
+
+
+def _receipt_of_waiting(tasks: Sequence[PendingTask]) -> Receipt:
+    """Return a receipt of tasks whose turns are not stored, and warn of them: nothing here has their words."""
+    turns = {turn_id for task in tasks for turn_id in task.turn_ids}
+    notes = list(dict.fromkeys(f"{task.step}: {task.reason}" for task in tasks))
+    if tasks:
+        LOG.warning("%d turns are not stored, and cannot be from here: %s", len(turns), "; ".join(notes))
+    return Receipt(run_id="", pending=len(turns), notes=notes)
 
 
 def add_receipts(receipts: Sequence[Receipt]) -> Receipt:

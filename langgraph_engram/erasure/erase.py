@@ -14,7 +14,7 @@ from langgraph_engram.consolidation.merging import as_active, as_superseded, wit
 from langgraph_engram.erasure.checkpoints import ErasureMarks, Residue, threads_with
 from langgraph_engram.erasure.selection import Erased, StoredScope, Target, select_erased
 from langgraph_engram.errors import InvalidInput
-from langgraph_engram.pending import RECEIVE, UNFINISHED, is_cut_off, pending_task, stored_turns
+from langgraph_engram.pending import RECEIVE, UNFINISHED, is_cut_off, is_unreceived, pending_task, stored_turns
 from langgraph_engram.results import ErasureReceipt
 from langgraph_engram.runner import delete_threads
 from langgraph_engram.schema import Boundary, Event, PendingTask, Record, Scope, Turn
@@ -53,6 +53,11 @@ class Eraser:
             changes = self._changes(stored, erased, target, threads)
             self.store.commit(scope, changes)
             residue = Residue(self.store, self.checkpointer).find(scope, marks, of_everything=target.is_everything)
+            residue += [
+                f"words that another checkpoint may hold: {task.reason}"
+                for task in erased.pending_tasks
+                if is_unreceived(task, stored.index) and task.run_id not in threads
+            ]
         return _receipt(scope, target, erased, changes, runs, residue)
 
     def _select(self, scope: Scope, stored: StoredScope, target: Target) -> Erased:
