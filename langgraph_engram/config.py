@@ -8,7 +8,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -175,7 +175,7 @@ def resolve_reranker(retrieve: RetrieveSettings) -> Reranker | None:
 
 
 class Graphs(NamedTuple):
-    """The two graphs, without checkpoints for the graphs of others, and with them."""
+    """The two graphs, without checkpoints for the graphs of others, and for runs of our own."""
 
     write: WriteGraph
     read: ReadGraph
@@ -184,15 +184,19 @@ class Graphs(NamedTuple):
 
 
 def build_graphs(
-    store: Store, model: Model, settings: Settings, checkpointer: BaseCheckpointSaver[str] | None
+    store: Store,
+    model: Model,
+    settings: Settings,
+    of_writes: BaseCheckpointSaver[str] | None,
+    of_reads: BaseCheckpointSaver[str] | None = None,
 ) -> Graphs:
-    """Build the graphs of a memory, with what the settings ask for."""
+    """Build the graphs of a memory, with what the settings ask for, and the savers of runs of our own."""
     rules, compressor, reranker = RuleModel(), resolve_compressor(settings.extract), resolve_reranker(settings.retrieve)
     write, checkpointed_write = (
-        build_write_graph(store, model, settings, saver, compressor) for saver in (None, checkpointer)
+        build_write_graph(store, model, settings, saver, compressor) for saver in (None, of_writes)
     )
     read, checkpointed_read = (
-        build_read_graph(store, model, rules, settings, saver, reranker) for saver in (None, checkpointer)
+        build_read_graph(store, model, rules, settings, saver, reranker) for saver in (None, of_reads)
     )
     return Graphs(write, read, checkpointed_write, checkpointed_read)
 
@@ -221,6 +225,7 @@ def open_checkpointer(store: str) -> BaseCheckpointSaver[str]:
     with _translated_errors(path):
         connection = sqlite3.connect(path, check_same_thread=False)
         try:
+            _shrink_by_itself(connection)
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.execute("PRAGMA secure_delete=ON")  # what is erased is overwritten, not only unlinked
@@ -228,6 +233,14 @@ def open_checkpointer(store: str) -> BaseCheckpointSaver[str]:
             connection.close()
             raise
     return StepSaver(connection, path, serde=serializer)
+
+
+def _shrink_by_itself(connection: sqlite3.Connection) -> None:
+    """Have a database give back the room of what is deleted; one that is in use, or read-only, stays as it is."""
+    if connection.execute("PRAGMA auto_vacuum").fetchone() == (0,):
+        with suppress(sqlite3.OperationalError):
+            connection.execute("PRAGMA auto_vacuum=FULL")
+            connection.execute("VACUUM")
 
 
 @contextmanager

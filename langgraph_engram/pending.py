@@ -3,7 +3,7 @@
 A pending task names the first step that is not done. A run that was cut off stands at "segment" until its results are
 written, at "synthesize" from then on; a question that failed stands at its own step, with the model's reason. A run
 whose turns could not be stored for want of their vectors stands at "receive": its messages are in its checkpoint alone,
-and only who has that checkpoint can go on.
+and only who has that checkpoint can go on. What is being forgotten stands at "forget" until nothing of it is left.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,6 +15,8 @@ from langgraph_engram.stores.index import ScopeIndex
 UNFINISHED = "the run did not reach its end"
 RECEIVE = "receive"
 """The step of a task whose turns are not stored yet."""
+FORGET = "forget"
+"""The step of a task whose turns, or whose record, are being erased: no run of a graph does it."""
 
 
 def pending_task(run_id: str, turns: Sequence[Turn], step: str, reason: str) -> PendingTask:

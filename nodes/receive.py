@@ -18,6 +18,7 @@ from langgraph_engram.alignment import name_session, new_turns
 from langgraph_engram.compression import Compressor
 from langgraph_engram.errors import EncoderUnavailable
 from langgraph_engram.pending import (
+    FORGET,
     RECEIVE,
     UNFINISHED,
     is_unreceived,
@@ -113,7 +114,7 @@ class Receive:
             index = self.store.index(scope)
         found = stored_turns(index, request.retry_turn_ids)
         about = [task for task in self.store.pending_tasks(scope) if wanted.issuperset(task.turn_ids)]
-        tasks = [task for task in about if not is_unreceived(task, index)]
+        tasks = [task for task in about if task.step != FORGET and not is_unreceived(task, index)]
         turns = [turn for turn in found if turn.session_id == session_id]
         return {"turns": turns, "known_turns": 0, "retried": tasks}
 

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from langgraph_engram.consolidation.merging import MAX_CONFLICTS, as_active, in_conflict, without_conflicts
 from langgraph_engram.extraction.evidence import recycled_reason, verify_record
-from langgraph_engram.pending import UNFINISHED, is_unreceived, pending_task, stored_turns
+from langgraph_engram.pending import FORGET, UNFINISHED, is_unreceived, pending_task, stored_turns
 from langgraph_engram.results import Finding
 from langgraph_engram.schema import Event, Frozen, PendingTask, Record, Scope, Synthesis, Turn
 from langgraph_engram.segmentation.boundaries import previous_event, relink_boundary
@@ -341,6 +341,8 @@ class ScopeExamination:
     def _pending(self) -> Iterator[Found]:
         """A pending task is about turns that are stored, and a run that is to go on has its checkpoints."""
         for task in self.tasks:
+            if task.step == FORGET:
+                continue
             left = [turn_id for turn_id in task.turn_ids if turn_id in self.index.turns]
             if is_unreceived(task, self.index):
                 if not self.is_saved(task.run_id):
@@ -372,7 +374,7 @@ DETAILS = {
     "stale synthesis": "what it tells has changed, and nothing is pending",
     "outdated synthesis": "what it tells has changed, and it does not say so",
     "decision on missing records": "records that it names are not stored",
-    "words in another checkpoint": "what was said is not stored; `status` says where it is: retry there, or send it again",
+    "words in another checkpoint": "what was said is not stored; `status` says where it is: retry there, or send it",
     "task for missing turns": "turns that it is about are not stored",
     "approval without a run": "it waits for a person, and the checkpoints of its run are gone",
 }
