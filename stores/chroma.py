@@ -185,7 +185,9 @@ class ChromaStore:
         On a server they are read each time: another process removes them after it has written its revision.
         """
         if self._shared:
-            return sorted(self.items(scope, PENDING_TASKS), key=PENDING_TASKS.sort_key)
+            self._require_open()
+            with translated_errors(self.location):
+                return sorted(self._collections.rare_items(scope, PENDING_TASKS), key=PENDING_TASKS.sort_key)
         return sorted(self.index(scope).pending_tasks.values(), key=PENDING_TASKS.sort_key)
 
     def scopes(self) -> list[Scope]:

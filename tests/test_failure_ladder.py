@@ -313,8 +313,8 @@ print("|".join(said))
 @pytest.mark.parametrize(
     ("frozen", "found", "word"),
     [
-        (". .engram.lock", None, "cannot be written"),
-        ("chroma.sqlite3", None, "readonly"),
+        (". .engram.lock", None, "copy the folder to where it can, and open the copy"),
+        ("chroma.sqlite3", None, "copy the folder to where it can, and open the copy"),
         ("checkpoints.sqlite", "1", "checkpoints.sqlite' cannot be read or written (attempt to write a readonly"),
     ],
 )
