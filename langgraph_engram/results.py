@@ -309,7 +309,12 @@ class Diagnosis(Frozen):
 
 def count_tokens(text: str) -> int:
     """Estimate the tokens of `text`: a quarter of its characters, rounded up. Zero for an empty text."""
-    return -(-len(text) // CHARACTERS_PER_TOKEN)
+    return tokens_of_length(len(text))
+
+
+def tokens_of_length(characters: int) -> int:
+    """Estimate the tokens of a text of so many characters."""
+    return -(-characters // CHARACTERS_PER_TOKEN)
 
 
 def add_entries(entries: Iterable[UsageEntry]) -> list[UsageEntry]:

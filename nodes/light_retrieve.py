@@ -1,9 +1,9 @@
 """Retrieve evidence by the light routes, fused, within the budget; no model is asked."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import tee
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.filters import conditions_of
@@ -11,8 +11,15 @@ from langgraph_engram.rerank import Reranker, rerank
 from langgraph_engram.results import count_tokens
 from langgraph_engram.retrieval.fusion import Fusion, interleave
 from langgraph_engram.retrieval.grouping import Candidate, diversify_sessions
-from langgraph_engram.retrieval.outline import breadth_of, outline
-from langgraph_engram.retrieval.passages import fit_budget, format_passage, smallest_size, with_assistant_replies
+from langgraph_engram.retrieval.outline import breadth_of, format_line, outline
+from langgraph_engram.retrieval.passages import (
+    approximate_tokens,
+    fit_budget,
+    format_passage,
+    smallest_size,
+    turns_of,
+    with_assistant_replies,
+)
 from langgraph_engram.retrieval.queries import part_intents
 from langgraph_engram.retrieval.relevance import Relevance, by_strength, truncate
 from langgraph_engram.retrieval.routes import Routes
@@ -24,6 +31,11 @@ from langgraph_engram.stores.base import Store, index_as_of
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.text.questions import asks_for_aggregate
 from langgraph_engram.tracing import retrieval
+
+Found: TypeAlias = Candidate | Evidence
+
+COMPARED = 1.25
+"""Tokens of the passages that are compared with a query, as a multiple of those that are shown whole at most."""
 
 
 @dataclass(frozen=True)
@@ -58,15 +70,21 @@ class LightRetrieve:
         budget = request.budget or most
         if breadth == "narrow":
             rankings = [self._rank(request.mode, fusion) for fusion in fusions]
-            ranked, found = tee(self._passages(index, state["intent"], interleave(rankings)))
+            ranked, found = tee(self._with_replies(index, state["intent"], interleave(rankings)))
         else:
             ranked, found = tee(outline(fusions[0], breadth))
-        pool = fit_budget(ranked, max(budget, most))
+        if breadth == "narrow" and self.settings.outline_characters:
+            compared = int(COMPARED * self.settings.whole_tokens)
+        else:
+            compared = max(budget, most)
+        pool = fit_budget(ranked, compared, size_of=self._size_in(index))
         stop = self.settings.stop if breadth == "narrow" else self.settings.outline_stop
         relevance = Relevance(index, state["intent"], query)
-        shown = self._truncated([], relevance.estimated(pool), request, stop)
+        chosen = self._truncated([], relevance.estimated(pool), request, stop)
         if breadth == "narrow" and self.settings.outline_characters:
-            shown = self._with_lines(fusions[0], relevance, shown, request)
+            shown = self._with_lines(fusions[0], relevance, chosen, request)
+        else:
+            shown = self._formatted(index, chosen)
         if self.reranker:
             shown = list(rerank(self.reranker, state["query"], shown, self.settings.rerank_n))
         fitting = fit_budget(shown, budget)
@@ -76,7 +94,7 @@ class LightRetrieve:
             notes.append("nothing that was found fulfils the filters")
         if pool and not shown:
             notes.append("nothing that was found is relevant enough to be shown")
-        elif not fitting and (least := smallest_size(shown or found)):
+        elif not fitting and (least := smallest_size(shown or self._formatted(index, found))):
             notes.append(f"no passage fits the budget of {budget:,} tokens: the smallest takes {least:,}")
         return {"evidence": evidence[: request.limit], "notes": list(dict.fromkeys([*state.get("notes", []), *notes]))}
 
@@ -85,41 +103,52 @@ class LightRetrieve:
         return breadth_of(intent, query, self.store.encoder.name) if self.settings.outline_characters else "narrow"
 
     def _with_lines(
-        self, fusion: Fusion, relevance: Relevance, shown: list[Evidence], request: RecallRequest
+        self, fusion: Fusion, relevance: Relevance, chosen: Iterable[Found], request: RecallRequest
     ) -> list[Evidence]:
         """Show whole passages as far as their tokens go, then a line of each turn that none of them is from."""
+        index, shown = fusion.index, self._formatted(fusion.index, chosen)
         whole = fit_budget(shown, self.settings.whole_tokens)
         if not whole or len(whole) == len(shown):
             return shown
-        known = {turn.turn_id for passage in whole for turn in passage.turns}
-        others = (
-            line for line in outline(fusion, "narrow") if not known.issuperset(turn.turn_id for turn in line.turns)
-        )
+        known = {index.turns.position(turn.turn_id) for passage in whole for turn in passage.turns}
+        others = (line for line in outline(fusion, "narrow") if not known.issuperset(turns_of(index, line)))
         budget = request.budget or self.settings.budget
-        fitting = fit_budget(others, budget - sum(count_tokens(passage.text) for passage in whole))
-        return self._truncated(whole, relevance.estimated(fitting), request, self.settings.stop)
+        left = budget - sum(count_tokens(passage.text) for passage in whole)
+        lines = relevance.estimated(fit_budget(others, left, size_of=self._size_in(index)))
+        return self._formatted(index, self._truncated(whole, lines, request, self.settings.stop))
 
     def _truncated(
-        self, first: Sequence[Evidence], passages: Sequence[Evidence], request: RecallRequest, stop: float
-    ) -> list[Evidence]:
+        self, first: Sequence[Found], then: Sequence[Found], request: RecallRequest, stop: float
+    ) -> list[Found]:
         """Order what a search found after the first passages by strength, and end it all where relevance ends.
 
         The readers of a recall have limits of their own.
         """
         if request.mode == "recall":
-            return [*first, *passages]
+            return [*first, *then]
         weight = self.settings.relevance_weight
         stop = stop if request.stop is None else request.stop
-        ordered = [*first, *by_strength(passages, weight)]
-        return truncate(ordered, weight, stop, self.settings.relevance_threshold)
+        return truncate([*first, *by_strength(then, weight)], weight, stop, self.settings.relevance_threshold)
 
-    def _passages(self, index: ScopeIndex, intent: Intent, found: Iterator[Candidate]) -> Iterator[Evidence]:
-        """Format what was found, with the assistant's replies where the settings or the query ask for them."""
-        passages = (format_passage(index, candidate, self.settings.event_passages) for candidate in found)
+    def _formatted(self, index: ScopeIndex, found: Iterable[Found]) -> list[Evidence]:
+        """Format what was found, but what is formatted."""
+        return [passage if isinstance(passage, Evidence) else self._format(index, passage) for passage in found]
+
+    def _format(self, index: ScopeIndex, candidate: Candidate) -> Evidence:
+        if candidate.as_line:
+            return format_line(index, candidate, self.settings)
+        return format_passage(index, candidate, self.settings.event_passages)
+
+    def _size_in(self, index: ScopeIndex) -> Callable[[Candidate], int]:
+        """Return what tells about how many tokens a candidate takes."""
+        return lambda candidate: approximate_tokens(index, candidate, self.settings.outline_characters)
+
+    def _with_replies(self, index: ScopeIndex, intent: Intent, found: Iterator[Candidate]) -> Iterator[Candidate]:
+        """Add the assistant's replies to what was found where the settings or the query ask for them."""
         wanted = self.settings.assistant_replies
         if wanted == "always" or (wanted == "asked_for" and intent.needs_assistant):
-            return (with_assistant_replies(index, passage) for passage in passages)
-        return passages
+            return (with_assistant_replies(index, candidate) for candidate in found)
+        return found
 
     def _rank(self, mode: Literal["search", "recall"], fusion: Fusion) -> Iterator[Candidate]:
         """Rank candidates: a search groups exchanges, a recall single turns; what adds up spans sessions."""

@@ -102,8 +102,13 @@ class AppendOnlyList(Sequence[E]):
     def __getitem__(self, at: slice) -> list[E]: ...
     def __getitem__(self, at: SupportsIndex | slice) -> E | list[E]:
         if isinstance(at, slice):
-            return [self[position] for position in range(*at.indices(self._size))]
-        position = index(at) + (self._size if index(at) < 0 else 0)
+            return [self.at(position) for position in range(*at.indices(self._size))]
+        return self.at(index(at))
+
+    def at(self, position: int) -> E:
+        """Return the item at a position; one below 0 is counted from the end."""
+        if position < 0:
+            position += self._size
         return self._chunks[position // CHUNK][position % CHUNK]
 
     def __iter__(self) -> Iterator[E]:

@@ -70,6 +70,17 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
         """Return the terms of the document at a position."""
         return frozenset(self._terms.names[number] for number in self._entries_at(position)[:, 0].tolist())
 
+    def contains(self, positions: Sequence[int], terms: Sequence[str]) -> NDArray[np.bool_]:
+        """Return whether the document at each position contains each term, of shape (positions, terms)."""
+        wanted = np.asarray(positions, dtype=np.int32)
+        found = np.zeros((len(wanted), len(terms)), dtype=np.bool_)
+        for column, term in enumerate(terms):
+            containing = self.positions(term)
+            if len(containing):
+                at = np.minimum(np.searchsorted(containing, wanted), len(containing) - 1)
+                found[:, column] = containing[at] == wanted
+        return found
+
     def count_matches(self, terms: Iterable[str]) -> NDArray[np.int32]:
         """Count how many of these distinct terms each document contains, as an array of shape (documents,)."""
         counts = np.zeros(self.corpus_size, dtype=np.int32)

@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import index
 from threading import Lock
 from typing import Generic, SupportsIndex, TypeVar, overload
 
@@ -34,7 +35,7 @@ class PackedItems(Sequence[T]):
     def __getitem__(self, at: SupportsIndex | slice) -> T | list[T]:
         if isinstance(at, slice):
             return [self._unpacked.get(packed) for packed in self._packed[at]]
-        return self._unpacked.get(self._packed[at])
+        return self._unpacked.get(self._packed.at(index(at)))
 
     def __iter__(self) -> Iterator[T]:
         return map(self._unpacked.peek, self._packed)

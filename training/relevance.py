@@ -22,14 +22,14 @@ import numpy as np
 
 from langgraph_engram.logistic import LogisticModel, Numbers
 from langgraph_engram.memory import Memory
-from langgraph_engram.nodes.light_retrieve import LightRetrieve
 from langgraph_engram.prompts.parse_intent import ParseIntent
+from langgraph_engram.retrieval.fusion import Fusion
+from langgraph_engram.retrieval.passages import approximate_tokens, fit_budget, turns_of
 from langgraph_engram.retrieval.queries import make_intent
 from langgraph_engram.retrieval.relevance import FEATURES, WEIGHTS_FILE, Relevance
-from langgraph_engram.retrieval.routes import first_person_query
+from langgraph_engram.retrieval.routes import Routes
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Scope
-from langgraph_engram.state import RecallRequest
 from training.logistic import fit_logistic, write_weights
 from training.relevance_data import READERS, LabelledConversation, LabelledQuestion, with_foreign_questions
 
@@ -213,17 +213,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _example(
     memory: Memory, conversation: LabelledConversation, question: LabelledQuestion, *, foreign: bool
 ) -> Example:
-    request = RecallRequest(query=question.text, user_id=conversation.name, mode="search", budget=BUDGET)
-    index = memory.store.index(Scope(user_id=conversation.name))
+    index, settings = memory.store.index(Scope(user_id=conversation.name)), memory.settings.retrieve
     now = question.asked_at or index.newest
     intent = make_intent(
         question.text, RuleModel().ask(ParseIntent(question.text, now, tuple(index.speakers))).answer, now
     )
-    search = LightRetrieve(memory.store, memory.settings.retrieve)
-    passages = search({"request": request, "query": question.text, "intent": intent})["evidence"]
-    vector = memory.store.encoder.encode([first_person_query(intent)])[0]
-    features = Relevance(index, intent, vector).features(passages)
-    answers = [any(turn.external_id in question.evidence for turn in passage.turns) for passage in passages]
+    scores = Routes(memory.store.encoder, settings).score(index, intent)
+    ranked = Fusion(index, intent, scores, settings).ranked(settings.exchange_reach)
+    found = fit_budget(
+        ranked, BUDGET, size_of=lambda candidate: approximate_tokens(index, candidate, settings.outline_characters)
+    )
+    features = Relevance(index, intent, scores.query).features(found)
+    answers = [
+        any(index.turns.items[position].external_id in question.evidence for position in turns_of(index, candidate))
+        for candidate in found
+    ]
     return Example(
         data_set=conversation.data_set,
         conversation=conversation.name,

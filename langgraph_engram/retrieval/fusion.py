@@ -60,6 +60,17 @@ class Fusion:
                 return _by_event(self.matches, self.scores, self.settings)
         return _concatenate(self.matches, self.scores, self.settings)
 
+    def ranked_turns(self) -> Iterator[Candidate]:
+        """Yield the best of each turn that was found, best first, alone."""
+        turn_of = record_links(self.index).turn
+        seen: set[int] = set()
+        for candidate in self._alone() if self.settings.fusion == "weighted" else self.ranked():
+            turn = int(turn_of[candidate.position]) if candidate.kind == "record" else candidate.position
+            turn = turn if turn >= 0 else ~candidate.position
+            if turn not in seen:
+                seen.add(turn)
+                yield candidate
+
     @cached_property
     def _totals(self) -> "_Totals":
         return _weighted(self.matches, self.intent, self.scores, self.settings)
@@ -68,9 +79,21 @@ class Fusion:
         """Yield passages and turns by their total; in one query both are added up once, whatever the reach."""
         totals = self._totals
         groups = group_records(self.index, [*totals.records], totals.record_scores, totals.links, self.settings, reach)
-        found = [(group.score, group.positions, True) for group in groups]
+        return self._by_score([(group.score, group.positions) for group in groups])
+
+    def _alone(self) -> Iterator[Candidate]:
+        """Yield records and turns by their total."""
+        totals = self._totals
+        best = totals.record_scores[[*totals.records]].tolist() if totals.records else []
+        return self._by_score([(score, [position]) for score, position in zip(best, totals.records, strict=True)])
+
+    def _by_score(self, groups: Sequence[tuple[float, list[int]]]) -> Iterator[Candidate]:
+        """Yield groups of records, and the turns that were found, by score."""
+        totals = self._totals
+        found = [(score, positions, True) for score, positions in groups]
         found += [(score, [position], False) for position, score in totals.turns.items()]
-        for score, (position, *joined), is_record in sorted(found, key=lambda entry: -entry[0]):
+        found.sort(key=lambda entry: -entry[0])
+        for score, (position, *joined), is_record in found:
             if is_record:
                 routes = dict(zip(totals.parts, totals.records[position], strict=True))
                 yield Candidate("record", position, score, routes, tuple(joined))

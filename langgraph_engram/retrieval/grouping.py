@@ -6,8 +6,8 @@ speakers once, so that what was said together takes fewer tokens than what was n
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -17,16 +17,21 @@ from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import ScopeIndex
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """Something found: its kind, its position in the index of that kind, its score and each route's share of it."""
 
     kind: Literal["record", "turn", "event", "synthesis"]
     position: int
     score: float
-    routes: dict[str, float] = field(default_factory=dict)
+    routes: dict[str, float] = {}
     joined: tuple[int, ...] = ()
     """For a record: the positions of further records of its turn or exchange that are shown in the same passage."""
+    replies: tuple[int, ...] = ()
+    """The positions of an assistant's turns that are shown behind it."""
+    as_line: bool = False
+    """Whether it is shown as one line of an outline, and not whole."""
+    relevance: float = 0.0
+    """The probability that it holds what is asked for."""
 
 
 @dataclass(slots=True)
@@ -102,7 +107,7 @@ def diversify_sessions(index: ScopeIndex, candidates: Iterable[Candidate], facto
     for candidate in candidates:
         session = _session(index, candidate)
         score = candidate.score * (1 - factor) ** better[session]
-        lowered.append(replace(candidate, score=score) if session else candidate)
+        lowered.append(candidate._replace(score=score) if session else candidate)
         better[session] += 1
     return sorted(lowered, key=lambda candidate: -candidate.score)
 

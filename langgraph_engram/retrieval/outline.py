@@ -20,9 +20,10 @@ from langgraph_engram.prompts.rendering import plain, quote_turn, speaker_name
 from langgraph_engram.retrieval.features import record_links
 from langgraph_engram.retrieval.fusion import Fusion, top_matching
 from langgraph_engram.retrieval.grouping import Candidate
-from langgraph_engram.retrieval.passages import ELLIPSIS, dated, format_passage
+from langgraph_engram.retrieval.passages import ELLIPSIS, dated, format_passage, reply_position
 from langgraph_engram.retrieval.routes import first_person_query
 from langgraph_engram.schema import OUTLINE, Breadth, Evidence, Intent, Turn
+from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.text.markdown import blocks_of
 
@@ -47,48 +48,62 @@ def breadth_of(intent: Intent, vector: Vectors, encoder_name: str) -> Breadth:
     return kind or "narrow"
 
 
-def outline(fusion: Fusion, breadth: Breadth) -> Iterator[Evidence]:
-    """Yield a line of each turn that was found, with its day, best first.
+def outline(fusion: Fusion, breadth: Breadth) -> Iterator[Candidate]:
+    """Yield the best of each turn that was found, to be shown as a line, best first.
 
-    A line is what was said in the turn that bears most on the query. What has changed since or is in conflict is shown
-    whole, with what it changed to or conflicts with. A broad query is about what people said: an assistant's turns have
-    no line of their own, but one after the turn that they reply to, where a summary is asked for. A question that was
-    asked is part of such a history, so it loses nothing. A summary begins with the syntheses that bear on it.
+    A broad query is about what people said: an assistant's turns have no line of their own, but one after the turn that
+    they reply to, where a summary is asked for. A question that was asked is part of such a history, so it loses
+    nothing. A summary begins with the syntheses that bear on it.
 
     Args:
-        fusion: What was found; its settings have the length of lines.
+        fusion: What was found.
         breadth: How broad the query is.
     """
+    if breadth == "narrow":
+        yield from (candidate._replace(as_line=True) for candidate in fusion.ranked_turns())
+        return
     index, settings = fusion.index, fusion.settings
     if breadth == "summary":
         yield from _narratives(fusion, settings.outline_syntheses)
-    links = record_links(index)
-    if breadth != "narrow":
-        fusion = replace(fusion, settings=settings.model_copy(update={"question_weight": 0.0}))
-    best: dict[int, Candidate] = {}
-    for candidate in fusion.ranked():
-        turn = int(links.turn[candidate.position]) if candidate.kind == "record" else candidate.position
-        best.setdefault(turn if turn >= 0 else ~candidate.position, candidate)
-    for position, candidate in best.items():
-        if breadth != "narrow" and position >= 0 and index.turns.items[position].role == "assistant":
+    turn_of = record_links(index).turn
+    fusion = replace(fusion, settings=settings.model_copy(update={"question_weight": 0.0}))
+    for candidate in fusion.ranked_turns():
+        turn = int(turn_of[candidate.position]) if candidate.kind == "record" else candidate.position
+        if turn >= 0 and index.turns.items[turn].role == "assistant":
             continue
-        passage = format_passage(index, candidate)
-        reply = _reply_position(index, position) if breadth == "summary" else -1
-        lines = [_line(index, candidate, settings.outline_characters)]
-        if reply >= 0:
-            answered = index.turns.items[reply]
-            lines.append(_cut(_reply_text(answered), settings.outline_reply_characters))
-            passage = passage.model_copy(update={"turns": [*passage.turns, answered]})
-        if not passage.shows_others:
-            moment = passage.record.mentioned_at if passage.record else passage.turns[0].said_at
-            passage = passage.model_copy(update={"text": dated("\n".join(lines), moment)})
-        if breadth != "narrow":
-            passage = passage.model_copy(update={"routes": {**passage.routes, OUTLINE: passage.score}})
-        yield passage
+        reply = reply_position(index, turn) if breadth == "summary" else -1
+        yield candidate._replace(
+            routes={**candidate.routes, OUTLINE: candidate.score},
+            replies=(reply,) if reply >= 0 else (),
+            as_line=True,
+        )
 
 
-def _narratives(fusion: Fusion, most: int) -> Iterator[Evidence]:
-    """Yield the syntheses that a model wrote and that bear most on a query, each with its day.
+def format_line(index: ScopeIndex, candidate: Candidate, settings: RetrieveSettings) -> Evidence:
+    """Return a candidate of an outline as a line with its day: what was said in its turn that bears most on the query.
+
+    What has changed since or is in conflict is shown whole, with what it changed to or conflicts with.
+
+    Args:
+        index: The memories of the scope that it was found in.
+        candidate: What was found.
+        settings: The length of lines.
+    """
+    passage = format_passage(index, candidate._replace(replies=()))
+    if candidate.kind == "synthesis":
+        moment = index.syntheses.items[candidate.position].window_start
+        return passage.model_copy(update={"text": dated(passage.text, moment)})
+    if passage.shows_others:
+        return passage
+    replies = [index.turns.items[position] for position in candidate.replies]
+    lines = [_line(index, candidate, settings.outline_characters)]
+    lines += [_cut(_reply_text(reply), settings.outline_reply_characters) for reply in replies]
+    moment = passage.record.mentioned_at if passage.record else passage.turns[0].said_at
+    return passage.model_copy(update={"text": dated("\n".join(lines), moment), "turns": [*passage.turns, *replies]})
+
+
+def _narratives(fusion: Fusion, most: int) -> Iterator[Candidate]:
+    """Yield the syntheses that a model wrote and that bear most on a query.
 
     One that quotes its records says nothing that the lines of an outline do not say.
     """
@@ -97,17 +112,7 @@ def _narratives(fusion: Fusion, most: int) -> Iterator[Evidence]:
     found = np.where(written, fusion.scores.syntheses, 0.0)
     for position in top_matching(fusion.matches, index.syntheses, found, most):
         score = float(found[position])
-        routes = {"synthesis": score, OUTLINE: score}
-        passage = format_passage(index, Candidate("synthesis", position, score, routes))
-        moment = index.syntheses.items[position].window_start
-        yield passage.model_copy(update={"text": dated(passage.text, moment)})
-
-
-def _reply_position(index: ScopeIndex, position: int) -> int:
-    """Return the position of the assistant's reply to a turn; -1 for none."""
-    _, following = index.turns.neighbours()
-    reply = int(following[position]) if position >= 0 else -1
-    return reply if reply >= 0 and index.turns.items[reply].role == "assistant" else -1
+        yield Candidate("synthesis", position, score, {"synthesis": score, OUTLINE: score}, as_line=True)
 
 
 def _line(index: ScopeIndex, found: Candidate, most: int) -> str:

@@ -3,14 +3,14 @@
 A passage is dated and names its speakers; a narrative is shown as it was written.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime
 from functools import lru_cache
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from langgraph_engram.prompts.rendering import BUT_ALSO, CHANGED_SINCE
-from langgraph_engram.results import count_tokens
+from langgraph_engram.results import count_tokens, tokens_of_length
 from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.schema import OUTLINE, STANDING, Evidence, Record, Turn, make_id
 from langgraph_engram.settings import DeepSettings
@@ -18,12 +18,16 @@ from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.find import resolve_times
 from langgraph_engram.text.statements import own_words, shows_image
 
+P = TypeVar("P")
+
 ELLIPSIS = " … "
 """Separates the records of a passage between which others were extracted."""
 MAX_CONFLICTS_SHOWN = 3
 """Records that a passage shows beside those that they are in conflict with, the newest ones."""
 MAX_SKIPPED = 20
 """Passages too large for the rest of a budget after which no smaller one is looked for."""
+DAY_CHARACTERS = 13
+"""Characters of the day before a passage, about."""
 MIN_LIGHT_PASSAGES = 3
 """Passages that a light answer is written from whatever they score."""
 
@@ -31,29 +35,19 @@ MIN_LIGHT_PASSAGES = 3
 def format_passage(
     index: ScopeIndex, candidate: Candidate, event_passages: Literal["turns", "summary"] = "turns"
 ) -> Evidence:
-    """Return a candidate as a passage.
+    """Return a candidate as a passage, with its replies behind it.
 
     Args:
         index: The memories of the scope that it was found in.
         candidate: What was found.
         event_passages: What of an event is shown.
     """
-    match candidate.kind:
-        case "record":
-            return _record_passage(index, candidate)
-        case "turn":
-            turn = index.turns.items[candidate.position]
-            return turn_passage([turn], candidate.score, candidate.routes)
-        case "event":
-            return _event_passage(index, candidate, event_passages)
-    synthesis = index.syntheses.items[candidate.position]
-    return Evidence(
-        evidence_id=synthesis.synthesis_id,
-        text=synthesis.text,
-        synthesis_id=synthesis.synthesis_id,
-        routes=candidate.routes,
-        score=candidate.score,
-    )
+    passage = _whole_passage(index, candidate, event_passages)
+    if not candidate.replies:
+        return passage
+    replies = [index.turns.items[position] for position in candidate.replies]
+    lines = [passage.text, *(f"{turn.speaker}: {turn.text}" for turn in replies)]
+    return passage.model_copy(update={"text": "\n".join(lines), "turns": [*passage.turns, *replies]})
 
 
 def turn_passage(turns: Sequence[Turn], score: float, routes: dict[str, float], relevance: float = 0.0) -> Evidence:
@@ -71,22 +65,86 @@ def turn_passage(turns: Sequence[Turn], score: float, routes: dict[str, float], 
     )
 
 
-def with_assistant_replies(index: ScopeIndex, passage: Evidence) -> Evidence:
-    """Return a record's passage with the assistant's reply to each turn that the record cites (DimMem Eq. 8).
+def with_assistant_replies(index: ScopeIndex, candidate: Candidate) -> Candidate:
+    """Return a record with the assistant's reply to each turn that it cites (DimMem Eq. 8).
 
-    A passage of anything else, or without such a reply, is returned as it is.
+    Anything else, and a record without such a reply, is returned as it is.
     """
-    if not passage.record:
-        return passage
-    replies = [
-        after
-        for source in passage.turns
-        for after in index.session_turns(source.session_id)
-        if after.seq == source.seq + 1 and after.role == "assistant" and source.role != "assistant"
-    ]
-    replies = [turn for turn in replies if turn not in passage.turns]
-    lines = [passage.text, *(f"{turn.speaker}: {turn.text}" for turn in replies)]
-    return passage.model_copy(update={"text": "\n".join(lines), "turns": [*passage.turns, *replies]})
+    if candidate.kind != "record":
+        return candidate
+    cited = turns_of(index, candidate)
+    replies = [reply for position in cited if (reply := reply_position(index, position)) >= 0]
+    return candidate._replace(replies=tuple(reply for reply in dict.fromkeys(replies) if reply not in cited))
+
+
+def reply_position(index: ScopeIndex, position: int) -> int:
+    """Return the position of the assistant's reply to somebody's turn; -1 for none."""
+    turns = index.turns
+    _, following = turns.neighbours()
+    reply = int(following[position]) if position >= 0 else -1
+    is_reply = reply >= 0 and turns.items[reply].role == "assistant" and turns.items[position].role != "assistant"
+    return reply if is_reply else -1
+
+
+def turns_of(index: ScopeIndex, candidate: Candidate) -> list[int]:
+    """Return the positions of the turns that a candidate's passage cites, its replies not among them."""
+    match candidate.kind:
+        case "turn":
+            return [candidate.position]
+        case "event":
+            cited: Iterable[str] = index.events.items[candidate.position].turn_ids
+        case "record":
+            cited = records_of(index, candidate).source_turn_ids
+        case _:
+            return []
+    return [position for position in map(index.turns.find_position, cited) if position >= 0]
+
+
+class ShownRecords(NamedTuple):
+    """The records that the passage of a candidate quotes."""
+
+    own: list[Record]
+    """The candidate's, in the order in which they were said."""
+    successor: Record | None
+    """What took the place of a superseded one."""
+    conflicts: list[Record]
+    """What the others are in conflict with, in order of time."""
+
+    @property
+    def source_turn_ids(self) -> Iterable[str]:
+        """Return the turns that they come from, each once."""
+        own, successor, conflicts = self
+        if len(own) == 1 and not successor and not conflicts:
+            return own[0].source_turn_ids
+        quoted = (*own, *([successor] if successor else ()), *conflicts)
+        return dict.fromkeys(turn_id for record in quoted for turn_id in record.source_turn_ids)
+
+
+def records_of(index: ScopeIndex, candidate: Candidate) -> ShownRecords:
+    """Return the records that a candidate's passage quotes."""
+    items = index.records.items
+    own = [items[candidate.position]]
+    successor = index.records.successor(own[0]) if own[0].status == "superseded" else None
+    if candidate.joined:
+        own += [items[position] for position in candidate.joined]
+        own.sort(key=lambda record: (record.seq, record.part))
+    return ShownRecords(own, successor, _in_conflict(index, [*own, successor] if successor else own))
+
+
+def approximate_tokens(index: ScopeIndex, candidate: Candidate, line_characters: int) -> int:
+    """Return about how many tokens a candidate takes, without formatting it; what is shown beside it is left out."""
+    match candidate.kind:
+        case "record":
+            own = sum(len(index.records.items[at].content) for at in (candidate.position, *candidate.joined))
+        case "turn":
+            own = len(index.turns.items[candidate.position].text)
+        case "event":
+            own = sum(len(index.turns.items[position].text) for position in turns_of(index, candidate))
+        case _:
+            own = len(index.syntheses.items[candidate.position].text)
+    replies = sum(len(index.turns.items[position].text) for position in candidate.replies)
+    characters = min(own, line_characters) if candidate.as_line else own + replies
+    return tokens_of_length(characters + DAY_CHARACTERS)
 
 
 def join_contents(records: Sequence[Record]) -> str:
@@ -115,20 +173,32 @@ def join_contents(records: Sequence[Record]) -> str:
     return "".join(f"{gap}{text}" for text, gap in shown.items())
 
 
-def fit_budget(passages: Iterable[Evidence], budget: int, limit: int | None = None) -> list[Evidence]:
+def passage_tokens(passage: Evidence) -> int:
+    """Return the tokens of a passage's text."""
+    return count_tokens(passage.text)
+
+
+def fit_budget(
+    passages: Iterable[P],
+    budget: int,
+    limit: int | None = None,
+    *,
+    size_of: Callable[[P], int] = passage_tokens,  # type: ignore[assignment]  # of passages, unless another is given
+) -> list[P]:
     """Return the best passages that fit in a budget together, skipping a few that are too large for the rest of it.
 
     Args:
         passages: Passages, best first.
         budget: Tokens of their texts together.
         limit: The number of passages to return at most; None for no limit.
+        size_of: Returns the tokens of a passage.
     """
-    fitting: list[Evidence] = []
+    fitting: list[P] = []
     left, skipped = budget, 0
     for passage in passages:
         if left <= 0 or skipped >= MAX_SKIPPED or (limit is not None and len(fitting) >= limit):
             break
-        size = count_tokens(passage.text)
+        size = size_of(passage)
         if size <= left:
             fitting.append(passage)
             left -= size
@@ -139,7 +209,7 @@ def fit_budget(passages: Iterable[Evidence], budget: int, limit: int | None = No
 
 def smallest_size(passages: Iterable[Evidence]) -> int:
     """Return the tokens of the smallest passage; 0 for none."""
-    return min((count_tokens(passage.text) for passage in passages), default=0)
+    return min(map(passage_tokens, passages), default=0)
 
 
 def light_passages(evidence: Sequence[Evidence], settings: DeepSettings) -> Sequence[Evidence]:
@@ -202,43 +272,43 @@ def event_turns(index: ScopeIndex, source: Turn, session: Sequence[Turn]) -> lis
     return [source]
 
 
-def _event_passage(index: ScopeIndex, candidate: Candidate, shown: Literal["turns", "summary"]) -> Evidence:
-    """Return the turns of an event, or its summary in their place, which cites no turn."""
-    event = index.events.items[candidate.position]
-    turns = [turn for turn_id in event.turn_ids if (turn := index.turns.get(turn_id))]
-    if shown == "turns" and turns:
-        return turn_passage(turns, candidate.score, candidate.routes)
-    return Evidence(
-        evidence_id=event.event_id,
-        text=dated(event.indexed_text, event.started_at),
-        routes=candidate.routes,
-        score=candidate.score,
-    )
+def _whole_passage(index: ScopeIndex, candidate: Candidate, event_passages: Literal["turns", "summary"]) -> Evidence:
+    if candidate.kind == "record":
+        return _record_passage(index, candidate)
+    turns = [index.turns.items[position] for position in turns_of(index, candidate)]
+    if candidate.kind == "turn" or (candidate.kind == "event" and event_passages == "turns" and turns):
+        return turn_passage(turns, candidate.score, candidate.routes, candidate.relevance)
+    if candidate.kind == "event":
+        event = index.events.items[candidate.position]
+        return _passage(candidate, event.event_id, dated(event.indexed_text, event.started_at))
+    synthesis = index.syntheses.items[candidate.position]
+    return _passage(candidate, synthesis.synthesis_id, synthesis.text, synthesis_id=synthesis.synthesis_id)
 
 
 def _record_passage(index: ScopeIndex, candidate: Candidate) -> Evidence:
     record = index.records.items[candidate.position]
-    shown = sorted(
-        (index.records.items[position] for position in (candidate.position, *candidate.joined)),
-        key=lambda source: (source.seq, source.part),
+    shown = records_of(index, candidate)
+    text = dated(join_contents(shown.own), record.mentioned_at)
+    if shown.successor:
+        text += CHANGED_SINCE + dated(shown.successor.content, shown.successor.mentioned_at)
+    text += "".join(BUT_ALSO + dated(other.content, other.mentioned_at) for other in shown.conflicts)
+    return _passage(
+        candidate,
+        record.record_id,
+        text,
+        record=_with_conflicts(record, [other.record_id for other in shown.conflicts]),
+        turns=[turn for turn_id in shown.source_turn_ids if (turn := index.turns.get(turn_id))],
     )
-    text = dated(join_contents(shown), record.mentioned_at)
-    successor = index.records.successor(record) if record.status == "superseded" else None
-    if successor:
-        shown.append(successor)
-        text += CHANGED_SINCE + dated(successor.content, successor.mentioned_at)
-    others = _in_conflict(index, shown)
-    shown += others
-    text += "".join(BUT_ALSO + dated(other.content, other.mentioned_at) for other in others)
-    sources = dict.fromkeys(turn_id for source in shown for turn_id in source.source_turn_ids)
-    turns = [turn for turn_id in sources if (turn := index.turns.get(turn_id))]
+
+
+def _passage(candidate: Candidate, evidence_id: str, text: str, **shown: Any) -> Evidence:
     return Evidence(
-        evidence_id=record.record_id,
+        evidence_id=evidence_id,
         text=text,
-        record=_with_conflicts(record, [other.record_id for other in others]),
-        turns=turns,
         routes=candidate.routes,
         score=candidate.score,
+        relevance=candidate.relevance,
+        **shown,
     )
 
 
@@ -247,8 +317,10 @@ def _with_conflicts(record: Record, record_ids: list[str]) -> Record:
 
 
 def _in_conflict(index: ScopeIndex, shown: Sequence[Record]) -> list[Record]:
-    """Return what is in conflict with the active records of a passage and is none of them, in order of time."""
+    """Return what is in conflict with the active records of a passage and is none of them, the newest in order."""
     active = [record for record in shown if record.conflicts_with and record.status == "active"]
+    if not active:
+        return []
     found = {other.record_id: other for record in active for other in index.records.in_conflict(record)}
     others = [other for other in found.values() if other not in shown]
     return sorted(others, key=index.records.kind.sort_key)[-MAX_CONFLICTS_SHOWN:]

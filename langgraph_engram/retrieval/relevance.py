@@ -10,19 +10,22 @@ passage is its share of the best score times a power of the odds that it is rele
 its budget whatever is asked (docs/decisions/0036 and 0037).
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import takewhile
 from math import log1p
-from typing import Any
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from langgraph_engram.embeddings.base import LONG_TEXT, Vectors
 from langgraph_engram.logistic import LogisticModel, Numbers
-from langgraph_engram.retrieval.scoring import Scores
-from langgraph_engram.schema import Evidence, Intent, Record, Turn
+from langgraph_engram.retrieval.features import Flags
+from langgraph_engram.retrieval.grouping import Candidate
+from langgraph_engram.retrieval.passages import turns_of
+from langgraph_engram.retrieval.scoring import Positions, Scores
+from langgraph_engram.schema import Intent, Turn
 from langgraph_engram.stores.bm25 import inverse_document_frequency
 from langgraph_engram.stores.index import KindIndex, ScopeIndex
 from langgraph_engram.text.sentences import split_sentences
@@ -46,6 +49,21 @@ MAX_SAMPLED = 1000
 """Turns over which the usual cosine of a query is estimated."""
 
 
+class Scored(Protocol):
+    """What has a score and a relevance: a candidate, or a passage."""
+
+    @property
+    def score(self) -> float:
+        """Return the score of its ranking."""
+
+    @property
+    def relevance(self) -> float:
+        """Return the probability that it holds what is asked for."""
+
+
+S = TypeVar("S", bound=Scored)
+
+
 @dataclass(frozen=True)
 class _Sentence:
     """One sentence of a turn or a record."""
@@ -64,16 +82,15 @@ class _Sentence:
         return speaks_to_listener(self.text)
 
 
-@dataclass(frozen=True)
-class _Match:
-    """How well something matches, by what is about the people asked about ("own") and by what is about others."""
+class _Matches(NamedTuple):
+    """How well several things match, by what is about the people asked about ("own") and by what is about others."""
 
-    cosine: float = 0.0
-    own_cosine: float = 0.0
-    own_coverage: float = 0.0
-    rival_coverage: float = 0.0
-    held: frozenset[str] = frozenset()
-    """The stems of the query that it holds."""
+    cosine: Scores
+    own_cosine: Scores
+    own_coverage: Scores
+    rival_coverage: Scores
+    held: Flags
+    """Which stems of the query each holds, of shape (things, stems)."""
 
 
 @cache
@@ -83,7 +100,7 @@ def load_model() -> LogisticModel:
 
 
 class Relevance:
-    """Compare passages with one query; what stands in several passages is compared once."""
+    """Compare what was found with one query."""
 
     def __init__(self, index: ScopeIndex, intent: Intent, query: Vectors) -> None:
         """Weight the stems of a query by rarity, without the names of speakers: they are in nearly every turn.
@@ -98,116 +115,155 @@ class Relevance:
         self._usual = _usual_cosine(index, query)
         self._people = frozenset(intent.speakers)
         self._names = frozenset(word for name in intent.speakers for word in words(name))
-        self._weights = stem_weights(_rarity(index, intent))
-        self._stems = frozenset(self._weights)
-        self._turn_matches: dict[str, _Match] = {}
+        weights = stem_weights(_rarity(index, intent))
+        self._stems = list(weights)
+        self._stem_set = frozenset(weights)
+        self._weights = np.array(list(weights.values()), dtype=np.float64)
 
-    def estimated(self, passages: Sequence[Evidence]) -> list[Evidence]:
-        """Return the passages of a result, best first, with their relevance filled in."""
-        estimates = load_model().probability(self.features(passages))
+    def estimated(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Return the candidates with their relevance filled in."""
+        estimates = load_model().probability(self.features(candidates)).tolist()
         return [
-            passage.model_copy(update={"relevance": float(estimate)})
-            for passage, estimate in zip(passages, estimates, strict=True)
+            candidate._replace(relevance=estimate) for candidate, estimate in zip(candidates, estimates, strict=True)
         ]
 
-    def features(self, passages: Sequence[Evidence]) -> Numbers:
-        """Return the features of each passage, as an array of shape (passages, len(FEATURES)).
+    def features(self, candidates: Sequence[Candidate]) -> Numbers:
+        """Return the features of each candidate, as an array of shape (candidates, len(FEATURES)).
 
-        - `cosine`: of the query with the nearest of the passage's record and turns.
+        - `cosine`: of the query with the nearest of the candidate's record and turns.
         - `own_cosine`: the same over what is about the people whom the query names; as `cosine` where it names none.
-        - `breadth`: the share of the query's stems, weighted by rarity in the scope, that the passage and its turns
+        - `breadth`: the share of the query's stems, weighted by rarity in the scope, that the candidate and its turns
           hold, times ln(1 + the query's stems): one word of two is less than four of eight.
         - `own_coverage`: that share over the sentences of one turn that are about those people.
-        - `rival_lead`: how much more of the query is covered by what a turn of any passage says about others.
-        - `share`: of the best passage's score.
+        - `rival_lead`: how much more of the query is covered by what a turn of any candidate says about others.
+        - `share`: of the best candidate's score.
         """
-        matches = [self._match(passage) for passage in passages]
-        rival = max((match.rival_coverage for match in matches), default=0.0)
-        best = max((passage.score for passage in passages), default=0.0)
-        rows = [
-            (
-                match.cosine,
-                match.own_cosine,
-                self._covered(match.held) * log1p(len(self._weights)),
-                match.own_coverage,
-                max(0.0, rival - match.own_coverage),
-                max(0.0, passage.score / best) if best > 0 else 0.0,
-            )
-            for match, passage in zip(matches, passages, strict=True)
-        ]
-        return np.array(rows, dtype=np.float64).reshape(-1, len(FEATURES))
-
-    def _match(self, passage: Evidence) -> _Match:
-        parts = [self._turn_match(turn) for turn in passage.turns]
-        if passage.record:
-            parts.append(self._record_match(passage.record))
-        held = self._stems.intersection(content_stems(passage.text)).union(*(part.held for part in parts))
-        if passage.synthesis_id:
-            cosine = self._nearness(self._index.syntheses, passage.synthesis_id)
-            return _Match(cosine, cosine, self._covered(held), 0.0, held)
-        return _Match(
-            cosine=max((part.cosine for part in parts), default=0.0),
-            own_cosine=max((part.own_cosine for part in parts), default=0.0),
-            own_coverage=max((part.own_coverage for part in parts), default=0.0),
-            rival_coverage=max((part.rival_coverage for part in parts), default=0.0),
-            held=held,
+        if not candidates:
+            return np.zeros((0, len(FEATURES)))
+        matches, starts, rows = self._compared(candidates)
+        cosine, own_cosine, own_coverage, rival_coverage = (
+            np.maximum.reduceat(part[rows], starts)
+            for part in (matches.cosine, matches.own_cosine, matches.own_coverage, matches.rival_coverage)
+        )
+        held = np.logical_or.reduceat(matches.held[rows], starts)
+        scores = np.array([candidate.score for candidate in candidates])
+        best = scores.max()
+        return np.column_stack(
+            [
+                cosine,
+                own_cosine,
+                held @ self._weights * log1p(len(self._stems)),
+                own_coverage,
+                np.maximum(0.0, rival_coverage.max() - own_coverage),
+                np.maximum(0.0, scores / best) if best > 0 else np.zeros(len(scores)),
+            ]
         )
 
-    def _turn_match(self, turn: Turn) -> _Match:
-        match = self._turn_matches.get(turn.turn_id)
-        if match is None:
-            self._turn_matches[turn.turn_id] = match = self._compared(turn)
-        return match
+    def _compared(self, candidates: Sequence[Candidate]) -> tuple[_Matches, Positions, Positions]:
+        """Compare what the passages of candidates show, each turn once.
 
-    def _compared(self, turn: Turn) -> _Match:
-        """Compare a turn; what an assistant says about others is no rival of what a person says."""
-        own, others = self._held_by(turn)
-        covered, rival = self._covered(own), self._covered(others)
-        cosine = self._nearness(self._index.turns, turn.turn_id)
-        return _Match(
-            cosine=cosine,
-            own_cosine=cosine if covered >= rival else 0.0,
-            own_coverage=covered,
-            rival_coverage=rival if turn.role == "user" else 0.0,
-            held=frozenset(own | others),
+        Returns:
+            What was compared, where the rows of each candidate begin, and the rows of all candidates one after the
+            other: of the candidate itself, then of its turns.
+        """
+        turns: dict[int, int] = {}
+        starts: list[int] = []
+        rows: list[int] = []
+        for number, candidate in enumerate(candidates):
+            starts.append(len(rows))
+            rows.append(number)
+            for position in (*turns_of(self._index, candidate), *candidate.replies):
+                rows.append(len(candidates) + turns.setdefault(position, len(turns)))
+        itself, of_turns = self._compared_items(candidates), self._compared_turns([*turns])
+        both = (np.concatenate(parts) for parts in zip(itself, of_turns, strict=True))
+        return _Matches(*both), np.array(starts, dtype=np.intp), np.array(rows, dtype=np.intp)
+
+    def _compared_items(self, candidates: Sequence[Candidate]) -> _Matches:
+        """Compare records and syntheses; of a turn or an event it counts here what its words hold."""
+        matches = self._unlike(len(candidates))
+        for kind, items in (
+            ("record", self._index.records),
+            ("turn", self._index.turns),
+            ("event", self._index.events),
+            ("synthesis", self._index.syntheses),
+        ):
+            rows = [row for row, candidate in enumerate(candidates) if candidate.kind == kind]
+            if not rows:
+                continue
+            positions = [candidates[row].position for row in rows]
+            matches.held[rows] = holds = items.lexical.contains(positions, self._stems)
+            if kind in ("record", "synthesis"):
+                matches.cosine[rows] = self._nearness(items, positions)
+            if kind == "synthesis":
+                matches.own_cosine[rows] = matches.cosine[rows]
+            if kind == "record":
+                about, covered = self._about_people(positions), holds @ self._weights
+                matches.own_cosine[rows] = np.where(about, matches.cosine[rows], 0.0)
+                matches.own_coverage[rows] = np.where(about, covered, 0.0)
+                matches.rival_coverage[rows] = np.where(about, 0.0, covered)
+                joined = [(row, position) for row in rows for position in candidates[row].joined]
+                owners, others = [row for row, _ in joined], [position for _, position in joined]
+                np.logical_or.at(matches.held, owners, items.lexical.contains(others, self._stems))
+        return matches
+
+    def _about_people(self, positions: Sequence[int]) -> Flags:
+        """Return which records are about the people asked about; all where none are named."""
+        if not self._people:
+            return np.ones(len(positions), dtype=np.bool_)
+        records = (self._index.records.items[position] for position in positions)
+        return np.array(
+            [self._is_about(_said_in(record.content, record.speaker), record.speaker) for record in records]
         )
 
-    def _held_by(self, turn: Turn) -> tuple[set[str], set[str]]:
-        """Return the stems of the query that sentences of a turn hold about the people asked about, and about others.
+    def _compared_turns(self, positions: Sequence[int]) -> _Matches:
+        """Compare turns; what an assistant says about others is no rival of what a person says.
 
-        The terms that the turn was indexed by tell it, unless its sentences may be about different people. A long turn
-        counts for nothing: it covers any query, and its record holds what was found.
+        The terms that a turn was indexed by tell what it holds, unless its sentences may be about different people. A
+        long turn counts for nothing: it covers any query, and its record holds what was found.
         """
-        terms = self._index.turns.lexical.terms_at(self._index.turns.position(turn.turn_id))
-        held = {stem for stem in self._stems if stem in terms}
+        matches = self._unlike(len(positions))
+        if not positions:
+            return matches
+        turns = [self._index.turns.items[position] for position in positions]
+        matches.cosine[:] = self._nearness(self._index.turns, positions)
+        own = self._index.turns.lexical.contains(positions, self._stems)
+        own[[len(turn.text) >= LONG_TEXT for turn in turns]] = False
+        others = np.zeros_like(own)
+        for row in np.flatnonzero(own.any(axis=1)).tolist():
+            if self._may_differ(turns[row]):
+                own[row], others[row] = self._held_by_sentences(turns[row])
+        matches.held[:] = own | others
+        matches.own_coverage[:] = own @ self._weights
+        matches.rival_coverage[:] = others @ self._weights
+        matches.own_cosine[:] = np.where(matches.own_coverage >= matches.rival_coverage, matches.cosine, 0.0)
+        matches.rival_coverage[[turn.role != "user" for turn in turns]] = 0.0
+        return matches
+
+    def _may_differ(self, turn: Turn) -> bool:
+        """Return whether sentences of a turn may be about different people, or only its speaker's name matches."""
+        if not self._stem_set.isdisjoint(content_stems(turn.speaker)):
+            return True
+        return bool(self._people) and (turn.speaker not in self._people or addresses_listener(turn.indexed_text))
+
+    def _held_by_sentences(self, turn: Turn) -> tuple[list[bool], list[bool]]:
+        """Return which stems sentences of a turn hold about the people asked about, and which about others."""
         own: set[str] = set()
         others: set[str] = set()
-        if not held or len(turn.text) >= LONG_TEXT:
-            return own, others
-        is_own = not self._people or (turn.speaker in self._people and not addresses_listener(turn.indexed_text))
-        if is_own and held.isdisjoint(content_stems(turn.speaker)):
-            return held, others
-        for sentence in _sentences(turn):
-            if holds := self._stems & sentence.stems:
+        for sentence in (*_split(turn.text), *map(_sentence, turn.captions)):
+            if holds := self._stem_set & sentence.stems:
                 (own if self._is_about(sentence, turn.speaker) else others).update(holds)
-        return own, others
+        return [stem in own for stem in self._stems], [stem in others for stem in self._stems]
 
-    def _record_match(self, record: Record) -> _Match:
-        """Compare a record, whose stems are those of its passage."""
-        sentence = _sentence(own_words(record.content, record.speaker))
-        covered = self._covered(sentence.stems)
-        cosine = self._nearness(self._index.records, record.record_id)
-        if self._is_about(sentence, record.speaker):
-            return _Match(cosine, cosine, covered, 0.0)
-        return _Match(cosine, 0.0, 0.0, covered)
+    def _unlike(self, number: int) -> _Matches:
+        """Return what matches nothing, so many times."""
+        cosine, own_cosine, own_coverage, rival_coverage = np.zeros((4, number))
+        held = np.zeros((number, len(self._stems)), dtype=np.bool_)
+        return _Matches(cosine, own_cosine, own_coverage, rival_coverage, held)
 
-    def _nearness(self, items: KindIndex[Any], item_id: str) -> float:
-        """Return how far the cosine with an item is above the usual one: 0 for any turn, 1 for an equal vector."""
-        cosine = float(items.vectors[items.position(item_id)] @ self._vector)
-        return max(0.0, (cosine - self._usual) / (1 - self._usual))
-
-    def _covered(self, stems: Collection[str]) -> float:
-        return covered_share(self._weights, stems)
+    def _nearness(self, items: KindIndex[Any], positions: Sequence[int]) -> Scores:
+        """Return how far cosines with items are above the usual one: 0 for any turn, 1 for an equal vector."""
+        cosines = items.cosine_of(list(positions), self._vector).astype(np.float64)
+        return np.asarray(np.maximum(0.0, (cosines - self._usual) / (1 - self._usual)))
 
     def _is_about(self, sentence: _Sentence, speaker: str) -> bool:
         """Return whether a sentence is about the people asked about; always where none are named."""
@@ -220,11 +276,6 @@ def stem_weights(rarity: Mapping[str, float]) -> dict[str, float]:
     """Return the share of each stem in the rarity of all; none for a query without any."""
     whole = sum(rarity.values())
     return {stem: value / whole for stem, value in rarity.items()}
-
-
-def covered_share(weights: Mapping[str, float], stems: Collection[str]) -> float:
-    """Return the share of a query that a text holds: the sum of the weights of the query's stems among its own."""
-    return sum(weight for stem, weight in weights.items() if stem in stems)
 
 
 def _rarity(index: ScopeIndex, intent: Intent) -> dict[str, float]:
@@ -243,13 +294,14 @@ def _usual_cosine(index: ScopeIndex, vector: Vectors) -> float:
     return min(0.99, max(0.0, (total + PRIOR_TURNS * PRIOR_COSINE) / (len(sample) + PRIOR_TURNS)))
 
 
-def _sentences(turn: Turn) -> tuple[_Sentence, ...]:
-    return (*_split(turn.text), *map(_sentence, turn.captions))
-
-
 @lru_cache(maxsize=MAX_CACHED_TEXTS)
 def _split(text: str) -> tuple[_Sentence, ...]:
     return tuple(map(_sentence, split_sentences(text)))
+
+
+@lru_cache(maxsize=MAX_CACHED_TEXTS)
+def _said_in(content: str, speaker: str) -> _Sentence:
+    return _sentence(own_words(content, speaker))
 
 
 @lru_cache(maxsize=MAX_CACHED_TEXTS)
@@ -257,7 +309,7 @@ def _sentence(text: str) -> _Sentence:
     return _Sentence(text, frozenset(content_stems(text)))
 
 
-def by_strength(passages: Sequence[Evidence], weight: float) -> list[Evidence]:
+def by_strength(passages: Sequence[S], weight: float) -> list[S]:
     """Return passages in order of their strength; those of equal strength keep their order.
 
     Args:
@@ -270,7 +322,7 @@ def by_strength(passages: Sequence[Evidence], weight: float) -> list[Evidence]:
     return [passages[position] for position in order]
 
 
-def truncate(passages: Sequence[Evidence], weight: float, stop: float, threshold: float) -> list[Evidence]:
+def truncate(passages: Sequence[S], weight: float, stop: float, threshold: float) -> list[S]:
     """Return the passages before the first one that is much weaker than the best could be.
 
     The floor rises where even the best passage is not relevant, so that a query that nothing answers finds little.
@@ -290,7 +342,7 @@ def truncate(passages: Sequence[Evidence], weight: float, stop: float, threshold
     return [passage for passage, _ in takewhile(lambda pair: pair[1], held)]
 
 
-def _strengths(passages: Sequence[Evidence], weight: float) -> Scores:
+def _strengths(passages: Sequence[Scored], weight: float) -> Scores:
     scores = np.array([passage.score for passage in passages], dtype=np.float64)
     best = float(scores.max(initial=0.0)) or 1.0
     return np.asarray(np.maximum(scores / best, LEAST) * _odds([passage.relevance for passage in passages]) ** weight)

@@ -8,7 +8,7 @@ from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.nodes.light_retrieve import LightRetrieve
 from langgraph_engram.prompts.rendering import format_evidence
 from langgraph_engram.retrieval.fusion import Fusion
-from langgraph_engram.retrieval.outline import breadth_of, outline
+from langgraph_engram.retrieval.outline import breadth_of, format_line, outline
 from langgraph_engram.retrieval.passages import light_passages
 from langgraph_engram.retrieval.routes import Routes
 from langgraph_engram.schema import Synthesis
@@ -32,7 +32,8 @@ def outlined(store, scope, intent):
         asked = intent(query=query, anchor=query)
         chosen = RetrieveSettings(**settings)
         scores = Routes(store.encoder, chosen).score(store.index(scope), asked)
-        return list(outline(Fusion(store.index(scope), asked, scores, chosen), breadth))
+        found = outline(Fusion(store.index(scope), asked, scores, chosen), breadth)
+        return [format_line(store.index(scope), candidate, chosen) for candidate in found]
 
     return show
 

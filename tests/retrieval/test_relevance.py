@@ -7,15 +7,14 @@ from hypothesis import strategies as st
 
 from langgraph_engram.logistic import LogisticModel
 from langgraph_engram.nodes.light_retrieve import LightRetrieve
-from langgraph_engram.retrieval.passages import turn_passage
+from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.retrieval.relevance import (
     FEATURES,
     Relevance,
-    covered_share,
     load_model,
     stem_weights,
 )
-from langgraph_engram.schema import Evidence
+from langgraph_engram.schema import Synthesis
 from langgraph_engram.settings import RetrieveSettings
 
 STEMS = st.sampled_from(["lake", "camp", "dog", "piano"])
@@ -23,12 +22,13 @@ STEMS = st.sampled_from(["lake", "camp", "dog", "piano"])
 
 @pytest.fixture
 def features_of(store, scope, intent):
-    """Return the features of passages by name, for a query over the scope."""
+    """Return the features of turns by name, each found alone with its score, for a query over the scope."""
 
-    def measure(query, *passages, **fields):
+    def measure(query, *scores, **fields):
         index = store.index(scope)
         vector = store.encoder.encode([query])[0]
-        rows = Relevance(index, intent(query, **fields), vector).features(passages)
+        found = [Candidate("turn", position, score) for position, score in enumerate(scores)]
+        rows = Relevance(index, intent(query, **fields), vector).features(found)
         return [dict(zip(FEATURES, row, strict=True)) for row in rows.tolist()]
 
     return measure
@@ -73,11 +73,10 @@ def test_words_to_a_listener_are_not_about_their_speaker(keep, turn, features_of
     """Ben asks Ana of her camping: that is about Ana, and when Ben's camping is asked for, a reason for doubt."""
     asked = turn(0, "Did you enjoy camping by the lake?", speaker="Ben")
     keep(turns=[asked])
-    passage = turn_passage([asked], 1.0, {})
 
-    (of_ben,) = features_of("Did Ben enjoy camping by the lake?", passage, speakers=["Ben"])
-    (of_ana,) = features_of("Did Ana enjoy camping by the lake?", passage, speakers=["Ana"])
-    (of_nobody,) = features_of("Did anybody enjoy camping by the lake?", passage)
+    (of_ben,) = features_of("Did Ben enjoy camping by the lake?", 1.0, speakers=["Ben"])
+    (of_ana,) = features_of("Did Ana enjoy camping by the lake?", 1.0, speakers=["Ana"])
+    (of_nobody,) = features_of("Did anybody enjoy camping by the lake?", 1.0)
 
     assert (of_ben["own_coverage"], of_ben["own_cosine"]) == (0, 0)
     assert of_ben["rival_lead"] == of_ana["own_coverage"] > 0.9
@@ -89,7 +88,7 @@ def test_who_is_named_is_spoken_of_by_anybody(keep, turn, features_of):
     mention = turn(0, "Ben went camping by the lake.")
     keep(turns=[mention])
 
-    (found,) = features_of("Did Ben go camping?", turn_passage([mention], 1.0, {}), speakers=["Ben"])
+    (found,) = features_of("Did Ben go camping?", 1.0, speakers=["Ben"])
 
     assert found["own_coverage"] == 1
     assert found["own_cosine"] == found["cosine"] > 0
@@ -101,7 +100,7 @@ def test_an_assistant_is_no_rival(keep, turn, features_of):
     said = turn(0, "Camping by a lake needs a tent.", speaker="Assistant", role="assistant")
     keep(turns=[said])
 
-    (found,) = features_of("Did Ana go camping by a lake?", turn_passage([said], 1.0, {}), speakers=["Ana"])
+    (found,) = features_of("Did Ana go camping by a lake?", 1.0, speakers=["Ana"])
 
     assert (found["own_coverage"], found["rival_lead"]) == (0, 0)
 
@@ -110,10 +109,9 @@ def test_a_rare_word_weighs_more_and_an_unknown_one_most(keep, turn, features_of
     """Coverage is weighted by rarity in the scope: what nobody ever said is rarest."""
     turns = [turn(0, "A dog and a piano."), *(turn(number, "A dog.") for number in range(1, 9))]
     keep(turns=turns)
-    both, dog = turn_passage(turns[:1], 1.0, {}), turn_passage(turns[1:2], 0.5, {})
 
-    first, second = features_of("dog piano", both, dog)
-    (third,) = features_of("dog trumpet", dog)
+    first, second = features_of("dog piano", 1.0, 0.5)
+    _, third = features_of("dog trumpet", 1.0, 0.5)
 
     assert first["own_coverage"] == pytest.approx(1)
     assert third["own_coverage"] < second["own_coverage"] < 0.5
@@ -125,8 +123,8 @@ def test_more_words_of_a_longer_query_are_more(keep, turn, features_of):
     said = turn(0, "A dog by the lake.")
     keep(turns=[said])
 
-    (short,) = features_of("dog trumpet", turn_passage([said], 1.0, {}))
-    (long,) = features_of("dog lake trumpet violin", turn_passage([said], 1.0, {}))
+    (short,) = features_of("dog trumpet", 1.0)
+    (long,) = features_of("dog lake trumpet violin", 1.0)
 
     assert short["own_coverage"] == pytest.approx(long["own_coverage"])
     assert short["breadth"] < long["breadth"]
@@ -134,10 +132,10 @@ def test_more_words_of_a_longer_query_are_more(keep, turn, features_of):
 
 def test_a_narrative_and_a_query_without_content_are_judged_too(store, scope, keep, turn, intent):
     """Nothing is divided by nothing: no stems, no scores, no passages."""
-    keep(turns=[turn(0)])
+    keep(turns=[turn(0)], syntheses=[Synthesis(synthesis_id="p", text="The lake.", covered_record_ids=[])])
     index, vector = store.index(scope), store.encoder.encode(["What?"])[0]
 
-    shown = Relevance(index, intent("What?"), vector).estimated([Evidence(evidence_id="p", text="The lake.")])
+    shown = Relevance(index, intent("What?"), vector).estimated([Candidate("synthesis", 0, 0.0)])
 
     assert 0 <= shown[0].relevance < RetrieveSettings().relevance_threshold
     assert Relevance(index, intent("What?"), vector).estimated([]) == []
@@ -152,14 +150,13 @@ def test_relevance_is_a_probability(rows):
     assert ((found >= 0) & (found <= 1)).all()
 
 
-@given(st.dictionaries(STEMS, st.floats(0.01, 10)), st.sets(STEMS), st.sets(STEMS))
-def test_coverage_grows_with_what_is_held(rarity, some, more):
-    """It is a share; holding more never lowers it, holding all makes it 1."""
+@given(st.dictionaries(STEMS, st.floats(0.01, 10)))
+def test_the_weights_of_stems_are_shares(rarity):
+    """In proportion to their rarity, all together 1."""
     weights = stem_weights(rarity)
-    share = covered_share(weights, some)
 
-    assert 0 <= share <= covered_share(weights, some | more) <= 1 + 1e-9
-    assert covered_share(weights, set(rarity)) == pytest.approx(1.0 if rarity else 0.0)
+    assert sum(weights.values()) == pytest.approx(1.0 if rarity else 0.0)
+    assert {stem: weight * sum(rarity.values()) for stem, weight in weights.items()} == pytest.approx(rarity)
 
 
 def test_the_shipped_weights_point_the_right_way():
@@ -183,8 +180,7 @@ def test_the_name_before_a_turn_is_nothing_that_it_says(keep, turn, features_of)
     """A turn is indexed with its speaker's name; a query that holds the name as a word finds nothing in it by that."""
     keep(turns=[turn(0, "The lake froze over.", speaker="Rose"), turn(1, "A rose grows there.", speaker="Rose")])
 
-    lake, rose = features_of("rose", *(turn_passage([turn(at, text, speaker="Rose")], 1.0, {})
-                             for at, text in enumerate(["The lake froze over.", "A rose grows there."])))  # fmt: skip
+    lake, rose = features_of("rose", 1.0, 1.0)
 
     assert lake["own_coverage"] == 0
     assert rose["own_coverage"] == 1
