@@ -9,17 +9,12 @@ from collections.abc import Iterable
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from pydantic import BaseModel
 
 from langgraph_engram.state import ReadState, WriteState
 
 Saver = TypeVar("Saver", bound=BaseCheckpointSaver[Any] | None)
-
-
-class UnfinishedSteps(InMemorySaver):
-    """The checkpoints of a memory without a file: whoever runs a graph deletes those of a run that has ended."""
 
 
 def checkpoint_serializer(more: Iterable[type | tuple[str, str]] = ()) -> JsonPlusSerializer:

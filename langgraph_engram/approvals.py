@@ -10,7 +10,7 @@ from langgraph_engram.errors import InvalidInput
 from langgraph_engram.formats.requests import check_name
 from langgraph_engram.graphs.write import WriteGraph
 from langgraph_engram.results import Approval, Receipt
-from langgraph_engram.runner import run_to_receipt, thread_of
+from langgraph_engram.runner import WriteRunner, thread_of
 from langgraph_engram.schema import Decision, Proposal, Scope
 from langgraph_engram.stores.base import Store
 
@@ -32,7 +32,7 @@ def waiting_decisions(store: Store, graph: WriteGraph, scope: Scope) -> list[Dec
     return [proposal.decision for proposal in proposals]
 
 
-def approve(store: Store, graph: WriteGraph, scope: Scope, run_id: str, answer: Answer) -> Receipt:
+def approve(runs: WriteRunner, scope: Scope, run_id: str, answer: Answer) -> Receipt:
     """Resume a run with a person's answer; no model is asked again what it was asked before.
 
     Args:
@@ -41,8 +41,8 @@ def approve(store: Store, graph: WriteGraph, scope: Scope, run_id: str, answer: 
     Raises:
         InvalidInput: No such run waits here, or the answer leaves a decision open or names one that is not there.
     """
-    with store.writing(scope):
-        waiting = {approval.run_id: approval for approval in approvals(store, graph, scope)}
+    with runs.store.writing(scope):
+        waiting = {approval.run_id: approval for approval in approvals(runs.store, runs.graph, scope)}
         if check_name("run_id", run_id, "name a run") not in waiting:
             raise InvalidInput(
                 f"run {run_id!r} waits for no approval here: approvals(), or engram approve, lists those that do"
@@ -51,7 +51,7 @@ def approve(store: Store, graph: WriteGraph, scope: Scope, run_id: str, answer: 
         if problem := problem_of(answer, ids):
             raise InvalidInput(problem)
         resumed: Command[str] = Command(resume=dict(answer) if isinstance(answer, Mapping) else answer)
-        return run_to_receipt(graph, resumed, thread_of(run_id, scope))
+        return runs.run(scope, resumed, run_id)
 
 
 def _interrupted(store: Store, graph: WriteGraph, scope: Scope) -> list[StateSnapshot]:

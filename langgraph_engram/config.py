@@ -8,7 +8,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -17,6 +17,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import WRITES_IDX_MAP, BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver
 from platformdirs import user_data_path
@@ -26,7 +27,7 @@ from langgraph_engram.compression import Compressor, LLMLingua2
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.errors import InvalidSetting, StoreError, problems_in
-from langgraph_engram.graphs.checkpoints import UnfinishedSteps, checkpoint_serializer
+from langgraph_engram.graphs.checkpoints import checkpoint_serializer
 from langgraph_engram.graphs.read import ReadGraph, build_read_graph
 from langgraph_engram.graphs.write import WriteGraph, build_write_graph
 from langgraph_engram.llm.base import Model
@@ -187,7 +188,7 @@ def resolve_reranker(retrieve: RetrieveSettings) -> Reranker | None:
 
 
 class Graphs(NamedTuple):
-    """The two graphs, without checkpoints for the graphs of others, and with them."""
+    """The two graphs, without checkpoints for the graphs of others, and for runs of our own."""
 
     write: WriteGraph
     read: ReadGraph
@@ -196,15 +197,19 @@ class Graphs(NamedTuple):
 
 
 def build_graphs(
-    store: Store, model: Model, settings: Settings, checkpointer: BaseCheckpointSaver[str] | None
+    store: Store,
+    model: Model,
+    settings: Settings,
+    of_writes: BaseCheckpointSaver[str] | None,
+    of_reads: BaseCheckpointSaver[str] | None = None,
 ) -> Graphs:
-    """Build the graphs of a memory, with what the settings ask for."""
+    """Build the graphs of a memory, with what the settings ask for, and the savers of runs of our own."""
     rules, compressor, reranker = RuleModel(), resolve_compressor(settings.extract), resolve_reranker(settings.retrieve)
     write, checkpointed_write = (
-        build_write_graph(store, model, settings, saver, compressor) for saver in (None, checkpointer)
+        build_write_graph(store, model, settings, saver, compressor) for saver in (None, of_writes)
     )
     read, checkpointed_read = (
-        build_read_graph(store, model, rules, settings, saver, reranker) for saver in (None, checkpointer)
+        build_read_graph(store, model, rules, settings, saver, reranker) for saver in (None, of_reads)
     )
     return Graphs(write, read, checkpointed_write, checkpointed_read)
 
@@ -225,7 +230,7 @@ def open_checkpointer(store: str) -> BaseCheckpointSaver[str]:
     """Open the checkpointer that goes with a store: a SQLite file beside it, or one of the user's for each server."""
     serializer = checkpoint_serializer()
     if store == IN_MEMORY:
-        return UnfinishedSteps(serde=serializer)
+        return InMemorySaver(serde=serializer)
     path = Path(store).expanduser() / "checkpoints.sqlite"
     if "://" in store:  # the users of two servers may have the same names
         name = NOT_IN_FILE_NAMES.sub("_", store.rstrip("/"))
@@ -233,6 +238,7 @@ def open_checkpointer(store: str) -> BaseCheckpointSaver[str]:
     with _translated_errors(path):
         connection = sqlite3.connect(path, check_same_thread=False)
         try:
+            _shrink_by_itself(connection)
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.execute("PRAGMA secure_delete=ON")  # what is erased is overwritten, not only unlinked
@@ -240,6 +246,14 @@ def open_checkpointer(store: str) -> BaseCheckpointSaver[str]:
             connection.close()
             raise
     return StepSaver(connection, path, serde=serializer)
+
+
+def _shrink_by_itself(connection: sqlite3.Connection) -> None:
+    """Have a database give back the room of what is deleted; one that is in use, or read-only, stays as it is."""
+    if connection.execute("PRAGMA auto_vacuum").fetchone() == (0,):
+        with suppress(sqlite3.OperationalError):
+            connection.execute("PRAGMA auto_vacuum=FULL")
+            connection.execute("VACUUM")
 
 
 @contextmanager

@@ -82,7 +82,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             encoder: Embeds text; all-MiniLM-L6-v2 by default.
             settings: Your own settings, in place of a preset's.
             chat: How a chat model is called. Else `ENGRAM_CHAT`.
-            checkpointer: Where steps are saved; by default a SQLite file beside the store.
+            checkpointer: Keeps the steps of all runs; by default a SQLite file keeps those of unfinished ones.
 
         Raises:
             InvalidInput: An unknown name.
@@ -95,11 +95,12 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         self.location = choice.store
         self.store, self._owned = open_store_and_checkpointer(choice, self.settings.storage, own=checkpointer is None)
         self._checkpointer = checkpointer or self._owned
-        graphs = build_graphs(self.store, self.model, self.settings, self._checkpointer)
+        graphs = build_graphs(self.store, self.model, self.settings, self._checkpointer, checkpointer)
         self.write_graph, self.read_graph = graphs.write, graphs.read
         tracer = Tracer(self.settings.preset, self.settings.trace.text)
-        self._writes = WriteRunner(self.store, graphs.checkpointed_write, self.settings.receive, tracer)
-        self._reads = ReadRunner(self.read_graph, graphs.checkpointed_read, self._checkpointer, tracer)
+        self._writes = WriteRunner(self.store, graphs.checkpointed_write, self.settings.receive, tracer, self._owned)
+        self._reads = ReadRunner(self.read_graph, graphs.checkpointed_read, checkpointer, tracer)
+        self._eraser = Eraser(self.store, self._checkpointer, self.settings.segment)
         self._closed = False
 
     def remember(
@@ -164,8 +165,10 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         return self._writes.remember_sessions(self._scope(user_id, tenant, agent_id), sessions, progress, metadata)
 
     def retry(self, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> Receipt:
-        """Run the pending tasks of a user, and nothing else; a run that was interrupted continues where it was."""
-        return self._writes.retry(self._scope(user_id, tenant, agent_id))
+        """Run the pending tasks of a user, and nothing else; what was interrupted continues where it was."""
+        scope = self._scope(user_id, tenant, agent_id)
+        self._eraser.finish(scope)
+        return self._writes.retry(scope)
 
     def search(
         self,
@@ -338,7 +341,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             InvalidInput: No such run waits in this scope, or the answer does not fit its decisions.
         """
         scope = self._scope(user_id, tenant, agent_id)
-        return approve(self.store, self._writes.graph, scope, run_id, answer)
+        return approve(self._writes, scope, run_id, answer)
 
     def forget(
         self,
@@ -371,12 +374,10 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
 
         Raises:
             InvalidInput: No such session, turn or record in this scope.
-            StoreError: It failed, or was done only in part; the same call again does the rest.
+            StoreError: It failed, or was done only in part; the same call again, or `retry`, does the rest.
         """
-        scope = self._scope(user_id, tenant, agent_id)
-        target = make_target(session_id, turn_id, record_id)
         self._reads.discard_running()
-        return Eraser(self.store, self._checkpointer, self.settings.segment).forget(scope, target)
+        return self._eraser.forget(self._scope(user_id, tenant, agent_id), make_target(session_id, turn_id, record_id))
 
     def status(self, user_id: str, *, tenant: str = "default", agent_id: str | None = None) -> Status:
         """Count what is stored for a user, and list the pending tasks."""

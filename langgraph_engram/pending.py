@@ -2,7 +2,8 @@
 
 A pending task names the first step that is not done. A run that was cut off stands at "segment" until its results are
 written, at "synthesize" from then on; a question that failed stands at its own step, with the model's reason. A run
-whose turns could not be stored for want of their vectors stands at "receive": its messages are in its checkpoint alone.
+whose turns could not be stored for want of their vectors stands at "receive": its messages are in its checkpoint alone,
+and only who has that checkpoint can go on. What is being forgotten stands at "forget" until nothing of it is left.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,6 +15,8 @@ from langgraph_engram.stores.index import ScopeIndex
 UNFINISHED = "the run did not reach its end"
 RECEIVE = "receive"
 """The step of a task whose turns are not stored yet."""
+FORGET = "forget"
+"""The step of a task whose turns, or whose record, are being erased: no run of a graph does it."""
 
 
 def pending_task(run_id: str, turns: Sequence[Turn], step: str, reason: str) -> PendingTask:
@@ -88,6 +91,11 @@ def turns_begun(tasks: Sequence[PendingTask], run_id: str, session_id: str) -> l
     """Return the ids of the turns that a run stored before it was cut off."""
     own = [task for task in tasks if (task.run_id, task.session_id) == (run_id, session_id)]
     return [turn_id for task in own if is_cut_off(task) for turn_id in task.turn_ids]
+
+
+def is_unreceived(task: PendingTask, index: ScopeIndex) -> bool:
+    """Return whether a task is about turns that are not stored: their words are in the checkpoint of its run alone."""
+    return task.step == RECEIVE and any(turn_id not in index.turns for turn_id in task.turn_ids)
 
 
 def unreceived_ids(tasks: Sequence[PendingTask], run_id: str) -> list[str]:

@@ -18,20 +18,21 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.types import Command
+from langgraph.types import Command, Durability
 
 from langgraph_engram.alignment import name_session, new_turns
 from langgraph_engram.embeddings.base import texts_of_turn
+from langgraph_engram.errors import StoreError
 from langgraph_engram.formats.messages import Session, to_messages
 from langgraph_engram.formats.requests import errors_of_session, remember_request, retry_request, to_sessions
-from langgraph_engram.graphs.checkpoints import UnfinishedSteps
 from langgraph_engram.graphs.read import ReadGraph
 from langgraph_engram.graphs.write import WriteGraph
 from langgraph_engram.nodes.report_run import report_run
+from langgraph_engram.pending import FORGET, is_unreceived
 from langgraph_engram.prompts.write_answer import MORE, UNKNOWN
 from langgraph_engram.results import Comparisons, RecallUpdate, Receipt, Recollection, total
 from langgraph_engram.retrieval.citations import is_unknown
-from langgraph_engram.schema import Metadata, Scope
+from langgraph_engram.schema import Metadata, PendingTask, Scope
 from langgraph_engram.screening import screen
 from langgraph_engram.settings import ReceiveSettings
 from langgraph_engram.state import RecallRequest, RememberRequest, WriteInput, WriteOutput, WriteState
@@ -92,10 +93,12 @@ class WriteRunner:
     settings: ReceiveSettings = field(default_factory=ReceiveSettings)
     """Requests are screened before they are saved in a checkpoint."""
     tracer: Tracer = field(default_factory=Tracer)
+    scratch: BaseCheckpointSaver[str] | None = None
+    """The graph's checkpointer, if a run's checkpoints are deleted from it once the run is finished."""
 
     def remember(self, request: RememberRequest) -> Receipt:
         """Run a request to its end, after the runs of its scope that are under way."""
-        return self._run(request.scope, {"request": screen(request, self.settings)}, request.run_id)
+        return self.run(request.scope, {"request": screen(request, self.settings)}, request.run_id)
 
     def remember_sessions(
         self,
@@ -132,28 +135,31 @@ class WriteRunner:
         """Run the pending tasks of a scope; a run that was interrupted continues where it was.
 
         The tasks are read while no run of the scope is under way, so that a live run is not taken for an interrupted
-        one. Runs that wait for a person's approval keep waiting.
+        one. Runs that wait for a person's approval keep waiting, and so do words that only another's checkpoint holds.
         """
         with self.store.writing(scope):
-            runs = list(dict.fromkeys(task.run_id for task in self.store.pending_tasks(scope)))
+            tasks = [task for task in self.store.pending_tasks(scope) if task.step != FORGET]
+            runs = list(dict.fromkeys(task.run_id for task in tasks))
             waiting = {run_id for run_id in runs if self._awaits_approval(scope, run_id)}
             interrupted = [run_id for run_id in runs if run_id not in waiting and self._is_under_way(scope, run_id)]
-            receipts = [self._run(scope, None, run_id) for run_id in interrupted]
-            tasks = self.store.pending_tasks(scope)
+            receipts = [self.run(scope, None, run_id) for run_id in interrupted]
+            tasks, index = [t for t in self.store.pending_tasks(scope) if t.step != FORGET], self.store.index(scope)
+            elsewhere = [task for task in tasks if is_unreceived(task, index)]
+            receipts.insert(0, _receipt_of_waiting(elsewhere))
             held = {turn_id for task in tasks if task.run_id in waiting for turn_id in task.turn_ids}
             turns_by_session: dict[str, list[str]] = {}
             for task in tasks:
-                if task.run_id not in interrupted and held.isdisjoint(task.turn_ids):
+                if task not in elsewhere and task.run_id not in interrupted and held.isdisjoint(task.turn_ids):
                     turns_by_session.setdefault(task.session_id, []).extend(task.turn_ids)
             requests = (retry_request(scope, *session) for session in turns_by_session.items())
             receipts += [self.remember(request) for request in requests]
+            self._discard_finished(scope)
         return add_receipts(receipts)
 
-    def _run(self, scope: Scope, update: WriteInput | None, run_id: str) -> Receipt:
+    def run(self, scope: Scope, update: WriteInput | Command[str] | None, run_id: str) -> Receipt:
+        """Begin a run, or go on with one that was interrupted, after the runs of its scope that are under way."""
         with self.store.writing(scope), self.tracer.call("remember", scope) as call:
-            receipt = call.run(run_to_receipt, self.graph, update, thread_of(run_id, scope))
-            if isinstance(self.graph.checkpointer, UnfinishedSteps) and not receipt.pending:
-                self.graph.checkpointer.delete_thread(run_id)
+            receipt = call.run(self._receipt_of_run, update, thread_of(run_id, scope))
             counts = receipt.model_dump(include={"stored_turns", "records", "quarantined", "pending"})
             call.add(receipt.usage, **counts)
         if receipt.pending and self._awaits_approval(scope, run_id):
@@ -166,6 +172,30 @@ class WriteRunner:
             )
         return receipt
 
+    def _receipt_of_run(self, update: WriteInput | Command[str] | None, config: RunnableConfig) -> Receipt:
+        """Run the graph, and return the receipt; of a run that waits for approval, all turns are pending."""
+        done = self.graph.invoke(update, {**config, "run_name": "write graph"}, durability="sync")
+        if "__interrupt__" not in done:
+            self._discard([config["configurable"]["thread_id"]])
+            return cast(WriteOutput, done)["receipt"]
+        left = cast(WriteState, self.graph.get_state(config).values)
+        return report_run(left)["receipt"].model_copy(update={"pending": len(left["turns"])})
+
+    def _discard_finished(self, scope: Scope) -> None:
+        """Delete the checkpoints of finished runs that a process which died has left."""
+        threads = threads_of(self.scratch, scope) if self.scratch else []
+        self._discard([run_id for run_id in threads if not self._is_under_way(scope, run_id)])
+
+    def _discard(self, runs: Sequence[str]) -> None:
+        """Delete the checkpoints of runs that are finished, unless they are to be kept. What cannot be, stays."""
+        if self.scratch is None:
+            return
+        for run_id in runs:
+            try:
+                self.scratch.delete_thread(run_id)
+            except StoreError as error:
+                LOG.warning("the checkpoints of run %s are left, until retry(): %s", run_id, error)
+
     def _is_under_way(self, scope: Scope, run_id: str) -> bool:
         return bool(self.graph.get_state(thread_of(run_id, scope)).next)
 
@@ -174,7 +204,7 @@ class WriteRunner:
 
 
 class ReadRunner:
-    """Runs of the read graph: searches without checkpoints, recalls with them."""
+    """Runs of the read graph: searches without checkpoints, recalls with them where somebody keeps them."""
 
     def __init__(
         self,
@@ -183,11 +213,12 @@ class ReadRunner:
         checkpointer: BaseCheckpointSaver[str] | None,
         tracer: Tracer | None = None,
     ) -> None:
-        """Run searches on one graph, and recalls on the other, which saves its steps in `checkpointer`."""
+        """Run searches on one graph, and recalls on the other, which saves its steps in `checkpointer`, if any."""
         self._tracer = tracer or Tracer()
         self._search_graph = search_graph
         self._recall_graph = recall_graph
         self._checkpointer = checkpointer
+        self._durability: Durability | None = "async" if checkpointer else None
         self._erasures = 0
 
     def search(self, request: RecallRequest) -> Recollection:
@@ -211,7 +242,7 @@ class ReadRunner:
             {"request": request},
             {**thread_of(request.run_id, request.scope), **GRAPH_RUN},
             stream_mode=["values", "custom"],
-            durability="async",
+            durability=self._durability,
         )
         with self._discarded_if_erased(request.run_id):
             for part in parts:
@@ -230,7 +261,7 @@ class ReadRunner:
                 {"request": request},
                 {**thread_of(request.run_id, request.scope), **GRAPH_RUN},
                 stream_mode=["updates", "messages"],
-                durability="async",
+                durability=self._durability,
             )
             for update in stream_updates(_iterated(call, parts)):
                 if update.recollection:
@@ -243,16 +274,12 @@ class ReadRunner:
 
     @contextmanager
     def _discarded_if_erased(self, run_id: str) -> Iterator[None]:
-        """Delete a recall's checkpoints if something was erased meanwhile: it may have read that before.
-
-        Those of a memory without a file are deleted whatever happens: nobody continues a recall.
-        """
+        """Delete a run's checkpoints if something was erased meanwhile: the run may have read it before."""
         before = self._erasures
         try:
             yield
         finally:
-            is_over = isinstance(self._checkpointer, UnfinishedSteps)
-            if self._checkpointer and (is_over or self._erasures != before):
+            if self._checkpointer and self._erasures != before:
                 delete_threads(self._checkpointer, [run_id])
 
 
@@ -262,13 +289,13 @@ def _iterated(call: TracedCall, parts: Iterator[Result]) -> Iterator[Result]:
         yield part[0]
 
 
-def run_to_receipt(graph: WriteGraph, update: WriteInput | Command[str] | None, config: RunnableConfig) -> Receipt:
-    """Run the write graph, and return the receipt of the run; of one that waits for approval, all turns are pending."""
-    done = graph.invoke(update, {**config, "run_name": "write graph"}, durability="sync")
-    if "__interrupt__" not in done:
-        return cast(WriteOutput, done)["receipt"]
-    left = cast(WriteState, graph.get_state(config).values)
-    return report_run(left)["receipt"].model_copy(update={"pending": len(left["turns"])})
+def _receipt_of_waiting(tasks: Sequence[PendingTask]) -> Receipt:
+    """Return a receipt of tasks whose turns are not stored, and warn of them: nothing here has their words."""
+    turns = {turn_id for task in tasks for turn_id in task.turn_ids}
+    notes = list(dict.fromkeys(f"{task.step}: {task.reason}" for task in tasks))
+    if tasks:
+        LOG.warning("%d turns are not stored, and cannot be from here: %s", len(turns), "; ".join(notes))
+    return Receipt(run_id="", pending=len(turns), notes=notes)
 
 
 def add_receipts(receipts: Sequence[Receipt]) -> Receipt:

@@ -256,6 +256,8 @@ class PendingTask(Frozen):
     step: str
     reason: str
     since: datetime
+    record_id: str | None = None
+    """The record that a task to forget is about, where it is one."""
 
     @property
     def awaits_approval(self) -> bool:

@@ -5,8 +5,10 @@ stored is read and added to under one lock, so that two runs in one session at o
 own.
 """
 
+import os
 from contextlib import suppress
 from dataclasses import dataclass, field
+from socket import gethostname
 from typing import cast
 
 from langgraph.config import get_config
@@ -16,8 +18,10 @@ from langgraph_engram.alignment import name_session, new_turns
 from langgraph_engram.compression import Compressor
 from langgraph_engram.errors import EncoderUnavailable
 from langgraph_engram.pending import (
+    FORGET,
     RECEIVE,
     UNFINISHED,
+    is_unreceived,
     pending_tasks_for,
     stored_turns,
     taken_over,
@@ -56,8 +60,8 @@ class Receive:
 
         Raises:
             CompressorUnavailable: The compressor cannot be loaded.
-            EncoderUnavailable: The turns cannot be encoded, and are not stored; the run is pending, unless the
-                store has no vector yet.
+            EncoderUnavailable: The turns cannot be encoded, and are not stored; the run is pending if it has a
+                checkpoint, unless the store has no vector yet.
         """
         request = screen(RememberRequest.model_validate(state["request"]), self.settings)
         run_id = request.run_id or _id_of_this_run()
@@ -71,9 +75,9 @@ class Receive:
     def _new(self, request: RememberRequest, run_id: str, session_id: str) -> WriteState:
         """Store the turns that are new; those that this run stored before it was cut off are its own, too.
 
-        Where they cannot be encoded, the run is pending, and its checkpoint has what was said. A store that has no
-        vector yet can hold no row without the encoder, the task included: then nothing is pending, the call is to be
-        sent again.
+        Where they cannot be encoded, the run is pending, and its checkpoint has what was said. Without a checkpoint
+        nothing has it, and a store that has no vector yet can hold no row without the encoder, the task included: then
+        nothing is pending, the call is to be sent again.
         """
         scope = request.scope
         with self.store.committing(scope):
@@ -88,9 +92,11 @@ class Receive:
                     tasks = [*pending_tasks_for(run_id, "segment", [(turns, UNFINISHED)]), *left]
                     self.store.commit(scope, Changes(turns=turns, pending_tasks=tasks, completed=completed))
             except EncoderUnavailable as error:
-                unreceived = pending_tasks_for(run_id, RECEIVE, [(turns, str(error))])
-                with suppress(EncoderUnavailable):
-                    self.store.commit(scope, Changes(pending_tasks=unreceived))
+                if place := _checkpoint_of_this_run():
+                    reason = f"{error}; what was said is in {place} alone: retry there, or send it again"
+                    with suppress(EncoderUnavailable):
+                        tasks = pending_tasks_for(run_id, RECEIVE, [(turns, reason)])
+                        self.store.commit(scope, Changes(pending_tasks=tasks))
                 raise
         return {"turns": turns, "known_turns": len(request.messages) - len(turns)}
 
@@ -102,11 +108,13 @@ class Receive:
         left to do.
         """
         scope, wanted = request.scope, set(request.retry_turn_ids)
-        tasks = [task for task in self.store.pending_tasks(scope) if wanted.issuperset(task.turn_ids)]
-        found = stored_turns(self.store.index(scope), request.retry_turn_ids)
-        if wanted.difference(turn.turn_id for turn in found):
+        index = self.store.index(scope)
+        if any(turn_id not in index.turns for turn_id in wanted):
             self.store.drop_index(scope)
-            found = stored_turns(self.store.index(scope), request.retry_turn_ids)
+            index = self.store.index(scope)
+        found = stored_turns(index, request.retry_turn_ids)
+        about = [task for task in self.store.pending_tasks(scope) if wanted.issuperset(task.turn_ids)]
+        tasks = [task for task in about if task.step != FORGET and not is_unreceived(task, index)]
         turns = [turn for turn in found if turn.session_id == session_id]
         return {"turns": turns, "known_turns": 0, "retried": tasks}
 
@@ -114,6 +122,16 @@ class Receive:
 def _id_of_this_run() -> str:
     """Return an id for a run that was given none: LangGraph's name of the task, which stays when a run is resumed."""
     return make_id("run", get_config()["configurable"]["checkpoint_ns"])
+
+
+def _checkpoint_of_this_run() -> str:
+    """Return where the checkpoint of this run is, for people; nothing where the graph has no checkpointer."""
+    configurable = get_config()["configurable"]
+    saver = configurable.get("__pregel_checkpointer")
+    if not saver:
+        return ""
+    where = getattr(saver, "path", None) or f"a {type(saver).__name__}"
+    return f"thread {configurable['thread_id']} of {where} (process {os.getpid()} on {gethostname()})"
 
 
 def _empty_state() -> WriteState:

@@ -33,7 +33,7 @@ from langgraph_engram.stores.examination import Examination
 from langgraph_engram.stores.index import DECISIONS, PENDING_TASKS, RECORDS, SEARCHABLE, Kind, ScopeIndex, T
 from langgraph_engram.stores.locks import ScopeLocks, write_lock
 from langgraph_engram.stores.revisions import LocalRevisions, Revisions, SharedRevisions
-from langgraph_engram.stores.secure_delete import secure_delete
+from langgraph_engram.stores.secure_delete import announce_removal, secure_delete
 from langgraph_engram.stores.snapshots import Snapshots
 from langgraph_engram.stores.versions import open_collections
 
@@ -149,6 +149,8 @@ class ChromaStore:
             failed.callback(self._cache.drop, scope)  # how much a failed commit has written is not known
             if self._snapshots:
                 self._snapshots.drop(scope)
+            if self._folder and changes.removed:
+                announce_removal(self._folder, f"{scope_hash(scope)}:")
             revision = self._write(scope, batches, changes)
             index = None if changes.removed else self._cache.get(scope)  # positions are stable: nothing can be removed
             if index and self._revisions.only_mine_since(index.revision, revision):
@@ -183,7 +185,9 @@ class ChromaStore:
         On a server they are read each time: another process removes them after it has written its revision.
         """
         if self._shared:
-            return sorted(self.items(scope, PENDING_TASKS), key=PENDING_TASKS.sort_key)
+            self._require_open()
+            with translated_errors(self.location):
+                return sorted(self._collections.rare_items(scope, PENDING_TASKS), key=PENDING_TASKS.sort_key)
         return sorted(self.index(scope).pending_tasks.values(), key=PENDING_TASKS.sort_key)
 
     def scopes(self) -> list[Scope]:

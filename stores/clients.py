@@ -12,7 +12,15 @@ from uuid import uuid4
 import httpx
 from pydantic import ValidationError
 
-from langgraph_engram.errors import InvalidMessages, InvalidSetting, StoreError, StoreFailed, StoreUnreachable
+from langgraph_engram.errors import (
+    InvalidMessages,
+    InvalidSetting,
+    StoreError,
+    StoreFailed,
+    StoreUnreachable,
+    StoreUnwritable,
+)
+from langgraph_engram.stores.locks import COPY_IT
 
 if TYPE_CHECKING:
     from chromadb.api.client import Client
@@ -33,6 +41,7 @@ def translated_errors(location: str) -> Iterator[None]:
 
     Raises:
         StoreUnreachable: The connection to a server broke.
+        StoreUnwritable: Its files are read-only.
         StoreFailed: Chroma could not do it this time: its database is busy, or it has too much to do.
         StoreError: Chroma could not do it, or holds what this version cannot read.
         InvalidMessages: A text cannot be written in UTF-8.
@@ -45,6 +54,8 @@ def translated_errors(location: str) -> Iterator[None]:
         raise _unreachable(location, error) from error
     except ChromaError as error:
         reason = " ".join(str(error).split())
+        if "readonly" in reason:
+            raise StoreUnwritable(f"the store {location!r} cannot be written ({reason}): {COPY_IT}") from error
         kind = StoreFailed if isinstance(error, InternalError | RateLimitError) else StoreError
         raise kind(f"the store {location!r} failed: {reason}; try again, or look at its disk") from error
     except UnicodeEncodeError as error:

@@ -55,6 +55,8 @@ GRAPH: "CreateHNSWConfiguration" = {
     "sync_threshold": 100,
 }
 """How Chroma's own graph of neighbours is built, which no search of ours asks."""
+FEW = 50
+"""Rows of one kind, of all scopes together, that are read where one scope's are asked for."""
 PAGE_SIZE = 2_000
 """Rows of one request at most: a server refuses bodies that are too large."""
 
@@ -109,6 +111,17 @@ class Collections:
         """Yield the items of a scope, in the order they were first written; a page is held at a time."""
         for page in self.pages(["metadatas"], scope, kind):
             yield from items_of(kind, page)
+
+    def rare_items(self, scope: Scope, kind: Kind[T]) -> list[T]:
+        """Return the items of a scope of a kind of which a store holds few at a time, however many rows the scope has.
+
+        Chroma reads all rows that a condition fits before it looks at the next: here those of the kind, while they are
+        few, and not those of the scope.
+        """
+        page = self.memories.get(where={"kind": kind.name}, include=["metadatas"], limit=FEW)
+        if len(page["ids"]) == FEW:
+            return list(self.items(scope, kind))
+        return [decode(kind.model, row) for row in page["metadatas"] or [] if row["scope"] == scope.key]
 
     def stored(self, scope: Scope, kind: Kind[T], ids: Sequence[str]) -> dict[str, T]:
         """Return those of these items that are stored, by id."""

@@ -18,7 +18,7 @@ from langgraph_engram.settings import StorageSettings
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.clients import open_folder, open_memory, open_server
 from langgraph_engram.stores.locks import SERVER_LOCKS, DirectoryLock, make_folder, remove_folders
-from langgraph_engram.stores.secure_delete import blank_new_slots, forget_slots
+from langgraph_engram.stores.secure_delete import blank_new_slots, finish_removals, forget_slots
 from langgraph_engram.stores.snapshots import confirm_current, discard_outdated
 
 if TYPE_CHECKING:
@@ -137,6 +137,7 @@ class OpenFolders:
                 failed.callback(lock.release)
                 failed.callback(remove_folders, made)
                 discard_outdated(folder)
+                finish_removals(folder)
             client = open_folder(folder)
             failed.callback(client.close)
             opened = _OpenPart(open_part(client), client, close_part)

@@ -187,6 +187,13 @@ class KindIndex(Generic[T]):
         texts: SearchableTexts = self._column(label, text_of, list, SearchableTexts, None)
         return texts
 
+    def with_prefix(self, prefix: str, conditions: Sequence[Condition] = ()) -> list[T]:
+        """Return the items whose ids begin with a prefix, and that fulfil all conditions; no other item is read."""
+        found = [item_id for item_id in islice(self._known.positions, len(self)) if item_id.startswith(prefix)]
+        matched = self.matching(conditions) if found and conditions else None
+        positions = map(self.position, found)
+        return [self.items[position] for position in positions if matched is None or matched[position]]
+
     def terms(self, label: str, terms_of: Callable[[T], list[str]]) -> BM25Index:
         """Return an index of further terms of each item, as `column` does; not to be changed."""
         index: BM25Index = self._column(label, terms_of, list, BM25Index, None)

@@ -18,7 +18,7 @@ from filelock import FileLock, Timeout
 
 from langgraph_engram.errors import StoreLocked, StoreUnwritable
 from langgraph_engram.schema import Scope
-from langgraph_engram.stores.secure_delete import blank_new_slots
+from langgraph_engram.stores.secure_delete import DATABASE, blank_new_slots
 
 LockKind = Literal["writing", "committing"]
 
@@ -83,6 +83,8 @@ class ServerLocks:
 SERVER_LOCKS = ServerLocks()
 """Those of this process."""
 
+COPY_IT = "Chroma writes to a store that it opens, also to read it: copy the folder to where it can, and open the copy"
+"""What to do about a store that is read-only."""
 LOCK_FILE = ".engram.lock"
 WRITE_LOCK_FILE = ".engram.write.lock"
 WRITE_SECONDS = 60.0
@@ -166,4 +168,5 @@ def remove_folders(made: list[Path]) -> None:
 
 def _unwritable(folder: Path, error: OSError) -> StoreUnwritable:
     reason = "it is a file" if folder.is_file() else error.strerror or error
-    return StoreUnwritable(f"the store {str(folder)!r} cannot be written ({reason}): choose a folder that can")
+    advice = COPY_IT if (folder / DATABASE).exists() else "choose a folder that can"
+    return StoreUnwritable(f"the store {str(folder)!r} cannot be written ({reason}): {advice}")

@@ -5,6 +5,8 @@ log loses all but the newest entry of each row of ours, the full-text index its 
 pages. Slots of a vector index that were never taken hold whatever was in the memory of the process, be it another
 user's text: they are overwritten after each write of it. Vectors in an index are numbers in removed slots; they stay
 until Chroma writes the index anew.
+
+A file says whose rows are being removed, so that the next opening of the folder does what a process that died did not.
 """
 
 import logging
@@ -25,12 +27,31 @@ REMOVE_OUTDATED = """
 """Removes the log entries that a later one of the same row replaces: each of ours is a whole row, or its removal."""
 MERGE_TERMS = "INSERT INTO embedding_fulltext_search(embedding_fulltext_search) VALUES ('optimize')"
 
+UNFINISHED = ".engram.erasing-"
+"""How a file is called that says whose removed rows are not overwritten yet; the prefix of their ids follows."""
 HEADER = struct.Struct("<iQQQQ")
 """How the header of a vector index begins: version, an offset, slots in all, slots taken, bytes of a slot."""
 LENGTH_BYTES = 4
 """Bytes in which an index keeps the length of a vector, beside its slots."""
 BLANKED: dict[Path, int] = {}
 """When the vector indexes whose free slots are blanked were written, by the paths of their headers."""
+
+
+def announce_removal(folder: Path, prefix: str) -> None:
+    """Have removed rows overwritten at the next opening of a folder, unless `secure_delete` did so before.
+
+    Args:
+        folder: The store's folder.
+        prefix: What the ids of the rows begin with.
+    """
+    with suppress(OSError):  # where no file can be made, the removal says so
+        (folder / f"{UNFINISHED}{prefix.removesuffix(':')}").touch()
+
+
+def finish_removals(folder: Path) -> None:
+    """Overwrite the removed rows that a process which died has left. Call it before the folder is opened."""
+    for path in folder.glob(f"{UNFINISHED}*"):
+        secure_delete(folder, f"{path.name.removeprefix(UNFINISHED)}:")
 
 
 def secure_delete(folder: Path, prefix: str) -> bool:
@@ -54,6 +75,7 @@ def secure_delete(folder: Path, prefix: str) -> bool:
     except sqlite3.Error as error:
         log.warning("removed rows could not be overwritten in the database in %s: %s", folder, error)
         return False
+    (folder / f"{UNFINISHED}{prefix.removesuffix(':')}").unlink(missing_ok=True)
     return True
 
 

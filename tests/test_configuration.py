@@ -67,7 +67,8 @@ def test_checkpoints_name_what_they_may_hold(tmp_path):
 
 def test_what_a_step_returned_is_saved_once(tmp_path):
     """It stands in the checkpoint after the step; beside it only what no checkpoint holds is saved."""
-    with Memory(store=tmp_path, encoder="hashing") as memory:
+    saver = open_checkpointer(str(tmp_path))
+    with Memory(store=tmp_path, encoder="hashing", checkpointer=saver) as memory, closing(saver.conn):
         memory.remember([{"role": "user", "content": "I moved to Porto in May."}], user_id="ana")
 
     with closing(sqlite3.connect(tmp_path / "checkpoints.sqlite")) as database:

@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_openai import ChatOpenAI
+from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_engram import alignment
 from langgraph_engram.embeddings.base import HashingEncoder
@@ -222,17 +223,49 @@ def test_what_waits_in_a_checkpoint_is_forgotten_too(tmp_path, named):
     assert b"Runa" not in left
 
 
-def test_a_task_whose_checkpoint_is_gone_is_found_and_dropped(tmp_path):
-    """The doctor says so; after a retry nothing is pending that nobody can do."""
+@pytest.mark.parametrize("way_out", ["retried there", "sent again", "forgotten"])
+def test_words_in_another_checkpoint_are_not_given_up(tmp_path, way_out, caplog):
+    """A process without the checkpoint leaves the task, and says where the words are and what to do about them."""
     encoder = Failing()
     with Memory(tmp_path / "s", "rules", encoder=encoder) as memory:
         encoder.down = True
         with pytest.raises(EncoderUnavailable):
             memory.remember(SAID, user_id="ana", session_id="s1")
-    (tmp_path / "s" / "checkpoints.sqlite").unlink()
-    with Memory(tmp_path / "s", "rules", encoder="hashing") as memory:
-        assert [finding.check for finding in memory.doctor().findings] == ["task for missing turns"]
-        memory.retry(user_id="ana")
+        encoder.down = False
+        there = str(tmp_path / "s" / "checkpoints.sqlite")
+        with Memory(tmp_path / "s", "rules", encoder=encoder, checkpointer=InMemorySaver()) as elsewhere:
+            receipt = elsewhere.retry(user_id="ana")
+            again = elsewhere.retry(user_id="ana")
+
+            assert (receipt.pending, receipt.stored_turns, again) == (2, 0, receipt)
+            assert there in receipt.notes[0]
+            assert "retry there, or send it again" in receipt.notes[0]
+            assert there in caplog.text
+            assert [task.step for task in elsewhere.status("ana").pending] == ["receive"]
+            assert [finding.check for finding in elsewhere.doctor(fix=True).findings] == ["words in another checkpoint"]
+            if way_out == "sent again":
+                elsewhere.remember(SAID, user_id="ana", session_id="s1")
+            if way_out == "forgotten":
+                [residue] = elsewhere.forget(user_id="ana", session_id="s1").residue
+                assert there in residue
+        if way_out == "retried there":
+            assert memory.retry(user_id="ana").stored_turns == 2
+
+        said = [] if way_out == "forgotten" else [message["text"] for message in SAID]
+        assert [turn.text for turn in memory.show("turns", "ana")] == said
+        assert memory.status("ana").pending == []
+
+
+def test_without_a_checkpoint_nothing_is_announced(tmp_path):
+    """A graph without a checkpointer raises, and leaves no task for words that are nowhere."""
+    encoder = Failing()
+    with Memory(tmp_path / "s", "rules", encoder=encoder) as memory:
+        memory.remember(SAID[:1], user_id="ana", session_id="s1")
+        encoder.down = True
+        request = {"user_id": "ana", "session_id": "s1", "messages": SAID}
+        with pytest.raises(EncoderUnavailable):
+            memory.write_graph.invoke({"request": request})
+
         assert memory.status("ana").pending == []
 
 
@@ -279,8 +312,8 @@ print("|".join(said))
 @pytest.mark.parametrize(
     ("frozen", "found", "word"),
     [
-        (". .engram.lock", None, "cannot be written"),
-        ("chroma.sqlite3", None, "readonly"),
+        (". .engram.lock", None, "copy the folder to where it can, and open the copy"),
+        ("chroma.sqlite3", None, "copy the folder to where it can, and open the copy"),
         ("checkpoints.sqlite", "1", "checkpoints.sqlite' cannot be read or written (attempt to write a readonly"),
     ],
 )

@@ -1,19 +1,25 @@
-"""What is encoded ahead, how an answer streams word by word, and the sum of receipts."""
+"""What is encoded ahead, how an answer streams word by word, what a run leaves behind, and the sum of receipts."""
 
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessageChunk
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
 
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.embeddings.caching import CachedEncoder
 from langgraph_engram.errors import EncoderUnavailable
+from langgraph_engram.memory import Memory
 from langgraph_engram.nodes.receive import Receive
 from langgraph_engram.prompts.write_answer import MORE, UNKNOWN
 from langgraph_engram.results import Receipt
 from langgraph_engram.runner import AnswerStream, _may_be_unknown, add_receipts, comparisons_of, prefetch_vectors
+from langgraph_engram.settings import Settings, UpdateSettings
 from langgraph_engram.state import Message, RememberRequest
 from langgraph_engram.stores.folders import open_store
 
@@ -158,3 +164,74 @@ def test_saved_comparisons_are_a_share_of_all(counts):
 def test_three_of_four_are_saved():
     """One comparison of four possible ones saves 75 %."""
     assert comparisons_of(Receipt(run_id="r", pairs_possible=4, pairs_compared=1)).saved == 0.75
+
+
+ASKING = Settings(update=UpdateSettings(approve=["SUPERSEDE"]))
+HOMES = [
+    {"speaker": "Ana", "text": f"I live in {home}.", "said_at": f"2024-03-0{day}T09:00:00Z"}
+    for day, home in enumerate(("Lisbon", "Porto"), start=1)
+]
+
+
+def steps_in(folder):
+    """Return how many steps of how many runs are saved beside a store."""
+    with closing(sqlite3.connect(folder / "checkpoints.sqlite")) as database:
+        return database.execute("SELECT count(*), count(DISTINCT thread_id) FROM checkpoints").fetchone()
+
+
+def test_a_run_that_is_finished_leaves_no_checkpoint(tmp_path):
+    """Neither one that remembered nor one that recalled; one that waits for a person keeps its own until it goes on."""
+    with Memory(tmp_path, "rules", encoder="hashing", settings=ASKING) as memory:
+        memory.remember(HOMES[:1], user_id="ana", session_id="s1")
+        memory.recall("Where does Ana live?", user_id="ana")
+        list(memory.stream("Where does Ana live?", user_id="ana"))
+        assert steps_in(tmp_path) == (0, 0)
+        waiting = memory.remember(HOMES[1:], user_id="ana", session_id="s2")
+        memory.retry(user_id="ana")
+    steps, runs = steps_in(tmp_path)
+
+    with Memory(tmp_path, "rules", encoder="hashing", settings=ASKING) as memory:
+        receipt = memory.approve(waiting.run_id, "approve", user_id="ana")
+
+        assert (steps > 1, runs, receipt.pending) == (True, 1, 0)
+        assert steps_in(tmp_path) == (0, 0)
+        assert [record.status for record in memory.show("records", "ana")] == ["superseded", "active"]
+
+
+def test_a_checkpointer_of_ones_own_keeps_all_runs():
+    """The steps of what was remembered and of what was recalled are there to be looked at."""
+    saver = InMemorySaver()
+    with Memory("memory:", "rules", encoder="hashing", checkpointer=saver) as memory:
+        remembered = memory.remember(HOMES[:1], user_id="ana", session_id="s1")
+        recalled = memory.recall("Where does Ana live?", user_id="ana")
+
+    kept = {saved.config["configurable"]["thread_id"] for saved in saver.list(None)}
+    assert kept == {remembered.run_id, recalled.run_id}
+
+
+def test_what_a_process_left_that_died_at_its_end_is_deleted_by_a_retry(tmp_path, monkeypatch):
+    """The run was finished, and its checkpoints were not deleted yet."""
+    with monkeypatch.context() as killed, Memory(tmp_path, "rules", encoder="hashing") as memory:
+        killed.setattr(SqliteSaver, "delete_thread", lambda saver, thread_id: None)
+        memory.remember(HOMES[:1], user_id="ana", session_id="s1")
+    assert steps_in(tmp_path)[1] == 1
+
+    with Memory(tmp_path, "rules", encoder="hashing") as memory:
+        memory.retry(user_id="ana")
+
+    assert steps_in(tmp_path) == (0, 0)
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_the_file_of_checkpoints_shrinks(tmp_path, older):
+    """What a large run took is given back when it is finished; a file of an older version gives it back once opened."""
+    if older:
+        with closing(sqlite3.connect(tmp_path / "checkpoints.sqlite")) as database:
+            database.execute("PRAGMA journal_mode=WAL")
+            database.executescript("CREATE TABLE t (x); INSERT INTO t VALUES (randomblob(9000000)); DELETE FROM t;")
+    said = [{"speaker": "Ana", "text": f"On day {number} I planted {number} tulips. " * 20} for number in range(40)]
+
+    with Memory(tmp_path, "rules", encoder="hashing") as memory:
+        memory.remember(said, user_id="ana", session_id="s1")
+
+    assert (tmp_path / "checkpoints.sqlite").stat().st_size < 100_000

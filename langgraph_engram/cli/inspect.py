@@ -158,8 +158,9 @@ def _print_status(counts: "Status", sources: dict[str, str], options: str) -> No
     for name, value in lines.items():
         print_text(f"{name:<12}{value}" + (f"  ({sources[name]})" if name in sources else ""))
     for task in counts.pending:
-        turns = format_count(len(task.turn_ids), "turn")
-        print_text(f"{task.step}: {turns} of session {task.session_id}: {one_line(task.reason)}", "yellow", indent=2)
+        turns = format_count(len(task.turn_ids), "turn") if task.record_id is None else f"record {task.record_id}"
+        where = f" of session {task.session_id}" if task.session_id else ""
+        print_text(f"{task.step}: {turns}{where}: {one_line(task.reason)}", "yellow", indent=2)
     for step in next_steps(counts.pending, options):
         print_text(step, "yellow", indent=2)
 

@@ -163,7 +163,12 @@ def print_receipt(receipt: "Receipt", pending: "list[PendingTask]", options: str
 
 def _advice(pending: "list[PendingTask]", options: str) -> str:
     """Return what is left to do, why, and how to do it."""
-    turns = {turn_id for task in pending for turn_id in task.turn_ids}
-    why = one_line(pending[-1].reason)
-    left = f"{format_count(len(turns), 'turn')} can be found, but later steps are pending ({why})"
-    return "; ".join([left, *next_steps(pending, options)])
+    from langgraph_engram.pending import RECEIVE
+
+    left: list[str] = []
+    for is_received, state in ((False, "not stored"), (True, "can be found, but later steps are pending")):
+        tasks = [task for task in pending if (task.step != RECEIVE) is is_received]
+        turns = {turn_id for task in tasks for turn_id in task.turn_ids}
+        if tasks:
+            left.append(f"{format_count(len(turns), 'turn')} {state} ({one_line(tasks[-1].reason)})")
+    return "; ".join([*left, *next_steps(pending, options)])

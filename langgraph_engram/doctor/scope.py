@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from langgraph_engram.consolidation.merging import MAX_CONFLICTS, as_active, in_conflict, without_conflicts
 from langgraph_engram.extraction.evidence import recycled_reason, verify_record
-from langgraph_engram.pending import RECEIVE, UNFINISHED, pending_task, stored_turns
+from langgraph_engram.pending import FORGET, UNFINISHED, is_unreceived, pending_task, stored_turns
 from langgraph_engram.results import Finding
 from langgraph_engram.schema import Event, Frozen, PendingTask, Record, Scope, Synthesis, Turn
 from langgraph_engram.segmentation.boundaries import previous_event, relink_boundary
@@ -105,7 +105,7 @@ class ScopeExamination:
     decisions: Sequence[Any]
     tasks: Sequence[PendingTask]
     is_saved: Callable[[str], bool]
-    """Whether the run of this id waits for a person, as far as its checkpoints say."""
+    """Whether the run of this id has checkpoints here."""
     segment: SegmentSettings = field(default_factory=SegmentSettings)
     verify: VerifySettings = field(default_factory=VerifySettings)
 
@@ -339,10 +339,15 @@ class ScopeExamination:
                 )
 
     def _pending(self) -> Iterator[Found]:
-        """A pending task is about turns that are stored, and a run that waits for a person has its checkpoints."""
+        """A pending task is about turns that are stored, and a run that is to go on has its checkpoints."""
         for task in self.tasks:
+            if task.step == FORGET:
+                continue
             left = [turn_id for turn_id in task.turn_ids if turn_id in self.index.turns]
-            if len(left) < len(task.turn_ids) and not (task.step == RECEIVE and self.is_saved(task.run_id)):
+            if is_unreceived(task, self.index):
+                if not self.is_saved(task.run_id):
+                    yield "words in another checkpoint", task.pending_id, "", None
+            elif len(left) < len(task.turn_ids):
                 yield "task for missing turns", task.pending_id, "keeps it for the rest", _narrowed(task, left)
             elif task.awaits_approval and not self.is_saved(task.run_id):
                 yield "approval without a run", task.pending_id, "`retry` does its steps", _restarted(task)
@@ -369,6 +374,7 @@ DETAILS = {
     "stale synthesis": "what it tells has changed, and nothing is pending",
     "outdated synthesis": "what it tells has changed, and it does not say so",
     "decision on missing records": "records that it names are not stored",
+    "words in another checkpoint": "what was said is not stored; `status` says where it is: retry there, or send it",
     "task for missing turns": "turns that it is about are not stored",
     "approval without a run": "it waits for a person, and the checkpoints of its run are gone",
 }

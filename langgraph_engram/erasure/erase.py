@@ -1,11 +1,14 @@
 """Forget: select what is erased, delete it from checkpoints and store, and verify that nothing is left.
 
-An interrupted erasure is completed by repeating it: checkpoints are deleted first, and what the selection depends on is
-deleted from the store last.
+An erasure is announced by a pending task. One that is cut off is completed by repeating it, or by `finish`: checkpoints
+are deleted first, and what the selection depends on is deleted from the store last.
 """
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from uuid import uuid4
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -14,16 +17,26 @@ from langgraph_engram.consolidation.merging import as_active, as_superseded, wit
 from langgraph_engram.erasure.checkpoints import ErasureMarks, Residue, threads_with
 from langgraph_engram.erasure.selection import Erased, StoredScope, Target, select_erased
 from langgraph_engram.errors import InvalidInput
-from langgraph_engram.pending import RECEIVE, UNFINISHED, is_cut_off, pending_task, stored_turns
+from langgraph_engram.pending import (
+    FORGET,
+    RECEIVE,
+    UNFINISHED,
+    is_cut_off,
+    is_unreceived,
+    pending_task,
+    stored_turns,
+)
 from langgraph_engram.results import ErasureReceipt
 from langgraph_engram.runner import delete_threads
-from langgraph_engram.schema import Boundary, Event, PendingTask, Record, Scope, Turn
+from langgraph_engram.schema import Boundary, Event, PendingTask, Record, Scope, Turn, make_id
 from langgraph_engram.segmentation.boundaries import relink_boundary
 from langgraph_engram.segmentation.titles import EventNamer
 from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.stores.base import Changes, Store
-from langgraph_engram.stores.index import EVENTS
+from langgraph_engram.stores.index import EVENTS, ScopeIndex
 
+LOG = logging.getLogger(__name__)
+CUT_OFF = "it was announced, and did not reach its end"
 PART_FORGOTTEN = "a part of what it rested on was forgotten"
 
 
@@ -38,34 +51,65 @@ class Eraser:
     def forget(self, scope: Scope, target: Target) -> ErasureReceipt:
         """Erase the target, after the current runs of the scope.
 
+        It is announced as a pending task first, so that `finish` does the rest where it is cut off.
+
         Raises:
             InvalidInput: The target is not stored here.
-            StoreError: The store failed; repeating the call does the rest.
+            StoreError: The store failed; repeating the call, or `finish`, does the rest.
         """
         with self.store.writing(scope), self.store.committing(scope):
-            stored = StoredScope(self.store.index(scope), self.store.decisions(scope), self.store.pending_tasks(scope))
-            erased = self._select(scope, stored, target)
+            stored, announced = self._stored(scope)
+            try:
+                erased = select_erased(stored, target)
+            except InvalidInput:
+                self._overwrite(scope, stored, announced)
+                raise
+            if task := _announcement(target, erased):
+                self.store.commit(scope, Changes(pending_tasks=[task]))
+                announced.append(task)
             marks = _marks_of(stored, erased)
             threads, runs = list[str](), 0
             if self.checkpointer:
                 threads = threads_with(self.checkpointer, scope, None if target.is_everything else marks)
                 runs = delete_threads(self.checkpointer, threads)
             changes = self._changes(stored, erased, target, threads)
-            self.store.commit(scope, changes)
+            finished = _finished(announced, stored.index, erased)
+            self.store.commit(scope, replace(changes, completed=[*changes.completed, *finished]))
             residue = Residue(self.store, self.checkpointer).find(scope, marks, of_everything=target.is_everything)
+            residue += [
+                f"words that another checkpoint may hold: {task.reason}"
+                for task in erased.pending_tasks
+                if is_unreceived(task, stored.index) and task.run_id not in threads
+            ]
         return _receipt(scope, target, erased, changes, runs, residue)
 
-    def _select(self, scope: Scope, stored: StoredScope, target: Target) -> Erased:
-        """Return what is erased; where it is gone, overwrite what an erasure that was cut off may have left of it.
+    def finish(self, scope: Scope) -> None:
+        """Finish the erasures of a scope that were announced and cut off.
 
         Raises:
-            InvalidInput: The target is not stored here.
+            StoreError: The store failed; repeating the call does the rest.
         """
-        try:
-            return select_erased(stored, target)
-        except InvalidInput:
-            self.store.secure_delete(scope)
-            raise
+        for task in self.store.pending_tasks(scope):
+            if task.step == FORGET:
+                left = frozenset(task.turn_ids) if task.record_id is None else None
+                with suppress(InvalidInput):
+                    receipt = self.forget(scope, Target(record_id=task.record_id, left=left))
+                    LOG.info("what was being forgotten is: %d turns, %d records", receipt.turns, receipt.records)
+                    for where in receipt.residue:
+                        LOG.warning("what was being forgotten is still found: %s", where)
+
+    def _stored(self, scope: Scope) -> tuple[StoredScope, list[PendingTask]]:
+        """Return what is stored, and apart from it what is announced to be erased."""
+        tasks = self.store.pending_tasks(scope)
+        steps = [task for task in tasks if task.step != FORGET]
+        stored = StoredScope(self.store.index(scope), self.store.decisions(scope), steps)
+        return stored, [task for task in tasks if task.step == FORGET]
+
+    def _overwrite(self, scope: Scope, stored: StoredScope, announced: Sequence[PendingTask]) -> None:
+        """Overwrite what an erasure that was cut off may have left of a target that is gone."""
+        if finished := _finished(announced, stored.index, Erased()):
+            self.store.commit(scope, Changes(completed=finished))
+        self.store.secure_delete(scope)
 
     def _changes(self, stored: StoredScope, erased: Erased, target: Target, threads: list[str]) -> Changes:
         if target.is_everything:
@@ -226,6 +270,36 @@ def _event_before(later: Event, events: Iterable[Event]) -> Event | None:
         if event.session_id != later.session_id and EVENTS.sort_key(event) < EVENTS.sort_key(later)
     ]
     return max(own, key=lambda event: event.seq, default=None) or max(others, key=EVENTS.sort_key, default=None)
+
+
+def _announcement(target: Target, erased: Erased) -> PendingTask | None:
+    """Return the task to erase something; none where no turn and no record is. Of turns it holds the ids alone."""
+    unreceived = {turn_id for task in erased.pending_tasks if task.step == RECEIVE for turn_id in task.turn_ids}
+    turn_ids = sorted({turn.turn_id for turn in erased.turns} | unreceived)
+    if not turn_ids and target.record_id is None:
+        return None
+    return PendingTask(
+        pending_id=make_id(FORGET, target.record_id or "", *turn_ids),
+        run_id="",
+        session_id=target.session_id or "",
+        turn_ids=turn_ids,
+        step=FORGET,
+        reason=CUT_OFF,
+        since=datetime.now(UTC),
+        record_id=target.record_id,
+    )
+
+
+def _finished(announced: Iterable[PendingTask], index: ScopeIndex, erased: Erased) -> list[str]:
+    """Return the ids of the announced tasks of which nothing is left once something is erased."""
+    turns = {turn.turn_id for turn in erased.turns}
+    records = {record.record_id for record in erased.records}
+    return [
+        pending_id
+        for pending_id, task in {task.pending_id: task for task in announced}.items()
+        if (task.record_id is None or task.record_id in records or task.record_id not in index.records)
+        and all(turn_id in turns or turn_id not in index.turns for turn_id in task.turn_ids)
+    ]
 
 
 def _cited(records: Iterable[Record]) -> set[str]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.formats.requests import check_name
+from langgraph_engram.pending import stored_turns
 from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Synthesis, Turn
 from langgraph_engram.stores.index import (
     BOUNDARIES,
@@ -36,11 +37,13 @@ class Target:
     turn_id: str | None = None
     """The id of a turn, or its external id."""
     record_id: str | None = None
+    left: frozenset[str] | None = None
+    """The ids of the turns of an erasure that was cut off, in place of those names."""
 
     @property
     def is_everything(self) -> bool:
         """Whether everything of the scope is to be forgotten."""
-        return self.session_id is None and self.turn_id is None and self.record_id is None
+        return self == Target()
 
 
 def make_target(session_id: object, turn_id: object, record_id: object) -> Target:
@@ -53,10 +56,10 @@ def make_target(session_id: object, turn_id: object, record_id: object) -> Targe
     ids = {name: check_name(name, value) for name, value in values.items() if value is not None}
     if "record_id" in ids and len(ids) > 1:
         raise InvalidInput("a record is named beside a session or a turn: forget one of them, then the other")
-    return Target(**ids)
+    return Target(ids.get("session_id"), ids.get("turn_id"), ids.get("record_id"))
 
 
-ERASURE_ORDER: tuple[Kind[Any], ...] = (SYNTHESES, DECISIONS, RECORDS, BOUNDARIES, EVENTS, PENDING_TASKS, TURNS)
+ERASURE_ORDER: tuple[Kind[Any], ...] = (PENDING_TASKS, SYNTHESES, DECISIONS, RECORDS, BOUNDARIES, EVENTS, TURNS)
 """The order of erasure: what the selection depends on goes last, so that an interrupted erasure can be repeated."""
 
 
@@ -67,6 +70,7 @@ class StoredScope:
     index: ScopeIndex
     decisions: Sequence[Decision]
     pending_tasks: Sequence[PendingTask]
+    """All but those to forget something."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,8 @@ def select_erased(stored: StoredScope, target: Target) -> Erased:
         return _select_everything(stored)
     if target.record_id is not None:
         return _select_record(stored, target.record_id)
+    if target.left is not None:
+        return _select_turns(stored, stored_turns(stored.index, list(target.left)), None, target.left)
     turns = _target_turns(target, stored.index)
     if target.turn_id is None and target.session_id is not None:
         _require_session(stored, target.session_id)
@@ -173,10 +179,19 @@ def _select_record(stored: StoredScope, record_id: str) -> Erased:
     )
 
 
-def _select_turns(stored: StoredScope, turns: Sequence[Turn], session_id: str | None) -> Erased:
-    """Select what is erased with turns, and with a whole session where one is named."""
+def _select_turns(
+    stored: StoredScope, turns: Sequence[Turn], session_id: str | None, gone: Iterable[str] = ()
+) -> Erased:
+    """Select what is erased with turns, and with a whole session where one is named.
+
+    Args:
+        stored: What is stored.
+        turns: The turns.
+        session_id: Their session, if all of it is erased.
+        gone: The ids of turns that may be erased already.
+    """
     index = stored.index
-    ids = {turn.turn_id for turn in turns}
+    ids = {turn.turn_id for turn in turns}.union(gone)
     by_stems = Erased(lost_stems=_lost_stems(index, turns))
     records = {record.record_id: record for record in index.records.items}
     direct = {
@@ -186,7 +201,7 @@ def _select_turns(stored: StoredScope, turns: Sequence[Turn], session_id: str | 
         or not ids.isdisjoint(record.source_turn_ids)
         or by_stems.is_repeated_in(record.session_id, _texts_of(record))
     }
-    gone = _with_merged(direct, records)
+    erased = _with_merged(direct, records)
     events = [event for event in index.events.items if event.session_id == session_id or ids.issuperset(event.turn_ids)]
     event_ids = {event.event_id for event in events}
     changed = {
@@ -200,9 +215,9 @@ def _select_turns(stored: StoredScope, turns: Sequence[Turn], session_id: str | 
             for boundary in index.boundaries.items
             if boundary.session_id == session_id or boundary.to_event_id in event_ids
         ],
-        records=[records[gone_id] for gone_id in gone],
-        syntheses=_affected_syntheses(index, set(gone), changed | {records[gone_id].event_id for gone_id in gone}),
-        decisions=_affected_decisions(stored.decisions, set(gone)),
+        records=[records[record_id] for record_id in erased],
+        syntheses=_affected_syntheses(index, {*erased}, changed | {records[key].event_id for key in erased}),
+        decisions=_affected_decisions(stored.decisions, {*erased}),
         pending_tasks=[
             task for task in stored.pending_tasks if task.session_id == session_id or not ids.isdisjoint(task.turn_ids)
         ],

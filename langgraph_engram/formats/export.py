@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError, create_mode
 
 from langgraph_engram.errors import InvalidInput, UnreadableFile
 from langgraph_engram.formats.files import GZIP_MAGIC, parse_json, read_file
-from langgraph_engram.pending import RECEIVE
+from langgraph_engram.pending import FORGET, RECEIVE
 from langgraph_engram.results import ExportReceipt, LoadReceipt
 from langgraph_engram.schema import Decision, Frozen, Scope, Synthesis
 from langgraph_engram.stores.base import Changes
@@ -178,8 +178,8 @@ def _stored(store: ChromaStore, scope: Scope, kind: Kind[Any], items: list[Any])
 
 
 def _is_received(kind: Kind[Any], item: Any) -> bool:
-    """Return whether an item is about what is stored: a task at `receive` is about turns in a checkpoint alone."""
-    return kind is not PENDING_TASKS or item.step != RECEIVE
+    """Return whether an item is about what is stored, and stays: a task at `receive` or `forget` is about neither."""
+    return kind is not PENDING_TASKS or item.step not in (RECEIVE, FORGET)
 
 
 @dataclass(frozen=True)

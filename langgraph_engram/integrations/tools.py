@@ -22,7 +22,7 @@ from pydantic import BaseModel, Field
 from langgraph_engram.alignment import name_session
 from langgraph_engram.consolidation.approval import read_verdict
 from langgraph_engram.errors import EngramError, InvalidInput, MissingUser
-from langgraph_engram.filters import Filters, both, check_filters, check_limit, check_metadata
+from langgraph_engram.filters import Filters, both, check_filters, check_limit, check_metadata, conditions_of
 from langgraph_engram.formats.messages import to_messages
 from langgraph_engram.formats.requests import remember_request
 from langgraph_engram.integrations.identity import Run, ScopeOverrides, resolve_scope, thread_of
@@ -265,18 +265,17 @@ def _select_by_id(memory: Memory, scope: Scope, short_id: str, filters: Filters 
     Raises:
         InvalidInput: No memory of this user has such an id, or several have.
     """
-    user = dict(scope)
-    turns = [turn.turn_id for turn in memory.show("turns", filters=filters, **user) if isinstance(turn, Turn)]
-    shown = memory.show("records", filters=filters, **user)
-    records = {record.record_id: record for record in shown if isinstance(record, Record)}
-    found = [known for known in (*turns, *records) if len(short_id) >= SHORT_ID and known.startswith(short_id)]
-    if len(found) != 1:
-        problem = "several memories have" if found else "no memory has"
+    index, conditions = memory.store.index(scope), conditions_of(filters)
+    is_id = len(short_id) >= SHORT_ID
+    turns = index.turns.with_prefix(short_id, conditions) if is_id else []
+    records = index.records.with_prefix(short_id, conditions) if is_id else []
+    if len(turns) + len(records) != 1:
+        problem = "several memories have" if turns or records else "no memory has"
         raise InvalidInput(f"{problem} the id {short_id!r}: search first, and give an id as the search shows it")
-    record = records.get(found[0])
-    cited = [found[0]] if record is None else record.source_turn_ids
-    stored = memory.store.index(scope).turns
-    return _Selected(found[0], [turn for turn in map(stored.get, cited) if turn], record)
+    if turns:
+        return _Selected(turns[0].turn_id, turns, None)
+    cited = map(index.turns.get, records[0].source_turn_ids)
+    return _Selected(records[0].record_id, [turn for turn in cited if turn], records[0])
 
 
 def _require_approval(selected: _Selected) -> None:

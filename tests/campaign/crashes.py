@@ -1,7 +1,8 @@
 """Kill a process that writes to a memory, again and again, and count what is lost: `crashes.py KILLS SEED`.
 
 A client writes down outside of the store what it is about to do and what was acknowledged. It is killed at a random
-moment; the next one does again what was not acknowledged, as a client would, and goes on. After most kills the store is
+moment; the next one does again what was not acknowledged, as a client would, or leaves what was to be forgotten to a
+retry, which forgets all of it or nothing, and goes on. After most kills the store is
 examined: with `retry` done, `doctor` finds nothing, each turn that was acknowledged and not forgotten is stored once,
 and each item of the `EngramStore` is as it was put. The figures are printed as JSON; the exit status is 1 if anything
 was found. Nothing here has an open store when it forks.
@@ -31,6 +32,8 @@ LONGEST = 2.0
 """Seconds after which a client is killed, at most."""
 WHILE_OPENING = 0.2
 """The share of kills that are timed from the start; the others are timed from the first thing that a client does."""
+LEFT = 0.5
+"""The share of forgettings that were cut off and that nobody repeats."""
 UNEXAMINED = 0.3
 """The share of kills that the next client finds as they are."""
 
@@ -110,6 +113,13 @@ class Client:
         with suppress(InvalidInput):
             self.memory.forget(user_id=task["user"], session_id=task["session"], turn_id=task.get("turn"))
 
+    def leave(self, task):
+        """Do a forgetting that was cut off no more: a retry finishes it, if it was announced."""
+        self.memory.retry(user_id=task["user"])
+        stored = {(turn.session_id, turn.text) for turn in self.memory.show("turns", task["user"])}
+        kept = [text for text in task["texts"] if (task["session"], text) in stored]
+        self.write(**({"left": task["id"], "kept": kept} if kept else {"done": task["id"]}))
+
     def undo(self, task):
         # A later run may build on it.
         with suppress(InvalidInput):
@@ -131,6 +141,7 @@ class Witness:
 
     def __init__(self):
         self.turns, self.items, self.unsure, self.done, self.position = {}, {}, {}, Counter(), 0
+        self.torn = []
 
     def read(self, log):
         """Take in what was added to the log; return what the client was doing when it was killed."""
@@ -138,6 +149,9 @@ class Witness:
         for line in map(json.loads, lines[self.position :]):
             if task := line.get("begun"):
                 self.unsure[task["id"]], doing = task, task["do"]
+            elif kept := line.get("kept"):
+                task = self.unsure.pop(line["left"])
+                self.torn += [f"forgotten in part: {task}"] if kept != task["texts"] else []
             else:
                 self._acknowledge(self.unsure.pop(line["done"]))
                 doing = "nothing"
@@ -170,7 +184,7 @@ class Witness:
                 wrong.append(f"item {key} of {user} is {item and item.value}, not {text}")
         for user in USERS:
             wrong += [f"pending after retry: {task}" for task in client.memory.status(user).pending]
-        return [*wrong, *(f"doctor: {finding}" for finding in client.memory.doctor().findings)]
+        return [*wrong, *self.torn, *(f"doctor: {finding}" for finding in client.memory.doctor().findings)]
 
 
 def in_child(do):
@@ -190,7 +204,10 @@ def in_child(do):
 
 def redo(client, witness):
     for task in list(witness.unsure.values()):
-        client.do(task)
+        if task["do"] == "forget" and client.rng.random() < LEFT:
+            client.leave(task)
+        else:
+            client.do(task)
 
 
 def campaign(kills, seed):

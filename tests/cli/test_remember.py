@@ -161,3 +161,14 @@ def test_a_chat_is_recognised_and_asked_about(engram, tmp_path):
     assert "line 1: '03/04/24, 09:15' may be 3 April 2024 or 4 March 2024" in asked[2]
     assert told[1].splitlines()[0] == "read as whatsapp, 2 messages in 2 sessions"
     assert told[1].splitlines()[1].startswith("2 turns stored")
+
+
+def test_turns_that_are_not_stored_are_not_called_found(capsys):
+    """What waits in a checkpoint is told apart from what is stored."""
+    waiting = PENDING.model_copy(update={"step": "receive", "turn_ids": ["c"], "reason": "said in thread t"})
+
+    with pytest.raises(typer.Exit):
+        print_receipt(Receipt(run_id="r", pending=3), [waiting, PENDING], "--user ana", as_json=False)
+
+    printed = " ".join(capsys.readouterr().err.split())
+    assert "1 turn not stored (said in thread t); 2 turns can be found, but later steps are pending" in printed

@@ -16,7 +16,9 @@ from langgraph_engram.errors import InvalidInput, MissingUser
 from langgraph_engram.integrations.tools import create_memory_tools
 from langgraph_engram.memory import Memory
 from langgraph_engram.results import ErasureReceipt, Recollection, SavedMemory
+from langgraph_engram.schema import Scope
 from langgraph_engram.settings import ReceiveSettings, Settings
+from langgraph_engram.stores.packed_items import PackedItems
 
 
 @pytest.fixture
@@ -272,6 +274,22 @@ def test_what_is_no_id_forgets_nothing(memory, short_id):
 
     assert "search first" in output
     assert len(memory.show("turns", "ana")) == 1
+
+
+def test_forgetting_reads_no_memory_but_the_one_that_is_named(memory, monkeypatch):
+    """However many there are: the others are not even unpacked."""
+    messages = [{"role": "user", "content": f"I own a boat called Sprat {number}."} for number in range(30)]
+    memory.remember(messages, user_id="ana")
+    forget = create_memory_tools(memory, tools=["forget_memory"], user_id="ana", ask_to_forget=False)[0]
+    turns = memory.store.index(Scope(user_id="ana")).turns
+    read, getitem = [], PackedItems.__getitem__
+    monkeypatch.setattr(PackedItems, "__getitem__", lambda self, at: read.append(at) or getitem(self, at))
+    monkeypatch.setattr(PackedItems, "__iter__", lambda self: (self[at] for at in range(len(self))))
+    monkeypatch.setattr(Memory, "forget", lambda self, *, turn_id, **scope: ErasureReceipt(scope=Scope(**scope)))
+
+    forget.invoke({"memory_id": turns.items[7].turn_id[:8]})
+
+    assert read == [7, 7]
 
 
 def test_a_failure_of_memory_is_told_to_the_model(agent, calling, on, context, memory):

@@ -1,12 +1,12 @@
 """What is forgotten is erased everywhere, and nothing else is."""
 
 import asyncio
-import sqlite3
 from itertools import islice
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.memory import Memory
@@ -71,7 +71,7 @@ def test_a_user_is_forgotten_whole(memory, folder):
     receipt = memory.forget(user_id="ana")
 
     assert {kind: getattr(receipt, kind) for kind in KINDS} == before
-    assert (receipt.runs, receipt.pending, receipt.residue) == (4, 0, [])
+    assert (receipt.runs, receipt.pending, receipt.residue) == (0, 0, [])
     assert [memory.show(kind, "ana") for kind in KINDS] == [[]] * len(KINDS)
     assert memory.search("home", user_id="ana").evidence == []
     assert not [secret for secret in SECRETS if secret.encode() in on_disk(folder)]
@@ -85,7 +85,7 @@ def test_to_forget_a_user_without_memories_gives_zeros(memory):
 
     assert [(receipt.turns, receipt.runs, receipt.residue) for receipt in receipts] == [
         (0, 0, []),
-        (6, 3, []),
+        (6, 0, []),
         (0, 0, []),
     ]
 
@@ -282,8 +282,6 @@ def test_a_run_that_waits_for_a_person_goes_with_what_it_holds(folder, asked):
 
 def test_a_run_that_is_cut_off_elsewhere_writes_nothing_of_the_forgotten(folder):
     """A graph that another checkpointer saves goes on after the forgetting, and finds that its turns are gone."""
-    from langgraph.checkpoint.memory import InMemorySaver
-
     from langgraph_engram.graphs.write import build_write_graph
     from langgraph_engram.state import Message, RememberRequest
 
@@ -340,8 +338,9 @@ def test_residue_is_reported_by_where_it_is(memory, monkeypatch):
     assert not any(SECRETS[0] in residue for residue in receipt.residue)
 
 
+@pytest.mark.parametrize("kept", [False, True])
 @pytest.mark.parametrize("method", ["recall", "stream"])
-def test_a_recall_under_way_saves_nothing_of_what_it_read(folder, method):
+def test_a_recall_under_way_saves_nothing_of_what_it_read(folder, method, kept):
     """It answers from what it found, and its checkpoints are deleted."""
     asked = []
 
@@ -352,7 +351,8 @@ def test_a_recall_under_way_saves_nothing_of_what_it_read(folder, method):
 
     with Memory(folder, "rules", encoder="hashing") as memory:
         moved(memory)
-    with Memory(folder, FakeModel([answer] * 50), encoder="hashing") as memory:
+    steps_in = {"checkpointer": InMemorySaver()} if kept else {}
+    with Memory(folder, FakeModel([answer] * 50), encoder="hashing", **steps_in) as memory:
         result = getattr(memory, method)(f"Did she like {SECRETS[2]}?", user_id="ana")
         steps = [result] if method == "recall" else list(result)
 
@@ -364,7 +364,6 @@ def test_a_recall_under_way_saves_nothing_of_what_it_read(folder, method):
 
 def test_a_checkpointer_that_cannot_delete_is_reported(folder):
     """What can be erased is, and the rest is reported as residue; a retry writes nothing of it."""
-    from langgraph.checkpoint.memory import InMemorySaver
 
     class Keeping(InMemorySaver):
         def delete_thread(self, thread_id):
@@ -395,18 +394,19 @@ def test_a_pending_task_whose_turns_are_gone_is_removed_by_a_retry(memory):
 
 
 def test_checkpoints_are_overwritten_on_disk(memory, folder):
-    """SQLite is configured so, whatever its build options."""
+    """SQLite is configured so, whatever its build options: also where a run that is finished deletes its own."""
     (value,) = memory._checkpointer.conn.execute("PRAGMA secure_delete").fetchone()
-    moved(memory)
     secret = SECRETS[0].encode()
-    assert secret in on_disk(folder)
+    with Memory(folder, dying("ExtractEvents"), encoder="hashing") as killed, pytest.raises(Killed):
+        remember_day(killed, f"I live in {SECRETS[0]}.", 1)
+    memory._checkpointer.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert secret in (folder / "checkpoints.sqlite").read_bytes()
 
-    memory.forget(user_id="ana")
+    memory.retry(user_id="ana")
 
+    memory._checkpointer.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     assert value == 1
-    with sqlite3.connect(folder / "checkpoints.sqlite") as database:
-        assert database.execute("SELECT count(*) FROM checkpoints").fetchone() == (0,)
-    assert secret not in on_disk(folder)
+    assert secret not in (folder / "checkpoints.sqlite").read_bytes()
 
 
 def test_the_async_twin_does_the_same(memory):

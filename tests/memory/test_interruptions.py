@@ -95,3 +95,52 @@ def test_forgetting_again_overwrites_what_a_kill_left(tmp_path, monkeypatch):
             forget(memory, receipt)
 
         assert memory.doctor().findings == []
+
+
+TOWNS = ("I live in Lisbon.", "I live in Quillhaven.")
+
+
+@pytest.mark.parametrize("named", [{}, {"session_id": "day-2"}, {"record_id": None}], ids=str)
+def test_a_forgetting_that_nobody_repeats_is_finished_by_a_retry(tmp_path, cut, named):
+    """Wherever it was cut off once it was announced: nothing of it is found, linked or pending, nor in any file."""
+    with Memory(tmp_path, "rules", encoder="hashing") as memory:
+        for writes in range(3, 8):
+            user = f"user {writes}"
+            for day, text in enumerate(TOWNS, start=1):
+                said = {"speaker": "Ana", "text": text, "said_at": f"2024-03-01T0{day}:00:00Z"}
+                memory.remember([said], user_id=user, session_id=f"day-{day}", close_session=True)
+            contradicted, record = memory.show("records", user)
+            assert record.conflicts_with == [contradicted.record_id]
+            cut.left = writes
+            with suppress(StoreError):
+                memory.forget(
+                    user_id=user, **(dict.fromkeys(named, record.record_id) if "record_id" in named else named)
+                )
+            is_whole, cut.left = cut.left > 0, None
+            memory.remember([{"speaker": "Ana", "text": "I keep bees."}], user_id=user, session_id="day-2")
+
+            memory.retry(user_id=user)
+
+            assert memory.status(user).pending == []
+            assert "Quillhaven" not in " ".join(record.content for record in memory.show("records", user))
+            assert "I keep bees." in [turn.text for turn in memory.show("turns", user)]
+        assert memory.doctor().findings == []
+    assert is_whole
+    files = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert (b"Quillhaven" in files) is ("record_id" in named)
+
+
+def test_files_that_a_killed_forgetting_left_are_overwritten_at_the_next_opening(tmp_path, monkeypatch):
+    """The rows are gone, and nothing is pending; who opens the store overwrites what Chroma still has of them."""
+    folder = tmp_path / "store"
+    with Memory(folder, "rules", encoder="hashing") as memory:
+        remember_homes(memory)
+        with monkeypatch.context() as killed:
+            killed.setattr(type(memory.store), "secure_delete", lambda store, scope: [])
+            memory.forget(user_id="ana", session_id="day-2")
+        assert [finding.check for finding in memory.doctor().findings] == ["residue in the log"]
+
+    with Memory(folder, "rules", encoder="hashing") as memory:
+        assert memory.doctor().findings == []
+    assert not list(folder.glob(".engram.erasing-*"))
+    assert b"Porto" not in b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())

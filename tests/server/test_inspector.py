@@ -10,8 +10,9 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from langgraph_engram.memory import Memory
+from langgraph_engram.pending import RECEIVE, pending_task
 from langgraph_engram.presets import preset
-from langgraph_engram.schema import Decision, Scope
+from langgraph_engram.schema import Decision, Scope, Turn
 from langgraph_engram.server.credentials import Credentials
 from langgraph_engram.server.inspector.app import inspector_routes
 from langgraph_engram.server.inspector.pages import PAGES
@@ -488,6 +489,18 @@ def test_health_counts_and_retries(memory, site, user):
     assert "a record that it covers was edited" in before
     assert "Nothing is left to do" in after
     assert memory.status(user).pending == []
+
+
+def test_health_tells_no_client_where_checkpoints_are(memory, site, user):
+    """That words wait is told; the file, the process and the machine that have them are not for a browser."""
+    said = Turn(turn_id="t", session_id="s", seq=0, role="user", speaker="Ana", text="I keep bees.")
+    task = pending_task("run", [said], RECEIVE, "no weights; what was said is in thread run of /srv/checkpoints.sqlite")
+    memory.store.commit(Scope(user_id=user), Changes(pending_tasks=[task]))
+
+    shown = site.get("/health")
+
+    assert "what was said waits in a checkpoint" in shown
+    assert "/srv" not in shown
 
 
 @pytest.mark.parametrize("path", [path for method, path, _ in PAGES if method == "GET"])

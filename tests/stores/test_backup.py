@@ -15,6 +15,7 @@ from langgraph_engram.errors import InvalidInput, StoreLocked, StoreUnwritable
 from langgraph_engram.integrations.store import EngramStore
 from langgraph_engram.memory import Memory
 from langgraph_engram.schema import Scope
+from langgraph_engram.settings import Settings, UpdateSettings
 from langgraph_engram.stores import locks
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.folders import open_store
@@ -100,23 +101,26 @@ def test_a_copy_made_while_another_process_writes_holds_whole_commits(tmp_path, 
 
 
 def test_a_memory_is_copied_with_its_checkpoints_and_items(tmp_path):
-    """What was remembered is recalled from the copy, and the steps of its runs are there."""
-    with Memory(tmp_path / "store", "rules", encoder="hashing") as memory:
-        memory.remember([{"speaker": "Ana", "text": "We camped at Lake Bled."}], user_id="ana", session_id="s1")
+    """What was remembered is recalled from the copy, and a run that waits for a person goes on there."""
+    asking = Settings(update=UpdateSettings(approve=["SUPERSEDE"]))
+    with Memory(tmp_path / "store", "rules", encoder="hashing", settings=asking) as memory:
+        for day, home in enumerate(("Lisbon", "Porto"), start=1):
+            said = [{"speaker": "Ana", "text": f"I live in {home}.", "said_at": f"2024-03-0{day}T09:00:00Z"}]
+            memory.remember(said, user_id="ana", session_id=f"s{day}")
         with EngramStore(tmp_path / "store", index=False) as items:
             items.put(("a",), "key", {"text": "tea"})
             receipt = memory.backup(tmp_path / "copy")
             memory.remember([{"speaker": "Ana", "text": "We went to Lake Bohinj."}], user_id="ana", session_id="s1")
 
     with (
-        Memory(tmp_path / "copy", "rules", encoder="hashing") as copy,
+        Memory(tmp_path / "copy", "rules", encoder="hashing", settings=asking) as copy,
         EngramStore(tmp_path / "copy", index=False) as items,
     ):
-        assert [turn.text for turn in copy.show("turns", "ana")] == ["We camped at Lake Bled."]
-        assert "Bled" in copy.search("Where did Ana camp?", user_id="ana").evidence[0].text
+        assert [turn.text for turn in copy.show("turns", "ana")] == ["I live in Lisbon.", "I live in Porto."]
+        assert "Lisbon" in copy.search("Where does Ana live?", user_id="ana").evidence[0].text
         assert items.get(("a",), "key").value == {"text": "tea"}
-    with sqlite3.connect(tmp_path / "copy" / "checkpoints.sqlite") as database:
-        assert database.execute("SELECT count(*) FROM checkpoints").fetchone()[0] > 0
+        [waiting] = copy.approvals("ana")
+        assert copy.approve(waiting.run_id, "approve", user_id="ana").pending == 0
     assert receipt.files > 2
 
 

@@ -1,0 +1,93 @@
+"""Whatever is sent to a route of the server: no status 500, and an answer within five seconds.
+
+Schemathesis makes the requests, from an OpenAPI description. LangGraph's server pins another version of a package that
+it needs, so that it is a command of its own (`pipx install schemathesis`).
+"""
+
+import json
+import re
+import shutil
+import subprocess
+
+import httpx
+import pytest
+
+from langgraph_engram.server.inspector.pages import PAGES
+from langgraph_engram.server.inspector.visit import BASE
+from tests.server.conftest import JWT_SECRET, TOKENS, headers_of, serve
+
+SECONDS, CASES = 5, 10_000
+TEXT = {"type": "string"}
+QUERY = "all back done kind mode notice oldest order page query record run session status text".split()
+FORM = "approve back content form_token mode query record run session token".split()
+OURS = ("/engram", "/mcp", BASE)
+NOT_FOUND = ("/deploy", "/internal")
+TOOLS = {"enum": ["search_memory", "save_memory", "recall", "remember", "x"]}
+CALL = {
+    "type": "object",
+    "required": ["jsonrpc", "method"],
+    "properties": {
+        "jsonrpc": {"enum": ["2.0"]},
+        "id": {},
+        "method": {"enum": ["initialize", "ping", "tools/list", "tools/call", "resources/list", "x"]},
+        "params": {"type": "object", "properties": {"name": TOOLS, "arguments": {"type": "object"}}},
+    },
+}
+
+
+def described():
+    """Return an OpenAPI description of our own routes."""
+    answer = {"responses": {"200": {"description": "an answer"}}}
+    kinds = {"in": "header", "name": "accept", "schema": {"enum": ["application/json, text/event-stream", "x"]}}
+    called = {"requestBody": {"content": {"application/json": {"schema": CALL}}}}
+    paths = {"/engram": {"get": answer}, "/mcp": {"post": {**answer, **called, "parameters": [kinds]}, "get": answer}}
+    for method, path, _ in PAGES:
+        names = re.findall(r"{(\w+)}", path)
+        parameters = [{"name": name, "in": "path", "required": True, "schema": TEXT} for name in names]
+        parameters += [{"name": name, "in": "query", "schema": TEXT} for name in QUERY]
+        page = {**answer, "parameters": parameters}
+        if method == "POST":
+            form = {"type": "object", "properties": dict.fromkeys(FORM, TEXT)}
+            page["requestBody"] = {"content": {"application/x-www-form-urlencoded": {"schema": form}}}
+        paths.setdefault(BASE + path, {})[method.lower()] = page
+    return {"openapi": "3.1.0", "info": {"title": "ours", "version": "1"}, "paths": paths}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """`engram serve` with tokens."""
+    folder = tmp_path_factory.mktemp("served")
+    (folder / "tokens.json").write_text(json.dumps(TOKENS))
+    tokens = str(folder / "tokens.json")
+    command = ["langgraph_engram.cli.main", "serve"]
+    yield from serve(folder, command, ENGRAM_TOKENS_FILE=tokens, ENGRAM_JWT_SECRET=JWT_SECRET)
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("whose", ["ours", "LangGraph's"])
+def test_no_request_breaks_a_route(served, tmp_path, whose):
+    """Ours have no failure at all; LangGraph's own are listed, and none of them may be in code of ours."""
+    command = shutil.which("schemathesis")
+    if command is None:
+        pytest.skip("there is no command schemathesis: pipx install schemathesis")
+    schema = described()
+    if whose != "ours":
+        schema = httpx.get(f"{served.url}/openapi.json", headers=headers_of("ana")).raise_for_status().json()
+        schema["paths"] = {
+            path: item for path, item in schema["paths"].items() if not path.startswith((*OURS, *NOT_FOUND))
+        }
+    (tmp_path / "schema.json").write_text(json.dumps(schema))
+    each = CASES // sum(len(item) for item in schema["paths"].values()) + 1
+    header = "Authorization: " + headers_of("ana")["Authorization"]
+    checks = ["--checks", "not_a_server_error", "--request-timeout", str(SECONDS), "--continue-on-failure"]
+    amount = ["--max-examples", str(each), "--phases", "coverage,fuzzing", "--workers", "2", "--no-shrink"]
+    quiet = ["--warnings", "off", "--suppress-health-check", "all"]
+    sent = [tmp_path / "schema.json", "--url", served.url, "--header", header, *checks, *amount, *quiet]
+    done = subprocess.run([command, "run", *sent], capture_output=True, text=True, check=False, cwd=tmp_path)
+
+    log = served.log.read_text()
+    if whose == "ours":
+        assert done.returncode == 0, done.stdout
+    assert re.search(r"[\d,]+ generated", done.stdout), done.stdout + done.stderr
+    assert "langgraph_engram" not in "".join(re.findall(r'File "[^"]+"', log)), done.stdout
