@@ -1,7 +1,7 @@
 """Open and close stores, or call an open memory, again and again, and print what of the process grew.
 
-python tests/campaign/leaks.py stores 1000
-python tests/campaign/leaks.py calls 1000
+python tests/campaign/leaks.py stores 1000 50
+python tests/campaign/leaks.py calls 1000 50
 """
 
 import ctypes
@@ -9,6 +9,7 @@ import gc
 import json
 import os
 import sys
+import tracemalloc
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -25,24 +26,32 @@ MESSAGE = {"speaker": "Ana", "text": "I moved to Oslo in 1998.", "said_at": "202
 
 
 def figures():
-    """Return what the process holds: threads, open files, objects of Python, and megabytes."""
+    """Return what the process holds: threads, open files, Python's objects and megabytes, and megabytes in all."""
     gc.collect()
     if sys.platform == "linux":
         ctypes.CDLL(None).malloc_trim(0)
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     megabytes = int(status["RssAnon"].split()[0]) / 1000
-    files = len(os.listdir("/proc/self/fd"))
-    return {"threads": int(status["Threads"]), "files": files, "objects": len(gc.get_objects()), "megabytes": megabytes}
+    return {
+        "threads": int(status["Threads"]),
+        "files": len(os.listdir("/proc/self/fd")),
+        "objects": len(gc.get_objects()),
+        "python_megabytes": tracemalloc.get_traced_memory()[0] / 1e6,
+        "megabytes": megabytes,
+    }
 
 
 def growth(call, times, ahead):
     """Return by how much each figure grew while `call` was called, after so many calls ahead."""
     for number in range(ahead):
         call(number)
+    tracemalloc.start()
     before = figures()
     for number in range(ahead, times):
         call(number)
-    return {name: round(value - before[name], 1) for name, value in figures().items()}
+    after = figures()
+    tracemalloc.stop()
+    return {name: round(value - before[name], 3) for name, value in after.items()}
 
 
 def stores(times, ahead):
@@ -60,20 +69,25 @@ def stores(times, ahead):
 
 def calls(times, ahead):
     """Remember what is known, recall and search, in a folder and in memory."""
-    found = {}
     with TemporaryDirectory() as root:
-        for place in (root, "memory:"):
-            with Memory(place, "rules", encoder=ENCODER) as memory:
-                whose = {"user_id": "ana"}
-                call_of = {
-                    "remember": lambda number: memory.remember([MESSAGE], session_id="s", **whose),
-                    "recall": lambda number: memory.recall("Where did Ana move in 1998?", **whose),
-                    "search": lambda number: memory.search("Where did Ana move in 1998?", **whose),
-                }
-                for name, call in call_of.items():
-                    found[f"{name} in {'memory' if place == 'memory:' else 'a folder'}"] = growth(call, times, ahead)
-    return found
+        return {
+            f"{name} in {where}": grown
+            for where, place in (("a folder", root), ("memory", "memory:"))
+            for name, grown in calls_in(place, times, ahead).items()
+        }
+
+
+def calls_in(place, times, ahead):
+    """Return how each figure grew with each call of one memory."""
+    query = "Where did Ana move in 1998?"
+    with Memory(place, "rules", encoder=ENCODER) as memory:
+        return {
+            "remember": growth(lambda _: memory.remember([MESSAGE], user_id="ana", session_id="s"), times, ahead),
+            "recall": growth(lambda _: memory.recall(query, user_id="ana"), times, ahead),
+            "search": growth(lambda _: memory.search(query, user_id="ana"), times, ahead),
+        }
 
 
 if __name__ == "__main__":
-    print(json.dumps({"stores": stores, "calls": calls}[sys.argv[1]](int(sys.argv[2]), int(sys.argv[3]))))
+    run = {"stores": stores, "calls": calls}[sys.argv[1]]
+    print(json.dumps(run(int(sys.argv[2]), int(sys.argv[3]))))  # noqa: T201  # a command

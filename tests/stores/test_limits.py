@@ -177,7 +177,7 @@ def test_a_search_finds_the_same_with_vectors_in_files(tmp_path):
                 for user in ("ana", "ben") if texts else ():
                     memory.remember(messages, user_id=user, session_id="s")
                 searched = [memory.search(query, user_id=user) for query in ASKED for user in ("ana", "ben")]
-                found.append([one.model_dump(exclude={"step_seconds", "usage"}) for one in searched])
+                found.append([one.model_dump(exclude={"run_id", "step_seconds", "usage"}) for one in searched])
 
     assert all(search["evidence"] for search in found[0])
     assert found[0] == found[1] == found[2] == found[3]
