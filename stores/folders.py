@@ -4,8 +4,12 @@ A folder holds several parts, such as the memories and the items of LangGraph's 
 counted; one lock holds the folder against other processes until the last part is closed.
 """
 
+import logging
+import os
+import shutil
+import sqlite3
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,8 +21,9 @@ from langgraph_engram.errors import EncoderMismatch, InvalidSetting
 from langgraph_engram.settings import StorageSettings
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.clients import open_folder, open_memory, open_server
+from langgraph_engram.stores.collections import MEMORIES, PREFIX
 from langgraph_engram.stores.locks import SERVER_LOCKS, DirectoryLock, make_folder, remove_folders
-from langgraph_engram.stores.secure_delete import blank_new_slots, finish_removals, forget_slots
+from langgraph_engram.stores.secure_delete import DATABASE, blank_new_slots, finish_removals, forget_slots
 from langgraph_engram.stores.snapshots import confirm_current, discard_outdated
 
 if TYPE_CHECKING:
@@ -27,6 +32,17 @@ if TYPE_CHECKING:
 
 P = TypeVar("P")
 
+log = logging.getLogger(__name__)
+INDEX_LIST = "index_metadata.pickle"
+"""The file of a vector index that lists its rows."""
+PICKLE_END = b"."
+"""How such a file ends."""
+WITHOUT_INDEX = ".engram.without-index"
+"""The file that says that vectors were lost with an index."""
+INDEXES_OF_MEMORIES = """
+    SELECT segments.id FROM segments JOIN collections ON segments.collection = collections.id
+    WHERE segments.scope = 'VECTOR' AND collections.name LIKE ?
+"""
 MEMORY = "memory:"
 """The location of a store that is gone when it is closed."""
 PART = "memories"
@@ -138,12 +154,49 @@ class OpenFolders:
                 failed.callback(remove_folders, made)
                 discard_outdated(folder)
                 finish_removals(folder)
+                discard_cut_off_index(folder)
             client = open_folder(folder)
             failed.callback(client.close)
             opened = _OpenPart(open_part(client), client, close_part)
             failed.pop_all()
         self._locks[folder] = lock
         return opened
+
+
+def discard_cut_off_index(folder: Path) -> None:
+    """Remove the vector index of the memories if a process died as Chroma wrote it; nothing could be read with it.
+
+    Chroma writes the list of an index over the old one, in place. The vectors were in the index alone, and a file says
+    that they are to be made anew. Call it before the folder is opened.
+    """
+    database = folder / DATABASE
+    cut_off = [path.parent for path in folder.glob(f"*/{INDEX_LIST}") if _is_cut_off(path)]
+    if not cut_off or not database.exists():
+        return
+    with suppress(sqlite3.Error), closing(sqlite3.connect(database)) as opened:  # Chroma says what is wrong with that
+        own = {str(row[0]) for row in opened.execute(INDEXES_OF_MEMORIES, (f"{PREFIX}%{MEMORIES}",))}
+        for index in cut_off:
+            if index.name in own:
+                (folder / WITHOUT_INDEX).touch()
+                shutil.rmtree(index)
+
+
+def _is_cut_off(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(-min(1, path.stat().st_size), os.SEEK_END)
+        return file.read(1) != PICKLE_END
+
+
+def _make_vectors_anew(store: ChromaStore, folder: Path) -> None:
+    """Encode all memories again whose vectors were lost with an index."""
+    try:
+        found = store.examine(fix=True).findings
+    except BaseException:
+        OPEN_FOLDERS.release(folder, PART)
+        raise
+    (folder / WITHOUT_INDEX).unlink()
+    lost = sum(len(finding.ids) for finding in found if finding.check == "missing vector")
+    log.warning("a process died as Chroma wrote the index of %s: %d vectors were made anew", folder, lost)
 
 
 @dataclass
@@ -164,6 +217,8 @@ def _open_in_folder(folder: Path, encoder: Encoder, settings: StorageSettings | 
         ChromaStore, encoder=encoder, location=str(folder), folder=folder, settings=settings, migrate=migrate
     )
     store = OPEN_FOLDERS.acquire(folder, PART, open_part, ChromaStore.free_memory)
+    if (folder / WITHOUT_INDEX).exists() and store.encoder.name == encoder.name:
+        _make_vectors_anew(store, folder)
     if store.encoder.name != encoder.name:
         OPEN_FOLDERS.release(folder, PART)
         raise EncoderMismatch(

@@ -20,8 +20,11 @@ SECONDS, CASES = 5, 10_000
 TEXT = {"type": "string"}
 QUERY = "all back done kind mode notice oldest order page query record run session status text".split()
 FORM = "approve back content form_token mode query record run session token".split()
-OURS = ("/engram", "/mcp", BASE)
-NOT_FOUND = ("/deploy", "/internal")
+NOT_LANGGRAPHS = ("/engram", "/mcp", BASE, "/deploy", "/internal", "/ui/")
+"""Paths of ours, those that are not served, and the pages of a user interface, of which there are none."""
+KNOWN = ("DELETE /threads/{thread_id}",)
+"""LangGraph's own failures: a thread that is not there (langgraph-runtime-inmem 0.36)."""
+AN_ID = {"anyOf": [{"type": "string", "format": "uuid"}, TEXT]}
 TOOLS = {"enum": ["search_memory", "save_memory", "recall", "remember", "x"]}
 CALL = {
     "type": "object",
@@ -67,27 +70,33 @@ def served(tmp_path_factory):
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("whose", ["ours", "LangGraph's"])
 def test_no_request_breaks_a_route(served, tmp_path, whose):
-    """Ours have no failure at all; LangGraph's own are listed, and none of them may be in code of ours."""
+    """Ours have no failure at all; LangGraph's own have those that are known of it."""
     command = shutil.which("schemathesis")
     if command is None:
         pytest.skip("there is no command schemathesis: pipx install schemathesis")
-    schema = described()
-    if whose != "ours":
-        schema = httpx.get(f"{served.url}/openapi.json", headers=headers_of("ana")).raise_for_status().json()
-        schema["paths"] = {
-            path: item for path, item in schema["paths"].items() if not path.startswith((*OURS, *NOT_FOUND))
-        }
+    schema = described() if whose == "ours" else _of_langgraph(served)
     (tmp_path / "schema.json").write_text(json.dumps(schema))
     each = CASES // sum(len(item) for item in schema["paths"].values()) + 1
     header = "Authorization: " + headers_of("ana")["Authorization"]
     checks = ["--checks", "not_a_server_error", "--request-timeout", str(SECONDS), "--continue-on-failure"]
-    amount = ["--max-examples", str(each), "--phases", "coverage,fuzzing", "--workers", "2", "--no-shrink"]
+    amount = ["--max-examples", str(each), "--phases", "coverage,fuzzing", "--workers", "1", "--no-shrink"]
     quiet = ["--warnings", "off", "--suppress-health-check", "all"]
     sent = [tmp_path / "schema.json", "--url", served.url, "--header", header, *checks, *amount, *quiet]
     done = subprocess.run([command, "run", *sent], capture_output=True, text=True, check=False, cwd=tmp_path)
 
-    log = served.log.read_text()
-    if whose == "ours":
-        assert done.returncode == 0, done.stdout
     assert re.search(r"[\d,]+ generated", done.stdout), done.stdout + done.stderr
-    assert "langgraph_engram" not in "".join(re.findall(r'File "[^"]+"', log)), done.stdout
+    failed = {line.strip("_ ") for line in done.stdout.splitlines() if re.fullmatch(r"_+ [A-Z]+ /\S* _+", line)}
+    assert failed <= ({*KNOWN} if whose != "ours" else set()), done.stdout
+
+
+def _of_langgraph(served):
+    """Return the server's own description of LangGraph's routes, with the parameters that it leaves out of paths."""
+    schema = httpx.get(f"{served.url}/openapi.json", headers=headers_of("ana")).raise_for_status().json()
+    schema["paths"] = {path: item for path, item in schema["paths"].items() if not path.startswith(NOT_LANGGRAPHS)}
+    for path, item in schema["paths"].items():
+        for operation in item.values():
+            named = {parameter.get("name") for parameter in operation.setdefault("parameters", [])}
+            for name in re.findall(r"{(\w+)}", path):
+                if name not in named:
+                    operation["parameters"].append({"name": name, "in": "path", "required": True, "schema": AN_ID})
+    return schema

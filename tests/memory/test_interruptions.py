@@ -144,3 +144,20 @@ def test_files_that_a_killed_forgetting_left_are_overwritten_at_the_next_opening
         assert memory.doctor().findings == []
     assert not list(folder.glob(".engram.erasing-*"))
     assert b"Porto" not in b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("kept", [0, 1000])
+def test_an_index_that_a_kill_cut_off_is_made_anew(tmp_path, kept):
+    """Chroma cannot read a store whose list of vectors is not whole: the rows are there, and are encoded again."""
+    said = [{"speaker": "Ana", "text": f"On day {number} I planted {number} tulips."} for number in range(120)]
+    with Memory(tmp_path, "rules", encoder="hashing") as memory:
+        memory.remember(said, user_id="ana", session_id="s1")
+        before = memory.search("How many tulips on day 7?", user_id="ana").evidence
+    [listed] = tmp_path.glob("*/index_metadata.pickle")
+    listed.write_bytes(listed.read_bytes()[:kept])
+
+    for _ in range(2):
+        with Memory(tmp_path, "rules", encoder="hashing") as memory:
+            assert memory.search("How many tulips on day 7?", user_id="ana").evidence == before
+            assert memory.doctor().findings == []
+    assert not list(tmp_path.glob(".engram.without*"))
