@@ -34,7 +34,7 @@ from langgraph_engram.tracing import retrieval
 
 Found: TypeAlias = Candidate | Evidence
 
-COMPARED = 1.25
+COMPARED = 2.0
 """Tokens of the passages that are compared with a query, as a multiple of those that are shown whole at most."""
 
 
