@@ -7,7 +7,7 @@ from langchain_core.messages import BaseMessage
 
 from langgraph_engram.llm.base import Question
 from langgraph_engram.prompts.rendering import DATA_ONLY, ask_about
-from langgraph_engram.prompts.write_answer import LAST, UNKNOWN, WORDING
+from langgraph_engram.prompts.write_answer import LAST, UNKNOWN, WORDING, introduction
 from langgraph_engram.schema import Evidence, Intent
 from langgraph_engram.settings import AnswerSettings
 
@@ -30,9 +30,8 @@ class AnswerLight(Question[str]):
         """Render for a chat model."""
         style = self.settings.style
         system = (
-            "You answer a question from numbered pieces of past conversations, and from nothing else.\n"
-            f"{WORDING[style]}\n"
-            "If the pieces do not hold what is asked for, are vague, or are about somebody else, answer exactly: "
+            f"{introduction(self.settings)}\n{WORDING[style]}\n"
+            "If the pieces hold no part of what is asked for, are vague, or are about somebody else, answer exactly: "
             f"{UNKNOWN}\n{DATA_ONLY}"
         )
         return ask_about(system, self.evidence, f"{self.query}\n{LAST[style]}", self.now, self.settings, self.earlier)

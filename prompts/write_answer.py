@@ -34,9 +34,11 @@ If the pieces answer only a part, give that part and say what is missing."""
 MORE = "[more]"
 """What an answer ends with that other memories may add to."""
 GOES_ON = f"""\
-If a part of the question stays open, or it asks for several things and memory may well hold more of them than these \
-pieces do, write {MORE} at the very end; else never."""
+If a part of the question stays open, or it asks for several things, or how many, and memory may well hold more of \
+them than these pieces do, write {MORE} at the very end; else never."""
 NEWEST = "Where two pieces disagree, the newest holds."
+SOURCE = "You answer a question from numbered pieces of past conversations, and from nothing else."
+ORDERED = "They stand in the order in which they were said."
 WORDING: Mapping[str, str] = {
     "auto": f"{FITTING} {CITE}\n{DATES} {CONFLICTS} {GOES_ON}",
     "short": f"{BRIEF} {CITE}\n{DATES} {NEWEST} {GOES_ON}",
@@ -68,6 +70,11 @@ CONCLUDING: Mapping[str, str] = {
 }
 
 
+def introduction(settings: AnswerSettings) -> str:
+    """Say what an answer is written from, and how it is ordered."""
+    return f"{SOURCE} {ORDERED}" if settings.layout == "turns" else SOURCE
+
+
 @dataclass(frozen=True)
 class WriteAnswer(Question[str]):
     """What is the answer, and what does it rest on?"""
@@ -84,8 +91,5 @@ class WriteAnswer(Question[str]):
     def render(self) -> list[BaseMessage]:
         """Render for a chat model."""
         style = self.settings.style
-        system = (
-            "You answer a question from numbered pieces of past conversations, and from nothing else.\n"
-            f"{WORDING[style]}\n{CONCLUDING[style]}\n{DATA_ONLY}"
-        )
+        system = f"{introduction(self.settings)}\n{WORDING[style]}\n{CONCLUDING[style]}\n{DATA_ONLY}"
         return ask_about(system, self.evidence, f"{self.query}\n{LAST[style]}", self.now, self.settings, self.earlier)

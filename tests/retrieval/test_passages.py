@@ -22,10 +22,12 @@ def ids_of(passages):
     ],
 )
 def test_passages_that_stand_out_are_shown(passage, scores, shown):
-    """Three at least, k at most, and between them what scores half of the best."""
+    """Three at least, k at most, and between them what scores no less than a share of the best."""
     found = [passage(f"p{position}", score=score) for position, score in enumerate(scores)]
 
-    assert ids_of(light_passages(found, DeepSettings())) == [f"p{number}" for number in range(shown)]
+    chosen = light_passages(found, DeepSettings(light_k=12, min_share=0.5))
+
+    assert ids_of(chosen) == [f"p{number}" for number in range(shown)]
 
 
 def test_a_share_of_nothing_shows_k(passage):
@@ -39,7 +41,7 @@ def test_standing_statements_are_always_among_them(passage):
     """Whatever their place and score."""
     found = [*(passage(f"p{position}", score=1.0) for position in range(15)), passage("s", routes={"standing": 0.1})]
 
-    assert ids_of(light_passages(found, DeepSettings()))[-2:] == ["p11", "s"]
+    assert ids_of(light_passages(found, DeepSettings(light_k=12)))[-2:] == ["p11", "s"]
 
 
 def test_a_pool_holds_each_passage_once_and_keeps_its_numbers(passage):
