@@ -32,6 +32,12 @@ LONGEST = 2.0
 """Seconds after which a client is killed, at most."""
 WHILE_OPENING = 0.2
 """The share of kills that are timed from the start; the others are timed from the first thing that a client does."""
+AIMED = 0.5
+"""The share of those others that are timed from the beginning of an action that is drawn: few meet a short one."""
+AIMED_LONGEST = 0.1
+"""Seconds after the beginning of such an action at which a client is killed, at most."""
+PATIENCE = 5.0
+"""Seconds after which an action that was drawn is no longer waited for."""
 LEFT = 0.5
 """The share of forgettings that were cut off and that nobody repeats."""
 UNEXAMINED = 0.3
@@ -145,8 +151,8 @@ class Witness:
 
     def read(self, log):
         """Take in what was added to the log; return what the client was doing when it was killed."""
-        doing, lines = "opening", log.read_text().splitlines() if log.exists() else []
-        for line in map(json.loads, lines[self.position :]):
+        doing, lines = "opening", self.unread(log)
+        for line in lines:
             if task := line.get("begun"):
                 self.unsure[task["id"]], doing = task, task["do"]
             elif kept := line.get("kept"):
@@ -155,8 +161,13 @@ class Witness:
             else:
                 self._acknowledge(self.unsure.pop(line["done"]))
                 doing = "nothing"
-        self.position = len(lines)
+        self.position += len(lines)
         return doing
+
+    def unread(self, log):
+        """Return what was added to the log, but for a line that is being written."""
+        lines = log.read_text().split("\n")[self.position : -1] if log.exists() else []
+        return [json.loads(line) for line in lines]
 
     def _acknowledge(self, task):
         self.done[task["do"]] += 1
@@ -210,6 +221,13 @@ def redo(client, witness):
             client.do(task)
 
 
+def await_action(action, witness, log):
+    """Wait until a client begins an action, if it does so soon."""
+    latest = time.monotonic() + PATIENCE
+    while witness.unread(log)[-1].get("begun", {}).get("do") != action and time.monotonic() < latest:
+        time.sleep(0.005)
+
+
 def campaign(kills, seed):
     """Kill as many clients, and return the figures."""
     rng, witness, doing, wrong = Random(seed), Witness(), Counter(), []
@@ -235,11 +253,14 @@ def campaign(kills, seed):
                 redo(client, witness)
                 client.work()
 
-            child = in_child(live)
+            child, longest = in_child(live), LONGEST
             if rng.random() >= WHILE_OPENING:
-                while not log.exists() or len(log.read_text().splitlines()) == witness.position:
+                while not witness.unread(log):
                     time.sleep(0.01)
-            time.sleep(rng.uniform(0.0, LONGEST))
+                if rng.random() < AIMED:
+                    await_action(rng.choice(list(ACTIONS)), witness, log)
+                    longest = AIMED_LONGEST
+            time.sleep(rng.uniform(0.0, longest))
             os.kill(child, signal.SIGKILL)
             status = os.waitpid(child, 0)[1]
             doing[witness.read(log)] += 1
