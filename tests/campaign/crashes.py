@@ -19,6 +19,8 @@ from contextlib import suppress
 from pathlib import Path
 from random import Random
 
+from langgraph.store.base import PutOp
+
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.integrations.store import EngramStore
@@ -28,6 +30,8 @@ from langgraph_engram.stores import snapshots
 USERS = ("ana", "ben")
 CITIES = ("Oslo", "Lisbon", "Porto", "Bergen")
 ACTIONS = {"remember": 8, "forget": 2, "undo": 2, "retry": 1, "put": 3, "reopen": 2}
+PER_PUT = 100
+"""Items of a put: Chroma writes the indexes of items once in a thousand rows."""
 LONGEST = 2.0
 """Seconds after which a client is killed, at most."""
 WHILE_OPENING = 0.2
@@ -42,6 +46,11 @@ LEFT = 0.5
 """The share of forgettings that were cut off and that nobody repeats."""
 UNEXAMINED = 0.3
 """The share of kills that the next client finds as they are."""
+
+
+def keys_of(task):
+    """Return the keys of the items that a task puts."""
+    return [f"{task['id'] % 4}-{part}" for part in range(PER_PUT)]
 
 
 class Client:
@@ -135,7 +144,8 @@ class Client:
         self.memory.retry(user_id=task["user"])
 
     def put(self, task):
-        self.items.put(("notes", task["user"]), str(task["id"] % 40), {"text": f"note {task['id']}"})
+        value = {"text": f"note {task['id']}"}
+        self.items.batch([PutOp(("notes", task["user"]), key, value) for key in keys_of(task)])
 
     def reopen(self, task):
         self.close()
@@ -179,7 +189,7 @@ class Witness:
                 for key in keys:
                     self.turns.pop(key, None)
             case "put":
-                self.items[task["user"], str(task["id"] % 40)] = f"note {task['id']}"
+                self.items |= {(task["user"], key): f"note {task['id']}" for key in keys_of(task)}
 
     def compare(self, client):
         """Return what is wrong in a store in which everything is acknowledged."""
@@ -189,10 +199,15 @@ class Witness:
         wrong = [f"lost: {key}" for key in self.turns if not stored[key]]
         wrong += [f"{count} times: {key}" for key, count in stored.items() if count > 1]
         wrong += [f"never acknowledged, or forgotten: {key}" for key in stored if key not in self.turns]
+        found = {
+            (user, item.key): item
+            for user in USERS
+            for item in client.items.search(("notes", user), query="note", limit=10_000)
+        }
         for (user, key), text in self.items.items():
-            item = client.items.get(("notes", user), key)
-            if item is None or item.value["text"] != text:
-                wrong.append(f"item {key} of {user} is {item and item.value}, not {text}")
+            item = found.get((user, key))
+            if item is None or item.value["text"] != text or item.score is None:
+                wrong.append(f"item {key} of {user} is {item}, not {text}")
         for user in USERS:
             wrong += [f"pending after retry: {task}" for task in client.memory.status(user).pending]
         return [*wrong, *self.torn, *(f"doctor: {finding}" for finding in client.memory.doctor().findings)]
