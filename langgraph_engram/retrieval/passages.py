@@ -4,16 +4,14 @@ A passage is dated and names its speakers; a narrative is shown as it was writte
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import date, datetime
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from langgraph_engram.prompts.rendering import BUT_ALSO, CHANGED_SINCE
+from langgraph_engram.prompts.rendering import BUT_ALSO, CHANGED_SINCE, dated
 from langgraph_engram.results import count_tokens, tokens_of_length
 from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.schema import OUTLINE, STANDING, Evidence, Record, Turn, make_id
-from langgraph_engram.settings import DeepSettings
+from langgraph_engram.settings import DeepSettings, RetrieveSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.find import resolve_times
 from langgraph_engram.text.statements import own_words, shows_image
@@ -131,11 +129,13 @@ def records_of(index: ScopeIndex, candidate: Candidate) -> ShownRecords:
     return ShownRecords(own, successor, _in_conflict(index, [*own, successor] if successor else own))
 
 
-def approximate_tokens(index: ScopeIndex, candidate: Candidate, line_characters: int) -> int:
+def approximate_tokens(index: ScopeIndex, candidate: Candidate, settings: RetrieveSettings) -> int:
     """Return about how many tokens a candidate takes, without formatting it; what is shown beside it is left out."""
     match candidate.kind:
         case "record":
             own = sum(len(index.records.items[at].content) for at in (candidate.position, *candidate.joined))
+            if index.records.is_passage[candidate.position]:
+                own = min(own, settings.excerpt_characters)
         case "turn":
             own = len(index.turns.items[candidate.position].text)
         case "event":
@@ -143,7 +143,7 @@ def approximate_tokens(index: ScopeIndex, candidate: Candidate, line_characters:
         case _:
             own = len(index.syntheses.items[candidate.position].text)
     replies = sum(len(index.turns.items[position].text) for position in candidate.replies)
-    characters = min(own, line_characters) if candidate.as_line else own + replies
+    characters = min(own, settings.outline_characters) if candidate.as_line else own + replies
     return tokens_of_length(characters + DAY_CHARACTERS)
 
 
@@ -337,13 +337,3 @@ def _gaps(records: Sequence[Record]) -> list[str]:
 
 def _captions(turn: Turn) -> str:
     return "".join(f" (shares an image: {caption})" for caption in turn.captions)
-
-
-def dated(text: str, moment: datetime | None) -> str:
-    """Prefix a text with its day: "7 May 2023, ..."; return it as it is without one."""
-    return f"{_day(moment.date())}, {text}" if moment else text
-
-
-@lru_cache
-def _day(day: date) -> str:
-    return f"{day.day} {day:%b %Y}"
