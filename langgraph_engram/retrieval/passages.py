@@ -133,9 +133,9 @@ def approximate_tokens(index: ScopeIndex, candidate: Candidate, settings: Retrie
     """Return about how many tokens a candidate takes, without formatting it; what is shown beside it is left out."""
     match candidate.kind:
         case "record":
-            own = sum(len(index.records.items[at].content) for at in (candidate.position, *candidate.joined))
-            if index.records.is_passage[candidate.position]:
-                own = min(own, settings.excerpt_characters)
+            quoted = [index.records.items[at] for at in (candidate.position, *candidate.joined)]
+            own = sum(len(record.content) for record in quoted)
+            own = min(own, settings.excerpt_characters) if quoted[0].is_passage else own
         case "turn":
             own = len(index.turns.items[candidate.position].text)
         case "event":

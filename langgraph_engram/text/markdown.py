@@ -1,7 +1,7 @@
 """Read texts by their structure: headings, paragraphs, lists, tables and code.
 
-What is long or structured is cut into passages of up to two thousand characters. A passage knows the headings that it stands
-under; a list, a table or code stays together with the line that introduces it, up to a bound, and is then cut at
+What is long or structured is cut into passages of up to two thousand characters. A passage knows the headings that it
+stands under; a list, a table or code stays together with the line that introduces it, up to a bound, and is then cut at
 lines. Blocks are those of CommonMark with GitHub's tables, as markdown-it finds them. Nothing is lost but white space
 and lines without a word, and the time needed grows with the length of the text only.
 """

@@ -79,8 +79,9 @@ def test_a_passage_knows_its_headings_and_keeps_blocks_whole():
 
 def test_parts_of_code_and_tables_have_their_frame():
     """Each part of what is too large is code, or a table, by itself."""
-    code = "```python\n" + "".join(f"total_{number} = price({number})\n" for number in range(MAX_PASSAGE // 12)) + "```"
-    table = "| tree | metres |\n|---|---|\n" + "".join(f"| oak {number} | {number} |\n" for number in range(MAX_PASSAGE // 9))
+    most = MAX_PASSAGE // 9
+    code = "```python\n" + "".join(f"total_{number} = price({number})\n" for number in range(most)) + "```"
+    table = "| tree | metres |\n|---|---|\n" + "".join(f"| oak {number} | {number} |\n" for number in range(most))
 
     of_code, of_table = passages_of(code, "user"), passages_of(table, "user")
 
