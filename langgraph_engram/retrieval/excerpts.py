@@ -4,8 +4,10 @@ A passage of a long message is indexed with its section; what is asked for is mo
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 
 from langgraph_engram.prompts.rendering import dated
+from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import Evidence
 from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.tokens import content_stems
@@ -43,6 +45,31 @@ def with_excerpt(passage: Evidence, weights: Mapping[str, float], most: int) -> 
     if not record or not record.is_passage or passage.shows_others or len(record.content) <= most:
         return passage
     return passage.model_copy(update={"text": dated(excerpt(record.content, weights, most), record.mentioned_at)})
+
+
+def without_cuts(passages: Sequence[Evidence], most: int | None = None) -> list[Evidence]:
+    """Return passages with excerpts as the whole passages.
+
+    Args:
+        passages: Passages, the first ones first completed.
+        most: Tokens that this may add; None for no limit.
+    """
+    shown: list[Evidence] = []
+    left = inf if most is None else most
+    for passage in passages:
+        complete = _complete(passage)
+        more = count_tokens(complete.text) - count_tokens(passage.text)
+        shown.append(complete if more <= left else passage)
+        left -= more if more <= left else 0
+    return shown
+
+
+def _complete(passage: Evidence) -> Evidence:
+    """Return an excerpt as the whole passage, anything else as it is."""
+    record = passage.record
+    if not record or not record.is_passage or passage.shows_others:
+        return passage
+    return passage.model_copy(update={"text": dated(record.content, record.mentioned_at)})
 
 
 def _pieces(line: str, most: int) -> Iterator[str]:

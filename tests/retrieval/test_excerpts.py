@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.retrieval.excerpts import CUT, MAX_OPENING, excerpt
+from langgraph_engram.results import count_tokens
+from langgraph_engram.retrieval.excerpts import CUT, MAX_OPENING, excerpt, with_excerpt, without_cuts
+from langgraph_engram.retrieval.passages import merge_pools
 
 STEPS = [f"{number}. Sand plank {number} along the grain" for number in range(1, 31)]
 STEPS[19] = "20. Seal the hull with pine tar"
@@ -50,3 +52,33 @@ def test_a_long_line_is_cut_at_its_sentences():
 def test_an_excerpt_is_never_much_longer_than_asked(text, most):
     """Beyond its length there are the first line, which has a bound of its own, and two marks."""
     assert len(excerpt(text, {"a": 0.5, "ab": 0.5}, most)) <= max(most, MAX_OPENING + most // 2) + 8
+
+
+@pytest.fixture
+def found(passage, record):
+    """Return the long passage as it is found for a word."""
+    long = record(0, PASSAGE, kind="passage", memory_type=None, mentioned_at=None)
+
+    def find(word):
+        whole = passage("long", text=PASSAGE, record=long)
+        return with_excerpt(whole, {word: 1.0}, 100)
+
+    return find
+
+
+def test_an_excerpt_that_is_found_by_other_lines_is_completed(found, passage):
+    """A second round asks for something else in the same passage; its number stays."""
+    pool = [found("tar"), passage("other")]
+
+    assert [shown.text for shown in merge_pools(pool, [found("tar")])] == [shown.text for shown in pool]
+    assert [shown.text for shown in merge_pools(pool, [found("moon")])] == [PASSAGE, pool[1].text]
+    assert merge_pools(pool, [found("moon")], budget=100)[0].text == pool[0].text
+
+
+def test_excerpts_are_completed_as_far_as_there_is_room(found, passage):
+    """The first ones first; what is no excerpt stays as it is."""
+    cut, other = found("tar"), passage("other")
+    more = count_tokens(PASSAGE) - count_tokens(cut.text)
+
+    assert [shown.text for shown in without_cuts([other, cut, cut], more)] == [other.text, PASSAGE, cut.text]
+    assert [shown.text for shown in without_cuts([cut, cut])] == [PASSAGE, PASSAGE]
