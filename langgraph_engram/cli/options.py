@@ -39,7 +39,12 @@ FILTER = re.compile(r"([\w.-]+?)\s*(!=|>=|<=|=|>|<)\s*(.+)", re.DOTALL)
 
 RUN_HELP = "The run, by its id in a receipt or a decision."
 RunId = Annotated[str, typer.Argument(metavar="RUN_ID", help=RUN_HELP)]
-RecordId = Annotated[str, typer.Argument(metavar="RECORD_ID", help="The record; `engram show` lists the ids.")]
+RecordId = Annotated[
+    str,
+    typer.Argument(
+        metavar="RECORD_ID", help="The record, by its id or the first characters of it; `engram show` lists the ids."
+    ),
+]
 User = Annotated[
     str,
     typer.Option(

@@ -91,7 +91,7 @@ def undo_run(visit: Visit) -> Response:
 
 def confirm_forget(visit: Visit) -> Response:
     """Show what would be forgotten, and ask whether to."""
-    target, store, scope = _target(visit), visit.memory.store, Scope(**visit.whose)
+    target, store, scope = _target(visit).of_whole_id(visit.index), visit.memory.store, Scope(**visit.whose)
     steps = [task for task in store.pending_tasks(scope) if task.step != FORGET]
     stored = StoredScope(visit.index, store.decisions(scope), steps)
     return visit.page("forget.html", target=target, erased=select_erased(stored, target))
