@@ -93,7 +93,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         self.settings = choice.settings
         self.model = resolve_model(choice.model, resolve_chat(chat))
         self.location = choice.store
-        self.store, self._owned = open_store_and_checkpointer(choice, self.settings.storage, own=checkpointer is None)
+        self.store, self._owned = open_store_and_checkpointer(choice, self.settings.storage, checkpointer)
         self._checkpointer = checkpointer or self._owned
         graphs = build_graphs(self.store, self.model, self.settings, self._checkpointer, checkpointer)
         self.write_graph, self.read_graph = graphs.write, graphs.read
