@@ -74,6 +74,7 @@ class EngramStore(BaseStore):
         """
         if encoder is not None and (index is False or (index and index.get("embed"))):
             raise InvalidSetting(f"both encoder {encoder!r} and index {index!r}: give one of them")
+        _check_index(index)
         if not isinstance(ttl or {}, Mapping):
             raise InvalidSetting(f'ttl is {ttl!r}: pass a mapping, such as {{"default_ttl": 60}}')
         choice = resolve(store, None, None, encoder)
@@ -253,6 +254,22 @@ class _Waiting:
 
     running: asyncio.Lock = field(default_factory=asyncio.Lock)
     batches: list[tuple[Plan, "asyncio.Future[list[Result]]"]] = field(default_factory=list)
+
+
+def _check_index(index: object) -> None:
+    """Check LangGraph's configuration of an index.
+
+    Raises:
+        InvalidSetting: It is none, names what there is not, or names dimensions without what embeds.
+    """
+    if index is None or index is False:
+        return
+    names = set(index) if isinstance(index, Mapping) else {"?"}
+    if names - set(IndexConfig.__annotations__) or ("dims" in names and "embed" not in names):
+        raise InvalidSetting(
+            f"index is {index!r}: pass a mapping with `embed` and its `dims`, or without both for the encoder, and "
+            f"`fields` where not all of a value is searched; or False"
+        )
 
 
 class _JoinedBatches:
