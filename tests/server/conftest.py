@@ -17,7 +17,8 @@ from langgraph_sdk import get_sync_client
 
 ROOT = Path(__file__).parent.parent.parent
 USERS = [f"user{number}" for number in range(10)]
-TOKENS = {f"token-of-{name}": name for name in ("ana", "eve", *USERS)} | {
+OTHERS = ("ana", "eve", "typist", "sender", "toolsmith", "reader")
+TOKENS = {f"token-of-{name}": name for name in (*OTHERS, *USERS)} | {
     "token-of-ana-of-acme": {"user_id": "ana", "tenant": "acme"}
 }
 JWT_SECRET = "a secret that is long enough for HS256"
@@ -118,7 +119,7 @@ def wait_until_up(process, url, log):
     pytest.fail(f"the server was not up after {PATIENCE} s:\n{log.read_text()}")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def opened(tmp_path_factory):
     """`langgraph dev` as the repository has it, without tokens; decisions wait for a person."""
     folder = tmp_path_factory.mktemp("opened")
@@ -132,7 +133,7 @@ def opened(tmp_path_factory):
     yield from serve(folder, command, ENGRAM_SETTINGS=waiting)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def guarded(tmp_path_factory):
     """`engram serve` with tokens and JSON Web Tokens."""
     folder = tmp_path_factory.mktemp("guarded")
