@@ -16,11 +16,11 @@ import numpy as np
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
 from langgraph_engram.logistic import TextClassifier
-from langgraph_engram.prompts.rendering import plain, quote_turn, speaker_name
+from langgraph_engram.prompts.rendering import dated, plain, quote_turn, speaker_name
 from langgraph_engram.retrieval.features import record_links
 from langgraph_engram.retrieval.fusion import Fusion, top_matching
 from langgraph_engram.retrieval.grouping import Candidate
-from langgraph_engram.retrieval.passages import ELLIPSIS, dated, format_passage, reply_position
+from langgraph_engram.retrieval.passages import ELLIPSIS, format_passage, reply_position
 from langgraph_engram.retrieval.routes import first_person_query
 from langgraph_engram.schema import OUTLINE, Breadth, Evidence, Intent, Turn
 from langgraph_engram.settings import RetrieveSettings
