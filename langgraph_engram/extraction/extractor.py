@@ -228,6 +228,16 @@ def _type(sentence: Sentence) -> MemoryType:
 
 
 def _notes(batch: Batch, notes: Sequence[EventNote]) -> dict[str, EventNote]:
-    """Return what is noted of a batch's events, by event id; numbers that no event has are left out."""
-    owners = [batch.event_of[batch.turns[start].turn_id] for start in batch.event_starts]
-    return {owners[note.event - 1]: note for note in notes if 1 <= note.event <= len(owners)}
+    """Return what is noted of a batch's events, by event id; numbers that no event has are left out.
+
+    Nothing is told of how an event came about that opens another session: what is above it did not end before it.
+    """
+    turns, starts = batch.turns, batch.event_starts
+    noted: dict[str, EventNote] = {}
+    for note in notes:
+        if 1 <= note.event <= len(starts):
+            start = starts[note.event - 1]
+            opens = start > 0 and turns[start].session_id != turns[start - 1].session_id
+            event_id = batch.event_of[turns[start].turn_id]
+            noted[event_id] = note.model_copy(update={"transition": ""}) if opens else note
+    return noted
