@@ -161,7 +161,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             metadata: As for `remember`, of all of them.
 
         Raises:
-            EngramError: A session, which it names, could not be remembered. Invalid messages fail before any write.
+            EngramError: Sessions, which it names, could not be remembered. Invalid messages fail before any write.
         """
         return self._writes.remember_sessions(self._scope(user_id, tenant, agent_id), sessions, progress, metadata)
 
