@@ -45,7 +45,8 @@ def approve(runs: WriteRunner, scope: Scope, run_id: str, answer: Answer) -> Rec
         waiting = {approval.run_id: approval for approval in approvals(runs.store, runs.graph, scope)}
         if check_name("run_id", run_id, "name a run") not in waiting:
             raise InvalidInput(
-                f"run {run_id!r} waits for no approval here: approvals(), or engram approve, lists those that do"
+                f"run {run_id!r} waits for no approval here",
+                command="approvals(), or engram approve, lists those that do",
             )
         ids = [decision.decision_id for decision in waiting[run_id].decisions]
         if problem := problem_of(answer, ids):

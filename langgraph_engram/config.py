@@ -50,6 +50,7 @@ IN_MEMORY = "memory:"
 NOT_IN_FILE_NAMES = re.compile(r"[^\w.-]+")
 
 M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
 
 
 def overridden(settings: Settings, text: str) -> Settings:
@@ -83,7 +84,7 @@ def chat_settings(text: str) -> ChatSettings:
     return _validated(ChatSettings, _read(text, CHAT_VARIABLE, CHAT_EXAMPLE) if text.strip() else {}, CHAT_VARIABLE)
 
 
-def _of_kind(name: str, value: M | None, kind: type[M]) -> M | None:
+def _of_kind(name: str, value: T | None, kind: type[T]) -> T | None:
     if value is not None and not isinstance(value, kind):
         raise InvalidSetting(f"{name} is {value!r}: pass a {kind.__name__} of {kind.__module__}")
     return value
@@ -219,9 +220,14 @@ def build_graphs(
 
 
 def open_store_and_checkpointer(
-    choice: Configuration, settings: StorageSettings, *, own: bool
+    choice: Configuration, settings: StorageSettings, given: BaseCheckpointSaver[str] | None
 ) -> tuple[ChromaStore, BaseCheckpointSaver[str] | None]:
-    """Open a store and, where it is to have one of its own, its checkpointer; neither stays open where one fails."""
+    """Open a store and, where none is given, a checkpointer of its own; neither stays open where one fails.
+
+    Raises:
+        InvalidSetting: What is given is no checkpointer.
+    """
+    own = _of_kind("checkpointer", given, BaseCheckpointSaver) is None
     opened = open_store(choice.store, open_encoder(choice.encoder), settings=settings)
     try:
         return opened, open_checkpointer(choice.store) if own else None

@@ -32,6 +32,16 @@ if TYPE_CHECKING:
 class EngramError(Exception):
     """The root of every error of this package."""
 
+    def __init__(self, problem: str = "", *, command: str = "") -> None:
+        """Create the error.
+
+        Args:
+            problem: What was wrong, and what to do wherever that is.
+            command: What to do on the command line; pages say it in their own words.
+        """
+        super().__init__(f"{problem}: {command}" if command else problem)
+        self.problem = problem
+
 
 class InvalidInput(EngramError, ValueError):
     """An argument, message or setting is invalid."""

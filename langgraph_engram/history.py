@@ -37,6 +37,7 @@ def update(store: Store, scope: Scope, record_id: str, content: str, settings: R
             too long, or holds a secret that is refused.
     """
     record = get(store, scope, record_id)
+    record_id = record.record_id
     content, masked = screen_text(read_text(content, "the text").strip(), settings)
     _require_editable(record, content)
     if content == record.content:
@@ -107,7 +108,7 @@ def history(store: Store, scope: Scope, record_id: str) -> RecordHistory:
     Raises:
         InvalidInput: No such record is kept here.
     """
-    get(store, scope, record_id)
+    record_id = get(store, scope, record_id).record_id
     records = {record.record_id: record for record in store.index(scope).records.items}
     before, after = _links(records.values())
     lineage = _reached(record_id, before) | _reached(record_id, after)
@@ -119,7 +120,9 @@ def history(store: Store, scope: Scope, record_id: str) -> RecordHistory:
 
 def _require_editable(record: Record, content: str) -> None:
     if not content:
-        raise InvalidInput("a record needs a text: to erase it, `engram forget --record RECORD_ID --user USER`")
+        raise InvalidInput(
+            "a record needs a text, or is forgotten", command="`engram forget --record RECORD_ID --user USER`"
+        )
     check_size(content, ())
     if record.is_passage:
         raise InvalidInput(f"record {record.record_id!r} is a passage of a message, word for word: it cannot be edited")
@@ -236,7 +239,8 @@ def _require_unawaited(run_id: str, standing: Sequence[Decision], waiting: Seque
         if _builds_on(standing, later):
             raise InvalidInput(
                 f"run {run_id!r} cannot be undone yet: run {later.run_id!r} waits for approval to change what it made; "
-                f"approve or reject that first: engram approve {later.run_id} --user USER [--reject]"
+                f"approve or reject that first",
+                command=f"engram approve {later.run_id} --user USER [--reject]",
             )
 
 
@@ -258,5 +262,6 @@ def _nothing_to_undo(run_id: str, trail: Sequence[Decision]) -> InvalidInput:
     if any(decision.run_id == run_id for decision in trail):
         return InvalidInput(f"run {run_id!r} merged, superseded and linked nothing: there is nothing to undo")
     return InvalidInput(
-        f"run {run_id!r} decided on nothing here: `engram show --user USER --kind decisions` names the runs that did"
+        f"run {run_id!r} decided on nothing here",
+        command="`engram show --user USER --kind decisions` names the runs that did",
     )

@@ -1,8 +1,8 @@
 """Look at what is stored for a user: counts, everything of a kind, one record."""
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel
 
@@ -12,11 +12,14 @@ from langgraph_engram.formats.messages import shown
 from langgraph_engram.formats.requests import check_name
 from langgraph_engram.results import Status
 from langgraph_engram.retrieval.standing import profile_of
-from langgraph_engram.schema import Record, Scope
+from langgraph_engram.schema import Frozen, Record, Scope
 from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.index import KindIndex, Matches
 
 ItemKind = Literal["records", "events", "boundaries", "syntheses", "decisions", "turns", "profile"]
+T = TypeVar("T", bound=Frozen)
+MOST_IDS = 5
+"""Ids that an error lists, at most."""
 PROFILE_TOKENS = 300
 """Tokens of a profile's text, at most, where no other budget is given."""
 
@@ -78,14 +81,33 @@ def show(
 
 
 def get(store: Store, scope: Scope, record_id: str) -> Record:
-    """Return a record.
+    """Return a record by its id or the first characters of it.
 
     Raises:
-        InvalidInput: No such record is kept here, or it is no name of one.
+        InvalidInput: No such record is kept here, several are, or it is no name of one.
     """
-    record = store.index(scope).records.get(check_name("record_id", record_id, "name a record"))
-    if record is None:
+    return find_one(store.index(scope).records, check_name("record_id", record_id, "name a record"))
+
+
+def find_one(held: KindIndex[T], name: str) -> T:
+    """Return the item of an id, or the only one whose id begins with these characters.
+
+    Raises:
+        InvalidInput: There is none, or there are several; the error names them.
+    """
+    found, noun = held.named(name), held.kind.id_field.removesuffix("_id")
+    if len(found) > 1:
+        raise InvalidInput(f"several {held.kind.name} begin with {name!r}: {list_ids(map(held.kind.id_of, found))}")
+    if not found:
         raise InvalidInput(
-            f"unknown record {record_id!r}: `engram show --user USER --kind records --json` lists the ids"
+            f"unknown {noun} {name!r}",
+            command=f"`engram show --user USER --kind {held.kind.name} --json` lists the ids",
         )
-    return record
+    return found[0]
+
+
+def list_ids(ids: Iterable[str]) -> str:
+    """Return the first ids in one line, and how many there are besides."""
+    known = list(ids)
+    more = f" and {len(known) - MOST_IDS} more" if len(known) > MOST_IDS else ""
+    return ", ".join(known[:MOST_IDS]) + more

@@ -93,7 +93,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         self.settings = choice.settings
         self.model = resolve_model(choice.model, resolve_chat(chat))
         self.location = choice.store
-        self.store, self._owned = open_store_and_checkpointer(choice, self.settings.storage, own=checkpointer is None)
+        self.store, self._owned = open_store_and_checkpointer(choice, self.settings.storage, checkpointer)
         self._checkpointer = checkpointer or self._owned
         graphs = build_graphs(self.store, self.model, self.settings, self._checkpointer, checkpointer)
         self.write_graph, self.read_graph = graphs.write, graphs.read
@@ -275,10 +275,10 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         return profile_of(self.store.index(self._scope(user_id, tenant, agent_id)), check_budget(budget))
 
     def get(self, record_id: str, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> Record:
-        """Return a record, whatever its status.
+        """Return a record, whatever its status, by its id or the first characters of it, at least four.
 
         Raises:
-            InvalidInput: No such record in this scope.
+            InvalidInput: No such record in this scope, or several.
         """
         return get(self.store, self._scope(user_id, tenant, agent_id), record_id)
 

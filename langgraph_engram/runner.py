@@ -186,9 +186,15 @@ class WriteRunner:
         return report_run(left)["receipt"].model_copy(update={"pending": len(left["turns"])})
 
     def _discard_finished(self, scope: Scope) -> None:
-        """Delete the checkpoints of finished runs that a process which died has left."""
-        threads = threads_of(self.scratch, scope) if self.scratch else []
-        self._discard([run_id for run_id in threads if not self._is_under_way(scope, run_id)])
+        """Delete the checkpoints that nobody goes on from: of runs that ended as a process died, and of failed ones.
+
+        A run that failed and that no pending task names stored nothing, or what it was to store was sent again.
+        """
+        if threads := threads_of(self.scratch, scope) if self.scratch else []:
+            pending = {task.run_id for task in self.store.pending_tasks(scope)}
+            states = {run_id: self.graph.get_state(thread_of(run_id, scope)) for run_id in threads}
+            failed = {run_id for run_id, state in states.items() if any(task.error for task in state.tasks)}
+            self._discard([run_id for run_id in threads if not states[run_id].next or run_id in failed - pending])
 
     def _discard(self, runs: Sequence[str]) -> None:
         """Delete the checkpoints of runs that are finished, unless they are to be kept. What cannot be, stays."""

@@ -348,6 +348,8 @@ class RetrieveSettings(SettingsGroup):
     """Share of a passage's score from which a record of another turn of the exchange joins it."""
     exchange_reach: int = Field(2, ge=0)
     """Turns between sentences of one exchange in a search; 0 for passages of one turn."""
+    excerpt_characters: int = Field(500, ge=50)
+    """Characters that are shown of a passage of a long message."""
     session_factor: float = Field(0.1, ge=0, le=1)
     """Share of its score that each further passage of a session loses, where the query asks for an aggregate over
     sessions; 0 in the papers."""
@@ -402,9 +404,9 @@ class DeepSettings(SettingsGroup):
     # The light answer
     sufficiency: Literal["judged", "always", "never"] = "judged"
     """Whether light memory suffices: by the light answer, always, or never."""
-    light_k: int = Field(16, ge=1)
+    light_k: int = Field(13, ge=1)
     """k, passages that the light answer is written from at most (HyMem section 3.3)."""
-    min_share: float = Field(0.3, ge=0, le=1)
+    min_share: float = Field(0.4, ge=0, le=1)
     """Share of the best passage's score from which a passage is shown to it; the best three always are."""
 
     # Selection and backtracking

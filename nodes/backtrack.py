@@ -7,11 +7,13 @@ from typing import cast
 
 from langgraph.types import Overwrite
 
+from langgraph_engram.retrieval.excerpts import without_cuts
 from langgraph_engram.retrieval.passages import (
     consecutive_runs,
     event_turns,
     fit_budget,
     merge_pools,
+    passage_tokens,
     stands_alone,
     turn_passage,
 )
@@ -31,13 +33,14 @@ class Backtrack:
     settings: DeepSettings
 
     def __call__(self, state: ReadState) -> ReadState:
-        """Return the pool with the selected memories in the words of their turns, in place of the memories alone."""
+        """Return the pool with the selected memories in the words of their turns, and excerpts completed."""
         index, budget = index_as_of(self.store, state["request"]), state["request"].budget
         selected = self._selected(state)
-        most = self.settings.level2_tokens
-        alone = [passage for passage in selected if stands_alone(passage)]
+        most = self.settings.level2_tokens if budget is None else min(self.settings.level2_tokens, budget)
         others = [passage for passage in selected if not stands_alone(passage)]
-        passages = fit_budget(self._passages(index, others), most if budget is None else min(most, budget))
+        passages = fit_budget(self._passages(index, others), most)
+        left = most - sum(map(passage_tokens, passages))
+        alone = without_cuts([passage for passage in selected if stands_alone(passage)], left)
         shown = {turn.turn_id for passage in passages for turn in passage.turns}
         light = [
             passage

@@ -9,6 +9,7 @@ from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.filters import conditions_of
 from langgraph_engram.rerank import Reranker, rerank
 from langgraph_engram.results import count_tokens
+from langgraph_engram.retrieval.excerpts import with_excerpt
 from langgraph_engram.retrieval.fusion import Fusion, interleave
 from langgraph_engram.retrieval.grouping import Candidate, diversify_sessions
 from langgraph_engram.retrieval.outline import breadth_of, format_line, outline
@@ -17,7 +18,6 @@ from langgraph_engram.retrieval.passages import (
     fit_budget,
     format_passage,
     smallest_size,
-    turns_of,
     with_assistant_replies,
 )
 from langgraph_engram.retrieval.queries import part_intents
@@ -87,12 +87,12 @@ class LightRetrieve:
         doubtful = breadth == "narrow" and self._ends(request, stop) and not relevance.is_answered(estimated)
         chosen = self._truncated([], estimated, request, stop, doubtful=doubtful)
         if doubtful:
-            shown = self._formatted(index, chosen)
+            shown = self._formatted(relevance, chosen)
             shown = fit_budget(shown, DOUBTFUL_TOKENS) or shown[:1]
         elif breadth == "narrow" and self.settings.outline_characters:
             shown = self._with_lines(fusions[0], relevance, chosen, request)
         else:
-            shown = self._formatted(index, chosen)
+            shown = self._formatted(relevance, chosen)
         if self.reranker:
             shown = list(rerank(self.reranker, state["query"], shown, self.settings.rerank_n))
         fitting = fit_budget(shown, budget)
@@ -102,7 +102,7 @@ class LightRetrieve:
             notes.append("nothing that was found fulfils the filters")
         if pool and not shown:
             notes.append("nothing that was found is relevant enough to be shown")
-        elif not fitting and (least := smallest_size(shown or self._formatted(index, found))):
+        elif not fitting and (least := smallest_size(shown or self._formatted(relevance, found))):
             notes.append(f"no passage fits the budget of {budget:,} tokens: the smallest takes {least:,}")
         return {"evidence": evidence[: request.limit], "notes": list(dict.fromkeys([*state.get("notes", []), *notes]))}
 
@@ -114,16 +114,16 @@ class LightRetrieve:
         self, fusion: Fusion, relevance: Relevance, chosen: Iterable[Found], request: RecallRequest
     ) -> list[Evidence]:
         """Show whole passages as far as their tokens go, then a line of each turn that none of them is from."""
-        index, shown = fusion.index, self._formatted(fusion.index, chosen)
+        index, shown = relevance.index, self._formatted(relevance, chosen)
         whole = fit_budget(shown, self.settings.whole_tokens)
         if not whole or len(whole) == len(shown):
             return shown
         known = {index.turns.position(turn.turn_id) for passage in whole for turn in passage.turns}
-        others = (line for line in outline(fusion, "narrow") if not known.issuperset(turns_of(index, line)))
         budget = request.budget or self.settings.budget
         left = budget - sum(count_tokens(passage.text) for passage in whole)
-        lines = relevance.estimated(fit_budget(others, left, size_of=self._size_in(index)))
-        return self._formatted(index, self._truncated(whole, lines, request, self.settings.stop))
+        others = fit_budget(outline(fusion, "narrow", known), left, size_of=self._size_in(index))
+        lines = relevance.estimated(others)
+        return self._formatted(relevance, self._truncated(whole, lines, request, self.settings.stop))
 
     def _truncated(
         self,
@@ -149,18 +149,19 @@ class LightRetrieve:
         """Return whether a search ends before its budget is full."""
         return request.mode == "search" and bool(stop if request.stop is None else request.stop)
 
-    def _formatted(self, index: ScopeIndex, found: Iterable[Found]) -> list[Evidence]:
+    def _formatted(self, relevance: Relevance, found: Iterable[Found]) -> list[Evidence]:
         """Format what was found, but what is formatted."""
-        return [passage if isinstance(passage, Evidence) else self._format(index, passage) for passage in found]
+        return [passage if isinstance(passage, Evidence) else self._format(relevance, passage) for passage in found]
 
-    def _format(self, index: ScopeIndex, candidate: Candidate) -> Evidence:
+    def _format(self, relevance: Relevance, candidate: Candidate) -> Evidence:
         if candidate.as_line:
-            return format_line(index, candidate, self.settings)
-        return format_passage(index, candidate, self.settings.event_passages)
+            return format_line(relevance.index, candidate, self.settings)
+        passage = format_passage(relevance.index, candidate, self.settings.event_passages)
+        return with_excerpt(passage, relevance.stem_weights, self.settings.excerpt_characters)
 
     def _size_in(self, index: ScopeIndex) -> Callable[[Candidate], int]:
         """Return what tells about how many tokens a candidate takes."""
-        return lambda candidate: approximate_tokens(index, candidate, self.settings.outline_characters)
+        return lambda candidate: approximate_tokens(index, candidate, self.settings)
 
     def _with_replies(self, index: ScopeIndex, intent: Intent, found: Iterator[Candidate]) -> Iterator[Candidate]:
         """Add the assistant's replies to what was found where the settings or the query ask for them."""

@@ -31,7 +31,7 @@ class AnswerLight(Question[str]):
         style = self.settings.style
         system = (
             f"{introduction(self.settings)}\n{WORDING[style]}\n"
-            "If the pieces hold no part of what is asked for, are vague, or are about somebody else, answer exactly: "
+            "If the pieces do not hold what is asked for, are vague, or are about somebody else, answer exactly: "
             f"{UNKNOWN}\n{DATA_ONLY}"
         )
         return ask_about(system, self.evidence, f"{self.query}\n{LAST[style]}", self.now, self.settings, self.earlier)

@@ -8,7 +8,8 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
+from functools import lru_cache
 from math import inf
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
@@ -114,11 +115,29 @@ def _evidence_lines(passage: Evidence) -> Iterator[tuple[Position, datetime | No
     elif passage.record:
         record = passage.record
         position = _position(record.mentioned_at, record.session_id, record.seq, record.record_id)
-        text = passage.text if passage.shows_others or OUTLINE in passage.routes else record.content
+        if passage.shows_others or OUTLINE in passage.routes:
+            text = passage.text
+        else:
+            text = without_day(passage.text, record.mentioned_at) if record.is_passage else record.content
         yield position, record.mentioned_at, _as_written(text) if record.is_passage else plain(text)
     else:
         moment = passage.turns[0].said_at if passage.turns else None
         yield _position(moment, "", 0, passage.evidence_id), moment, plain(passage.text)
+
+
+def dated(text: str, moment: datetime | None) -> str:
+    """Prefix a text with its day: "7 May 2023, ..."; return it as it is without one."""
+    return f"{_day(moment.date())}, {text}" if moment else text
+
+
+def without_day(text: str, moment: datetime | None) -> str:
+    """Return a dated text without its day."""
+    return text.removeprefix(dated("", moment))
+
+
+@lru_cache
+def _day(day: date) -> str:
+    return f"{day.day} {day:%b %Y}"
 
 
 def _is_shown_as_turns(passage: Evidence) -> bool:

@@ -21,7 +21,9 @@ from langgraph_engram.errors import EncoderMismatch, InvalidSetting
 from langgraph_engram.settings import StorageSettings
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.clients import open_folder, open_memory, open_server
-from langgraph_engram.stores.collections import MEMORIES, PREFIX
+from langgraph_engram.stores.collections import ITEMS_PREFIX, MEMORIES, PREFIX
+from langgraph_engram.stores.langgraph_store.collections import VECTORS
+from langgraph_engram.stores.langgraph_store.index import WITHOUT_VECTORS
 from langgraph_engram.stores.locks import SERVER_LOCKS, DirectoryLock, make_folder, remove_folders
 from langgraph_engram.stores.secure_delete import DATABASE, blank_new_slots, finish_removals, forget_slots
 from langgraph_engram.stores.snapshots import confirm_current, discard_outdated
@@ -38,10 +40,10 @@ INDEX_LIST = "index_metadata.pickle"
 PICKLE_END = b"."
 """How such a file ends."""
 WITHOUT_INDEX = ".engram.without-index"
-"""The file that says that vectors were lost with an index."""
-INDEXES_OF_MEMORIES = """
-    SELECT segments.id FROM segments JOIN collections ON segments.collection = collections.id
-    WHERE segments.scope = 'VECTOR' AND collections.name LIKE ?
+"""The file that says that vectors of memories were lost with an index."""
+INDEXES = """
+    SELECT segments.id, collections.name FROM segments JOIN collections ON segments.collection = collections.id
+    WHERE segments.scope = 'VECTOR'
 """
 MEMORY = "memory:"
 """The location of a store that is gone when it is closed."""
@@ -154,7 +156,7 @@ class OpenFolders:
                 failed.callback(remove_folders, made)
                 discard_outdated(folder)
                 finish_removals(folder)
-                discard_cut_off_index(folder)
+                discard_cut_off_indexes(folder)
             client = open_folder(folder)
             failed.callback(client.close)
             opened = _OpenPart(open_part(client), client, close_part)
@@ -163,22 +165,27 @@ class OpenFolders:
         return opened
 
 
-def discard_cut_off_index(folder: Path) -> None:
-    """Remove the vector index of the memories if a process died as Chroma wrote it; nothing could be read with it.
+def discard_cut_off_indexes(folder: Path) -> None:
+    """Remove the vector indexes of ours that a process died over as Chroma wrote them; nothing could be read with one.
 
-    Chroma writes the list of an index over the old one, in place. The vectors were in the index alone, and a file says
-    that they are to be made anew. Call it before the folder is opened.
+    Chroma writes the list of an index over the old one, in place. Vectors that are searched were in the index alone,
+    and a file says that they are to be made anew; others say nothing. Call it before the folder is opened.
     """
     database = folder / DATABASE
     cut_off = [path.parent for path in folder.glob(f"*/{INDEX_LIST}") if _is_cut_off(path)]
     if not cut_off or not database.exists():
         return
     with suppress(sqlite3.Error), closing(sqlite3.connect(database)) as opened:  # Chroma says what is wrong with that
-        own = {str(row[0]) for row in opened.execute(INDEXES_OF_MEMORIES, (f"{PREFIX}%{MEMORIES}",))}
+        names: dict[str, str] = dict(opened.execute(INDEXES))
         for index in cut_off:
-            if index.name in own:
+            name = names.get(index.name, "")
+            if name.startswith(PREFIX) and name.endswith(MEMORIES):
                 (folder / WITHOUT_INDEX).touch()
-                shutil.rmtree(index)
+            elif name == VECTORS:
+                (folder / WITHOUT_VECTORS).touch()
+            elif not name.startswith(ITEMS_PREFIX):
+                continue
+            shutil.rmtree(index)
 
 
 def _is_cut_off(path: Path) -> bool:

@@ -93,6 +93,8 @@ PENDING_TASKS = Kind("pending_tasks", PendingTask, "pending_id", "since")
 
 ID_BYTES = 200
 """What the id of an item takes, with its entry among the positions."""
+SHORTEST_ID = 4
+"""Characters of an id by which its item is found, at the least."""
 MAX_INSERTED = 100
 """New items at most that are put at their places in the order of the others one by one."""
 
@@ -187,9 +189,14 @@ class KindIndex(Generic[T]):
         texts: SearchableTexts = self._column(label, text_of, list, SearchableTexts, None)
         return texts
 
-    def with_prefix(self, prefix: str, conditions: Sequence[Condition] = ()) -> list[T]:
-        """Return the items whose ids begin with a prefix, and that fulfil all conditions; no other item is read."""
-        found = [item_id for item_id in islice(self._known.positions, len(self)) if item_id.startswith(prefix)]
+    def named(self, name: str, conditions: Sequence[Condition] = ()) -> list[T]:
+        """Return the item of an id that fulfils all conditions, or those whose ids begin so; no other item is read.
+
+        Args:
+            name: The id, or its first characters: fewer than four name nothing.
+        """
+        ids = [name] if name in self else islice(self._known.positions, len(self) if len(name) >= SHORTEST_ID else 0)
+        found = [item_id for item_id in ids if item_id.startswith(name)]
         matched = self.matching(conditions) if found and conditions else None
         positions = map(self.position, found)
         return [self.items[position] for position in positions if matched is None or matched[position]]

@@ -149,7 +149,7 @@ def make_folder(folder: Path) -> list[Path]:
     Raises:
         StoreUnwritable: It cannot be made, or is a file.
     """
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    missing = missing_folders(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -157,8 +157,13 @@ def make_folder(folder: Path) -> list[Path]:
     return missing
 
 
+def missing_folders(folder: Path) -> list[Path]:
+    """Return the folders that `make_folder` would make, innermost first."""
+    return [path for path in (folder, *folder.parents) if not path.exists()]
+
+
 def remove_folders(made: list[Path]) -> None:
-    """Remove the folders that `make_folder` made for a store which could not be opened."""
+    """Remove the folders that `make_folder` made for a store in which nothing is stored."""
     if made:
         shutil.rmtree(made[0], ignore_errors=True)
     for folder in made[1:]:

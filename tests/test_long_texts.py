@@ -14,7 +14,7 @@ from langgraph_engram.embeddings.base import (
     texts_of_turn,
 )
 from langgraph_engram.schema import Turn
-from langgraph_engram.text.markdown import passages_of
+from langgraph_engram.text.markdown import MAX_PASSAGE, passages_of
 
 
 def turn(text, captions=()):
@@ -35,7 +35,7 @@ def test_a_short_turn_is_one_text():
 
 def test_a_long_turn_is_read_to_its_end():
     """Each of its passages counts by what it begins with."""
-    long = turn("We walked along the shore for a while. " * (LONG_TEXT // 30) + "The lighthouse keeper plays chess.")
+    long = turn("We walked along the shore for a while. " * (MAX_PASSAGE // 20) + "The lighthouse keeper plays chess.")
 
     texts = texts_of_turn(long)
     vectors = encode_turns(HashingEncoder(), [long, turn("Yes.")])

@@ -23,6 +23,7 @@ CALLS = {
     "content that is a number": lambda memory: memory.remember([GOOD | {"content": 3}], **SAY),
     "no role": lambda memory: memory.remember([{"content": "x"}], **SAY),
     "a day that is none": lambda memory: memory.remember([GOOD | {"timestamp": "31 Feb"}], **SAY),
+    "a day that is a number": lambda memory: memory.remember([GOOD | {"said_at": 20240101}], **SAY),
     "a year out of bounds": lambda memory: memory.remember([GOOD | {"timestamp": "0001-01-01"}], **SAY),
     "a message too long": lambda memory: memory.remember([GOOD | {"content": "x" * 1_000_001}], **SAY),
     "captions of numbers": lambda memory: memory.remember([GOOD | {"captions": [1]}], **SAY),
@@ -66,6 +67,10 @@ CALLS = {
     "a folder for the memory of tools": lambda _: create_memory_tools("./engram-data"),
     "a folder for the memory of a middleware": lambda _: EngramMiddleware("./engram-data"),
     "a text for a list of tools": lambda memory: create_memory_tools(memory, tools="save_memory"),
+    "a text for a checkpointer": lambda _: Memory("memory:", encoder="hashing", checkpointer="x"),
+    "a misspelt index": lambda _: EngramStore("memory:", index={"dim": 3}),
+    "an index of dimensions alone": lambda _: EngramStore("memory:", index={"dims": 3}),
+    "a text for an index": lambda _: EngramStore("memory:", index="x"),
     "a number for a time to live": lambda _: EngramStore("memory:", encoder="hashing", ttl=5),
 }
 COMMANDS = [

@@ -288,22 +288,25 @@ def test_the_half_of_two_questions_that_was_answered_is_not_drawn_twice(moody):
         assert receipt.pending == 0
 
 
-def test_a_retry_beside_a_live_run_waits_for_it(memory, moody):
+def test_a_retry_beside_a_live_run_waits_for_it(memory, moody, monkeypatch):
     """A run that is under way is not taken for one that was cut off: it is counted once, and asked once."""
-    begun, go_on = Event(), Event()
+    begun, waits, go_on = Event(), Event(), Event()
+    writing = memory.store.writing
 
     def wait(question):
         begun.set()
-        go_on.wait(10)
+        assert go_on.wait(60)
         return moody.answer(question)
 
-    moody.model.answers.insert(1, wait)
+    moody.model.answers.insert(0, wait)
     with ThreadPoolExecutor(2) as pool:
         live = pool.submit(memory.remember, TOLD, user_id="ana", session_id="s1")
-        begun.wait(10)
+        assert begun.wait(60)
+        monkeypatch.setattr(memory.store, "writing", lambda scope: waits.set() or writing(scope))
         retried = pool.submit(memory.retry, user_id="ana")
+        assert waits.wait(60)
         go_on.set()
-        receipt, again = live.result(20), retried.result(20)
+        receipt, again = live.result(60), retried.result(60)
 
     assert (receipt.stored_turns, receipt.pending) == (2, 0)
     assert again.run_id == ""

@@ -222,6 +222,34 @@ def test_what_a_process_left_that_died_at_its_end_is_deleted_by_a_retry(tmp_path
     assert steps_in(tmp_path) == (0, 0)
 
 
+class Down(HashingEncoder):
+    """An encoder that gives nothing while it is down."""
+
+    down = True
+
+    def encode(self, texts):
+        if self.down and texts:
+            raise EncoderUnavailable("no vectors: start the service")
+        return super().encode(texts)
+
+
+def test_what_failed_and_was_sent_again_is_deleted_by_a_retry(tmp_path):
+    """Until then each failed call has its checkpoint, from which a retry could have gone on."""
+    encoder = Down()
+    with Memory(tmp_path, "rules", encoder=encoder) as memory:
+        for _ in range(3):
+            with pytest.raises(EncoderUnavailable):
+                memory.remember(HOMES[:1], user_id="ana", session_id="s1")
+        encoder.down = False
+        memory.remember(HOMES[:1], user_id="ana", session_id="s1")
+        assert (memory.status("ana").pending, steps_in(tmp_path)[1]) == ([], 3)
+
+        memory.retry(user_id="ana")
+
+        assert steps_in(tmp_path) == (0, 0)
+        assert len(memory.show("turns", "ana")) == 1
+
+
 @pytest.mark.parametrize("older", [False, True])
 def test_the_file_of_checkpoints_shrinks(tmp_path, older):
     """What a large run took is given back when it is finished; a file of an older version gives it back once opened."""

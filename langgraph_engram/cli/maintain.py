@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from langgraph_engram.cli.format import format_count
-from langgraph_engram.cli.options import Agent, AsJson, Preset, Store, Tenant, open_existing, open_memory
+from langgraph_engram.cli.options import Agent, AsJson, Preset, Store, Tenant, open_existing, open_memory, open_or_make
 from langgraph_engram.cli.output import one_line, print_json, print_text, progress_bar, spinner
 from langgraph_engram.errors import EncoderMismatch, InvalidInput, StoreOutdated
 
@@ -58,7 +58,7 @@ def load(
     as_json: AsJson = False,
 ) -> None:
     """Load an exported file: everybody's own, or as the memory of one user. Loading twice adds nothing."""
-    with spinner("loading"), open_memory(store, None, None) as memory:
+    with spinner("loading"), open_or_make(store) as memory:
         receipt = memory.load(file, user_id=user, tenant=tenant, agent_id=agent)
     if as_json:
         print_json(receipt)

@@ -9,14 +9,14 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from langgraph_engram.errors import InvalidInput, InvalidSetting
+from langgraph_engram.errors import InvalidInput, InvalidSetting, StoreError
 
 if TYPE_CHECKING:
     from langgraph_engram.embeddings.base import Encoder
@@ -39,7 +39,12 @@ FILTER = re.compile(r"([\w.-]+?)\s*(!=|>=|<=|=|>|<)\s*(.+)", re.DOTALL)
 
 RUN_HELP = "The run, by its id in a receipt or a decision."
 RunId = Annotated[str, typer.Argument(metavar="RUN_ID", help=RUN_HELP)]
-RecordId = Annotated[str, typer.Argument(metavar="RECORD_ID", help="The record; `engram show` lists the ids.")]
+RecordId = Annotated[
+    str,
+    typer.Argument(
+        metavar="RECORD_ID", help="The record, by its id or the first characters of it; `engram show` lists the ids."
+    ),
+]
 User = Annotated[
     str,
     typer.Option(
@@ -168,6 +173,29 @@ def open_existing(store: str | None, model: str | None = None, preset: str | Non
     if "://" not in location and not Path(location).exists():
         raise InvalidInput(f"no memory at {location!r}: remember something first, or name the folder with --store")
     return open_memory(store, model, preset)
+
+
+@contextmanager
+def open_or_make(store: str | None, model: str | None = None, preset: str | None = None) -> "Iterator[Memory]":
+    """Open a memory to write to. A failure before anything is stored leaves no folder that was not there.
+
+    Raises:
+        InvalidInput: An unknown name.
+    """
+    from langgraph_engram.config import IN_MEMORY, resolve
+    from langgraph_engram.stores.locks import missing_folders, remove_folders
+
+    location = resolve(store, model, preset, None).store
+    is_folder = location != IN_MEMORY and "://" not in location
+    made = missing_folders(Path(location).expanduser().resolve()) if is_folder else []
+    with ExitStack() as closed, open_memory(store, model, preset) as memory:
+        try:
+            yield memory
+        except BaseException:
+            with suppress(StoreError):
+                if not memory.store.scopes():
+                    closed.callback(remove_folders, made)
+            raise
 
 
 FILE_NAME = "engram.toml"

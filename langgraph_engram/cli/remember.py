@@ -17,7 +17,8 @@ from langgraph_engram.cli.options import (
     Store,
     Tenant,
     User,
-    open_memory,
+    open_existing,
+    open_or_make,
     read_metadata,
 )
 from langgraph_engram.cli.output import FAILED, fail, one_line, print_json, print_text, progress_bar, spinner
@@ -84,7 +85,7 @@ def remember(
     given = read_metadata(metadata)
     read = _read(file, file_format, sample, date_order)
     sessions = _renamed(read.sessions, session)
-    with progress_bar("opening the memory") as bar, open_memory(store, model, preset) as memory:
+    with progress_bar("opening the memory") as bar, open_or_make(store, model, preset) as memory:
         receipt = memory.remember_sessions(
             sessions, user_id=user, tenant=tenant, agent_id=agent, progress=bar, metadata=given
         )
@@ -104,7 +105,7 @@ def retry(
     as_json: AsJson = False,
 ) -> None:
     """Run what is pending again, and nothing else."""
-    with spinner("trying again"), open_memory(store, model, preset) as memory:
+    with spinner("trying again"), open_existing(store, model, preset) as memory:
         waiting = memory.status(user, tenant=tenant, agent_id=agent).pending
         receipt = memory.retry(user_id=user, tenant=tenant, agent_id=agent)
         pending = memory.status(user, tenant=tenant, agent_id=agent).pending

@@ -11,6 +11,7 @@ from langgraph_engram.cli.options import (
     AsJson,
     Model,
     Preset,
+    RecordId,
     RunId,
     Store,
     Tenant,
@@ -72,7 +73,7 @@ def _print_approvals(waiting: "list[Approval]") -> None:
 
 
 def update(
-    record_id: Annotated[str, typer.Argument(metavar="RECORD_ID", help="The record, by its id.", show_default=False)],
+    record_id: RecordId,
     text: Annotated[str, typer.Argument(help="The whole text of the record from now on.", show_default=False)],
     user: User,
     store: Store = None,
@@ -136,9 +137,14 @@ def forget(
         str | None, typer.Option("--session", help="The session to forget; all of the user otherwise.")
     ] = None,
     turn: Annotated[
-        str | None, typer.Option("--turn", help="The turn to forget, by its id here or in its source.")
+        str | None,
+        typer.Option(
+            "--turn", help="The turn to forget, by its id (here or in its source) or the id's first characters."
+        ),
     ] = None,
-    record: Annotated[str | None, typer.Option("--record", help="The record to forget; its turns stay.")] = None,
+    record: Annotated[
+        str | None, typer.Option("--record", help="The record to forget, likewise; its turns stay.")
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     store: Store = None,
     tenant: Tenant = "default",

@@ -60,6 +60,7 @@ class Eraser:
         with self.store.writing(scope), self.store.committing(scope):
             stored, announced = self._stored(scope)
             try:
+                target = target.of_whole_id(stored.index)
                 erased = select_erased(stored, target)
             except InvalidInput:
                 self._overwrite(scope, stored, announced)

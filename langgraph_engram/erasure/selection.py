@@ -6,11 +6,12 @@ records that it was merged from are erased with it, because they say the same.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.formats.requests import check_name
+from langgraph_engram.inspection import find_one
 from langgraph_engram.pending import stored_turns
 from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Synthesis, Turn
 from langgraph_engram.stores.index import (
@@ -25,8 +26,6 @@ from langgraph_engram.stores.index import (
     ScopeIndex,
 )
 from langgraph_engram.text.tokens import content_stems
-
-HINT = "`engram show --user USER --kind {} --json` lists the ids"
 
 
 @dataclass(frozen=True)
@@ -44,6 +43,16 @@ class Target:
     def is_everything(self) -> bool:
         """Whether everything of the scope is to be forgotten."""
         return self == Target()
+
+    def of_whole_id(self, index: ScopeIndex) -> "Target":
+        """Return the target with the whole id of its record.
+
+        Raises:
+            InvalidInput: No record or several begin with what names it.
+        """
+        if self.record_id is None:
+            return self
+        return replace(self, record_id=find_one(index.records, self.record_id).record_id)
 
 
 def make_target(session_id: object, turn_id: object, record_id: object) -> Target:
@@ -105,6 +114,9 @@ class Erased:
 def select_erased(stored: StoredScope, target: Target) -> Erased:
     """Select what is erased.
 
+    Args:
+        target: What is to be forgotten, `of_whole_id`.
+
     Raises:
         InvalidInput: The target is not stored here.
     """
@@ -132,8 +144,9 @@ def _target_turns(target: Target, index: ScopeIndex) -> list[Turn]:
         return list(turns)
     found = [turn for turn in turns if target.turn_id in (turn.turn_id, turn.external_id)]
     if not found:
-        where = "" if target.session_id is None else f" in session {target.session_id!r}"
-        raise InvalidInput(f"unknown turn {target.turn_id!r}{where}: {HINT.format('turns')}")
+        found = [find_one(index.turns, target.turn_id)]
+        if target.session_id not in (None, found[0].session_id):
+            raise InvalidInput(f"turn {target.turn_id!r} is of session {found[0].session_id!r}: name that one, or none")
     if len(found) > 1:
         sessions = ", ".join(repr(turn.session_id) for turn in found)
         raise InvalidInput(f"several turns are called {target.turn_id!r}: name the session too, one of {sessions}")
@@ -157,14 +170,15 @@ def _require_session(stored: StoredScope, session_id: str) -> None:
     index = stored.index
     known = any(kind.in_session(session_id) for kind in (index.turns, index.events, index.boundaries, index.records))
     if not known and all(task.session_id != session_id for task in stored.pending_tasks):
-        raise InvalidInput(f"unknown session {session_id!r}: {HINT.format('turns')}")
+        raise InvalidInput(
+            f"unknown session {session_id!r}",
+            command="`engram show --user USER --kind turns --json` lists the sessions",
+        )
 
 
 def _select_record(stored: StoredScope, record_id: str) -> Erased:
     """Select what is erased with a record."""
     records = {record.record_id: record for record in stored.index.records.items}
-    if record_id not in records:
-        raise InvalidInput(f"unknown record {record_id!r}: {HINT.format('records')}")
     gone = _with_merged(_with_parts(record_id, records), records)
     cited = {turn_id for gone_id in gone for turn_id in records[gone_id].source_turn_ids}
     to_extract = [

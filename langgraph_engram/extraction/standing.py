@@ -15,6 +15,7 @@ from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
 from langgraph_engram.logistic import TextClassifier
 from langgraph_engram.schema import Record, Standing, Turn
 from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.text.dialogue_acts import begins_question
 from langgraph_engram.text.statements import is_question, own_words
 from langgraph_engram.text.tokens import words
 
@@ -41,7 +42,7 @@ def mark_standing(
     """Return records with the marks of the user's own standing statements, and no others.
 
     What a model has marked stays marked. Records in the words of a speaker are classified, if the encoder is
-    MiniLM; a question does not say who somebody is.
+    MiniLM; a question says neither who somebody is nor what they prefer.
 
     Args:
         records: New records.
@@ -63,8 +64,8 @@ def mark_standing(
         texts = [own_words(record.content, record.speaker) for record in said]
         found = load_model().classify(texts, vectors)
         kinds |= {
-            record.record_id: None if kind == "identity" and is_question(record.content) else kind
-            for record, kind in zip(said, found, strict=True)
+            record.record_id: None if _only_asks(text, kind) else kind
+            for record, text, kind in zip(said, texts, found, strict=True)
         }
     return [
         record
@@ -87,6 +88,11 @@ def _is_users_own(turn: Turn, people: Set[str], user_id: str) -> bool:
 def _rests_on(record: Record, own: Collection[str]) -> bool:
     """Return whether the last turn that a record cites is the user's own; an assistant may have asked before."""
     return record.status == "active" and bool(record.source_turn_ids) and record.source_turn_ids[-1] in own
+
+
+def _only_asks(text: str, kind: Standing | None) -> bool:
+    """Return whether a text asks and states nothing; an instruction may be put as a question."""
+    return kind != "instruction" and (begins_question(text) or (kind == "identity" and is_question(text)))
 
 
 def _is_as_said(record: Record) -> bool:

@@ -208,7 +208,8 @@ class _Session:
         }
         if not turns and not events and not records and not tasks:
             raise InvalidInput(
-                f"unknown session {session_id!r}: `engram show --user USER --kind turns --json` lists the sessions"
+                f"unknown session {session_id!r}",
+                command="`engram show --user USER --kind turns --json` lists the sessions",
             )
         turns |= {turn_id for key in records for turn_id in links.sources_of[key]}
         turns |= {turn_id for key in events if key in links.events for turn_id in links.events[key][1]}

@@ -43,6 +43,8 @@ MAX_CHARACTERS = 1_000_000
 SHOWN_CHARACTERS = 80
 EARLIEST_YEAR, LATEST_YEAR = 1000, 2999
 DATE_ONLY = re.compile(r"\d{4}-\d{2}-\d{2}")
+DAY_IN_DIGITS = re.compile(r"[12]\d{3}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
+"""Such as 20240101; as seconds since 1970 these are of the year 1970."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 AnyMessage: TypeAlias = BaseMessage | Message | Mapping[str, object]
@@ -120,7 +122,7 @@ def read_moment(value: object) -> datetime | None:
         value: ISO 8601 text, a `datetime`, or seconds since 1970. A moment without an offset is UTC; None is unknown.
 
     Raises:
-        InvalidMessages: It is no date, or outside the years 1000 to 2999.
+        InvalidMessages: It is no date, or outside the years 1000 to 2999; or it is a number whose digits are a day.
     """
     if value is None:
         return None
@@ -299,6 +301,8 @@ def _parse_moment(value: object) -> datetime:
         return datetime.fromisoformat(value.strip())
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError(value)
+    if isinstance(value, int) and DAY_IN_DIGITS.fullmatch(str(value)):
+        raise InvalidMessages(f"{value} is a day in digits, and a number is seconds since 1970: write it as a text")
     return EPOCH + timedelta(seconds=value)
 
 

@@ -59,11 +59,34 @@ def resolve_scope(
         InvalidInput: A name is invalid.
     """
     runs = _runs(run)
-    server = next((user for runtime in runs if (user := _server_user(runtime))), ScopeOverrides())
-    default = default or ScopeOverrides()
+    server = next((user for runtime in runs if (user := _server_user(runtime))), None)
+    configured = [source.get("configurable") for source in (config, _current_config()) if source]
+    return resolve_sent(
+        *(runtime.context for runtime in runs), *configured, server=server, default=default, user_key=user_key
+    )
+
+
+def resolve_sent(
+    *sources: object,
+    server: ScopeOverrides | None = None,
+    default: ScopeOverrides | None = None,
+    user_key: str | None = None,
+) -> Scope:
+    """Return the scope of a run of which this was sent.
+
+    Args:
+        sources: Its contexts, then what its configs hold as `configurable`.
+        server: What a server knows of the user.
+        default: The developer's default for all runs.
+        user_key: As for `resolve_scope`.
+
+    Raises:
+        MissingUser: No source names the user.
+        InvalidInput: A name is invalid.
+    """
+    server, default = server or ScopeOverrides(), default or ScopeOverrides()
     keys = (user_key,) if user_key else USER_KEYS
-    sent = [_read_sent(runtime.context, keys) for runtime in runs]
-    sent += [_read_sent(source.get("configurable"), keys) for source in (config, _current_config()) if source]
+    sent = [_read_sent(source, keys) for source in sources]
     named = next((source for source in (server, default, *sent) if source.user_id is not None), None)
     if named is None:
         raise MissingUser(UNNAMED.replace("user_id", user_key) if user_key else UNNAMED)

@@ -28,11 +28,12 @@ from langgraph.store.base import BaseStore, IndexConfig, Op, PutOp, Result, TTLC
 from langgraph_engram.config import resolve
 from langgraph_engram.embeddings.base import Encoder, Vectors
 from langgraph_engram.embeddings.factory import open_encoder
-from langgraph_engram.errors import InvalidInput, InvalidSetting, StoreError
+from langgraph_engram.errors import EncoderUnavailable, InvalidInput, InvalidSetting, StoreError
 from langgraph_engram.screening import screen_value
 from langgraph_engram.stores.clients import translated_errors
 from langgraph_engram.stores.langgraph_store.factory import Indexer, open_indexer, open_items
 from langgraph_engram.stores.langgraph_store.index import ItemStore
+from langgraph_engram.stores.langgraph_store.items import Address, StoredItem
 from langgraph_engram.stores.langgraph_store.operations import BatchVectors, Plan, joined, plan, run
 
 log = logging.getLogger(__name__)
@@ -73,6 +74,7 @@ class EngramStore(BaseStore):
         """
         if encoder is not None and (index is False or (index and index.get("embed"))):
             raise InvalidSetting(f"both encoder {encoder!r} and index {index!r}: give one of them")
+        _check_index(index)
         if not isinstance(ttl or {}, Mapping):
             raise InvalidSetting(f'ttl is {ttl!r}: pass a mapping, such as {{"default_ttl": 60}}')
         choice = resolve(store, None, None, encoder)
@@ -187,11 +189,26 @@ class EngramStore(BaseStore):
         items, release = open_items(self.location)
         with ExitStack() as failed:
             failed.callback(release)
-            if encoder_name is not None:
-                with items.held(), translated_errors(self.location):
+            with items.held(), translated_errors(self.location):
+                if encoder_name is not None:
                     items.require_encoder(encoder_name)
+                self._restore_vectors(items)
             failed.pop_all()
         return items, release
+
+    def _restore_vectors(self, items: ItemStore) -> None:
+        """Encode the items again whose vectors were lost as a process died; without them they are found by no query."""
+        try:
+            items.restore_vectors(self._vectors_of if self._indexer else None)
+        except (EncoderUnavailable, ValueError) as error:  # an asynchronous function cannot encode here
+            log.warning("items whose vectors were lost are not encoded until the store is opened again: %s", error)
+
+    def _vectors_of(self, items: Sequence[StoredItem]) -> Mapping[Address, Vectors]:
+        """Return the vectors of items by the fields of this store; what each was put with is not known any more."""
+        planned = plan([PutOp(item.namespace, item.key, item.value) for item in items], self._fields)
+        texts, _ = self._encoded(planned)
+        puts = planned.puts(BatchVectors(_by_text(planned.texts, texts), {}))
+        return {put.address: put.vectors for put in puts if put.vectors is not None}
 
     def _encoded(self, planned: Plan) -> tuple[Vectors | None, Vectors | None]:
         if self._indexer is None or not (planned.texts or planned.queries):
@@ -237,6 +254,22 @@ class _Waiting:
 
     running: asyncio.Lock = field(default_factory=asyncio.Lock)
     batches: list[tuple[Plan, "asyncio.Future[list[Result]]"]] = field(default_factory=list)
+
+
+def _check_index(index: object) -> None:
+    """Check LangGraph's configuration of an index.
+
+    Raises:
+        InvalidSetting: It is none, names what there is not, or names dimensions without what embeds.
+    """
+    if index is None or index is False:
+        return
+    names = set(index) if isinstance(index, Mapping) else {"?"}
+    if names - set(IndexConfig.__annotations__) or ("dims" in names and "embed" not in names):
+        raise InvalidSetting(
+            f"index is {index!r}: pass a mapping with `embed` and its `dims`, or without both for the encoder, and "
+            f"`fields` where not all of a value is searched; or False"
+        )
 
 
 class _JoinedBatches:

@@ -25,6 +25,7 @@ from langgraph_engram.errors import EngramError, InvalidInput, MissingUser
 from langgraph_engram.filters import Filters, both, check_filters, check_limit, check_metadata, conditions_of
 from langgraph_engram.formats.messages import to_messages
 from langgraph_engram.formats.requests import remember_request
+from langgraph_engram.inspection import list_ids
 from langgraph_engram.integrations.identity import Run, ScopeOverrides, resolve_scope, thread_of
 from langgraph_engram.integrations.transcripts import SHORT_ID, Redaction, format_recalled, redactor
 from langgraph_engram.memory import Memory
@@ -259,19 +260,19 @@ def _select_by_id(memory: Memory, scope: Scope, short_id: str, filters: Filters 
     Args:
         memory: The memory.
         scope: Whose memory it is; ids of others are unknown.
-        short_id: The first characters of the id of a turn or a record, at least eight, or the whole id.
+        short_id: The id of a turn or a record, or the first characters of it.
         filters: What the turn or the record fulfils; other ids are unknown. The cited turns need not: they all go.
 
     Raises:
         InvalidInput: No memory of this user has such an id, or several have.
     """
     index, conditions = memory.store.index(scope), conditions_of(filters)
-    is_id = len(short_id) >= SHORT_ID
-    turns = index.turns.with_prefix(short_id, conditions) if is_id else []
-    records = index.records.with_prefix(short_id, conditions) if is_id else []
-    if len(turns) + len(records) != 1:
-        problem = "several memories have" if turns or records else "no memory has"
-        raise InvalidInput(f"{problem} the id {short_id!r}: search first, and give an id as the search shows it")
+    turns, records = index.turns.named(short_id, conditions), index.records.named(short_id, conditions)
+    ids = [*(turn.turn_id for turn in turns), *(record.record_id for record in records)]
+    if len(ids) > 1:
+        raise InvalidInput(f"several memories have the id {short_id!r}: give more of it, {list_ids(ids)}")
+    if not ids:
+        raise InvalidInput(f"no memory has the id {short_id!r}: search first, and give an id as the search shows it")
     if turns:
         return _Selected(turns[0].turn_id, turns, None)
     cited = map(index.turns.get, records[0].source_turn_ids)

@@ -4,7 +4,7 @@ A passage holds sentences of one turn, or of one exchange of up to three turns o
 speakers once, so that what was said together takes fewer tokens than what was not.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -42,8 +42,8 @@ class RecordGroup:
     """Best first."""
     score: float
     """The score of the best one."""
-    turns: dict[int, int]
-    """The place in its session of each turn that the records come from, by the turn's position."""
+    turns: set[int]
+    """The positions of the turns that the records come from."""
 
 
 def group_records(
@@ -69,7 +69,8 @@ def group_records(
     places = (index.turns.session[turns], index.records.mentioned_day[at]) if len(index.turns) else (turns, turns)
     columns = (turns, scores[at], kept, alone, *places, index.turns.seq[turns] if len(index.turns) else turns)
     repeated: Counter[int] = Counter()
-    open_groups: defaultdict[tuple[int, int], list[RecordGroup]] = defaultdict(list)
+    numbers_at: dict[tuple[int, int, int], list[int]] = {}
+    """The numbers of the groups that hold a record of a turn, by its session, day and place."""
     groups: list[RecordGroup] = []
     for position, turn, score, share, is_alone, session, day, seq in zip(
         ranked, *(column.tolist() for column in columns), strict=True
@@ -77,17 +78,22 @@ def group_records(
         lowered = score * share ** repeated[turn]
         repeated[turn] += 1
         if is_alone:
-            groups.append(RecordGroup([position], lowered, {}))
+            groups.append(RecordGroup([position], lowered, set()))
             continue
-        same_day = open_groups[session if reach else turn, day]
-        for group in same_day:
-            if _joins(group, turn, seq, lowered, settings, reach) and _cites_few(index, [*group.positions, position]):
+        near: list[int] = []
+        for place in range(seq - reach, seq + reach + 1):
+            near += numbers_at.get((session, day, place), ())
+        for number in sorted(set(near)) if len(near) > 1 else near:
+            group = groups[number]
+            if _joins(group, turn, lowered, settings) and _cites_few(index, [*group.positions, position]):
                 group.positions.append(position)
-                group.turns[turn] = seq
                 break
         else:
-            groups.append(RecordGroup([position], lowered, {turn: seq}))
-            same_day.append(groups[-1])
+            number, group = len(groups), RecordGroup([position], lowered, set())
+            groups.append(group)
+        if turn not in group.turns:
+            group.turns.add(turn)
+            numbers_at.setdefault((session, day, seq), []).append(number)
     return groups
 
 
@@ -112,13 +118,10 @@ def diversify_sessions(index: ScopeIndex, candidates: Iterable[Candidate], facto
     return sorted(lowered, key=lambda candidate: -candidate.score)
 
 
-def _joins(group: RecordGroup, turn: int, seq: int, score: float, settings: RetrieveSettings, reach: int) -> bool:
-    """Return whether a record is near enough to a group of its session, and scores nearly as high."""
-    if turn in group.turns:
-        return score >= settings.join_factor * group.score
-    return score >= settings.exchange_factor * group.score and any(
-        abs(seq - other_seq) <= reach for other_seq in group.turns.values()
-    )
+def _joins(group: RecordGroup, turn: int, score: float, settings: RetrieveSettings) -> bool:
+    """Return whether a record of a turn near to a group scores nearly as high as its best."""
+    factor = settings.join_factor if turn in group.turns else settings.exchange_factor
+    return score >= factor * group.score
 
 
 def _cites_few(index: ScopeIndex, positions: Sequence[int]) -> bool:

@@ -4,16 +4,15 @@ A passage is dated and names its speakers; a narrative is shown as it was writte
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import date, datetime
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from langgraph_engram.prompts.rendering import BUT_ALSO, CHANGED_SINCE
+from langgraph_engram.prompts.rendering import BUT_ALSO, CHANGED_SINCE, dated
 from langgraph_engram.results import count_tokens, tokens_of_length
+from langgraph_engram.retrieval.excerpts import without_cuts
 from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.schema import OUTLINE, STANDING, Evidence, Record, Turn, make_id
-from langgraph_engram.settings import DeepSettings
+from langgraph_engram.settings import DeepSettings, RetrieveSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.find import resolve_times
 from langgraph_engram.text.statements import own_words, shows_image
@@ -131,11 +130,13 @@ def records_of(index: ScopeIndex, candidate: Candidate) -> ShownRecords:
     return ShownRecords(own, successor, _in_conflict(index, [*own, successor] if successor else own))
 
 
-def approximate_tokens(index: ScopeIndex, candidate: Candidate, line_characters: int) -> int:
+def approximate_tokens(index: ScopeIndex, candidate: Candidate, settings: RetrieveSettings) -> int:
     """Return about how many tokens a candidate takes, without formatting it; what is shown beside it is left out."""
     match candidate.kind:
         case "record":
-            own = sum(len(index.records.items[at].content) for at in (candidate.position, *candidate.joined))
+            quoted = [index.records.items[at] for at in (candidate.position, *candidate.joined)]
+            own = sum(len(record.content) for record in quoted)
+            own = min(own, settings.excerpt_characters) if quoted[0].is_passage else own
         case "turn":
             own = len(index.turns.items[candidate.position].text)
         case "event":
@@ -143,7 +144,7 @@ def approximate_tokens(index: ScopeIndex, candidate: Candidate, line_characters:
         case _:
             own = len(index.syntheses.items[candidate.position].text)
     replies = sum(len(index.turns.items[position].text) for position in candidate.replies)
-    characters = min(own, line_characters) if candidate.as_line else own + replies
+    characters = min(own, settings.outline_characters) if candidate.as_line else own + replies
     return tokens_of_length(characters + DAY_CHARACTERS)
 
 
@@ -231,18 +232,23 @@ def light_passages(evidence: Sequence[Evidence], settings: DeepSettings) -> Sequ
 
 
 def merge_pools(pool: Sequence[Evidence], found: Sequence[Evidence], budget: int | None = None) -> list[Evidence]:
-    """Append to a pool the passages that it does not hold yet.
+    """Append to a pool the passages that it does not hold yet; an excerpt that other lines are found of is completed.
 
     Args:
         pool: The pool; all of it stays where it is, since answers cite its passages by number.
         found: What may be added.
         budget: Tokens of the texts of the whole pool; what is too large for the rest of it is skipped.
     """
-    known = {passage.evidence_id for passage in pool}
+    known = {passage.evidence_id: passage.text for passage in pool}
+    again = {passage.evidence_id for passage in found if known.get(passage.evidence_id, passage.text) != passage.text}
+    cut = [passage for passage in pool if passage.evidence_id in again]
+    left = None if budget is None else budget - sum(map(passage_tokens, pool))
+    complete = {passage.evidence_id: passage for passage in without_cuts(cut, left)}
+    held = [complete.get(passage.evidence_id, passage) for passage in pool]
     fresh = list({passage.evidence_id: passage for passage in found if passage.evidence_id not in known}.values())
     if budget is not None:
-        fresh = fit_budget(fresh, budget - sum(count_tokens(passage.text) for passage in pool))
-    return [*pool, *fresh]
+        fresh = fit_budget(fresh, budget - sum(map(passage_tokens, held)))
+    return [*held, *fresh]
 
 
 def stands_alone(passage: Evidence) -> bool:
@@ -337,13 +343,3 @@ def _gaps(records: Sequence[Record]) -> list[str]:
 
 def _captions(turn: Turn) -> str:
     return "".join(f" (shares an image: {caption})" for caption in turn.captions)
-
-
-def dated(text: str, moment: datetime | None) -> str:
-    """Prefix a text with its day: "7 May 2023, ..."; return it as it is without one."""
-    return f"{_day(moment.date())}, {text}" if moment else text
-
-
-@lru_cache
-def _day(day: date) -> str:
-    return f"{day.day} {day:%b %Y}"

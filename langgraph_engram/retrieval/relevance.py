@@ -126,15 +126,16 @@ class Relevance:
             intent: What is asked for.
             query: Its unit vector, of shape (d,).
         """
-        self._index = index
+        self.index = index
         self._vector = query
         self._usual = _usual_cosine(index, query)
         self._people = frozenset(intent.speakers)
         self._names = frozenset(word for name in intent.speakers for word in words(name))
-        weights = stem_weights(_rarity(index, intent))
-        self._stems = list(weights)
-        self._stem_set = frozenset(weights)
-        self._weights = np.array(list(weights.values()), dtype=np.float64)
+        self.stem_weights = stem_weights(_rarity(index, intent))
+        """The weight of each stem of the query; all of them together are 1."""
+        self._stems = list(self.stem_weights)
+        self._stem_set = frozenset(self.stem_weights)
+        self._weights = np.array(list(self.stem_weights.values()), dtype=np.float64)
 
     def estimated(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Return the candidates with their relevance filled in."""
@@ -200,7 +201,7 @@ class Relevance:
         for number, candidate in enumerate(candidates):
             starts.append(len(rows))
             rows.append(number)
-            for position in (*turns_of(self._index, candidate), *candidate.replies):
+            for position in (*turns_of(self.index, candidate), *candidate.replies):
                 rows.append(len(candidates) + turns.setdefault(position, len(turns)))
         itself, of_turns = self._compared_items(candidates), self._compared_turns([*turns])
         both = (np.concatenate(parts) for parts in zip(itself, of_turns, strict=True))
@@ -210,10 +211,10 @@ class Relevance:
         """Compare records and syntheses; of a turn or an event it counts here what its words hold."""
         matches = self._unlike(len(candidates))
         for kind, items in (
-            ("record", self._index.records),
-            ("turn", self._index.turns),
-            ("event", self._index.events),
-            ("synthesis", self._index.syntheses),
+            ("record", self.index.records),
+            ("turn", self.index.turns),
+            ("event", self.index.events),
+            ("synthesis", self.index.syntheses),
         ):
             rows = [row for row, candidate in enumerate(candidates) if candidate.kind == kind]
             if not rows:
@@ -238,7 +239,7 @@ class Relevance:
         """Return which records are about the people asked about; all where none are named."""
         if not self._people:
             return np.ones(len(positions), dtype=np.bool_)
-        records = (self._index.records.items[position] for position in positions)
+        records = (self.index.records.items[position] for position in positions)
         return np.array(
             [self._is_about(_said_in(record.content, record.speaker), record.speaker) for record in records]
         )
@@ -252,9 +253,9 @@ class Relevance:
         matches = self._unlike(len(positions))
         if not positions:
             return matches
-        turns = [self._index.turns.items[position] for position in positions]
-        matches.cosine[:] = self._nearness(self._index.turns, positions)
-        own = self._index.turns.lexical.contains(positions, self._stems)
+        turns = [self.index.turns.items[position] for position in positions]
+        matches.cosine[:] = self._nearness(self.index.turns, positions)
+        own = self.index.turns.lexical.contains(positions, self._stems)
         own[[len(turn.text) >= LONG_TEXT for turn in turns]] = False
         others = np.zeros_like(own)
         for row in np.flatnonzero(own.any(axis=1)).tolist():

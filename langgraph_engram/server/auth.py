@@ -86,7 +86,7 @@ async def own_threads(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.Han
     Raises:
         HTTPException: 422, for an input that the graph does not take.
     """
-    if ctx.action == "create_run" and (problem := problem_of_run(value)):
+    if ctx.action == "create_run" and (problem := problem_of_run(value, principal_of(ctx.user))):
         raise Auth.exceptions.HTTPException(422, problem)
     return _restrict_to_owner(ctx, value)
 

@@ -14,7 +14,8 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from langgraph_engram.errors import InvalidInput, MissingUser, problems_in
-from langgraph_engram.integrations.identity import ScopeOverrides, overrides_of_user, read_overrides
+from langgraph_engram.formats.requests import make_scope
+from langgraph_engram.integrations.identity import ScopeOverrides, overrides_of_user, read_overrides, resolve_sent
 from langgraph_engram.schema import Frozen, Scope
 from langgraph_engram.state import RecallRequest, RememberRequest, ScopedRequest
 
@@ -100,20 +101,31 @@ INPUTS: Mapping[str, TypeAdapter[Any]] = {
     str(uuid5(DEFAULT_ASSISTANTS, "recall")): TypeAdapter(ServedReadInput),
 }
 """The inputs of the graphs, by their default assistants."""
+AGENT = str(uuid5(DEFAULT_ASSISTANTS, "agent"))
+"""The default assistant of the agent, whose memory each run names."""
 
 
-def problem_of_run(run: Mapping[str, Any]) -> str:
+def problem_of_run(run: Mapping[str, Any], principal: Principal | None) -> str:
     """Return what is wrong with the input of a run that is to be created; empty where nothing is.
 
-    Inputs of assistants that somebody made are looked at when the run begins.
+    Runs of assistants that somebody made are looked at when they begin, and know what was made with them.
+
+    Args:
+        run: What a client sent.
+        principal: Who sent it, if the server knows.
     """
-    sent, inputs = run.get("kwargs") or {}, INPUTS.get(str(run.get("assistant_id")))
-    if inputs is None or sent.get("command") or sent.get("input") is None:
-        return ""
+    assistant, sent = str(run.get("assistant_id")), run.get("kwargs") or {}
+    inputs, context = INPUTS.get(assistant), sent.get("context")
     try:
-        inputs.validate_python(sent["input"])
+        if assistant == AGENT and principal is None:
+            resolve_sent(context, (sent.get("config") or {}).get("configurable"))
+        if inputs is not None and not sent.get("command") and sent.get("input") is not None:
+            request = inputs.validate_python(sent["input"])["request"]
+            served_scope(principal, read_overrides(request), read_overrides(context))
     except ValidationError as error:
         return f"the input does not fit ({problems_in(error)}): see the graph's input schema"
+    except InvalidInput as error:
+        return str(error)
     return ""
 
 
@@ -146,10 +158,11 @@ def served_scope(principal: Principal | None, request: ScopeOverrides, context: 
 
     Raises:
         MissingUser: Nothing names the user.
+        InvalidInput: A name is invalid.
     """
     sent = request.or_else(context)
     if principal is not None:
         return Scope(tenant=principal.tenant, user_id=principal.user_id, agent_id=sent.agent_id)
     if sent.user_id is None:
         raise MissingUser(UNNAMED)
-    return Scope(tenant=sent.tenant or "default", user_id=sent.user_id, agent_id=sent.agent_id)
+    return make_scope(sent.user_id, sent.tenant or "default", sent.agent_id)

@@ -67,7 +67,7 @@ def read_cues(text: str) -> TurnCues:
     turn_words = words(text)
     sentences = (words(sentence) for sentence in SENTENCE_END.split(text.strip()))
     return TurnCues(
-        asks=any(mark in text for mark in QUESTION_MARKS) or _begins_question(turn_words),
+        asks=any(mark in text for mark in QUESTION_MARKS) or begins_question(text),
         asks_inside=any(sentence[0] in QUESTION_WORDS for sentence in sentences if sentence),
         ends_asking=ends_asking(text),
         replies=bool(REPLY.search(text)),
@@ -79,7 +79,9 @@ def read_cues(text: str) -> TurnCues:
     )
 
 
-def _begins_question(turn_words: list[str]) -> bool:
+def begins_question(text: str) -> bool:
+    """Return whether a text begins as a question does."""
+    turn_words = words(text)
     if turn_words and turn_words[0] in LEAD_INS:
         turn_words = turn_words[1:]
     return bool(turn_words) and turn_words[0] in QUESTION_WORDS

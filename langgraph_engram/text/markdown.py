@@ -1,7 +1,7 @@
 """Read texts by their structure: headings, paragraphs, lists, tables and code.
 
-What is long or structured is cut into passages of a few hundred characters. A passage knows the headings that it stands
-under; a list, a table or code stays together with the line that introduces it, up to a bound, and is then cut at
+What is long or structured is cut into passages of up to two thousand characters. A passage knows the headings that it
+stands under; a list, a table or code stays together with the line that introduces it, up to a bound, and is then cut at
 lines. Blocks are those of CommonMark with GitHub's tables, as markdown-it finds them. Nothing is lost but white space
 and lines without a word, and the time needed grows with the length of the text only.
 """
@@ -23,9 +23,9 @@ BlockKind = Literal["heading", "prose", "list", "table", "code"]
 
 LONG_MESSAGE = 600
 """Characters from which a message is cut into passages whatever its structure, a person's where it has any."""
-MAX_PASSAGE = 600
+MAX_PASSAGE = 2000
 """Characters of a passage without its headings and the line that introduces it."""
-FULL_PASSAGE = 300
+FULL_PASSAGE = 1000
 """Characters from which a passage ends where another heading begins."""
 MAX_OPENING = 200
 """Characters of a heading, of a line that introduces a block, and of the head of a table that its parts repeat."""

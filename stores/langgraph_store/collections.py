@@ -6,7 +6,8 @@ version, so that an item changes as a whole: what an interrupted write leaves be
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,6 +115,22 @@ class ItemCollections:
         if self._vectors is not None:
             for page in self._split([vector_id for item in items for vector_id in _vector_ids(item)]):
                 self._vectors.delete(ids=page)
+
+    def clear_vectors(self) -> None:
+        """Remove all vectors; items are found without a query then."""
+        while self._vectors and (ids := self._vectors.get(limit=self._page_size, include=[])["ids"]):
+            self._vectors.delete(ids=ids)
+
+    def write_vectors(self, vectors_of: Callable[[Sequence[StoredItem]], Mapping[Address, Vectors]]) -> int:
+        """Write vectors of all items that had some, as they are given for items; return how many items have them."""
+        written = 0
+        for offset in range(0, self._items.count(), self._page_size):
+            rows = self._items.get(limit=self._page_size, offset=offset, include=["metadatas"])["metadatas"] or ()
+            items = [item for item in map(from_row, rows) if item.vectors]
+            vectors = vectors_of(items)
+            self.write([replace(item, vectors=len(vectors.get(item.address, ()))) for item in items], vectors)
+            written += len(vectors)
+        return written
 
     def refresh(self, items: Sequence[StoredItem]) -> None:
         """Write the expiry of items. An item that another process has removed stays removed."""

@@ -5,8 +5,9 @@ its namespaces a fresh revision once it is done, and an index of another revisio
 process's writes are seen. Indexes used longest ago are dropped when there are too many items.
 """
 
+import logging
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from chromadb.api.client import Client
 
 
+log = logging.getLogger(__name__)
+WITHOUT_VECTORS = ".engram.without-vectors"
+"""The file in a folder that says that vectors of items were lost with an index of Chroma's."""
 NO_OWNER = -1
 """The slot of a vector whose item is gone; as a list index it is the last one, which is kept free for it."""
 MIN_SLACK = 64
@@ -212,6 +216,23 @@ class ItemStore:
             EncoderMismatch: The stored ones were made by another encoder.
         """
         self._collections.require_encoder(name)
+
+    def restore_vectors(self, vectors_of: Callable[[Sequence[StoredItem]], Mapping[Address, Vectors]] | None) -> None:
+        """Make the vectors anew that were lost with an index, if any were; hold the items meanwhile.
+
+        Args:
+            vectors_of: Returns the vectors of items; None to leave them without until the store is opened again.
+        """
+        if self._folder is None or not (lost := self._folder / WITHOUT_VECTORS).exists():
+            return
+        self._indexes.clear()
+        self._collections.clear_vectors()
+        if vectors_of:
+            count = self._collections.write_vectors(vectors_of)
+            lost.unlink()
+            log.warning(
+                "a process died as Chroma wrote an index of %s: %d items were encoded anew", self._folder, count
+            )
 
     def get(self, addresses: Iterable[Address]) -> dict[Address, StoredItem]:
         """Return the items at addresses; an address that has none is left out."""

@@ -1,7 +1,7 @@
 """A client process: `clients.py write URL NUMBER TURNS` on a shared server, or `clients.py open FOLDER TRIES` in vain.
 
-A writer remembers its turns, five a call, in sessions of its own, of users whom all writers share. Who opens a folder
-that another process has open prints the seconds that each refusal took.
+A writer says that it has begun, and remembers its turns, five a call, in sessions of its own, of users whom all writers
+share. Who opens a folder that another process has open prints the seconds that each refusal took.
 """
 
 import sys
@@ -23,18 +23,24 @@ def text_of(writer, number):
     return f"Writer{writer} {DEEDS[number % 10]} {number * 10 + writer} {THINGS[number // 10 % 10]}."
 
 
+def patiently(call):
+    """Return what a call returns, called again while the server is away: what it did not acknowledge is sent again."""
+    while True:
+        try:
+            return call()
+        except StoreError:
+            time.sleep(0.2)
+
+
 def write(url, writer, turns):
-    with Memory(url, "rules", encoder=HashingEncoder()) as memory:
+    with patiently(lambda: Memory(url, "rules", encoder=HashingEncoder())) as memory:
+        print("begun", flush=True)  # noqa: T201  # a command
         for start in range(0, turns, PER_CALL):
             call = start // PER_CALL
             said = [{"speaker": f"Writer{writer}", "text": text_of(writer, start + part)} for part in range(PER_CALL)]
             user, session = USERS[(call + writer) % len(USERS)], f"{writer}-{call}"
-            while True:
-                try:
-                    memory.remember(said, user_id=user, session_id=session, close_session=call % 4 == 0)
-                    break
-                except StoreError:  # the server is away: what a call did not acknowledge is sent again
-                    time.sleep(0.2)
+            rest = {"user_id": user, "session_id": session, "close_session": call % 4 == 0}
+            patiently(lambda said=said, rest=rest: memory.remember(said, **rest))
 
 
 def refuse(folder, tries):

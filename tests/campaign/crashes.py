@@ -19,6 +19,8 @@ from contextlib import suppress
 from pathlib import Path
 from random import Random
 
+from langgraph.store.base import PutOp
+
 from langgraph_engram.benchmarks.cost import CountingModel
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import InvalidInput
@@ -31,14 +33,27 @@ from langgraph_engram.stores import snapshots
 USERS = ("ana", "ben")
 CITIES = ("Oslo", "Lisbon", "Porto", "Bergen")
 ACTIONS = {"remember": 8, "load": 3, "forget": 2, "undo": 2, "retry": 1, "put": 3, "reopen": 2}
+PER_PUT = 100
+"""Items of a put: Chroma writes the indexes of items once in a thousand rows."""
 LONGEST = 2.0
 """Seconds after which a client is killed, at most."""
 WHILE_OPENING = 0.2
 """The share of kills that are timed from the start; the others are timed from the first thing that a client does."""
+AIMED = 0.5
+"""The share of those others that are timed from the beginning of an action that is drawn: few meet a short one."""
+AIMED_LONGEST = 0.1
+"""Seconds after the beginning of such an action at which a client is killed, at most."""
+PATIENCE = 5.0
+"""Seconds after which an action that was drawn is no longer waited for."""
 LEFT = 0.5
 """The share of forgettings that were cut off and that nobody repeats."""
 UNEXAMINED = 0.3
 """The share of kills that the next client finds as they are."""
+
+
+def keys_of(task):
+    """Return the keys of the items that a task puts."""
+    return [f"{task['id'] % 4}-{part}" for part in range(PER_PUT)]
 
 
 class Client:
@@ -142,7 +157,8 @@ class Client:
         self.memory.retry(user_id=task["user"])
 
     def put(self, task):
-        self.items.put(("notes", task["user"]), str(task["id"] % 40), {"text": f"note {task['id']}"})
+        value = {"text": f"note {task['id']}"}
+        self.items.batch([PutOp(("notes", task["user"]), key, value) for key in keys_of(task)])
 
     def reopen(self, task):
         self.close()
@@ -158,8 +174,8 @@ class Witness:
 
     def read(self, log):
         """Take in what was added to the log; return what the client was doing when it was killed."""
-        doing, lines = "opening", log.read_text().splitlines() if log.exists() else []
-        for line in map(json.loads, lines[self.position :]):
+        doing, lines = "opening", self.unread(log)
+        for line in lines:
             if task := line.get("begun"):
                 self.unsure[task["id"]], doing = task, task["do"]
             elif kept := line.get("kept"):
@@ -168,8 +184,13 @@ class Witness:
             else:
                 self._acknowledge(self.unsure.pop(line["done"]))
                 doing = "nothing"
-        self.position = len(lines)
+        self.position += len(lines)
         return doing
+
+    def unread(self, log):
+        """Return what was added to the log, but for a line that is being written."""
+        lines = log.read_text().split("\n")[self.position : -1] if log.exists() else []
+        return [json.loads(line) for line in lines]
 
     def _acknowledge(self, task):
         self.done[task["do"]] += 1
@@ -182,7 +203,7 @@ class Witness:
                 for key in keys:
                     self.turns.pop(key, None)
             case "put":
-                self.items[task["user"], str(task["id"] % 40)] = f"note {task['id']}"
+                self.items |= {(task["user"], key): f"note {task['id']}" for key in keys_of(task)}
 
     def compare(self, client):
         """Return what is wrong in a store in which everything is acknowledged."""
@@ -192,10 +213,15 @@ class Witness:
         wrong = [f"lost: {key}" for key in self.turns if not stored[key]]
         wrong += [f"{count} times: {key}" for key, count in stored.items() if count > 1]
         wrong += [f"never acknowledged, or forgotten: {key}" for key in stored if key not in self.turns]
+        found = {
+            (user, item.key): item
+            for user in USERS
+            for item in client.items.search(("notes", user), query="note", limit=10_000)
+        }
         for (user, key), text in self.items.items():
-            item = client.items.get(("notes", user), key)
-            if item is None or item.value["text"] != text:
-                wrong.append(f"item {key} of {user} is {item and item.value}, not {text}")
+            item = found.get((user, key))
+            if item is None or item.value["text"] != text or item.score is None:
+                wrong.append(f"item {key} of {user} is {item}, not {text}")
         for user in USERS:
             wrong += [f"pending after retry: {task}" for task in client.memory.status(user).pending]
         return [*wrong, *self.torn, *(f"doctor: {finding}" for finding in client.memory.doctor().findings)]
@@ -224,6 +250,13 @@ def redo(client, witness):
             client.do(task)
 
 
+def await_action(action, witness, log):
+    """Wait until a client begins an action, if it does so soon."""
+    latest = time.monotonic() + PATIENCE
+    while witness.unread(log)[-1].get("begun", {}).get("do") != action and time.monotonic() < latest:
+        time.sleep(0.005)
+
+
 def campaign(kills, seed):
     """Kill as many clients, and return the figures."""
     rng, witness, doing, wrong = Random(seed), Witness(), Counter(), []
@@ -249,11 +282,14 @@ def campaign(kills, seed):
                 redo(client, witness)
                 client.work()
 
-            child = in_child(live)
+            child, longest = in_child(live), LONGEST
             if rng.random() >= WHILE_OPENING:
-                while not log.exists() or len(log.read_text().splitlines()) == witness.position:
+                while not witness.unread(log):
                     time.sleep(0.01)
-            time.sleep(rng.uniform(0.0, LONGEST))
+                if rng.random() < AIMED:
+                    await_action(rng.choice(list(ACTIONS)), witness, log)
+                    longest = AIMED_LONGEST
+            time.sleep(rng.uniform(0.0, longest))
             os.kill(child, signal.SIGKILL)
             status = os.waitpid(child, 0)[1]
             doing[witness.read(log)] += 1

@@ -172,3 +172,28 @@ def test_turns_that_are_not_stored_are_not_called_found(capsys):
 
     printed = " ".join(capsys.readouterr().err.split())
     assert "1 turn not stored (said in thread t); 2 turns can be found, but later steps are pending" in printed
+
+
+@pytest.mark.parametrize("command", ["load", "remember"])
+def test_a_failure_before_anything_is_stored_leaves_no_folder(remembered, tmp_path, monkeypatch, command):
+    """Neither for a file that is none nor for an encoder that does not answer; what was there stays."""
+    good, bad, store = str(tmp_path / "all.jsonl"), tmp_path / "bad.jsonl", tmp_path / "new" / "store"
+    bad.write_text("{")
+    assert remembered("export", good, "--all")[0] == 0
+    if command == "remember":
+        good = str(tmp_path / "conversation.json")
+
+    assert remembered(command, str(bad), "--user", "ana", "--store", str(store))[0] == 2
+    monkeypatch.setenv("ENGRAM_ENCODER", "openai:nobody")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    code, _, complaint = remembered(command, good, "--user", "ana", "--store", str(store))
+    assert (code, complaint.count("\n")) == (1, 1)
+    assert not store.parent.exists()
+    assert remembered(command, good, "--user", "ana")[0] == 1
+    assert (tmp_path / "store" / "chroma.sqlite3").exists()
+
+
+def test_a_retry_makes_no_store(engram, tmp_path):
+    """A mistyped folder is no empty memory."""
+    assert engram("retry", "--user", "ana")[0] == 2
+    assert not (tmp_path / "store").exists()

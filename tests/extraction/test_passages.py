@@ -50,6 +50,7 @@ for day in range(7):
 | July | 20 |
 
 Let me know how the beds do in June, and cover them with straw as soon as the nights are warm enough for tomatoes."""
+LINES = re.sub("\n+", "\n", REPLY)
 TALK = [
     {"role": "user", "content": PASTED, "timestamp": MAY.isoformat()},
     {"role": "assistant", "content": REPLY, "timestamp": MAY.isoformat()},
@@ -88,21 +89,21 @@ def test_no_heading_number_or_line_of_code_is_a_record(remembered):
         "user: It fails at every frost.",
         "user: Who can tell me why it fails then?",
     }
-    assert [record.content.split("\n")[0] for record in passages if record.speaker == "assistant"][1:] == [
-        "assistant: Change the schedule:"
-    ]
+    assert [record.content for record in passages if record.speaker == "assistant"] == [f"assistant: {LINES}"]
     assert "3. Measure the coil: about 40 ohms is healthy" in passages[1].content
     assert all(record.status == "active" and not record.memory_type and not record.keywords for record in passages)
 
 
 def test_a_passage_is_evidence_in_its_own_words(remembered):
-    """It is shown under its headings, and not as the whole message; lines stay lines."""
+    """What of it bears on the query is shown under its first line, and lines stay lines; the record is whole."""
     memory = remembered()
 
     found = memory.search("How many ohms are healthy when I measure the coil of the valve?", user_id="ana").evidence
     best = next(passage for passage in found if "about 40 ohms is healthy" in passage.text)
 
     assert best.record.is_passage
+    assert best.text.startswith("6 May 2024, assistant: Here is what")
+    assert "tomatoes" in best.record.content
     assert "tomatoes" not in format_evidence([best])
     assert "\n    2. Unscrew the solenoid" in format_evidence([best])
 

@@ -15,6 +15,7 @@ from langgraph_engram.rule_model.model import RULES
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import Settings, UpdateSettings
 from langgraph_engram.state import Message, RememberRequest
+from langgraph_engram.stores.base import Changes
 from langgraph_engram.testing import FakeModel
 
 pytestmark = pytest.mark.usefixtures("syntheses_at_once")
@@ -110,6 +111,43 @@ def test_what_cannot_be_edited_is_refused_and_left(memory, user):
     with pytest.raises(InvalidInput, match="unknown record"):
         memory.update(new.record_id, "Eve: I live in Faro.", user_id=f"{user}-eve")
     assert everything(memory, user) == before
+
+
+def test_the_first_characters_of_an_id_are_enough_everywhere(memory, user, record):
+    """As they are shown; where several records begin so, the error names them, and nothing is changed."""
+    ids = ["beadf00d-1", "beadf11d-2", "beadf11d-3"]
+    made = [record(seq, f"Ana: I own {seq} bees.", record_id=name) for seq, name in enumerate(ids)]
+    memory.store.commit(Scope(user_id=user), Changes(records=made))
+    uses = (
+        lambda name: memory.get(name, user_id=user),
+        lambda name: memory.history(name, user_id=user).records[0],
+        lambda name: memory.update(name, "Ana: I own a boat.", user_id=user).record,
+        lambda name: memory.forget(record_id=name, user_id=user),
+    )
+
+    for use in uses:
+        with pytest.raises(InvalidInput, match=r"several records begin with 'beadf11': beadf11d-2, beadf11d-3$"):
+            use("beadf11")
+        with pytest.raises(InvalidInput, match="unknown record 'bea'"):
+            use("bea")
+        with pytest.raises(InvalidInput, match="unknown record 'beadf00d-11'"):
+            use("beadf00d-11")
+    assert {item.record_id for item in memory.show("records", user)} == {*ids}
+    assert [use("beadf0").record_id for use in uses[:2]] == [ids[0]] * 2
+    edited = uses[2]("beadf0")
+    assert memory.get(ids[0], user_id=user).superseded_by == edited.record_id
+    assert uses[3]("beadf0").record_id == ids[0]
+    assert {item.record_id for item in memory.show("records", user)} == {*ids[1:]}
+
+
+def test_a_turn_is_forgotten_by_the_first_characters_of_its_id(memory, user):
+    """The command line shows them as the tools do."""
+    remember_day(memory, user, BEES[0], 9)
+    (turn,) = memory.show("turns", user)
+
+    with pytest.raises(InvalidInput, match="is of session"):
+        memory.forget(turn_id=turn.turn_id[:8], session_id="another", user_id=user)
+    assert memory.forget(turn_id=turn.turn_id[:8], user_id=user).turns == 1
 
 
 def test_a_decision_that_waits_on_an_edited_record_is_made_anew(waiting, user):

@@ -549,6 +549,27 @@ def test_what_is_not_there_is_not_found(path, site):
 
     assert answer.status_code == 404
     assert "unknown" in answer.text
+    assert "engram show" not in answer.text
+    assert "timeline</a> lists what is stored" in answer.text
+
+
+@pytest.mark.parametrize("path", ["/nosuch", "/records", "/undo", "/a/b/"])
+def test_an_address_of_no_page_is_an_ordinary_page(path, site):
+    """It says so, and leads back; a slash at the end of the first page leads to that."""
+    shown = site.get(path, status=404)
+
+    assert f"there is no page {path[1:]!r} here".replace("'", "&#39;") in shown
+    assert "timeline</a> lists what is stored" in shown
+    assert "Timeline" in site.get("/")
+
+
+def test_what_cannot_be_undone_is_said_in_words_of_the_page(memory, site, user):
+    """A command line is of no use there."""
+    shown = site.send("/undo", status=400, run="nobody").text
+
+    assert "decided on nothing here" in shown
+    assert "engram show" not in shown
+    assert "approvals</a> lists what waits" in shown
 
 
 def test_turns_that_are_not_divided_yet_are_shown(memory, site, user, turn):

@@ -93,6 +93,11 @@ def test_a_token_shows_its_own_memory_alone(method, path, memory):
     assert everything(memory) == before
 
 
+def test_without_a_token_nobody_learns_which_pages_there_are(memory):
+    """An address of no page asks to sign in, as any does."""
+    assert browser(memory).get("/memory/nosuch").status_code == 401
+
+
 def test_ana_sees_her_own(memory):
     """The test above can fail: with her token the same page shows the secret."""
     answer = attempt(browser(memory, Authorization="Bearer of-ana"), "GET", "", secret_record(memory).record_id)

@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from langgraph_engram.errors import EngramError, InvalidInput
 from langgraph_engram.server.credentials import Credentials, is_local_request
-from langgraph_engram.server.inspector.pages import OPEN_TO_ALL, PAGES, Handler, own_page
+from langgraph_engram.server.inspector.pages import ELSEWHERE, OPEN_TO_ALL, PAGES, Handler, own_page
 from langgraph_engram.server.inspector.visit import (
     BASE,
     Visit,
@@ -50,7 +50,7 @@ def inspector_routes(memory: "Callable[[], Memory]", credentials: Credentials) -
     """
     return [
         Route(BASE + path, _Endpoint(handler, memory, credentials).respond, methods=[method], name=handler.__name__)
-        for method, path, handler in PAGES
+        for method, path, handler in (*PAGES, ELSEWHERE)
     ]
 
 
@@ -100,9 +100,9 @@ class _Endpoint:
         try:
             return self.handler(visit)
         except InvalidInput as error:
-            return visit.page("problem.html", 400 if visit.request.method == "POST" else 404, problem=str(error))
+            return visit.page("problem.html", 400 if visit.request.method == "POST" else 404, problem=error.problem)
         except EngramError as error:
-            return visit.page("problem.html", 503, problem=str(error))
+            return visit.page("problem.html", 503, problem=error.problem)
 
 
 def _address(visit: Visit) -> str:

@@ -48,7 +48,7 @@ def show_conversation(visit: Visit) -> Response:
         visit.sent("session"), visit.index, visit.number("page"), None if position < 0 else position
     )
     if not conversation.length:
-        raise InvalidInput(f"unknown session {conversation.session_id!r}: the timeline lists the sessions")
+        raise InvalidInput(f"unknown session {conversation.session_id!r}")
     return visit.page("conversation.html", conversation=conversation)
 
 
@@ -91,7 +91,7 @@ def undo_run(visit: Visit) -> Response:
 
 def confirm_forget(visit: Visit) -> Response:
     """Show what would be forgotten, and ask whether to."""
-    target, store, scope = _target(visit), visit.memory.store, Scope(**visit.whose)
+    target, store, scope = _target(visit).of_whole_id(visit.index), visit.memory.store, Scope(**visit.whose)
     steps = [task for task in store.pending_tasks(scope) if task.step != FORGET]
     stored = StoredScope(visit.index, store.decisions(scope), steps)
     return visit.page("forget.html", target=target, erased=select_erased(stored, target))
@@ -213,6 +213,17 @@ def send_style(visit: Visit) -> Response:  # noqa: ARG001 - as any page
     return Response(style(), media_type="text/css", headers={"cache-control": "public, max-age=3600"})
 
 
+def find_no_page(visit: Visit) -> Response:
+    """Lead from a slash at the end to the timeline, and say of any other address that there is no such page.
+
+    Raises:
+        InvalidInput: There is none.
+    """
+    if path := visit.request.path_params["path"]:
+        raise InvalidInput(f"there is no page {path!r} here")
+    return visit.redirect()
+
+
 def own_page(path: str, base: str) -> str:
     """Return a path if it is one of our pages, else that of the first."""
     parts = split_url(path)
@@ -244,6 +255,8 @@ PAGES: tuple[tuple[str, str, Handler], ...] = (
     ("GET", "/style.css", send_style),
 )
 """Method, path below `BASE`, and what answers."""
+ELSEWHERE: tuple[str, str, Handler] = ("GET", "/{path:path}", find_no_page)
+"""Whatever none of these answers."""
 
 
 @dataclass(frozen=True)
@@ -276,7 +289,7 @@ def follow(updates: Callable[[], Iterator[RecallUpdate]]) -> Iterator[Progress]:
             writing, found = "", update.recollection or found
         yield Progress(recollection=found)
     except EngramError as error:
-        yield Progress(error=str(error))
+        yield Progress(error=error.problem)
 
 
 @iterated_in_thread

@@ -1,11 +1,16 @@
 """A store in a folder is durable, beside a memory and never mixed with it."""
 
 import asyncio
+import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
+from langgraph.store.base import PutOp
 
+from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import EncoderMismatch, EncoderUnavailable, InvalidSetting, StoreError, StoreLocked
 from langgraph_engram.integrations.store import EngramStore, open_store_for_server
 from langgraph_engram.integrations.store import EngramStore as FromPackage
@@ -31,6 +36,17 @@ for number in range(10_000):
     store.batch([PutOp(("a", str(number % 3)), f"{number}-{part}", {"n": number}) for part in range(3)])
     print(number, flush=True)
 """
+
+
+class Failing(HashingEncoder):
+    """An encoder that gives nothing while it is down."""
+
+    down = True
+
+    def encode(self, texts):
+        if self.down and texts:
+            raise EncoderUnavailable("no vectors: start the service")
+        return super().encode(texts)
 
 
 @pytest.fixture
@@ -71,6 +87,62 @@ def test_an_item_is_read_before_its_namespace_is_loaded(folder):
         assert (store.get(("a",), "k").value, store.get(("a",), "k").created_at) == ({"n": 2}, made)
         assert store.list_namespaces() == [("a",)]
         assert [item.value for item in store.search(())] == [{"n": 2}]
+
+
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory):
+    """A store whose collections Chroma has indexed in files, which it does once in a thousand rows of each."""
+    folder = tmp_path_factory.mktemp("indexed") / "store"
+    puts = [PutOp(("a", str(number)), "k", {"text": f"note {number}"}) for number in range(1001)]
+    with EngramStore(folder, encoder=HashingEncoder(16)) as store:
+        store.batch([*puts, PutOp(("b",), "hidden", {"text": "note 7"}, index=False)])
+    return folder
+
+
+def cut_off(folder, name, size):
+    """Cut off the file in which Chroma lists the rows of a collection's index."""
+    wanted = (
+        "SELECT s.id FROM segments s JOIN collections c ON s.collection = c.id WHERE s.scope = 'VECTOR' AND name = ?"
+    )
+    with closing(sqlite3.connect(folder / "chroma.sqlite3")) as database:
+        [(segment,)] = database.execute(wanted, [f"engram-store-{name}"])
+    listed = folder / segment / "index_metadata.pickle"
+    listed.write_bytes(listed.read_bytes()[:size])
+
+
+@pytest.mark.parametrize("name", ["items", "namespaces", "vectors"])
+def test_an_index_that_a_kill_cut_off_costs_no_item(indexed, folder, name):
+    """Chroma reads nothing with it; items are as they were, and found as before; a store without vectors opens too."""
+    shutil.copytree(indexed, folder)
+    with EngramStore(folder, encoder=HashingEncoder(16)) as store:
+        before = store.search((), query="note 7", limit=2000), store.list_namespaces(limit=2000)
+    cut_off(folder, name, 100)
+
+    with EngramStore(folder, index=False) as store:
+        assert len(store.search((), limit=2000)) == 1002
+    with EngramStore(folder, encoder=HashingEncoder(16)) as store:
+        assert (store.search((), query="note 7", limit=2000), store.list_namespaces(limit=2000)) == before
+        store.delete(("a", "7"), "k")
+        store.put(("a", "8"), "k", {"text": "another"})
+        assert len(store.search((), query="note 7", limit=2000)) == 1001
+    assert not list(folder.glob(".engram.without*"))
+
+
+def test_vectors_that_were_lost_wait_for_an_encoder(indexed, folder):
+    """Until it is there, items are read and written, and follow without a score."""
+    shutil.copytree(indexed, folder)
+    cut_off(folder, "vectors", 0)
+    encoder = Failing(16)
+
+    with EngramStore(folder, encoder=encoder) as store:
+        encoder.down = False
+        store.put(("c",), "new", {"text": "note 7"})
+        found = store.search((), query="note 7", limit=2000)
+    with EngramStore(folder, encoder=encoder) as store:
+        after = store.search((), query="note 7", limit=2000)
+
+    assert [item.score is None for item in found] == [False] + [True] * 1002
+    assert [item.score is None for item in after] == [False] * 1002 + [True]
 
 
 def test_stores_of_one_folder_share_it(folder):

@@ -1,0 +1,100 @@
+"""Show of a long passage the lines that hold most of a query.
+
+A passage of a long message is indexed with its section; what is asked for is mostly in a few of its lines.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf
+
+from langgraph_engram.prompts.rendering import dated
+from langgraph_engram.results import count_tokens
+from langgraph_engram.schema import Evidence
+from langgraph_engram.text.sentences import split_sentences
+from langgraph_engram.text.tokens import content_stems
+
+MAX_OPENING = 200
+"""Characters up to which the first line, which names the headings or introduces the rest, always stands first."""
+CUT = "…"
+"""Stands where lines are left out."""
+
+
+def excerpt(text: str, weights: Mapping[str, float], most: int) -> str:
+    """Return the run of lines that holds most of a query, under the first line.
+
+    Args:
+        text: A passage.
+        weights: The weight of each stem of the query.
+        most: Characters of the excerpt, about; a text of no more is returned as it is.
+    """
+    if len(text) <= most:
+        return text
+    first, _, rest = text.partition("\n")
+    if not rest or len(first) > MAX_OPENING:
+        first, rest = "", text
+    room = max(most - len(first), most // 2)
+    lines = [piece for line in rest.split("\n") for piece in _pieces(line, room)]
+    start, end = _best_run(lines, weights, room)
+    before = [CUT] if start else []
+    after = [CUT] if end < len(lines) else []
+    return "\n".join([*([first] if first else []), *before, *lines[start:end], *after])
+
+
+def with_excerpt(passage: Evidence, weights: Mapping[str, float], most: int) -> Evidence:
+    """Return a part of a long message with an excerpt of it as its text; anything else as it is."""
+    record = passage.record
+    if not record or not record.is_passage or passage.shows_others or len(record.content) <= most:
+        return passage
+    return passage.model_copy(update={"text": dated(excerpt(record.content, weights, most), record.mentioned_at)})
+
+
+def without_cuts(passages: Sequence[Evidence], most: int | None = None) -> list[Evidence]:
+    """Return passages with excerpts as the whole passages.
+
+    Args:
+        passages: Passages, the first ones first completed.
+        most: Tokens that this may add; None for no limit.
+    """
+    shown: list[Evidence] = []
+    left = inf if most is None else most
+    for passage in passages:
+        complete = _complete(passage)
+        more = count_tokens(complete.text) - count_tokens(passage.text)
+        shown.append(complete if more <= left else passage)
+        left -= more if more <= left else 0
+    return shown
+
+
+def _complete(passage: Evidence) -> Evidence:
+    """Return an excerpt as the whole passage, anything else as it is."""
+    record = passage.record
+    if not record or not record.is_passage or passage.shows_others:
+        return passage
+    return passage.model_copy(update={"text": dated(record.content, record.mentioned_at)})
+
+
+def _pieces(line: str, most: int) -> Iterator[str]:
+    """Yield a line, cut at sentences and then anywhere where it is too long."""
+    if len(line) <= most:
+        yield line
+        return
+    for sentence in split_sentences(line):
+        yield from (sentence[start : start + most] for start in range(0, len(sentence), most))
+
+
+def _best_run(lines: Sequence[str], weights: Mapping[str, float], most: int) -> tuple[int, int]:
+    """Return where the run begins and ends that holds most of the weights, the middle one of several."""
+    held = [weights.keys() & set(content_stems(line)) for line in lines]
+    runs: list[tuple[float, int, int]] = []
+    end, size = 0, 0
+    for start, line in enumerate(lines):
+        while end < len(lines) and (end == start or size + len(lines[end]) < most):
+            size += len(lines[end]) + 1
+            end += 1
+        stems = frozenset[str]().union(*held[start:end])
+        runs.append((sum(weight for stem, weight in weights.items() if stem in stems), start, end))
+        size -= len(line) + 1
+        if end == len(lines):
+            break
+    best = max(weight for weight, _, _ in runs)
+    best_runs = [(start, end) for weight, start, end in runs if weight == best]
+    return best_runs[len(best_runs) // 2] if best else best_runs[0]

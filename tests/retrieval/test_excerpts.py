@@ -1,0 +1,84 @@
+"""Of a long passage, the lines are shown that hold most of a query."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from langgraph_engram.results import count_tokens
+from langgraph_engram.retrieval.excerpts import CUT, MAX_OPENING, excerpt, with_excerpt, without_cuts
+from langgraph_engram.retrieval.passages import merge_pools
+
+STEPS = [f"{number}. Sand plank {number} along the grain" for number in range(1, 31)]
+STEPS[19] = "20. Seal the hull with pine tar"
+PASSAGE = "\n".join(["The boat > Planks:", *STEPS])
+
+
+def test_the_lines_that_hold_most_are_shown_under_the_first():
+    """With lines around them, and a mark where others are left out."""
+    lines = excerpt(PASSAGE, {"tar": 0.7, "hull": 0.3}, 200).split("\n")
+
+    assert (lines[0], lines[1], lines[-1]) == ("The boat > Planks:", CUT, CUT)
+    assert STEPS[19] in lines[3:-2]
+    assert lines[2:-1] == STEPS[int(lines[2].split(".")[0]) - 1 :][: len(lines) - 3]
+
+
+def test_a_rarer_word_counts_more():
+    """The run that holds the greater weight is shown, whatever more often stands elsewhere."""
+    assert STEPS[19] in excerpt(PASSAGE, {"tar": 0.6, "grain": 0.4}, 100)
+
+
+def test_where_nothing_matches_the_beginning_is_shown():
+    """As much as there is room for."""
+    shown = excerpt(PASSAGE, {"moon": 1.0}, 120)
+
+    assert shown.startswith("The boat > Planks:\n1. Sand plank 1 along")
+    assert shown.endswith(CUT)
+
+
+def test_a_short_passage_is_shown_whole():
+    """Up to the very length."""
+    assert excerpt(PASSAGE, {"tar": 1.0}, len(PASSAGE)) == PASSAGE
+
+
+def test_a_long_line_is_cut_at_its_sentences():
+    """It has no other places to be cut at."""
+    line = " ".join(f"Plank {number} is oak." for number in range(60)) + " The keel is larch."
+
+    assert "The keel is larch." in excerpt(line, {"larch": 1.0}, 100)
+
+
+@pytest.mark.parametrize("most", [50, 500])
+@given(text=st.lists(st.text(alphabet="ab .", max_size=300), max_size=12).map("\n".join))
+def test_an_excerpt_is_never_much_longer_than_asked(text, most):
+    """Beyond its length there are the first line, which has a bound of its own, and two marks."""
+    assert len(excerpt(text, {"a": 0.5, "ab": 0.5}, most)) <= max(most, MAX_OPENING + most // 2) + 8
+
+
+@pytest.fixture
+def found(passage, record):
+    """Return the long passage as it is found for a word."""
+    long = record(0, PASSAGE, kind="passage", memory_type=None, mentioned_at=None)
+
+    def find(word):
+        whole = passage("long", text=PASSAGE, record=long)
+        return with_excerpt(whole, {word: 1.0}, 100)
+
+    return find
+
+
+def test_an_excerpt_that_is_found_by_other_lines_is_completed(found, passage):
+    """A second round asks for something else in the same passage; its number stays."""
+    pool = [found("tar"), passage("other")]
+
+    assert [shown.text for shown in merge_pools(pool, [found("tar")])] == [shown.text for shown in pool]
+    assert [shown.text for shown in merge_pools(pool, [found("moon")])] == [PASSAGE, pool[1].text]
+    assert merge_pools(pool, [found("moon")], budget=100)[0].text == pool[0].text
+
+
+def test_excerpts_are_completed_as_far_as_there_is_room(found, passage):
+    """The first ones first; what is no excerpt stays as it is."""
+    cut, other = found("tar"), passage("other")
+    more = count_tokens(PASSAGE) - count_tokens(cut.text)
+
+    assert [shown.text for shown in without_cuts([other, cut, cut], more)] == [other.text, PASSAGE, cut.text]
+    assert [shown.text for shown in without_cuts([cut, cut])] == [PASSAGE, PASSAGE]
