@@ -186,14 +186,14 @@ class Examination:
         return others
 
     def _database(self, folder: Path) -> None:
-        with closing(sqlite3.connect(folder / DATABASE)) as database:
-            damage = [str(row[0]) for row in database.execute("PRAGMA quick_check") if row[0] != "ok"]
-            self._add("damaged database", "; ".join(damage)[:200] + ": restore a backup", [DATABASE] if damage else [])
-            if damage:
-                return
-            without = {str(row[0]) for row in database.execute(WITHOUT_TERMS)}
-            topic, tasks = f"%/{self.collections.memories.id}", f"%:{PENDING_TASKS.name}:%"
-            logged = {str(row[0]) for row in database.execute(LOGGED, (topic, tasks))}
+        try:
+            damage, without, logged = self._queried(folder)
+        except sqlite3.OperationalError as error:
+            self._note(f"the database was not examined: {error}")
+            return
+        except sqlite3.DatabaseError as error:
+            damage, without, logged = [str(error)], set(), set()
+        self._add("damaged database", "; ".join(damage)[:200] + ": restore a backup", [DATABASE] if damage else [])
         self._add("missing words", "no search of Chroma by words finds them", sorted(without), REWRITE)
         for page in self.collections.pages(["metadatas", "documents"]) if self.fix and without else ():
             for kind in SEARCHABLE:
@@ -202,6 +202,21 @@ class Examination:
         self._add("residue in the log", "removed rows are still in Chroma's log", sorted(logged), "overwrites them")
         for scope in scopes if self.fix else ():
             secure_delete(folder, f"{scope}:")
+
+    def _queried(self, folder: Path) -> tuple[list[str], set[str], set[str]]:
+        """Return what is damaged in the database; if nothing is, the rows without words, and the removed ones logged.
+
+        Raises:
+            sqlite3.OperationalError: It is in use, or its disk fails.
+            sqlite3.DatabaseError: It is damaged so that it cannot be examined.
+        """
+        topic, tasks = f"%/{self.collections.memories.id}", f"%:{PENDING_TASKS.name}:%"
+        with closing(sqlite3.connect(folder / DATABASE)) as database:
+            damage = [str(row[0]) for row in database.execute("PRAGMA quick_check") if row[0] != "ok"]
+            if damage:
+                return damage, set(), set()
+            without = {str(row[0]) for row in database.execute(WITHOUT_TERMS)}
+            return [], without, {str(row[0]) for row in database.execute(LOGGED, (topic, tasks))}
 
     def _rewrite(self, kind: Kind[Any], rows: Iterable[_Row]) -> None:
         """Write rows again, each with its text, its words and its vector, where that is asked for."""

@@ -25,7 +25,14 @@ from langgraph_engram.stores.collections import ITEMS_PREFIX, MEMORIES, PREFIX
 from langgraph_engram.stores.langgraph_store.collections import VECTORS
 from langgraph_engram.stores.langgraph_store.index import WITHOUT_VECTORS
 from langgraph_engram.stores.locks import SERVER_LOCKS, DirectoryLock, make_folder, remove_folders
-from langgraph_engram.stores.secure_delete import DATABASE, blank_new_slots, finish_removals, forget_slots
+from langgraph_engram.stores.secure_delete import (
+    DATABASE,
+    INDEX_HEADER,
+    blank_new_slots,
+    finish_removals,
+    forget_slots,
+    is_shortened,
+)
 from langgraph_engram.stores.snapshots import confirm_current, discard_outdated
 
 if TYPE_CHECKING:
@@ -168,8 +175,9 @@ class OpenFolders:
 def discard_cut_off_indexes(folder: Path) -> None:
     """Remove the vector indexes of ours that a process died over as Chroma wrote them; nothing could be read with one.
 
-    Chroma writes the list of an index over the old one, in place. Vectors that are searched were in the index alone,
-    and a file says that they are to be made anew; others say nothing. Call it before the folder is opened.
+    Chroma writes the list of an index over the old one, in place; files of it that are shortened end the process.
+    Vectors that are searched were in the index alone, and a file says that they are to be made anew; others say
+    nothing. Call it before the folder is opened.
     """
     database = folder / DATABASE
     cut_off = [path.parent for path in folder.glob(f"*/{INDEX_LIST}") if _is_cut_off(path)]
@@ -188,10 +196,10 @@ def discard_cut_off_indexes(folder: Path) -> None:
             shutil.rmtree(index)
 
 
-def _is_cut_off(path: Path) -> bool:
-    with path.open("rb") as file:
-        file.seek(-min(1, path.stat().st_size), os.SEEK_END)
-        return file.read(1) != PICKLE_END
+def _is_cut_off(listed: Path) -> bool:
+    with listed.open("rb") as file:
+        file.seek(-min(1, listed.stat().st_size), os.SEEK_END)
+        return file.read(1) != PICKLE_END or is_shortened(listed.with_name(INDEX_HEADER))
 
 
 def _make_vectors_anew(store: ChromaStore, folder: Path) -> None:

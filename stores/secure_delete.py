@@ -12,6 +12,7 @@ A file says whose rows are being removed, so that the next opening of the folder
 import logging
 import sqlite3
 import struct
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -31,6 +32,9 @@ UNFINISHED = ".engram.erasing-"
 """How a file is called that says whose removed rows are not overwritten yet; the prefix of their ids follows."""
 HEADER = struct.Struct("<iQQQQ")
 """How the header of a vector index begins: version, an offset, slots in all, slots taken, bytes of a slot."""
+HEADER_BYTES = 100
+"""How long the header is."""
+INDEX_HEADER = "header.bin"
 LENGTH_BYTES = 4
 """Bytes in which an index keeps the length of a vector, beside its slots."""
 BLANKED: dict[Path, int] = {}
@@ -64,7 +68,7 @@ def secure_delete(folder: Path, prefix: str) -> bool:
     Returns:
         Whether it succeeded: another version of Chroma, or a long read, may stand in the way.
     """
-    for header in folder.glob("*/header.bin"):
+    for header in folder.glob(f"*/{INDEX_HEADER}"):
         blank_free_slots(header)
     try:
         with closing(sqlite3.connect(folder / DATABASE, timeout=WAIT_SECONDS, isolation_level=None)) as database:
@@ -81,7 +85,7 @@ def secure_delete(folder: Path, prefix: str) -> bool:
 
 def blank_new_slots(folder: Path) -> None:
     """Blank the free slots of the vector indexes that were written since this was called last."""
-    for header in folder.glob("*/header.bin"):
+    for header in folder.glob(f"*/{INDEX_HEADER}"):
         with suppress(OSError):  # what cannot be written holds what it held
             written = header.stat().st_mtime_ns
             if BLANKED.get(header) != written:
@@ -98,13 +102,24 @@ def forget_slots(folder: Path) -> None:
 
 def blank_free_slots(header: Path) -> None:
     """Write zeros over the slots of a vector index that were never taken; any other file is left alone."""
-    start = header.read_bytes()[: HEADER.size]
-    if len(start) < HEADER.size:
-        return
-    version, _, slots, taken, slot_bytes = HEADER.unpack(start)
-    for name, size in (("data_level0.bin", slot_bytes), ("length.bin", LENGTH_BYTES)):
-        path = header.with_name(name)
-        if version == 1 and taken < slots and path.exists() and path.stat().st_size == slots * size:
+    for path, slots, taken, size in _files_of_slots(header.read_bytes(), header):
+        if taken < slots and path.stat().st_size == slots * size:
             with path.open("r+b") as file:
                 file.seek(taken * size)
                 file.write(bytes((slots - taken) * size))
+
+
+def is_shortened(header: Path) -> bool:
+    """Return whether the header of a vector index is cut off, or a file that lacks slots which it says are taken."""
+    start = header.read_bytes() if header.exists() else bytes(HEADER_BYTES)
+    files = _files_of_slots(start, header)
+    return len(start) < HEADER_BYTES or any(path.stat().st_size < taken * size for path, _, taken, size in files)
+
+
+def _files_of_slots(start: bytes, header: Path) -> Iterator[tuple[Path, int, int, int]]:
+    """Yield the files that hold the slots of a vector index: how many, how many taken, and the bytes of each."""
+    version, _, slots, taken, slot_bytes = HEADER.unpack(start[: HEADER.size].ljust(HEADER.size, b"\0"))
+    for name, size in (("data_level0.bin", slot_bytes), ("length.bin", LENGTH_BYTES)):
+        path = header.with_name(name)
+        if version == 1 and path.exists():
+            yield path, slots, taken, size

@@ -4,7 +4,7 @@ A passage holds sentences of one turn, or of one exchange of up to three turns o
 speakers once, so that what was said together takes fewer tokens than what was not.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -69,7 +69,7 @@ def group_records(
     places = (index.turns.session[turns], index.records.mentioned_day[at]) if len(index.turns) else (turns, turns)
     columns = (turns, scores[at], kept, alone, *places, index.turns.seq[turns] if len(index.turns) else turns)
     repeated: Counter[int] = Counter()
-    numbers_at: defaultdict[tuple[int, int, int], list[int]] = defaultdict(list)
+    numbers_at: dict[tuple[int, int, int], list[int]] = {}
     """The numbers of the groups that hold a record of a turn, by its session, day and place."""
     groups: list[RecordGroup] = []
     for position, turn, score, share, is_alone, session, day, seq in zip(
@@ -80,8 +80,10 @@ def group_records(
         if is_alone:
             groups.append(RecordGroup([position], lowered, set()))
             continue
-        near = (numbers_at[session, day, place] for place in range(seq - reach, seq + reach + 1))
-        for number in sorted(set().union(*near)):
+        near: list[int] = []
+        for place in range(seq - reach, seq + reach + 1):
+            near += numbers_at.get((session, day, place), ())
+        for number in sorted(set(near)) if len(near) > 1 else near:
             group = groups[number]
             if _joins(group, turn, lowered, settings) and _cites_few(index, [*group.positions, position]):
                 group.positions.append(position)
@@ -91,7 +93,7 @@ def group_records(
             groups.append(group)
         if turn not in group.turns:
             group.turns.add(turn)
-            numbers_at[session, day, seq].append(number)
+            numbers_at.setdefault((session, day, seq), []).append(number)
     return groups
 
 

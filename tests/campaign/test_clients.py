@@ -59,6 +59,7 @@ def test_a_server_that_stops_and_starts_again_loses_nothing(tmp_path, turns, mos
 
     try:
         assert writer.returncode == 0, problems
+        sys.stdout.write(f"{stops} stops\n")
         assert stops >= fewest
         with Memory(url, "rules", encoder=HashingEncoder()) as memory:
             for user in USERS:

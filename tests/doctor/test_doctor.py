@@ -451,6 +451,23 @@ def test_a_damaged_database_is_said(folder, capsys):
     assert "error" in found or "damaged database" in {finding["check"] for finding in found["findings"]}
 
 
+@pytest.mark.parametrize("byte", [b"\x00", b"\xff"])
+def test_a_database_that_is_too_damaged_to_be_checked_is_a_finding(folder, capsys, byte):
+    """SQLite raises an error where it would list what is damaged: here a table that Chroma does not read is."""
+    path = folder / "chroma.sqlite3"
+    with closing(sqlite3.connect(path)) as database:
+        [(page,)] = database.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'maintenance_log'")
+        [(size,)] = database.execute("PRAGMA page_size")
+    content = bytearray(path.read_bytes())
+    content[(page - 1) * size : page * size] = byte * size
+    path.write_bytes(content)
+
+    code, found = examine(folder, capsys)
+
+    assert code == 3
+    assert "damaged database" in {finding["check"] for finding in found["findings"]}
+
+
 def test_the_encoder_that_is_named_is_not_the_stores(folder, capsys, monkeypatch):
     """The rest is examined all the same; what needs the encoder is noted."""
     monkeypatch.setenv("ENGRAM_ENCODER", "minilm")

@@ -146,18 +146,32 @@ def test_files_that_a_killed_forgetting_left_are_overwritten_at_the_next_opening
     assert b"Porto" not in b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
-@pytest.mark.parametrize("kept", [0, 1000])
-def test_an_index_that_a_kill_cut_off_is_made_anew(tmp_path, kept):
-    """Chroma cannot read a store whose list of vectors is not whole: the rows are there, and are encoded again."""
+@pytest.mark.parametrize(
+    ("file", "kept"),
+    [
+        ("index_metadata.pickle", 0),
+        ("index_metadata.pickle", 1000),
+        ("header.bin", 0),
+        ("header.bin", 92),
+        ("data_level0.bin", 637),
+        ("length.bin", 10),
+    ],
+)
+def test_an_index_that_a_kill_cut_off_is_made_anew_once(tmp_path, caplog, file, kept):
+    """Chroma cannot read a store whose list of vectors is not whole, and ends the process over its other files.
+
+    The rows are there, and are encoded again.
+    """
     said = [{"speaker": "Ana", "text": f"On day {number} I planted {number} tulips."} for number in range(120)]
     with Memory(tmp_path, "rules", encoder="hashing") as memory:
         memory.remember(said, user_id="ana", session_id="s1")
         before = memory.search("How many tulips on day 7?", user_id="ana").evidence
-    [listed] = tmp_path.glob("*/index_metadata.pickle")
-    listed.write_bytes(listed.read_bytes()[:kept])
+    [path] = tmp_path.glob(f"*/{file}")
+    path.write_bytes(path.read_bytes()[:kept])
 
     for _ in range(2):
         with Memory(tmp_path, "rules", encoder="hashing") as memory:
             assert memory.search("How many tulips on day 7?", user_id="ana").evidence == before
             assert memory.doctor().findings == []
+    assert caplog.text.count("made anew") == 1
     assert not list(tmp_path.glob(".engram.without*"))
