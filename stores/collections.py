@@ -21,6 +21,7 @@ from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
 
 from langgraph_engram.embeddings.base import Vectors
+from langgraph_engram.errors import StoreError
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.base import Row
 from langgraph_engram.stores.index import SEARCHABLE, UNSEARCHED, Kind, T
@@ -121,7 +122,7 @@ class Collections:
         page = self.memories.get(where={"kind": kind.name}, include=["metadatas"], limit=FEW)
         if len(page["ids"]) == FEW:
             return list(self.items(scope, kind))
-        return [decode(kind.model, row) for row in page["metadatas"] or [] if row["scope"] == scope.key]
+        return [decode(kind.model, row) for row in page["metadatas"] or [] if row.get("scope") == scope.key]
 
     def stored(self, scope: Scope, kind: Kind[T], ids: Sequence[str]) -> dict[str, T]:
         """Return those of these items that are stored, by id."""
@@ -133,10 +134,17 @@ class Collections:
         return {kind.id_of(item): item for item in found}
 
     def scopes(self) -> list[Scope]:
-        """Return the scopes that any row carries, in the order of their keys."""
+        """Return the scopes that any row carries, in the order of their keys.
+
+        Raises:
+            StoreError: A row carries none that can be read.
+        """
         pages = self.pages(["metadatas"])
-        keys = {str(metadata["scope"]) for page in pages for metadata in page["metadatas"]}
-        return [scope_of(key) for key in sorted(keys)]
+        keys = {str(metadata.get("scope")) for page in pages for metadata in page["metadatas"]}
+        try:
+            return [scope_of(key) for key in sorted(keys)]
+        except (ValueError, TypeError) as error:
+            raise StoreError("a row does not say whose it is: `engram doctor` names it; restore a copy") from error
 
     def pages(
         self, include: list[Any], scope: Scope | None = None, kind: Kind[Any] | None = None
@@ -267,7 +275,7 @@ def decode(model: type[M], metadata: Mapping[str, Any]) -> M:
     Raises:
         pydantic.ValidationError: A field is missing, or is not what it should be.
     """
-    return model.model_validate_json(metadata[ITEM])
+    return model.model_validate_json(str(metadata.get(ITEM, "")))
 
 
 def _strings_in(value: object) -> Iterator[str]:

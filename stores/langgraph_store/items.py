@@ -17,7 +17,7 @@ from typing import Any, TypeAlias, cast
 
 from langgraph.store.base import Item, SearchItem
 
-from langgraph_engram.errors import InvalidInput
+from langgraph_engram.errors import InvalidInput, StoreError
 
 Namespace: TypeAlias = tuple[str, ...]
 Address: TypeAlias = tuple[Namespace, str]
@@ -129,18 +129,27 @@ def to_row(item: StoredItem) -> dict[str, str | int | float | None]:
 
 
 def from_row(row: Mapping[str, Any]) -> StoredItem:
-    """Read an item back."""
-    return StoredItem(
-        namespace=namespace_from_text(row["namespace"]),
-        key=json.loads(row["key"]),
-        text=row["value"],
-        created_at=datetime.fromisoformat(row["created_at"]),
-        updated_at=datetime.fromisoformat(row["updated_at"]),
-        version=row["version"],
-        vectors=row["vectors"],
-        ttl=row.get("ttl"),
-        expires_at=row.get("expires_at"),
-    )
+    """Read an item back.
+
+    Raises:
+        StoreError: The row is damaged.
+    """
+    try:
+        return StoredItem(
+            namespace=namespace_from_text(row["namespace"]),
+            key=json.loads(row["key"]),
+            text=row["value"],
+            created_at=datetime.fromisoformat(row["created_at"]),
+            updated_at=datetime.fromisoformat(row["updated_at"]),
+            version=row["version"],
+            vectors=row["vectors"],
+            ttl=row.get("ttl"),
+            expires_at=row.get("expires_at"),
+        )
+    except (KeyError, ValueError, TypeError) as error:
+        raise StoreError(
+            f"the row of an item cannot be read ({error!r}): its file is damaged; restore a copy"
+        ) from error
 
 
 Filter: TypeAlias = dict[str, Any]

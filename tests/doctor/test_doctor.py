@@ -15,6 +15,7 @@ import pytest
 from langgraph_engram.cli.main import run
 from langgraph_engram.embeddings import factory
 from langgraph_engram.embeddings.base import HashingEncoder
+from langgraph_engram.errors import StoreError
 from langgraph_engram.memory import Memory
 from langgraph_engram.runner import thread_of
 from langgraph_engram.schema import PendingTask, Scope
@@ -449,6 +450,26 @@ def test_a_damaged_database_is_said(folder, capsys):
 
     assert code in (1, 3)
     assert "error" in found or "damaged database" in {finding["check"] for finding in found["findings"]}
+
+
+@pytest.mark.parametrize(("key", "check"), [("item", "unreadable row"), ("scope", "row without a scope")])
+def test_a_row_that_lost_a_key_is_a_finding_and_one_error(folder, capsys, tmp_path, key, check):
+    """A byte of the key's name is another, which SQLite cannot know."""
+    with closing(sqlite3.connect(folder / "chroma.sqlite3")) as database:
+        database.execute(
+            "UPDATE embedding_metadata SET key = 'other' WHERE key = ? AND id = "
+            "(SELECT min(id) FROM embedding_metadata WHERE key = 'kind' AND string_value = 'turns')",
+            [key],
+        )
+        database.commit()
+    shutil.rmtree(folder / "snapshots", ignore_errors=True)
+
+    code, found = examine(folder, capsys)
+
+    assert code == 3
+    assert check in {finding["check"] for finding in found["findings"]}
+    with open_memory(folder) as memory, pytest.raises(StoreError):
+        memory.export(tmp_path / "all.jsonl", everyone=True)
 
 
 @pytest.mark.parametrize("byte", [b"\x00", b"\xff"])

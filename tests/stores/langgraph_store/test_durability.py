@@ -145,6 +145,18 @@ def test_vectors_that_were_lost_wait_for_an_encoder(indexed, folder):
     assert [item.score is None for item in after] == [False] * 1002 + [True]
 
 
+def test_an_item_whose_row_lost_a_key_is_one_error(folder):
+    """A byte of the key's name is another, which SQLite cannot know."""
+    with EngramStore(folder, index=False) as store:
+        store.put(("a",), "k", {"n": 1})
+    with closing(sqlite3.connect(folder / "chroma.sqlite3")) as database:
+        assert database.execute("UPDATE embedding_metadata SET key = 'other' WHERE key = 'value'").rowcount == 1
+        database.commit()
+
+    with EngramStore(folder, index=False) as store, pytest.raises(StoreError, match="restore a copy"):
+        store.get(("a",), "k")
+
+
 def test_stores_of_one_folder_share_it(folder):
     """Within a process: what one writes the other reads, and the folder goes with the last of them."""
     first, second = EngramStore(folder, encoder="hashing"), EngramStore(str(folder), encoder="hashing")
