@@ -1,10 +1,11 @@
-"""Align the messages of a call with the stored turns of its session, so that only what is new is stored."""
+"""Align the messages of a call with the stored turns of their sessions, so that only what is new is stored."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import Metadata, Scope, Turn, make_id, unnamed_session_id
 from langgraph_engram.state import Message, RememberRequest
 from langgraph_engram.stores.index import ScopeIndex
@@ -12,12 +13,65 @@ from langgraph_engram.temporal.datetimes import epoch_seconds
 
 Stored = TypeVar("Stored")
 Sent = TypeVar("Sent")
+SHORT_SESSION = 0.5
+"""Share of what one extraction reads up to which a session is short; a longer one has a run of its own."""
 
 
 def name_session(request: RememberRequest) -> str:
     """Return a session id for a call that names none, made of its content: the same call has the same id again."""
     contents = [(message.role, message.speaker, message.text, message.external_id) for message in request.messages]
     return unnamed_session_id(request.scope.key, *contents)
+
+
+def share_runs(requests: Sequence[RememberRequest], tokens: int) -> list[list[RememberRequest]]:
+    """Group whole sessions: consecutive short ones share a run, as long as one extraction can read them together.
+
+    Args:
+        requests: What is sent of each session, in order, with the same scope and metadata.
+        tokens: What one extraction reads; 0 for a run of its own for each.
+    """
+    groups: list[list[RememberRequest]] = []
+    names, held, is_open = set[str](), 0, False
+    for request in requests:
+        name = request.session_id or name_session(request)
+        size = sum(_tokens(message) for message in request.messages)
+        is_short = bool(request.messages) and size <= SHORT_SESSION * tokens
+        if not (is_open and is_short and name not in names and held + size <= tokens):
+            groups.append([])
+            names, held = set(), 0
+        groups[-1].append(request)
+        names.add(name)
+        held, is_open = held + size, is_short
+    return groups
+
+
+def join_requests(requests: Sequence[RememberRequest]) -> RememberRequest:
+    """Return one request for the sessions of a group, each message with its session; one alone stays as it is."""
+    if len(requests) == 1:
+        return requests[0]
+    messages = [
+        message.model_copy(update={"session_id": request.session_id or name_session(request)})
+        for request in requests
+        for message in request.messages
+    ]
+    masked, refused = (sum(getattr(request, name) for request in requests) for name in ("masked", "refused"))
+    return requests[0].model_copy(update={"messages": messages, "masked": masked, "refused": refused})
+
+
+def _tokens(message: Message) -> int:
+    """Return the tokens of what an extraction reads of a message, as those of a turn are counted."""
+    return count_tokens(" ".join([f"{message.speaker}: {message.text}", *message.captions]))
+
+
+def requests_by_session(request: RememberRequest) -> dict[str, RememberRequest]:
+    """Return what is sent of each session, by session id, in order; a request without messages is about its own."""
+    named = request.session_id or name_session(request)
+    sent: dict[str, list[Message]] = {}
+    for message in request.messages:
+        sent.setdefault(message.session_id or named, []).append(message)
+    if len(sent) < 2:
+        return {next(iter(sent), named): request}
+    return {session_id: request.model_copy(update={"messages": own}) for session_id, own in sent.items()}
 
 
 def new_turns(request: RememberRequest, session_id: str, index: ScopeIndex, begun: Sequence[Turn] = ()) -> list[Turn]:

@@ -195,6 +195,8 @@ class Graphs(NamedTuple):
     read: ReadGraph
     checkpointed_write: WriteGraph
     checkpointed_read: ReadGraph
+    shared_tokens: int
+    """Tokens of short sessions that one run of the write graph takes; 0 where it takes one session."""
 
 
 def build_graphs(
@@ -212,7 +214,9 @@ def build_graphs(
     read, checkpointed_read = (
         build_read_graph(store, model, rules, settings, saver, reranker) for saver in (None, of_reads)
     )
-    return Graphs(write, read, checkpointed_write, checkpointed_read)
+    shares = settings.extract.shared_calls and settings.extract.strategy != "none" and model.name != rules.name
+    shared_tokens = settings.extract.call_tokens if shares else 0
+    return Graphs(write, read, checkpointed_write, checkpointed_read, shared_tokens)
 
 
 def open_store_and_checkpointer(

@@ -98,7 +98,8 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         graphs = build_graphs(self.store, self.model, self.settings, self._checkpointer, checkpointer)
         self.write_graph, self.read_graph = graphs.write, graphs.read
         tracer = Tracer(self.settings.preset, self.settings.trace.text)
-        self._writes = WriteRunner(self.store, graphs.checkpointed_write, self.settings.receive, tracer, self._owned)
+        receive, shared = self.settings.receive, graphs.shared_tokens
+        self._writes = WriteRunner(self.store, graphs.checkpointed_write, receive, tracer, self._owned, shared)
         self._reads = ReadRunner(self.read_graph, graphs.checkpointed_read, checkpointer, tracer)
         self._eraser = Eraser(self.store, self._checkpointer, self.settings.segment)
         self._closed = False
@@ -160,7 +161,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             metadata: As for `remember`, of all of them.
 
         Raises:
-            EngramError: A session, which it names, could not be remembered. Invalid messages fail before any write.
+            EngramError: Sessions, which it names, could not be remembered. Invalid messages fail before any write.
         """
         return self._writes.remember_sessions(self._scope(user_id, tenant, agent_id), sessions, progress, metadata)
 

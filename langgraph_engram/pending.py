@@ -79,12 +79,19 @@ def records_to_consolidate(retried: Sequence[PendingTask], index: ScopeIndex) ->
 
 
 def sessions_to_synthesize(
-    run_id: str, session_id: str, index: ScopeIndex, retried: Sequence[PendingTask], tasks: Sequence[PendingTask]
+    run_id: str,
+    session_ids: Sequence[str],
+    index: ScopeIndex,
+    retried: Sequence[PendingTask],
+    tasks: Sequence[PendingTask],
 ) -> list[str]:
-    """Return a run's own session, then those of the turns on which a synthesis is pending for it or retried."""
+    """Return a run's own sessions, then those of the turns on which a synthesis is pending for it or retried.
+
+    Its last session comes first: those before have waited to be summarized with it.
+    """
     noted = [*retried, *(task for task in tasks if task.run_id == run_id)]
     turns = stored_turns(index, [turn_id for task in noted if task.step == "synthesize" for turn_id in task.turn_ids])
-    return list(dict.fromkeys([session_id, *(turn.session_id for turn in turns)]))
+    return list(dict.fromkeys([*reversed(session_ids), *(turn.session_id for turn in turns)]))
 
 
 def turns_begun(tasks: Sequence[PendingTask], run_id: str, session_id: str) -> list[str]:
@@ -130,6 +137,8 @@ def is_completed(
 ) -> bool:
     """Return whether a run's work is done already: by its own commit, or by a retry that took the run for dead.
 
+    Where a retry has done one of its sessions, it does the others as well.
+
     Args:
         run_id: The run.
         turns: Its turns.
@@ -140,7 +149,8 @@ def is_completed(
     if is_retry:
         wanted = {task.pending_id for task in retried if task.step != "synthesize"}
         return bool(wanted) and wanted.isdisjoint(task.pending_id for task in tasks)
-    return bool(turns) and not any(task.run_id == run_id and is_cut_off(task) for task in tasks)
+    open_sessions = {task.session_id for task in tasks if task.run_id == run_id and is_cut_off(task)}
+    return not open_sessions.issuperset(turn.session_id for turn in turns)
 
 
 def completed_ids(

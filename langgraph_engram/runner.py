@@ -20,11 +20,11 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command, Durability
 
-from langgraph_engram.alignment import name_session, new_turns
+from langgraph_engram.alignment import join_requests, new_turns, requests_by_session, share_runs
 from langgraph_engram.embeddings.base import texts_of_turn
 from langgraph_engram.errors import StoreError
 from langgraph_engram.formats.messages import Session, to_messages
-from langgraph_engram.formats.requests import errors_of_session, remember_request, retry_request, to_sessions
+from langgraph_engram.formats.requests import errors_of_sessions, remember_request, retry_request, to_sessions
 from langgraph_engram.graphs.read import ReadGraph
 from langgraph_engram.graphs.write import WriteGraph
 from langgraph_engram.nodes.report_run import report_run
@@ -95,6 +95,8 @@ class WriteRunner:
     tracer: Tracer = field(default_factory=Tracer)
     scratch: BaseCheckpointSaver[str] | None = None
     """The graph's checkpointer, if a run's checkpoints are deleted from it once the run is finished."""
+    shared_tokens: int = 0
+    """Tokens up to which short sessions share a run; 0 for a run of its own for each."""
 
     def remember(self, request: RememberRequest) -> Receipt:
         """Run a request to its end, after the runs of its scope that are under way."""
@@ -107,26 +109,28 @@ class WriteRunner:
         progress: Progress | None = None,
         metadata: Metadata | None = None,
     ) -> Receipt:
-        """Remember whole conversations, each closed, and return the sum of their receipts.
+        """Remember whole conversations, each closed, and return the sum of their receipts. Short ones share a run.
 
         Raises:
-            EngramError: A session could not be remembered; the error names it. Where its messages are invalid nothing
-                was written, else the sessions before it were.
+            EngramError: A session could not be remembered; the error names it, or those of its run. Where its messages
+                are invalid nothing was written, else the sessions before were.
         """
         requests: list[RememberRequest] = []
         for position, session in enumerate(to_sessions(sessions)):
-            with errors_of_session(session, position):
+            with errors_of_sessions([session], position):
                 messages = to_messages(session.messages)
                 request = remember_request(scope, messages, session.session_id, close_session=True, metadata=metadata)
                 requests.append(screen(request, self.settings))
+        groups, done = share_runs(requests, self.shared_tokens), 0
         receipts: list[Receipt] = []
-        with closing(prefetch_vectors(self.store, requests)) as encoded:
-            for position, session in enumerate(sessions):
-                with errors_of_session(session, position):
+        with closing(prefetch_vectors(self.store, [join_requests(group) for group in groups])) as encoded:
+            for group in groups:
+                with errors_of_sessions(sessions[done : done + len(group)], done):
                     request = next(encoded)
                     if progress:
-                        progress(f"remembering {request.session_id or position + 1}", position, len(sessions))
+                        progress(f"remembering {request.session_id or done + 1}", done, len(sessions))
                     receipts.append(self.remember(request))
+                done += len(group)
         if progress:
             progress("remembered", len(sessions), len(sessions))
         return add_receipts(receipts)
@@ -345,7 +349,8 @@ def prefetch_vectors(store: Store, requests: Sequence[RememberRequest]) -> Gener
 
 
 def _encode(store: Store, request: RememberRequest) -> None:
-    turns = new_turns(request, request.session_id or name_session(request), store.index(request.scope))
+    index, sessions = store.index(request.scope), requests_by_session(request)
+    turns = [turn for session_id, sent in sessions.items() for turn in new_turns(sent, session_id, index)]
     texts = [text for turn in turns for text in texts_of_turn(turn)]
     if texts:
         store.encoder.encode(texts)

@@ -64,6 +64,8 @@ class Message(Frozen):
     captions: list[str] = []
     said_at: Moment | None = None
     external_id: str | None = None
+    session_id: str | None = None
+    """Its session; None for the request's."""
 
     @field_validator("speaker")
     @classmethod
@@ -96,7 +98,7 @@ class RememberRequest(ScopedRequest):
     session_id: str | None = None
     messages: list[Message] = []
     close_session: bool = False
-    """Whether the session ends with these messages."""
+    """Whether each session ends with these messages."""
     run_id: str = ""
     """Empty for a new run id."""
     retry_turn_ids: list[str] = []
@@ -235,8 +237,8 @@ class WriteState(TypedDict, total=False):
     """Set by the caller."""
     run_id: str
     """Set by `receive`."""
-    session_id: str
-    """Set by `receive`."""
+    session_ids: list[str]
+    """Set by `receive`: the sessions of this run, in order; nearly always one."""
     turns: list[Turn]
     """Set by `receive`: the new turns of this run, or those that are retried."""
     known_turns: int

@@ -47,7 +47,7 @@ class Extract:
                 *(
                     record
                     for found in extracted
-                    for record in builder.build(found.batch.sentences, found.batch.event_of, found.candidates)
+                    for record in builder.build(found.sentences, found.event_of, found.candidates)
                 ),
             ]
         )
@@ -55,7 +55,7 @@ class Extract:
         if is_retry:
             records = without_known_kinds(records, turns, index)
         notes = {event_id: note for found in extracted for event_id, note in found.notes.items()}
-        failed = [(found.batch.turns, found.failure) for found in extracted if found.failure]
+        failed = [(found.turns, found.failure) for found in extracted if found.failure]
         return {
             "events": name_by_notes(state["events"], notes, index, self.segment),
             "boundaries": describe_by_notes(state["boundaries"], notes, index),

@@ -3,12 +3,15 @@
 Anything but an answer that cites a passage goes deep, an unreadable reply included.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from langgraph_engram.llm.base import Model, entry_of
 from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.retrieval.citations import final_answer, rests_on_evidence, with_citations
-from langgraph_engram.retrieval.passages import light_passages, merge_pools
+from langgraph_engram.retrieval.excerpts import complete_again
+from langgraph_engram.retrieval.passages import light_passages, merge_pools, passage_tokens
+from langgraph_engram.schema import Evidence
 from langgraph_engram.settings import AnswerSettings, DeepSettings, styled
 from langgraph_engram.state import ReadState
 
@@ -27,7 +30,8 @@ class JudgeSufficiency:
     def __call__(self, state: ReadState) -> ReadState:
         """Return whether the pool and the best passages of this round suffice, and the answer; else the earlier one."""
         request = state["request"]
-        pool = merge_pools(state["pool"], light_passages(state["evidence"], self.settings), request.budget)
+        found = light_passages(state["evidence"], self.settings)
+        pool = merge_pools(self._completed(state["pool"], found, request.budget), found, request.budget)
         if not pool:
             return {"sufficient": False, "answer": "", "pool": pool}
         earlier = tuple(state.get("earlier_answers", ())) if self.answer.earlier else ()
@@ -52,3 +56,10 @@ class JudgeSufficiency:
             "pool": pool,
             "usage": [entry_of("judge_sufficiency", [asked])],
         }
+
+    def _completed(self, pool: Sequence[Evidence], found: Sequence[Evidence], budget: int | None) -> list[Evidence]:
+        """Complete the excerpts of earlier rounds that this one finds again: what it looks for may be what was cut."""
+        most = self.settings.level2_tokens
+        if budget is not None:
+            most = min(most, budget - sum(map(passage_tokens, pool)))
+        return complete_again(pool, found, most)

@@ -18,7 +18,6 @@ from langgraph_engram.retrieval.passages import (
     fit_budget,
     format_passage,
     smallest_size,
-    turns_of,
     with_assistant_replies,
 )
 from langgraph_engram.retrieval.queries import part_intents
@@ -120,10 +119,10 @@ class LightRetrieve:
         if not whole or len(whole) == len(shown):
             return shown
         known = {index.turns.position(turn.turn_id) for passage in whole for turn in passage.turns}
-        others = (line for line in outline(fusion, "narrow") if not known.issuperset(turns_of(index, line)))
         budget = request.budget or self.settings.budget
         left = budget - sum(count_tokens(passage.text) for passage in whole)
-        lines = relevance.estimated(fit_budget(others, left, size_of=self._size_in(index)))
+        others = fit_budget(outline(fusion, "narrow", known), left, size_of=self._size_in(index))
+        lines = relevance.estimated(others)
         return self._formatted(relevance, self._truncated(whole, lines, request, self.settings.stop))
 
     def _truncated(

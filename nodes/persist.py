@@ -87,7 +87,7 @@ class Persist:
         run = rebase(
             EventBuilder(state["request"].scope.key, self.segment),
             index,
-            state["session_id"],
+            state["session_ids"],
             state.get("events", []),
             state.get("boundaries", []),
             kept.written,
@@ -95,7 +95,7 @@ class Persist:
         )
         records = [*run.records, *kept.changed]
         syntheses = changed_syntheses(index, records)
-        sessions = dict.fromkeys([state["session_id"], *(event.session_id for event in run.events)])
+        sessions = dict.fromkeys([*reversed(state["session_ids"]), *(event.session_id for event in run.events)])
         view = ScopeView(index, run.events, records, syntheses)
         due = due_tasks(state["run_id"], view, sessions, self.synthesis, state["turns"])
         failures = [*state.get("failures", []), *noted]

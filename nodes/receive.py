@@ -6,6 +6,7 @@ own.
 """
 
 import os
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from socket import gethostname
@@ -14,7 +15,7 @@ from typing import cast
 from langgraph.config import get_config
 from langgraph.types import Overwrite
 
-from langgraph_engram.alignment import name_session, new_turns
+from langgraph_engram.alignment import new_turns, requests_by_session
 from langgraph_engram.compression import Compressor
 from langgraph_engram.errors import EncoderUnavailable
 from langgraph_engram.pending import (
@@ -30,11 +31,12 @@ from langgraph_engram.pending import (
     unreceived_ids,
 )
 from langgraph_engram.results import UsageEntry
-from langgraph_engram.schema import DateOrder, FilterCounts, PendingTask, make_id
+from langgraph_engram.schema import DateOrder, FilterCounts, PendingTask, Scope, Turn, make_id
 from langgraph_engram.screening import screen
 from langgraph_engram.settings import ReceiveSettings
 from langgraph_engram.state import RememberRequest, WriteState
 from langgraph_engram.stores.base import Changes, Store
+from langgraph_engram.stores.index import ScopeIndex
 
 PROBE = "Hello."
 """A text that is compressed only to see that it can be done."""
@@ -42,7 +44,7 @@ PROBE = "Hello."
 
 @dataclass(frozen=True, slots=True)
 class Receive:
-    """Store the raw turns. Reads `request`, JSON included; sets `run_id`, `session_id`, `turns`, `known_turns`."""
+    """Store the raw turns. Reads `request`, JSON included; sets `run_id`, `session_ids`, `turns`, `known_turns`."""
 
     store: Store
     date_order: DateOrder | None = None
@@ -65,40 +67,48 @@ class Receive:
         """
         request = screen(RememberRequest.model_validate(state["request"]), self.settings)
         run_id = request.run_id or _id_of_this_run()
-        session_id = request.session_id or name_session(request)
+        sessions = requests_by_session(request)
         is_retry = bool(request.retry_turn_ids)
-        received = self._retried(request, session_id) if is_retry else self._new(request, run_id, session_id)
+        received = self._retried(request, *sessions) if is_retry else self._new(request.scope, run_id, sessions)
         if self.compressor and turns_to_extract(received["turns"], received.get("retried", []), is_retry=is_retry):
             self.compressor.compress([PROBE])
-        return {**_empty_state(), "request": request, "run_id": run_id, "session_id": session_id, **received}
+        return {**_empty_state(), "request": request, "run_id": run_id, "session_ids": [*sessions], **received}
 
-    def _new(self, request: RememberRequest, run_id: str, session_id: str) -> WriteState:
+    def _new(self, scope: Scope, run_id: str, sessions: Mapping[str, RememberRequest]) -> WriteState:
         """Store the turns that are new; those that this run stored before it was cut off are its own, too.
 
-        Where they cannot be encoded, the run is pending, and its checkpoint has what was said. Without a checkpoint
-        nothing has it, and a store that has no vector yet can hold no row without the encoder, the task included: then
-        nothing is pending, the call is to be sent again.
+        Each session is pending by itself, for a retry takes one after the other. Where they cannot be encoded, the run
+        is pending, and its checkpoint has what was said. Without a checkpoint nothing has it, and a store that has no
+        vector yet can hold no row without the encoder, the task included: then nothing is pending, the call is to be
+        sent again.
         """
-        scope = request.scope
         with self.store.committing(scope):
             index, pending = self.store.index(scope), self.store.pending_tasks(scope)
-            begun = stored_turns(index, turns_begun(pending, run_id, session_id))
-            new = new_turns(request, session_id, index, begun)
-            turns = [*begun, *(turn.model_copy(update={"date_order": self.date_order}) for turn in new)]
-            left, completed = taken_over(pending, run_id, new)
+            received = [self._turns(sent, session_id, index, run_id, pending) for session_id, sent in sessions.items()]
+            turns = [turn for own in received for turn in own]
+            left, completed = taken_over(pending, run_id, [turn for turn in turns if turn.turn_id not in index.turns])
             completed += unreceived_ids(pending, run_id)
             try:
                 if turns or completed:
-                    tasks = [*pending_tasks_for(run_id, "segment", [(turns, UNFINISHED)]), *left]
+                    tasks = [*pending_tasks_for(run_id, "segment", [(own, UNFINISHED) for own in received]), *left]
                     self.store.commit(scope, Changes(turns=turns, pending_tasks=tasks, completed=completed))
             except EncoderUnavailable as error:
                 if place := _checkpoint_of_this_run():
                     reason = f"{error}; what was said is in {place} alone: retry there, or send it again"
                     with suppress(EncoderUnavailable):
-                        tasks = pending_tasks_for(run_id, RECEIVE, [(turns, reason)])
+                        tasks = pending_tasks_for(run_id, RECEIVE, [(own, reason) for own in received])
                         self.store.commit(scope, Changes(pending_tasks=tasks))
                 raise
-        return {"turns": turns, "known_turns": len(request.messages) - len(turns)}
+        sent = sum(len(request.messages) for request in sessions.values())
+        return {"turns": turns, "known_turns": sent - len(turns)}
+
+    def _turns(
+        self, sent: RememberRequest, session_id: str, index: ScopeIndex, run_id: str, pending: Sequence[PendingTask]
+    ) -> list[Turn]:
+        """Return the turns of a session that this run stored before it was cut off, and those that are new."""
+        begun = stored_turns(index, turns_begun(pending, run_id, session_id))
+        new = new_turns(sent, session_id, index, begun)
+        return [*begun, *(turn.model_copy(update={"date_order": self.date_order}) for turn in new)]
 
     def _retried(self, request: RememberRequest, session_id: str) -> WriteState:
         """Return stored turns of a session, and the tasks about them. They stay pending until they are done.

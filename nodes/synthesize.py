@@ -21,7 +21,7 @@ from langgraph_engram.summarization.writing import SynthesisWriter
 
 @dataclass(frozen=True)
 class Synthesize:
-    """Write syntheses. Reads `request`, `session_id`, `retried`; sets `synthesis_ids`, adds to `failures`."""
+    """Write syntheses. Reads `request`, `session_ids`, `retried`; sets `synthesis_ids`, adds to `failures`."""
 
     store: Store
     model: Model
@@ -35,7 +35,7 @@ class Synthesize:
         """Store the syntheses that are due, new ones in place of those that are stale, and complete their tasks."""
         scope, run_id = state["request"].scope, state["run_id"]
         index, tasks = self.store.index(scope), self.store.pending_tasks(scope)
-        sessions = sessions_to_synthesize(run_id, state["session_id"], index, state.get("retried", []), tasks)
+        sessions = sessions_to_synthesize(run_id, state["session_ids"], index, state.get("retried", []), tasks)
         jobs = due_jobs(ScopeView(index), sessions, self.settings)
         writer = SynthesisWriter(self.model, self.settings, self.capability, self.verify)
         written = writer.write(index, scope.key, jobs)

@@ -45,6 +45,8 @@ OTHERS = "Turns:"
 SHORT_REPLY_STEMS = 5
 """Content stems up to which a reply is kept with its question."""
 CITATION = re.compile(r"\s*\[(\d+(?:\s*[,;]\s*\d+)*)\]")
+OTHER_SESSION = "=== another conversation: nothing above belongs to it"
+"""The line between two sessions of a prompt."""
 CHANGED_SINCE = "\nChanged since: "
 """Separates a superseded record in a passage from what took its place."""
 BUT_ALSO = "\nBut also: "
@@ -319,7 +321,7 @@ def number_sentences(
     """Split turns into sentences, in order, and number from 1 those that say anything.
 
     Args:
-        turns: The core turns.
+        turns: The core turns, of one session or several; what is asked in one is not answered in another.
         context: The turns before them, whose last question the first turn may answer.
         small_talk: Whether small talk is numbered as well: thanks state nothing, and show how people relate.
     """
@@ -327,6 +329,7 @@ def number_sentences(
     earlier = context[-1] if context else None
     found: list[Sentence] = []
     for turn in turns:
+        earlier = earlier if earlier and earlier.session_id == turn.session_id else None
         found.extend(_sentences_of(turn, earlier, people, small_talk=small_talk))
         earlier = turn
     numbers = iter(range(1, len(found) + 1))
@@ -364,7 +367,7 @@ def render_sentences(
 
     Args:
         system: The rules, the same for every call, so that a prompt cache hits.
-        turns: The core turns.
+        turns: The core turns; a line says where another session begins.
         context: Turns before them.
         event_starts: Positions of turns at which an event begins; none where events make no difference.
         shown: What is read in place of each sentence, small talk and images included, in the order of
@@ -393,6 +396,8 @@ def _lines(
     event = 0
     headings = day_headings(turn.said_at for turn in turns)
     for position, (heading, turn) in enumerate(zip(headings, turns, strict=True)):
+        if position and turn.session_id != turns[position - 1].session_id:
+            yield OTHER_SESSION
         yield from heading
         if position in event_starts:
             event += 1

@@ -194,7 +194,7 @@ def test_settings_that_are_named_exist(page):
     groups = {
         name: type(field.default).model_fields for name, field in Settings.model_fields.items() if name != "preset"
     }
-    named = re.findall(rf"`({'|'.join(groups)})\.([a-z_]+)", page.read_text(encoding="utf-8"))
+    named = re.findall(rf"`({'|'.join(groups)})\.([a-z_0-9]+)", page.read_text(encoding="utf-8"))
 
     assert [f"{group}.{name}" for group, name in named if name not in groups[group]] == []
 

@@ -41,6 +41,8 @@ CHAT = '[{"role": "user", "content": "I camped at Lake Bled."}, {"role": "user",
 VARIABLES = ("STORE", "USER", "MODEL", "PRESET", "ENCODER", "SETTINGS", "CHAT", "TOKENS")
 SERVERS = {"serve": "/engram", "inspect": "/memory"}
 """Commands that go on until they are stopped, and what they answer meanwhile."""
+SERVED: set[str] = set()
+"""Those that were started."""
 PROGRAM = [sys.executable, "-c", "from langgraph_engram.cli.main import main; main()"]
 
 
@@ -193,7 +195,11 @@ def filled_in(word: str) -> str:
 
 
 def serve(command: str, arguments: list[str], settings: dict[str, str], place: str) -> None:
-    """Start a server on a port of its own, and ask it once."""
+    """Start a server on a port of its own, and ask it once; where another page has, look at the options alone."""
+    if command in SERVED:
+        assert run([command, *arguments, "--help"]) == 0, place
+        return
+    SERVED.add(command)
     port = 21000 + os.getpid() % 1000
     environment = os.environ | settings | {"PYTHONPATH": str(ROOT)}
     with subprocess.Popen(

@@ -201,7 +201,7 @@ def _segment(node: Segment, dialogue: Dialogue) -> SegmentedDialogue:
         {
             "request": RememberRequest(user_id=USER),
             "run_id": f"bench-{dialogue.dialogue_id}",
-            "session_id": dialogue.turns[0].session_id,
+            "session_ids": [dialogue.turns[0].session_id],
             "turns": dialogue.turns,
         }
     )

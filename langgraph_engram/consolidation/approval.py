@@ -1,7 +1,8 @@
 """Show a person the decisions that wait, and read what they answer.
 
 An answer is for all decisions or, as a mapping, for each by its id. "approve", "yes", True and {"approve": True}
-approve; "reject", "no", False and {"approve": False} reject. Anything else is no answer.
+approve; "reject", "no", False and {"approve": False} reject; {"decisions": [{"type": "approve"}]}, as LangChain's
+human-in-the-loop middleware is answered, does either. Anything else is no answer.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,8 +15,6 @@ AWAITED = "a person's approval is awaited"
 REJECTED = "rejected by a person"
 ANSWERS = 'Answer "approve" or "reject" for all decisions, or {decision_id: "approve" or "reject"} for each of them.'
 APPROVING, REJECTING = ("approve", "yes"), ("reject", "no")
-FLAG = "approve"
-"""The only key of a mapping that answers for all."""
 
 
 def describe_proposal(proposal: Proposal, known: Mapping[str, Record]) -> ProposedDecision:
@@ -59,14 +58,21 @@ def _answered(proposal: Proposal, answer: object) -> Proposal:
 
 
 def _is_by_id(answer: object) -> TypeGuard[Mapping[str, object]]:
-    return isinstance(answer, Mapping) and list(answer) != [FLAG]
+    return isinstance(answer, Mapping) and _unwrapped(answer) is answer
 
 
 def read_verdict(answer: object) -> bool | None:
     """Return whether an answer for one thing approves; None for what is no answer."""
-    if isinstance(answer, Mapping):
-        answer = answer[FLAG] if list(answer) == [FLAG] else None
+    answer = _unwrapped(answer)
     if isinstance(answer, bool):
         return answer
     word = answer.strip().casefold() if isinstance(answer, str) else ""
     return True if word in APPROVING else False if word in REJECTING else None
+
+
+def _unwrapped(answer: object) -> object:
+    """Return what a mapping answers for all; anything else as it is."""
+    match answer:
+        case {"approve": verdict, **rest} | {"decisions": [{"type": verdict}], **rest} if not rest:
+            return verdict
+    return answer

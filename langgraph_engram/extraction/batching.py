@@ -1,4 +1,4 @@
-"""Batch the new turns of events for extraction: several short events share a call, up to a size.
+"""Batch the new turns of events for extraction: several short events share a call, up to a size, also of sessions.
 
 Only what somebody said is extracted from: the output of a tool and a system's instructions are left out, and under
 DimMem an assistant's turns as well. Of what is kept as passages, code and tables are not read.
@@ -26,6 +26,7 @@ class Batch:
 
     turns: tuple[Turn, ...]
     context: tuple[Turn, ...]
+    """Turns of the first one's session, just before it."""
     event_of: dict[str, str]
     """The event of each turn, by turn id."""
     shown: tuple[str, ...] = ()
@@ -78,8 +79,9 @@ class Batch:
         return parts if len(parts) > 1 else []
 
     def _part(self, start: int, end: int) -> "Batch":
-        context = (*self.context, *self.turns[:start])[-max(1, len(self.context)) :]
-        return self._with_turns(self.turns[start:end], context)
+        session_id = self.turns[start].session_id
+        earlier = [turn for turn in (*self.context, *self.turns[:start]) if turn.session_id == session_id]
+        return self._with_turns(self.turns[start:end], earlier[-max(1, len(self.context)) :])
 
     def _with_turns(self, turns: Sequence[Turn], context: Sequence[Turn]) -> "Batch":
         ids = {turn.turn_id for turn in turns}
@@ -110,7 +112,10 @@ def batch_events(
         size = sum(count_tokens(turn.indexed_text) for turn in core)
         if not core:
             continue
-        if not groups or not settings.shared_calls or held + size > settings.call_tokens:
+        shares = bool(groups) and settings.shared_calls and held + size <= settings.call_tokens
+        if shares and core[0].session_id != groups[-1][-1][1][0].session_id:
+            shares = not _before(index, turns, core[0], context_turns, settings)
+        if not shares:
             groups.append([])
             held = 0
         groups[-1].append((event, core))
@@ -153,7 +158,8 @@ def _before(index: ScopeIndex, turns: Sequence[Turn], first: Turn, size: int, se
     """Return the turns read in a session just before one of its turns, those of this run included."""
     if not size:
         return []
-    said = (*index.session_turns(first.session_id), *turns)
+    own = (turn for turn in turns if turn.session_id == first.session_id)
+    said = (*index.session_turns(first.session_id), *own)
     known = {turn.seq: turn for turn in said if turn.seq < first.seq and _is_read(turn, settings)}
     return list(_as_read([known[seq] for seq in sorted(known)[-size:]], settings))
 

@@ -1,8 +1,8 @@
 """Verify records against what their extraction was shown: numbers, names, dates, words, speakers, denials.
 
-What the cited turns say is evidence, and so is what another turn of the same prompt says of the same thing: who reads
-them together names the concert of one sentence by the day that the sentence before gave it. Such a turn joins the
-sources. A record that goes beyond what was shown is quarantined with the reason; a dimension that nobody near its
+What the cited turns say is evidence, and so is what another turn of the same prompt and session says of the same thing:
+who reads them together names the concert of one sentence by the day that the sentence before gave it. Such a turn joins
+the sources. A record that goes beyond what was shown is quarantined with the reason; a dimension that nobody near its
 sources said is left out. What an assistant says that a stored record holds already is recycled memory, and no new
 record.
 """
@@ -56,7 +56,8 @@ class Verifier:
         sources = self._turns(record.source_turn_ids)
         batch = self._batch_of.get(record.event_id)
         core, context = (batch.turns, batch.context) if batch else ((), ())
-        shown = [*context, *core, *self._turns(self._nearby.get(record.event_id, []))]
+        read = [turn for turn in (*context, *core) if turn.session_id == record.session_id]
+        shown = [*read, *self._turns(self._nearby.get(record.event_id, []))]
         verified = verify_record(record, sources, shown, self.settings, {turn.turn_id for turn in core})
         reason = recycled_reason(verified, sources, self.index, self.settings) if verified.status == "active" else ""
         return _quarantined(verified, reason) if reason else verified

@@ -6,6 +6,7 @@ same turns are put to the model as sentences to label, and after a few such answ
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import TypeAlias
 
 from langgraph_engram.compression import Compressor
@@ -21,7 +22,7 @@ from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.label_sentences import LabelSentences, SentenceLabels
 from langgraph_engram.prompts.rendering import Sentence
 from langgraph_engram.results import UsageEntry
-from langgraph_engram.schema import MemoryType, RecordKind
+from langgraph_engram.schema import MemoryType, RecordKind, Turn
 from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.text.statements import type_of
 
@@ -42,12 +43,16 @@ _Asked: TypeAlias = tuple[Batch, LLMResult[Answer]]
 
 @dataclass(frozen=True)
 class Extracted:
-    """What one question about a batch came to."""
+    """What one question about a batch came to, of the turns of one session."""
 
-    batch: Batch
+    turns: list[Turn]
+    sentences: list[Sentence]
+    """The sentences of the turns, under the numbers that the model saw."""
+    event_of: dict[str, str]
+    """The event of each turn, by turn id."""
     candidates: list[tuple[RecordKind, Candidate]]
     notes: dict[str, EventNote]
-    """What was noted of the batch's events, by event id."""
+    """What was noted of the events, by event id."""
     failure: str
     """Why there is no answer; empty if there is one."""
 
@@ -66,7 +71,7 @@ class Extractor:
         """Ask about each batch. Candidates cite what was said, whatever the model reads of it.
 
         Returns:
-            The candidates of each kind and batch, in order, and what all of it cost.
+            The candidates of each kind, batch and session, in order, and what all of it cost.
         """
         if self.compressor:
             batches = [compressed(batch, self.compressor) for batch in batches]
@@ -74,7 +79,7 @@ class Extractor:
         results: list[LLMResult[Answer]] = []
         for kind in KINDS[self.settings.strategy]:
             answers, asked = self._ask(kind, batches)
-            found += [_extracted(kind, batch, answer) for batch, answer in answers]
+            found += [extracted for batch, answer in answers for extracted in _extracted(kind, batch, answer)]
             results += asked
         return found, entry_of("extract", results)
 
@@ -158,8 +163,8 @@ class Extractor:
         return ExtractKeySentences(batch.turns, batch.context, batch.shown)
 
 
-def _extracted(kind: RecordKind, batch: Batch, result: LLMResult[Answer]) -> Extracted:
-    reason = result.failure.reason if result.failure else ""
+def _extracted(kind: RecordKind, batch: Batch, result: LLMResult[Answer]) -> list[Extracted]:
+    """Return what an answer says of each session of a batch."""
     candidates: list[tuple[RecordKind, Candidate]] = []
     notes: dict[str, EventNote] = {}
     match result.answer:
@@ -173,7 +178,35 @@ def _extracted(kind: RecordKind, batch: Batch, result: LLMResult[Answer]) -> Ext
             candidates = [(kind, sentence) for sentence in answer.sentences]
         case SentenceLabels() as answer:
             candidates = [(kind, candidate) for candidate in _labelled(kind, batch, answer)]
-    return Extracted(batch, candidates, notes, reason)
+    cited_in = _by_session(batch, candidates)
+    reason = result.failure.reason if result.failure else ""
+    return [
+        Extracted(
+            [*turns],
+            [sentence for sentence in batch.sentences if sentence.turn.session_id == session_id],
+            batch.event_of,
+            cited_in.get(session_id, []),
+            notes,
+            reason,
+        )
+        for session_id, turns in groupby(batch.turns, lambda turn: turn.session_id)
+    ]
+
+
+def _by_session(
+    batch: Batch, candidates: Sequence[tuple[RecordKind, Candidate]]
+) -> dict[str, list[tuple[RecordKind, Candidate]]]:
+    """Return the candidates that cite a sentence of each session; what cites nothing is of the first.
+
+    One that cites two sessions is of both, and rests in each on what was said there alone.
+    """
+    session_of = {sentence.number: sentence.turn.session_id for sentence in batch.sentences if sentence.number}
+    cited_in: dict[str, list[tuple[RecordKind, Candidate]]] = {}
+    for kind, candidate in candidates:
+        known = dict.fromkeys(session_of[number] for number in candidate.sources if number in session_of)
+        for session_id in known or [batch.turns[0].session_id]:
+            cited_in.setdefault(session_id, []).append((kind, candidate))
+    return cited_in
 
 
 def _labelled(kind: RecordKind, batch: Batch, answer: SentenceLabels) -> list[Candidate]:
@@ -195,6 +228,16 @@ def _type(sentence: Sentence) -> MemoryType:
 
 
 def _notes(batch: Batch, notes: Sequence[EventNote]) -> dict[str, EventNote]:
-    """Return what is noted of a batch's events, by event id; numbers that no event has are left out."""
-    owners = [batch.event_of[batch.turns[start].turn_id] for start in batch.event_starts]
-    return {owners[note.event - 1]: note for note in notes if 1 <= note.event <= len(owners)}
+    """Return what is noted of a batch's events, by event id; numbers that no event has are left out.
+
+    Nothing is told of how an event came about that opens another session: what is above it did not end before it.
+    """
+    turns, starts = batch.turns, batch.event_starts
+    noted: dict[str, EventNote] = {}
+    for note in notes:
+        if 1 <= note.event <= len(starts):
+            start = starts[note.event - 1]
+            opens = start > 0 and turns[start].session_id != turns[start - 1].session_id
+            event_id = batch.event_of[turns[start].turn_id]
+            noted[event_id] = note.model_copy(update={"transition": ""}) if opens else note
+    return noted

@@ -135,12 +135,12 @@ def to_sessions(sessions: object) -> Sequence[Session]:
 
 
 @contextmanager
-def errors_of_session(session: Session, position: int) -> Iterator[None]:
-    """Name a session in the errors that are raised while it is read or written.
+def errors_of_sessions(sessions: Sequence[Session], position: int) -> Iterator[None]:
+    """Name a session in the errors that are raised while it is read or written; of several, the first and the last.
 
     Args:
-        session: The session.
-        position: Its position among those of the call, from 0; it stands for a session without an id.
+        sessions: The session, or those that share a run.
+        position: The first one's position among those of the call, from 0; it stands for a session without an id.
 
     Raises:
         EngramError: Of the kind that was raised.
@@ -148,8 +148,12 @@ def errors_of_session(session: Session, position: int) -> Iterator[None]:
     try:
         yield
     except EngramError as error:
-        name = f"number {position + 1}" if session.session_id is None else shown(session.session_id)
-        raise type(error)(f"session {name}: {error}") from error
+        names = [
+            f"number {number}" if session.session_id is None else shown(session.session_id)
+            for number, session in enumerate(sessions, start=position + 1)
+        ]
+        named = f"session {names[0]}" if len(names) == 1 else f"sessions {names[0]} to {names[-1]}"
+        raise type(error)(f"{named}: {error}") from error
 
 
 def check_name(argument: str, value: object, advice: str = "leave it out, or name one") -> str:

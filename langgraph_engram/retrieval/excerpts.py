@@ -4,7 +4,6 @@ A passage of a long message is indexed with its section; what is asked for is mo
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import inf
 
 from langgraph_engram.prompts.rendering import dated
 from langgraph_engram.results import count_tokens
@@ -47,21 +46,34 @@ def with_excerpt(passage: Evidence, weights: Mapping[str, float], most: int) -> 
     return passage.model_copy(update={"text": dated(excerpt(record.content, weights, most), record.mentioned_at)})
 
 
-def without_cuts(passages: Sequence[Evidence], most: int | None = None) -> list[Evidence]:
+def without_cuts(passages: Sequence[Evidence], most: int) -> list[Evidence]:
     """Return passages with excerpts as the whole passages.
 
     Args:
         passages: Passages, the first ones first completed.
-        most: Tokens that this may add; None for no limit.
+        most: Tokens that this may add.
     """
     shown: list[Evidence] = []
-    left = inf if most is None else most
     for passage in passages:
         complete = _complete(passage)
         more = count_tokens(complete.text) - count_tokens(passage.text)
-        shown.append(complete if more <= left else passage)
-        left -= more if more <= left else 0
+        shown.append(complete if more <= most else passage)
+        most -= more if more <= most else 0
     return shown
+
+
+def complete_again(pool: Sequence[Evidence], found: Sequence[Evidence], most: int) -> list[Evidence]:
+    """Return a pool in which the excerpts that a later round finds again are the whole passages, the best ones first.
+
+    Args:
+        pool: What earlier rounds found; each passage stays where it is.
+        found: What the round found, best first.
+        most: Tokens that this may add.
+    """
+    held = {passage.evidence_id: passage for passage in pool}
+    again = [held[passage.evidence_id] for passage in found if passage.evidence_id in held]
+    held |= {passage.evidence_id: passage for passage in without_cuts(again, most)}
+    return list(held.values())
 
 
 def _complete(passage: Evidence) -> Evidence:

@@ -1,7 +1,7 @@
 """Fuse the routes into one ranking: by the weighted fusion of `engram`, or by those of the papers."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -60,10 +60,14 @@ class Fusion:
                 return _by_event(self.matches, self.scores, self.settings)
         return _concatenate(self.matches, self.scores, self.settings)
 
-    def ranked_turns(self) -> Iterator[Candidate]:
-        """Yield the best of each turn that was found, best first, alone."""
+    def ranked_turns(self, shown: Collection[int] = ()) -> Iterator[Candidate]:
+        """Yield the best of each turn that was found, best first, alone.
+
+        Args:
+            shown: Positions of turns that are left out.
+        """
         turn_of = record_links(self.index).turn
-        seen: set[int] = set()
+        seen = set(shown)
         for candidate in self._alone() if self.settings.fusion == "weighted" else self.ranked():
             turn = int(turn_of[candidate.position]) if candidate.kind == "record" else candidate.position
             turn = turn if turn >= 0 else ~candidate.position

@@ -7,7 +7,7 @@ How broad a query is, a language model says where it parses queries. Otherwise a
 it, over the query's embedding and its frequent words (`training/breadth.py`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import cache
 
@@ -48,7 +48,7 @@ def breadth_of(intent: Intent, vector: Vectors, encoder_name: str) -> Breadth:
     return kind or "narrow"
 
 
-def outline(fusion: Fusion, breadth: Breadth) -> Iterator[Candidate]:
+def outline(fusion: Fusion, breadth: Breadth, shown: Collection[int] = ()) -> Iterator[Candidate]:
     """Yield the best of each turn that was found, to be shown as a line, best first.
 
     A broad query is about what people said: an assistant's turns have no line of their own, but one after the turn that
@@ -58,16 +58,17 @@ def outline(fusion: Fusion, breadth: Breadth) -> Iterator[Candidate]:
     Args:
         fusion: What was found.
         breadth: How broad the query is.
+        shown: Positions of turns that whole passages show already.
     """
     if breadth == "narrow":
-        yield from (candidate._replace(as_line=True) for candidate in fusion.ranked_turns())
+        yield from (candidate._replace(as_line=True) for candidate in fusion.ranked_turns(shown))
         return
     index, settings = fusion.index, fusion.settings
     if breadth == "summary":
         yield from _narratives(fusion, settings.outline_syntheses)
     turn_of = record_links(index).turn
     fusion = replace(fusion, settings=settings.model_copy(update={"question_weight": 0.0}))
-    for candidate in fusion.ranked_turns():
+    for candidate in fusion.ranked_turns(shown):
         turn = int(turn_of[candidate.position]) if candidate.kind == "record" else candidate.position
         if turn >= 0 and index.turns.items[turn].role == "assistant":
             continue

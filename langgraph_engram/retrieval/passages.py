@@ -9,7 +9,6 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from langgraph_engram.prompts.rendering import BUT_ALSO, CHANGED_SINCE, dated
 from langgraph_engram.results import count_tokens, tokens_of_length
-from langgraph_engram.retrieval.excerpts import without_cuts
 from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.schema import OUTLINE, STANDING, Evidence, Record, Turn, make_id
 from langgraph_engram.settings import DeepSettings, RetrieveSettings
@@ -232,23 +231,18 @@ def light_passages(evidence: Sequence[Evidence], settings: DeepSettings) -> Sequ
 
 
 def merge_pools(pool: Sequence[Evidence], found: Sequence[Evidence], budget: int | None = None) -> list[Evidence]:
-    """Append to a pool the passages that it does not hold yet; an excerpt that other lines are found of is completed.
+    """Append to a pool the passages that it does not hold yet.
 
     Args:
         pool: The pool; all of it stays where it is, since answers cite its passages by number.
         found: What may be added.
         budget: Tokens of the texts of the whole pool; what is too large for the rest of it is skipped.
     """
-    known = {passage.evidence_id: passage.text for passage in pool}
-    again = {passage.evidence_id for passage in found if known.get(passage.evidence_id, passage.text) != passage.text}
-    cut = [passage for passage in pool if passage.evidence_id in again]
-    left = None if budget is None else budget - sum(map(passage_tokens, pool))
-    complete = {passage.evidence_id: passage for passage in without_cuts(cut, left)}
-    held = [complete.get(passage.evidence_id, passage) for passage in pool]
+    known = {passage.evidence_id for passage in pool}
     fresh = list({passage.evidence_id: passage for passage in found if passage.evidence_id not in known}.values())
     if budget is not None:
-        fresh = fit_budget(fresh, budget - sum(map(passage_tokens, held)))
-    return [*held, *fresh]
+        fresh = fit_budget(fresh, budget - sum(map(passage_tokens, pool)))
+    return [*pool, *fresh]
 
 
 def stands_alone(passage: Evidence) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from itertools import islice
 
 from langgraph_engram.llm.base import Model, entry_of
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary, plain_text
@@ -11,7 +12,7 @@ from langgraph_engram.schema import Boundary, BoundaryKind, Event, Turn, make_id
 from langgraph_engram.segmentation.events import TurnTopic
 from langgraph_engram.segmentation.topic_tracking import Unanswered
 from langgraph_engram.settings import SegmentSettings
-from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.stores.index import EVENTS, ScopeIndex
 
 DAY = timedelta(days=1)
 
@@ -33,22 +34,28 @@ class BoundaryDescriber:
     settings: SegmentSettings
 
     def describe(
-        self, index: ScopeIndex, events: Sequence[Event], turns: Mapping[str, Turn], topics: Mapping[str, TurnTopic]
+        self,
+        index: ScopeIndex,
+        events: Sequence[Event],
+        turns: Mapping[str, Turn],
+        topics: Mapping[str, TurnTopic],
+        others: Sequence[Event] = (),
     ) -> DescribedBoundaries:
-        """Describe the boundary before each event of a run that is not stored yet.
+        """Describe the boundary before each event of a session that is not stored yet.
 
         Args:
             index: What is stored of the scope.
-            events: The run's events in order.
+            events: The run's events of the session, in order.
             turns: The run's turns by id.
             topics: What they are about, by turn id.
+            others: The run's events of other sessions.
 
         Returns:
             A boundary for each new event. One whose question failed has a text made of the events' names.
         """
         if self.settings.describe == "none":
             return DescribedBoundaries()
-        before = [previous_event(index, events), *events]
+        before = [previous_event(index, events, others), *events]
         steps = [
             (earlier, later)
             for earlier, later in zip(before, events, strict=False)
@@ -105,8 +112,14 @@ def relink_boundary(boundary: Boundary, earlier: Event | None, later: Event, fir
     return boundary.model_copy(update=update)
 
 
-def previous_event(index: ScopeIndex, events: Sequence[Event]) -> Event | None:
-    """Return the stored event that comes just before a run's first one; None at the very beginning."""
+def previous_event(index: ScopeIndex, events: Sequence[Event], others: Sequence[Event] = ()) -> Event | None:
+    """Return the event that comes just before the first of a session's; None at the very beginning.
+
+    Args:
+        index: What is stored of the scope.
+        events: Events of the session, in order.
+        others: Events of other sessions that are not stored yet.
+    """
     if not events:
         return None
     first = events[0]
@@ -115,7 +128,8 @@ def previous_event(index: ScopeIndex, events: Sequence[Event]) -> Event | None:
         return same[-1]
     latest_first = (index.events.items[position] for position in index.events.order()[::-1])
     earlier = (event for event in latest_first if event.session_id != first.session_id and _is_not_after(event, first))
-    return next(earlier, None)
+    nearest = [*islice(earlier, 1), *(event for event in others if _is_not_after(event, first))]
+    return max(nearest, key=EVENTS.sort_key, default=None)
 
 
 def gap_seconds(earlier: Event | None, later: Event) -> float | None:

@@ -28,7 +28,7 @@ class RebasedRun:
 def rebase(
     builder: EventBuilder,
     index: ScopeIndex,
-    session_id: str,
+    session_ids: Sequence[str],
     events: Sequence[Event],
     boundaries: Sequence[Boundary],
     records: Sequence[Record],
@@ -40,17 +40,25 @@ def rebase(
     Args:
         builder: What extends an event.
         index: The scope as it is stored now.
-        session_id: The session of all of `events`.
+        session_ids: The run's sessions, in order.
         events: The run's events, as it cut them when it began.
         boundaries: The run's boundaries.
         records: The run's records.
         close_earlier: Whether a session that begins closes those before it.
     """
-    own = rebase_events(builder, index, session_id, events)
-    every = [*own, *(_closed_sessions(index, session_id, own) if close_earlier else [])]
-    return RebasedRun(
-        every, rebase_boundaries(boundaries, index, session_id, own), rebase_records(records, index, every)
-    )
+    kept: list[Event] = []
+    closed: dict[str, Event] = {}
+    linked: list[Boundary] = []
+    for session_id in session_ids:
+        own = rebase_events(builder, index, session_id, [event for event in events if event.session_id == session_id])
+        kept += own
+        if close_earlier:
+            closed |= {event.event_id: event for event in _closed_sessions(index, session_id, own)}
+        before = [boundary for boundary in boundaries if boundary.session_id == session_id]
+        linked += rebase_boundaries(before, index, session_id, own)
+    kept_ids = {event.event_id for event in kept}
+    every = [*kept, *(event for event_id, event in closed.items() if event_id not in kept_ids)]
+    return RebasedRun(every, linked, rebase_records(records, index, every))
 
 
 def rebase_events(builder: EventBuilder, index: ScopeIndex, session_id: str, events: Sequence[Event]) -> list[Event]:

@@ -40,6 +40,15 @@ class Segmentation:
     usage: list[UsageEntry] = field(default_factory=list)
     unanswered: list[Unanswered] = field(default_factory=list)
 
+    def __add__(self, other: "Segmentation") -> "Segmentation":
+        """Return what was found in two sessions."""
+        return Segmentation(
+            [*self.events, *other.events],
+            [*self.boundaries, *other.boundaries],
+            [*self.usage, *other.usage],
+            [*self.unanswered, *other.unanswered],
+        )
+
 
 @dataclass(frozen=True)
 class Segmenter:
@@ -50,15 +59,23 @@ class Segmenter:
     settings: SegmentSettings
 
     def segment(
-        self, index: ScopeIndex, builder: EventBuilder, session_id: str, turns: Sequence[Turn], *, close: bool
+        self,
+        index: ScopeIndex,
+        builder: EventBuilder,
+        session_id: str,
+        turns: Sequence[Turn],
+        others: Sequence[Event] = (),
+        *,
+        close: bool,
     ) -> Segmentation:
-        """Return the events that a run opens, extends or closes.
+        """Return the events of a session that a run opens, extends or closes.
 
         Args:
             index: What is stored of the scope.
             builder: What builds its events.
             session_id: The session of the turns.
             turns: Turns that no event holds yet, in order; may be none where a session is only closed.
+            others: The run's events of other sessions, which are not stored yet.
             close: Whether the session ends with them.
         """
         stored = _earlier_turns(index, session_id, turns)
@@ -72,7 +89,7 @@ class Segmenter:
         if any(not topic.noted for topic in tracked.topics):
             events = name_by_keywords(events, [*stored, *turns], topic_of, self.settings)
         describer = BoundaryDescriber(self.model, self.settings)
-        described = describer.describe(index, events, {turn.turn_id: turn for turn in turns}, topic_of)
+        described = describer.describe(index, events, {turn.turn_id: turn for turn in turns}, topic_of, others)
         return Segmentation(
             events,
             described.boundaries,

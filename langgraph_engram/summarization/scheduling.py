@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from math import inf
 
 import numpy as np
@@ -239,10 +239,11 @@ def _uncovered_records(view: ScopeView, session_id: str) -> list[Record]:
     ]
 
 
-def _sessions_before(index: ScopeIndex, session_id: str) -> Iterator[str]:
+def _sessions_before(view: ScopeView, session_id: str) -> Iterator[str]:
     """Yield the other sessions, the one with the newest event first; no more events are read than are needed."""
     known = {session_id}
-    for event in reversed(index.events.items):
+    new = (event for event in reversed(view.events) if event.event_id not in view.index.events)
+    for event in chain(new, reversed(view.index.events.items)):
         if event.session_id not in known:
             known.add(event.session_id)
             yield event.session_id
@@ -251,7 +252,7 @@ def _sessions_before(index: ScopeIndex, session_id: str) -> Iterator[str]:
 def _waiting_records(view: ScopeView, session_id: str) -> list[Record]:
     """Return the records of the sessions before one that waited for it: back to the last that anything covers."""
     waiting: list[Record] = []
-    for other in islice(_sessions_before(view.index, session_id), MOST_WAITING):
+    for other in islice(_sessions_before(view, session_id), MOST_WAITING):
         own, uncovered = view.active_in(other), _uncovered_records(view, other)
         if not view.is_closed(other) or len(uncovered) < len(own):
             break

@@ -33,7 +33,7 @@ class LexicalMemory:
                     turn_id=make_id(user_id, message.external_id),
                     session_id=session.session_id,
                     seq=seq,
-                    **message.model_dump(),
+                    **message.model_dump(exclude={"session_id"}),
                 )
                 for seq, message in enumerate(session.messages)
             ]

@@ -21,15 +21,18 @@ from random import Random
 
 from langgraph.store.base import PutOp
 
+from langgraph_engram.benchmarks.cost import CountingModel
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import InvalidInput
+from langgraph_engram.formats.messages import Session
 from langgraph_engram.integrations.store import EngramStore
 from langgraph_engram.memory import Memory
+from langgraph_engram.state import Message
 from langgraph_engram.stores import snapshots
 
 USERS = ("ana", "ben")
 CITIES = ("Oslo", "Lisbon", "Porto", "Bergen")
-ACTIONS = {"remember": 8, "forget": 2, "undo": 2, "retry": 1, "put": 3, "reopen": 2}
+ACTIONS = {"remember": 8, "load": 3, "forget": 2, "undo": 2, "retry": 1, "put": 3, "reopen": 2}
 PER_PUT = 100
 """Items of a put: Chroma writes the indexes of items once in a thousand rows."""
 LONGEST = 2.0
@@ -62,7 +65,7 @@ class Client:
         self.open()
 
     def open(self):
-        self.memory = Memory(self.folder, "rules", encoder=HashingEncoder())
+        self.memory = Memory(self.folder, CountingModel(), encoder=HashingEncoder())  # short sessions share runs
         self.items = EngramStore(self.folder, encoder=HashingEncoder())
 
     def close(self):
@@ -86,6 +89,9 @@ class Client:
             turns = self.memory.show("turns", task["user"])
             if action == "remember":
                 task |= self._said(turns)
+            elif action == "load":
+                names = [f"s{self.number}-{part}" for part in range(self.rng.randint(2, 5))]
+                task["parts"] = {name: self._said([])["texts"] for name in names}
             elif action == "forget":
                 if len(turns) < 8:
                     continue
@@ -122,6 +128,13 @@ class Client:
             session_id=task["session"],
             close_session=task["close"],
         )
+
+    def load(self, task):
+        sessions = [
+            Session(name, [Message(speaker=task["user"], text=text) for text in texts])
+            for name, texts in task["parts"].items()
+        ]
+        self.memory.remember_sessions(sessions, user_id=task["user"])
 
     def forget(self, task):
         # What was forgotten before the kill is unknown when it is done again.
@@ -181,9 +194,10 @@ class Witness:
 
     def _acknowledge(self, task):
         self.done[task["do"]] += 1
-        keys = [(task["user"], task["session"], text) for text in task.get("texts", [])]
+        parts = task.get("parts") or {task.get("session"): task.get("texts", [])}
+        keys = [(task["user"], session, text) for session, texts in parts.items() for text in texts]
         match task["do"]:
-            case "remember":
+            case "remember" | "load":
                 self.turns |= dict.fromkeys(keys)
             case "forget":
                 for key in keys:

@@ -28,7 +28,7 @@ LOCKS = (".engram.lock", ".engram.write.lock")
 def build(folder):
     """Write a store whose indexes are all in files; a run in it waits for nothing."""
     with Memory(folder, "rules", encoder=HashingEncoder()) as memory, EngramStore(folder, encoder="hashing") as items:
-        for day in range(40):
+        for day in range(12):
             said = [f"I planted {day} tulips, row {part}, with neighbour Kim{day}." for part in range(4)]
             messages = [{"speaker": "Ana", "text": text} for text in [*said, f"I live in Town{day}."]]
             memory.remember(messages, user_id="ana", session_id=f"s{day}", close_session=day % 3 == 0)

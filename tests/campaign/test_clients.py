@@ -16,7 +16,6 @@ from tests.campaign.clients import USERS, text_of
 from tests.stores.conftest import start_server, wait_for  # noqa: F401 - a fixture
 
 SCRIPT = Path(__file__).with_name("clients.py")
-WRITERS = 4
 
 
 def client(*arguments):
@@ -25,17 +24,17 @@ def client(*arguments):
 
 
 @pytest.mark.parametrize(
-    "turns", [20, pytest.param(500, marks=[pytest.mark.campaign, pytest.mark.timeout(1800)])], ids=["80", "2000"]
+    ("count", "turns"), [(2, 20), pytest.param(4, 500, marks=[pytest.mark.campaign, pytest.mark.timeout(1800)])]
 )
-def test_what_four_processes_write_is_found_once(start_server, turns):  # noqa: F811
+def test_what_several_processes_write_is_found_once(start_server, count, turns):  # noqa: F811
     """Each turn of each is stored once and found by its words; `doctor` finds nothing, and nothing is pending."""
     url, _ = start_server()
-    writers = [client("write", url, writer, turns) for writer in range(WRITERS)]
+    writers = [client("write", url, writer, turns) for writer in range(count)]
     for writer in writers:
         _, problems = writer.communicate()
         assert writer.returncode == 0, problems
 
-    assert examined(url, WRITERS, turns) == ([], [], [])
+    assert examined(url, count, turns) == ([], [], [])
 
 
 @pytest.mark.parametrize(

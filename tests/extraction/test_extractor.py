@@ -81,7 +81,7 @@ def test_a_model_that_lumps_is_asked_to_label(batch):
 
     (found,), spent = Extractor(model, ExtractSettings()).extract([batch])
 
-    records = RecordBuilder("scope", 400).build(found.batch.sentences, batch.event_of, found.candidates)
+    records = RecordBuilder("scope", 400).build(found.sentences, batch.event_of, found.candidates)
     assert asked(model) == ["ExtractEvents", "LabelSentences"]
     assert [record.content for record in records] == [
         f"Ana: I worked in {place} for a year." for place in PLACES if place != "Lima"
@@ -150,7 +150,7 @@ def test_an_answer_that_is_cut_off_is_asked_for_in_two(batch):
 
     found, spent = Extractor(model, ExtractSettings()).extract([batch])
 
-    assert [[turn.turn_id for turn in part.batch.turns] for part in found] == [
+    assert [[turn.turn_id for turn in part.turns] for part in found] == [
         ["t0", "t1", "t2", "t3", "t4"],
         ["t5", "t6", "t7", "t8", "t9"],
     ]
@@ -200,9 +200,7 @@ def test_labels_are_asked_for_a_few_sentences_at_a_time(batch):
     found, _ = Extractor(model, ExtractSettings(label_sentences=4)).extract([batch])
 
     builder = RecordBuilder("scope", 400)
-    records = [
-        record for part in found for record in builder.build(part.batch.sentences, batch.event_of, part.candidates)
-    ]
+    records = [record for part in found for record in builder.build(part.sentences, batch.event_of, part.candidates)]
     assert [record.source_turn_ids for record in records] == [[f"t{seq}"] for seq in range(10)]
     assert [len(question.turns) for question in model.asked[1:]] == [4, 4, 2]
 

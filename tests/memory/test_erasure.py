@@ -22,7 +22,7 @@ from langgraph_engram.memory import Memory
 from langgraph_engram.settings import Settings, UpdateSettings
 from langgraph_engram.stores import snapshots
 
-OTHERS = [f"user{number}" for number in range(9)]
+OTHERS = [f"user{number}" for number in range(4)]
 STEMS = ("Quillhaven", "Brontavia", "Zephyrmoor", "Mistelgau", "Vesperine", "Oxlorne", "Tambrick", "Yarrowdel")
 PLANTED = [f"{STEMS[number % 8][:4]}{number:02}{STEMS[number % 8][4:]}" for number in range(50)]
 """Words that occur nowhere else. Each stands in one place."""
@@ -140,10 +140,10 @@ def test_of_a_forgotten_user_no_file_holds_a_word(tmp_path, monkeypatch, approve
     settings = Settings(update=UpdateSettings(approve=approve))
     home, encoder = tmp_path / "home", Failing()
     with Memory(home / "s", "rules", encoder=encoder, settings=settings) as memory:
-        for user in OTHERS[:5]:
+        for user in OTHERS[:2]:
             remember_other(memory, user)
         remember_planted(memory, encoder)
-        for user in OTHERS[5:]:
+        for user in OTHERS[2:]:
             remember_other(memory, user)
         if not reopened:
             before, planted = answers(memory), found_in(home)
@@ -159,7 +159,7 @@ def test_of_a_forgotten_user_no_file_holds_a_word(tmp_path, monkeypatch, approve
     closed_after = found_in(home)
     with Memory(home / "s", "rules", encoder=encoder, settings=settings) as memory:
         after = answers(memory)
-        for number in range(40):
+        for number in range(12):
             memory.remember([{"speaker": "Kim", "text": f"I read page {number}."}], user_id="user0", session_id="more")
         findings = memory.doctor().findings
 

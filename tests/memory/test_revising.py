@@ -465,6 +465,8 @@ def test_a_graph_without_a_checkpointer_says_what_to_do(memory, user):
         ("no", False),
         (False, False),
         ({"approve": False}, False),
+        ({"decisions": [{"type": "approve"}]}, True),
+        ({"decisions": [{"type": "reject", "message": "It is still true."}]}, False),
     ],
 )
 def test_a_graph_is_resumed_with_any_plain_answer(tmp_path, user, answer, approved):
@@ -476,7 +478,7 @@ def test_a_graph_is_resumed_with_any_plain_answer(tmp_path, user, answer, approv
             said = Message(speaker="Ana", text=f"I live in {home}.", said_at=datetime(2024, 3, day, tzinfo=UTC))
             request = RememberRequest(user_id=user, session_id=home, messages=[said])
             stopped = graph.invoke({"request": request}, thread)
-        for nonsense in ("perhaps", 1, {"approve": "maybe"}, ["approve"], {}):
+        for nonsense in ("perhaps", 1, {"approve": "maybe"}, ["approve"], {}, {"decisions": [{"type": "edit"}]}):
             stopped = graph.invoke(Command(resume=nonsense), thread)
             (interrupt,) = stopped["__interrupt__"]
             assert '"approve" or "reject"' in interrupt.value["problem"]

@@ -52,7 +52,7 @@ def test_what_is_received_is_stored_and_pending(store, scope, to_remember):
 
     assert [turn.text for turn in store.index(scope).session_turns("s1")] == ["Hi!", "I moved to Oslo."]
     assert [task.turn_ids for task in store.pending_tasks(scope)] == [[turn.turn_id for turn in update["turns"]]]
-    assert (update["run_id"], update["session_id"], update["known_turns"]) == (request.run_id, "s1", 0)
+    assert (update["run_id"], update["session_ids"], update["known_turns"]) == (request.run_id, ["s1"], 0)
 
 
 def test_turns_of_a_run_that_was_cut_off_before_it_stored_them_are_pending_once(store, scope, to_remember):
@@ -255,8 +255,8 @@ def test_a_call_without_a_session_is_one_of_its_own(store, to_remember):
         receive({"request": to_remember(text, session_id=None)}) for text in ("I ski.", "I swim.", "I ski.")
     )
 
-    assert first["session_id"] != second["session_id"]
-    assert again["session_id"] == first["session_id"]
+    assert first["session_ids"] != second["session_ids"]
+    assert again["session_ids"] == first["session_ids"]
     assert again["turns"] == []
 
 

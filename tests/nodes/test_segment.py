@@ -25,7 +25,7 @@ def segment(store, to_remember, turn):
         turns = [turn(seq, text) for seq, text in enumerate(texts, start=first)]
         request = to_remember(close_session=close)
         step = Segment(store, model, SegmentSettings(**{"judge": "labels", **chosen}))
-        update = step({"request": request, "run_id": "run", "session_id": "s1", "turns": turns})
+        update = step({"request": request, "run_id": "run", "session_ids": ["s1"], "turns": turns})
         store.commit(request.scope, Changes(turns=turns, events=update["events"], boundaries=update["boundaries"]))
         return update
 
@@ -140,7 +140,7 @@ def test_a_session_that_follows_another_is_led_to_by_a_break(store, to_remember,
     for number, session in enumerate(("s1", "s2")):
         request = to_remember(close_session=True)
         said = turn(number, turn_id=f"x{number}", session_id=session)
-        update = step({"request": request, "run_id": "run", "session_id": session, "turns": [said]})
+        update = step({"request": request, "run_id": "run", "session_ids": [session], "turns": [said]})
         store.commit(request.scope, Changes(turns=[said], events=update["events"], boundaries=update["boundaries"]))
 
     (boundary,) = update["boundaries"]
@@ -166,7 +166,7 @@ def test_events_partition_the_turns_of_a_session(name, calls):
             for seq, text in enumerate(texts, start=sent)
         ]
         sent += len(turns)
-        update = step({"request": RememberRequest(user_id="u"), "run_id": "run", "session_id": "s", "turns": turns})
+        update = step({"request": RememberRequest(user_id="u"), "run_id": "run", "session_ids": ["s"], "turns": turns})
         store.commit(scope, Changes(turns=turns, events=update["events"], boundaries=update["boundaries"]))
 
     events = store.index(scope).session_events("s")

@@ -24,7 +24,7 @@ def synthesize(store, scope, to_remember, turn):
 
     def run(answers=("A story.",), capability=None, **settings):
         model = FakeModel(answers)
-        state = {"request": to_remember(), "session_id": "s1", "turns": [turn(9)], "run_id": "run"}
+        state = {"request": to_remember(), "session_ids": ["s1"], "turns": [turn(9)], "run_id": "run"}
         due = SynthesisSettings(**{"min_buffer_tokens": 0, **settings})
         update = Synthesize(store, model, due, capability or ExtractionCapability())(state)
         return model.asked, update, store.index(scope).syntheses.items

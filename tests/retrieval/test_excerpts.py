@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_engram.results import count_tokens
-from langgraph_engram.retrieval.excerpts import CUT, MAX_OPENING, excerpt, with_excerpt, without_cuts
-from langgraph_engram.retrieval.passages import merge_pools
+from langgraph_engram.retrieval.excerpts import CUT, MAX_OPENING, complete_again, excerpt, with_excerpt, without_cuts
 
 STEPS = [f"{number}. Sand plank {number} along the grain" for number in range(1, 31)]
 STEPS[19] = "20. Seal the hull with pine tar"
@@ -66,13 +65,13 @@ def found(passage, record):
     return find
 
 
-def test_an_excerpt_that_is_found_by_other_lines_is_completed(found, passage):
-    """A second round asks for something else in the same passage; its number stays."""
+def test_an_excerpt_that_is_found_again_is_completed(found, passage):
+    """In its place, as far as there is room; what is found no more stays cut."""
     pool = [found("tar"), passage("other")]
 
-    assert [shown.text for shown in merge_pools(pool, [found("tar")])] == [shown.text for shown in pool]
-    assert [shown.text for shown in merge_pools(pool, [found("moon")])] == [PASSAGE, pool[1].text]
-    assert merge_pools(pool, [found("moon")], budget=100)[0].text == pool[0].text
+    assert [shown.text for shown in complete_again(pool, [found("moon")], 1000)] == [PASSAGE, pool[1].text]
+    assert complete_again(pool, [found("moon")], 10) == pool
+    assert complete_again(pool, [passage("new")], 1000) == pool
 
 
 def test_excerpts_are_completed_as_far_as_there_is_room(found, passage):
@@ -81,4 +80,3 @@ def test_excerpts_are_completed_as_far_as_there_is_room(found, passage):
     more = count_tokens(PASSAGE) - count_tokens(cut.text)
 
     assert [shown.text for shown in without_cuts([other, cut, cut], more)] == [other.text, PASSAGE, cut.text]
-    assert [shown.text for shown in without_cuts([cut, cut])] == [PASSAGE, PASSAGE]

@@ -146,7 +146,7 @@ def test_two_subjects_are_two_events_and_nobody_is_asked(store, to_remember, sai
     model = FakeModel()
     step = Segment(store, model, SegmentSettings())
 
-    update = step({"request": to_remember(), "run_id": "run", "session_id": "s1", "turns": said})
+    update = step({"request": to_remember(), "run_id": "run", "session_ids": ["s1"], "turns": said})
 
     first, second = update["events"]
     assert (len(first.turn_ids), len(second.turn_ids)) == (3, 3)
@@ -220,7 +220,7 @@ def test_a_call_split_in_two_still_partitions_the_turns(store, to_remember, scop
     """Whatever was judged with less ahead, every turn stands in one event, in order, and one event stays open."""
     step = Segment(store, FakeModel(), SegmentSettings())
     for part in (said[:2], said[2:4], said[4:]):
-        update = step({"request": to_remember(), "run_id": "run", "session_id": "s1", "turns": part})
+        update = step({"request": to_remember(), "run_id": "run", "session_ids": ["s1"], "turns": part})
         store.commit(scope, Changes(turns=part, events=update["events"], boundaries=update["boundaries"]))
 
     events = store.index(scope).session_events("s1")

@@ -14,7 +14,7 @@ WALKS = [f"My camera and I saw a {sight}: the camera likes {sight} light." for s
 def cut(store, request, turns, **chosen):
     """Cut turns as one session, without a model, and commit the events."""
     step = Segment(store, FakeModel(), SegmentSettings(strategy="session", **chosen))
-    update = step({"request": request, "run_id": "run", "session_id": "s1", "turns": turns})
+    update = step({"request": request, "run_id": "run", "session_ids": ["s1"], "turns": turns})
     store.commit(request.scope, Changes(turns=turns, events=update["events"], boundaries=update["boundaries"]))
     return update
 

@@ -17,7 +17,8 @@ from langgraph_sdk import get_sync_client
 
 ROOT = Path(__file__).parent.parent.parent
 USERS = [f"user{number}" for number in range(10)]
-TOKENS = {f"token-of-{name}": name for name in ("ana", "eve", *USERS)} | {
+OTHERS = ("ana", "eve", "typist", "sender", "toolsmith", "reader", "owner", "other")
+TOKENS = {f"token-of-{name}": name for name in (*OTHERS, *USERS)} | {
     "token-of-ana-of-acme": {"user_id": "ana", "tenant": "acme"}
 }
 JWT_SECRET = "a secret that is long enough for HS256"
@@ -43,6 +44,30 @@ def load(state: State) -> State:
 
 
 graph = StateGraph(State).add_node("load", load).add_edge(START, "load").compile()
+"""
+
+OWN_GRAPH = """
+from typing_extensions import TypedDict
+
+from langgraph.graph import START, StateGraph
+
+from langgraph_engram.integrations.identity import resolve_scope
+from langgraph_engram.server import factory
+
+
+class State(TypedDict, total=False):
+    question: str
+    user: str
+    found: str
+
+
+def ask(state: State) -> State:
+    scope = resolve_scope()
+    found = factory.memory().search(state["question"], **dict(scope)).evidence
+    return {"user": scope.user_id, "found": found[0].text if found else ""}
+
+
+graph = StateGraph(State).add_node("ask", ask).add_edge(START, "ask").compile()
 """
 
 
@@ -118,7 +143,7 @@ def wait_until_up(process, url, log):
     pytest.fail(f"the server was not up after {PATIENCE} s:\n{log.read_text()}")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def opened(tmp_path_factory):
     """`langgraph dev` as the repository has it, without tokens; decisions wait for a person."""
     folder = tmp_path_factory.mktemp("opened")
@@ -132,13 +157,14 @@ def opened(tmp_path_factory):
     yield from serve(folder, command, ENGRAM_SETTINGS=waiting)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def guarded(tmp_path_factory):
-    """`engram serve` with tokens and JSON Web Tokens."""
+    """`engram serve` with tokens and JSON Web Tokens, and a graph of a user's own."""
     folder = tmp_path_factory.mktemp("guarded")
     tokens = folder / "tokens.json"
     tokens.write_text(json.dumps(TOKENS))
-    command = ["langgraph_engram.cli.main", "serve"]
+    (folder / "mine.py").write_text(OWN_GRAPH)
+    command = ["langgraph_engram.cli.main", "serve", "--graph", "mine=./mine.py:graph"]
     yield from serve(folder, command, ENGRAM_TOKENS_FILE=str(tokens), ENGRAM_JWT_SECRET=JWT_SECRET)
 
 

@@ -75,7 +75,7 @@ def stored(guarded, user):
 )
 def test_a_malformed_input_of_a_graph_is_refused(guarded, graph, sent):
     """Before a run begins, with what is wrong in one line."""
-    answer = guarded.http("user7").post("/runs/wait", json={"assistant_id": graph, "input": sent})
+    answer = guarded.http("typist").post("/runs/wait", json={"assistant_id": graph, "input": sent})
 
     assert 400 <= answer.status_code < 500, answer.text
     assert "Traceback" not in answer.text
@@ -88,7 +88,7 @@ def test_a_malformed_request_is_refused(guarded, method, path, body):
     """With a 4xx, and no traceback."""
     headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 
-    answer = guarded.http("user7").request(method, path, content=body, headers=headers)
+    answer = guarded.http("typist").request(method, path, content=body, headers=headers)
 
     assert 400 <= answer.status_code < 500, (answer.status_code, answer.text)
     assert "Traceback" not in answer.text
@@ -97,7 +97,7 @@ def test_a_malformed_request_is_refused(guarded, method, path, body):
 @pytest.mark.parametrize(("tool", "arguments"), TOOLS, ids=[f"{tool} {str(sent)[:50]}" for tool, sent in TOOLS])
 def test_a_malformed_call_of_a_tool_is_told_in_one_line(guarded, tool, arguments):
     """As an error of the tool, which a model can read."""
-    _, (answer,) = calling(over_http(guarded, "user7"), (tool, arguments))
+    _, (answer,) = calling(over_http(guarded, "typist"), (tool, arguments))
 
     assert answer.is_error
     assert "\n" not in answer.content[0].text
@@ -106,7 +106,7 @@ def test_a_malformed_call_of_a_tool_is_told_in_one_line(guarded, tool, arguments
 
 def test_nothing_of_it_was_written(guarded):
     """Not even the good message before a bad one; one that comes alone is."""
-    guarded.client("user8").runs.wait(None, "remember", input={"request": {"messages": [GOOD]}})
+    guarded.client("sender").runs.wait(None, "remember", input={"request": {"messages": [GOOD]}})
 
-    assert stored(guarded, "user7") == 0
-    assert stored(guarded, "user8") > 0
+    assert stored(guarded, "typist") == 0
+    assert stored(guarded, "sender") > 0

@@ -50,7 +50,9 @@ def calling(connection, *calls):
 
 def test_four_small_tools_answer_in_json(guarded):
     """What a tool takes is small, and what it answers is JSON, as data and as text."""
-    tools, answers = calling(over_http(guarded, "user9"), ("remember", TELLING), ("recall", ASKING), ("search", ASKING))
+    tools, answers = calling(
+        over_http(guarded, "toolsmith"), ("remember", TELLING), ("recall", ASKING), ("search", ASKING)
+    )
 
     remembered, recalled, found = (answer.structured_content for answer in answers)
     assert tools.keys() == {"remember", "recall", "search", "profile"}
@@ -76,7 +78,7 @@ def test_four_small_tools_answer_in_json(guarded):
 )
 def test_arguments_that_do_not_fit_are_told_in_one_line(guarded, tool, arguments, problem):
     """What is wrong, without the words of a library."""
-    _, (answer,) = calling(over_http(guarded, "user9"), (tool, arguments))
+    _, (answer,) = calling(over_http(guarded, "toolsmith"), (tool, arguments))
 
     assert answer.is_error
     assert problem in answer.content[0].text
@@ -86,9 +88,9 @@ def test_arguments_that_do_not_fit_are_told_in_one_line(guarded, tool, arguments
 
 def test_nobody_is_told_of_another(guarded):
     """An argument that names somebody else changes nothing."""
-    calling(over_http(guarded, "user9"), ("remember", TELLING))
+    calling(over_http(guarded, "toolsmith"), ("remember", TELLING))
 
-    _, answers = calling(over_http(guarded, "eve"), ("recall", {**ASKING, "user_id": "user9", "tenant": "default"}))
+    _, answers = calling(over_http(guarded, "eve"), ("recall", {**ASKING, "user_id": "toolsmith", "tenant": "default"}))
 
     assert answers[0].structured_content["verdict"] == "absent"
     assert "Miso" not in answers[0].content[0].text
@@ -111,7 +113,7 @@ def test_older_clients_are_understood(guarded, path):
     hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}
     calling = {"name": "search", "arguments": {"query": "anything"}}
     call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": calling}
-    http = guarded.http("user7")
+    http = guarded.http("typist")
     http.headers["Accept"] = "application/json, text/event-stream"
 
     greeted = http.post(path, json=hello).json()["result"]

@@ -231,7 +231,7 @@ def test_the_example_of_the_sdk_runs(guarded, capsys):
     example = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)
 
-    example.main(guarded.url, "token-of-user8")
+    example.main(guarded.url, "token-of-reader")
 
     kept, steps, output, *chatted = capsys.readouterr().out.splitlines()
     assert kept == "3 turns stored"

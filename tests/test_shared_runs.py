@@ -1,0 +1,374 @@
+"""Short sessions that share a run, and an extraction call, are remembered as if each had a run of its own."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from langgraph_engram.alignment import join_requests, requests_by_session, share_runs
+from langgraph_engram.benchmarks.cost import CountingModel
+from langgraph_engram.errors import StoreError
+from langgraph_engram.extraction.batching import Batch, batch_events
+from langgraph_engram.extraction.evidence import Verifier
+from langgraph_engram.extraction.extractor import Extractor
+from langgraph_engram.formats.messages import Session
+from langgraph_engram.llm.base import Failure
+from langgraph_engram.memory import Memory
+from langgraph_engram.nodes.receive import Receive
+from langgraph_engram.pending import UNFINISHED, is_completed, pending_tasks_for
+from langgraph_engram.presets import PRESETS, changed
+from langgraph_engram.prompts.extract_events import EventNote, EventReading
+from langgraph_engram.prompts.extract_records import RecordDraft
+from langgraph_engram.prompts.rendering import OTHER_SESSION, number_sentences, render_sentences
+from langgraph_engram.rule_model.model import RULES
+from langgraph_engram.settings import ExtractSettings, VerifySettings
+from langgraph_engram.state import Message
+from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.testing import FakeModel
+
+NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
+WEEKS = (
+    ("I moved to Lisbon in March.", "My sister Runa lives in Oslo and teaches music there."),
+    ("I adopted a grey cat.", "Her name is Pixel.", "She sleeps on the piano."),
+    ("My sister Runa no longer lives in Oslo and teaches music there.", "I rent a flat."),
+    ("I am learning to play the cello.",),
+    ("My cello arrived yesterday.", "It cost 900 euros."),
+)
+NAMES = {"topics", "summary", "text"}
+"""What a model calls events and boundaries."""
+
+
+def session(week, *texts):
+    """Return what Ana says in one week."""
+    said = [Message(speaker="Ana", text=text, said_at=NOON + timedelta(weeks=week)) for text in texts or WEEKS[week]]
+    return Session(session_id=f"week {week}", messages=said)
+
+
+SESSIONS = [session(week) for week in range(len(WEEKS))]
+LONG = session(2, *(f"I planted {number} tulips beside the old stone wall." for number in range(80)))
+
+
+@pytest.fixture
+def asked():
+    return []
+
+
+@pytest.fixture
+def failing():
+    """The names of questions that fail."""
+    return set()
+
+
+@pytest.fixture
+def model(asked, failing):
+    """A model that answers as the rules do, but for the questions that fail."""
+
+    def answer(question):
+        asked.append(question)
+        return Failure("refused", "out of reach") if question.name in failing else RULES[type(question)](question)
+
+    return FakeModel([answer] * 200)
+
+
+@pytest.fixture
+def memory(model):
+    with Memory("memory:", model, encoder="hashing") as opened:
+        yield opened
+
+
+def extracted_sessions(asked):
+    """Give the sessions that each extraction call read."""
+    calls = [question for question in asked if question.name == "ExtractEvents"]
+    return [list(dict.fromkeys(turn.session_id for turn in question.turns)) for question in calls]
+
+
+def stored(memory):
+    """Give what is stored, without the names that a model gives."""
+    return {
+        kind: [item.model_dump(exclude=NAMES) for item in memory.show(kind, "ana")]
+        for kind in ("turns", "events", "boundaries", "records")
+    }
+
+
+def sessions_of(memory, kind):
+    return [item.session_id for item in memory.show(kind, "ana")]
+
+
+def test_sharing_changes_nothing_but_the_number_of_calls(memory, asked, unbroken):
+    """Turns, events, boundaries and records are those of sessions remembered one at a time, under the same ids."""
+    for alone in SESSIONS:
+        memory.remember_sessions([alone], user_id="ana")
+
+    assert stored(memory) == unbroken
+    assert [boundary["kind"] for boundary in unbroken["boundaries"]].count("session_break") == 4
+    assert {record["status"] for record in unbroken["records"]} == {"active", "superseded"}
+    assert extracted_sessions(asked) == [[alone.session_id] for alone in SESSIONS]
+
+
+def test_a_receipt_and_progress_count_sessions_that_share_a_call(memory, asked):
+    """Each session is closed; sent again, all is known and nobody is asked."""
+    steps = []
+
+    first = memory.remember_sessions(SESSIONS, user_id="ana", progress=lambda *step: steps.append(step))
+    again = memory.remember_sessions(SESSIONS, user_id="ana")
+
+    assert extracted_sessions(asked) == [[alone.session_id for alone in SESSIONS]]
+    assert steps == [("remembering week 0", 0, 5), ("remembered", 5, 5)]
+    assert (first.stored_turns, first.known_turns, first.pending) == (10, 0, 0)
+    assert (again.stored_turns, again.known_turns, again.usage.calls) == (0, 10, 0)
+    assert {event.status for event in memory.show("events", "ana")} == {"closed"}
+
+
+def test_a_long_session_is_a_run_of_its_own(memory, asked):
+    """What fills a call by itself is read alone; the short ones on either side share theirs."""
+    memory.remember_sessions([*SESSIONS[:2], LONG, *SESSIONS[3:]], user_id="ana")
+
+    read = extracted_sessions(asked)
+    assert (read[0], read[-1]) == (["week 0", "week 1"], ["week 3", "week 4"])
+    assert {name for call in read[1:-1] for name in call} == {"week 2"}
+
+
+@pytest.mark.parametrize("name", [*PRESETS, "rules"])
+def test_only_where_a_model_reads_events_together_do_sessions_share_runs(name, model):
+    """The papers' presets are as their papers say, and rules have nothing to save."""
+    preset, writer = ("engram", "rules") if name == "rules" else (name, model)
+    decisive = changed(PRESETS[preset], "extract", call_tokens=50)
+
+    with Memory("memory:", writer, encoder="hashing", settings=decisive) as opened:
+        shared = opened._writes.shared_tokens
+
+    assert shared == (50 if name == "engram" else 0)
+
+
+@pytest.mark.parametrize("step", ["extract", "consolidate"])
+def test_a_retry_finishes_each_session_of_a_run_that_failed(memory, failing, step):
+    """A call that fails leaves a task for each session that it read, and none after the retry."""
+    failing.add({"extract": "ExtractEvents", "consolidate": "DecideUpdate"}[step])
+    sessions = [session(0), session(1, *WEEKS[2]), session(3)]
+
+    failed = memory.remember_sessions(sessions, user_id="ana")
+    waiting = memory.status("ana").pending
+    failing.clear()
+    retried = memory.retry(user_id="ana")
+
+    assert failed.pending > 0
+    assert {task.step for task in waiting} == {step}
+    assert step != "extract" or [task.session_id for task in waiting] == ["week 0", "week 1", "week 3"]
+    assert (retried.pending, memory.status("ana").pending) == (0, [])
+    assert {"week 0", "week 1", "week 3"} == set(sessions_of(memory, "records"))
+
+
+class Dying(BaseException):
+    """What a process dies of."""
+
+
+def die(*_):
+    raise Dying
+
+
+@pytest.fixture(scope="module")
+def unbroken():
+    """What is stored of the sessions where nothing goes wrong."""
+    with Memory("memory:", CountingModel(), encoder="hashing") as opened:
+        opened.remember_sessions(SESSIONS, user_id="ana")
+        yield stored(opened)
+
+
+@pytest.mark.parametrize(
+    ("node", "keeps_checkpoints"),
+    [("segment.Segment", False), ("extract.Extract", True), ("persist.Persist", True), ("persist.Persist", False)],
+)
+def test_a_run_that_dies_loses_no_session(tmp_path, monkeypatch, unbroken, node, keeps_checkpoints):
+    """Another process finishes all its sessions: from its checkpoint, or from the turns that are stored."""
+
+    with monkeypatch.context() as patch, Memory(tmp_path, CountingModel(), encoder="hashing") as memory:
+        patch.setattr(f"langgraph_engram.nodes.{node}.__call__", die)
+        with pytest.raises(Dying):
+            memory.remember_sessions(SESSIONS, user_id="ana")
+    if not keeps_checkpoints:
+        for file in tmp_path.glob("checkpoints.sqlite*"):
+            file.unlink()
+
+    with Memory(tmp_path, CountingModel(), encoder="hashing") as memory:
+        waiting = memory.status("ana").pending
+        memory.retry(user_id="ana")
+        finished, left = stored(memory), memory.status("ana").pending
+
+    assert [task.session_id for task in waiting] == [f"week {week}" for week in range(5)]
+    assert left == []
+    assert finished["turns"] == unbroken["turns"]
+    assert [record["record_id"] for record in finished["records"]] == [
+        record["record_id"] for record in unbroken["records"]
+    ]
+    assert {event["session_id"]: event["turn_ids"] for event in finished["events"]} == {
+        event["session_id"]: event["turn_ids"] for event in unbroken["events"]
+    }
+
+
+def test_a_narrative_for_which_all_sessions_of_a_run_waited_is_pending_with_them(tmp_path, monkeypatch):
+    """Only together do they hold enough, and the process dies before it is written."""
+    enough = changed(PRESETS["engram"], "synthesis", min_buffer_tokens=60, new_by="any")
+    with (
+        monkeypatch.context() as patch,
+        Memory(tmp_path, CountingModel(), encoder="hashing", settings=enough) as memory,
+    ):
+        patch.setattr("langgraph_engram.nodes.synthesize.Synthesize.__call__", die)
+        with pytest.raises(Dying):
+            memory.remember_sessions(SESSIONS, user_id="ana")
+    for file in tmp_path.glob("checkpoints.sqlite*"):
+        file.unlink()
+
+    with Memory(tmp_path, CountingModel(), encoder="hashing", settings=enough) as memory:
+        memory.retry(user_id="ana")
+        (synthesis,) = memory.show("syntheses", "ana")
+        records = {record.record_id for record in memory.show("records", "ana") if record.status == "active"}
+
+    assert records <= set(synthesis.covered_record_ids)
+
+
+def test_a_narrative_tells_the_sessions_of_a_run_in_order(model):
+    """The last one brings those before it along."""
+    enough = changed(PRESETS["engram"], "synthesis", min_buffer_tokens=60, new_by="any")
+    with Memory("memory:", model, encoder="hashing", settings=enough) as opened:
+        opened.remember_sessions(SESSIONS, user_id="ana")
+        (synthesis,) = opened.show("syntheses", "ana")
+        session_of = {record.record_id: record.session_id for record in opened.show("records", "ana")}
+
+    covered = [session_of[record_id] for record_id in synthesis.covered_record_ids]
+    assert covered == sorted(covered)
+    assert len(set(covered)) == len(SESSIONS)
+
+
+def test_an_error_names_the_sessions_of_its_run(memory, monkeypatch):
+    """What came before them is written."""
+
+    def fail(*_):
+        raise StoreError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("langgraph_engram.nodes.segment.Segment.__call__", fail)
+        with pytest.raises(StoreError, match=r"^sessions 'week 0' to 'week 4': the disk is full$"):
+            memory.remember_sessions(SESSIONS, user_id="ana")
+
+
+def test_sessions_go_into_a_run_as_long_as_they_fit(to_remember):
+    """One that is long, has no message, or comes a second time begins another."""
+    short, long = ["I keep bees in the garden."] * 2, ["I keep bees in the garden."] * 9
+    sent = [("a", short), ("b", short), ("c", short), ("d", long), ("e", short), ("f", []), ("g", short), ("g", short)]
+    requests = [to_remember(*said, session_id=name) for name, said in sent]
+
+    def names(tokens):
+        return ["".join(request.session_id for request in group) for group in share_runs(requests, tokens)]
+
+    assert names(40) == ["ab", "c", "d", "e", "f", "g", "g"]
+    assert names(0) == list("abcdefgg")
+
+
+def test_a_joined_request_falls_into_what_it_was_made_of(to_remember):
+    """A call that names no session has the name that it would have alone."""
+    requests = [to_remember("I ski.", session_id="a", masked=1), to_remember("I swim.", session_id=None, masked=2)]
+
+    joined = join_requests(requests)
+
+    assert [message.text for message in joined.messages] == ["I ski.", "I swim."]
+    assert joined.masked == 3
+    assert [*requests_by_session(joined)] == [name for one in requests for name in requests_by_session(one)]
+    assert join_requests(requests[:1]) is requests[0]
+
+
+def test_each_session_of_a_request_is_aligned_with_its_own_end(store, to_remember):
+    """What one of them holds already is known; positions are counted in each."""
+    receive = Receive(store)
+    receive({"request": to_remember("I ski.", session_id="a")})
+    said = [Message(speaker="Ana", text=text, session_id=name) for name, text in (("a", "I ski."), ("b", "I ski."))]
+
+    update = receive({"request": to_remember(*said, Message(speaker="Ana", text="I swim.", session_id="a"))})
+
+    assert [(turn.session_id, turn.seq, turn.text) for turn in update["turns"]] == [
+        ("a", 1, "I swim."),
+        ("b", 0, "I ski."),
+    ]
+    assert (update["session_ids"], update["known_turns"]) == (["a", "b"], 1)
+
+
+def test_a_run_of_which_a_retry_did_a_session_leaves_the_others_to_it(turn):
+    """Nothing is written twice, and what is left is pending until it is done."""
+    turns = [turn(0, session_id="a"), turn(1, session_id="b")]
+    tasks = pending_tasks_for("run", "segment", [([one], UNFINISHED) for one in turns])
+
+    assert not is_completed("run", turns, [], tasks, is_retry=False)
+    assert is_completed("run", turns, [], tasks[1:], is_retry=False)
+
+
+@pytest.fixture
+def shared(turn):
+    """Two sessions in one batch: a question ends the first, a short reply begins the second."""
+    turns = (
+        turn(0, "I sold the car."),
+        turn(1, "Where do you live now?", speaker="Ben"),
+        turn(0, "In Oslo.", turn_id="u0", session_id="s2"),
+        turn(1, "I rent a flat near the harbour.", turn_id="u1", session_id="s2"),
+    )
+    return Batch(turns, (), {"t0": "e0", "t1": "e0", "u0": "e1", "u1": "e1"})
+
+
+def test_a_prompt_says_where_a_conversation_ends(shared):
+    """A question of one is not answered in the next."""
+    _, shown = render_sentences("", shared.turns, (), shared.event_starts)
+    _, alone = render_sentences("", shared.turns[:2], (), (0,))
+
+    lines = shown.text.splitlines()
+    assert lines[lines.index(OTHER_SESSION) - 1].startswith("Ben: ")
+    assert lines[lines.index(OTHER_SESSION) + 1] == "== event 2"
+    assert OTHER_SESSION not in alone.text
+    assert not any(sentence.answers for sentence in number_sentences(shared.turns))
+
+
+def test_what_another_session_says_is_no_evidence(turn, record):
+    """Who "he" is in one conversation does not follow from another that the model read beside it."""
+    named, unnamed = turn(0, "My brother Tom came to Oslo."), turn(1, "He moved to Oslo.", turn_id="u0")
+    apart = unnamed.model_copy(update={"session_id": "s2"})
+
+    def status(said):
+        batch = Batch((named, said), (), {"t0": "e0", "u0": "e1"})
+        verifier = Verifier(ScopeIndex(), batch.turns, [], VerifySettings(), [batch])
+        fields = {"event_id": "e1", "session_id": said.session_id, "source_turn_ids": ["u0"]}
+        return verifier.verify(record(1, "In Oslo lives Tom, who moved there.", **fields)).status
+
+    assert (status(unnamed), status(apart)) == ("active", "quarantined")
+
+
+def test_a_part_is_read_beside_turns_of_its_own_session(shared):
+    """What is said just before in another one is no context."""
+    assert [[turn.turn_id for turn in part.context] for part in shared.parts(1)] == [[], ["t0"], [], ["u0"]]
+
+
+def test_what_is_drawn_from_a_call_is_drawn_from_each_session(shared):
+    """A record of two sessions rests in each on what was said there; how a session came about is not told."""
+    notes = [EventNote(event=number, topic=f"topic {number}", transition="The car is sold.") for number in (1, 2)]
+    drafts = [
+        RecordDraft(sources=[1]),
+        RecordDraft(sources=[3, 4]),
+        RecordDraft(sources=[1, 3]),
+        RecordDraft(sources=[9]),
+    ]
+
+    found, _ = Extractor(FakeModel([EventReading(events=notes, records=drafts)]), ExtractSettings()).extract([shared])
+
+    assert [[turn.turn_id for turn in part.turns] for part in found] == [["t0", "t1"], ["u0", "u1"]]
+    assert [[candidate.sources for _, candidate in part.candidates] for part in found] == [
+        [[1], [1, 3], [9]],
+        [[3, 4], [1, 3]],
+    ]
+    assert {event: note.transition for event, note in found[0].notes.items()} == {"e0": "The car is sold.", "e1": ""}
+
+
+def test_a_session_that_goes_on_begins_a_call(store, scope, keep, turn, event):
+    """The turns before it are read beside it, and no other session stands between them."""
+    keep(turns=[turn(0, "I sold the car.", turn_id="u0", session_id="s2")])
+    turns = [turn(0, "I ski."), turn(1, "I bought a bicycle.", turn_id="u1", session_id="s2")]
+    events = [event(0, 0), event(0, turn_ids=["u1"], event_id="e9", session_id="s2")]
+
+    batches = batch_events(store.index(scope), events, turns, ExtractSettings(), 2)
+
+    assert [[turn.turn_id for turn in batch.turns] for batch in batches] == [["t0"], ["u1"]]
+    assert [[turn.turn_id for turn in batch.context] for batch in batches] == [[], ["u0"]]
