@@ -44,6 +44,8 @@ class RecordGroup:
     """The score of the best one."""
     turns: set[int]
     """The positions of the turns that the records come from."""
+    cited: frozenset[str] = frozenset()
+    """The ids of all turns that the records cite, once there is more than one record."""
 
 
 def group_records(
@@ -85,8 +87,12 @@ def group_records(
             near += numbers_at.get((session, day, place), ())
         for number in sorted(set(near)) if len(near) > 1 else near:
             group = groups[number]
-            if _joins(group, turn, lowered, settings) and _cites_few(index, [*group.positions, position]):
+            if not _joins(group, turn, lowered, settings):
+                continue
+            cited = _cited_together(index, group, position)
+            if len(cited) <= MAX_CITED_TURNS:
                 group.positions.append(position)
+                group.cited = cited
                 break
         else:
             number, group = len(groups), RecordGroup([position], lowered, set())
@@ -124,10 +130,11 @@ def _joins(group: RecordGroup, turn: int, score: float, settings: RetrieveSettin
     return score >= factor * group.score
 
 
-def _cites_few(index: ScopeIndex, positions: Sequence[int]) -> bool:
-    """Return whether records cite few turns together; a passage that cites too many stands for none."""
-    cited = {turn_id for position in positions for turn_id in index.records.items[position].source_turn_ids}
-    return len(cited) <= MAX_CITED_TURNS
+def _cited_together(index: ScopeIndex, group: RecordGroup, position: int) -> frozenset[str]:
+    """Return the ids of the turns that a group cites with one more record; a passage of too many stands for none."""
+    items = index.records.items
+    cited = group.cited or items[group.positions[0]].source_turn_ids
+    return frozenset([*cited, *items[position].source_turn_ids])
 
 
 def _session(index: ScopeIndex, candidate: Candidate) -> str:
