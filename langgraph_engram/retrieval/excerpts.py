@@ -3,22 +3,22 @@
 A passage of a long message is indexed with its section; what is asked for is mostly in a few of its lines.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from langgraph_engram.prompts.rendering import dated
 from langgraph_engram.results import count_tokens
+from langgraph_engram.retrieval.passages import ELLIPSIS, with_replies
 from langgraph_engram.schema import Evidence
-from langgraph_engram.text.sentences import split_sentences
+from langgraph_engram.text.markdown import MAX_OPENING
+from langgraph_engram.text.sentences import pieces_of
 from langgraph_engram.text.tokens import content_stems
 
-MAX_OPENING = 200
-"""Characters up to which the first line, which names the headings or introduces the rest, always stands first."""
-CUT = "…"
+CUT = ELLIPSIS.strip()
 """Stands where lines are left out."""
 
 
 def excerpt(text: str, weights: Mapping[str, float], most: int) -> str:
-    """Return the run of lines that holds most of a query, under the first line.
+    """Return the run of lines that holds most of a query, under the first line where that is short, as headings are.
 
     Args:
         text: A passage.
@@ -31,19 +31,15 @@ def excerpt(text: str, weights: Mapping[str, float], most: int) -> str:
     if not rest or len(first) > MAX_OPENING:
         first, rest = "", text
     room = max(most - len(first), most // 2)
-    lines = [piece for line in rest.split("\n") for piece in _pieces(line, room)]
+    lines = [piece for line in rest.split("\n") for piece in pieces_of(line, room)]
     start, end = _best_run(lines, weights, room)
-    before = [CUT] if start else []
-    after = [CUT] if end < len(lines) else []
-    return "\n".join([*([first] if first else []), *before, *lines[start:end], *after])
+    shown = [first or None, CUT if start else None, *lines[start:end], CUT if end < len(lines) else None]
+    return "\n".join(line for line in shown if line is not None)
 
 
 def with_excerpt(passage: Evidence, weights: Mapping[str, float], most: int) -> Evidence:
     """Return a part of a long message with an excerpt of it as its text; anything else as it is."""
-    record = passage.record
-    if not record or not record.is_passage or passage.shows_others or len(record.content) <= most:
-        return passage
-    return passage.model_copy(update={"text": dated(excerpt(record.content, weights, most), record.mentioned_at)})
+    return _quoting(passage, lambda content: excerpt(content, weights, most))
 
 
 def without_cuts(passages: Sequence[Evidence], most: int) -> list[Evidence]:
@@ -55,10 +51,11 @@ def without_cuts(passages: Sequence[Evidence], most: int) -> list[Evidence]:
     """
     shown: list[Evidence] = []
     for passage in passages:
-        complete = _complete(passage)
+        complete = _quoting(passage, str)
         more = count_tokens(complete.text) - count_tokens(passage.text)
-        shown.append(complete if more <= most else passage)
-        most -= more if more <= most else 0
+        if more <= most:
+            passage, most = complete, most - more
+        shown.append(passage)
     return shown
 
 
@@ -76,21 +73,15 @@ def complete_again(pool: Sequence[Evidence], found: Sequence[Evidence], most: in
     return list(held.values())
 
 
-def _complete(passage: Evidence) -> Evidence:
-    """Return an excerpt as the whole passage, anything else as it is."""
+def _quoting(passage: Evidence, quote: Callable[[str], str]) -> Evidence:
+    """Return a part of a long message with what is quoted of it as its text, its replies behind it; else as it is."""
     record = passage.record
     if not record or not record.is_passage or passage.shows_others:
         return passage
-    return passage.model_copy(update={"text": dated(record.content, record.mentioned_at)})
-
-
-def _pieces(line: str, most: int) -> Iterator[str]:
-    """Yield a line, cut at sentences and then anywhere where it is too long."""
-    if len(line) <= most:
-        yield line
-        return
-    for sentence in split_sentences(line):
-        yield from (sentence[start : start + most] for start in range(0, len(sentence), most))
+    cited = [turn for turn in passage.turns if turn.turn_id in record.source_turn_ids]
+    replies = [turn for turn in passage.turns if turn.turn_id not in record.source_turn_ids]
+    text = dated(quote(record.content), record.mentioned_at)
+    return with_replies(passage.model_copy(update={"text": text, "turns": cited}), replies)
 
 
 def _best_run(lines: Sequence[str], weights: Mapping[str, float], most: int) -> tuple[int, int]:

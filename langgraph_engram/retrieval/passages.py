@@ -41,9 +41,13 @@ def format_passage(
         event_passages: What of an event is shown.
     """
     passage = _whole_passage(index, candidate, event_passages)
-    if not candidate.replies:
+    return with_replies(passage, [index.turns.items[position] for position in candidate.replies])
+
+
+def with_replies(passage: Evidence, replies: Sequence[Turn]) -> Evidence:
+    """Return a passage with an assistant's turns behind it."""
+    if not replies:
         return passage
-    replies = [index.turns.items[position] for position in candidate.replies]
     lines = [passage.text, *(f"{turn.speaker}: {turn.text}" for turn in replies)]
     return passage.model_copy(update={"text": "\n".join(lines), "turns": [*passage.turns, *replies]})
 

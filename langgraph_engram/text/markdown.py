@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from langgraph_engram.schema import Role
-from langgraph_engram.text.sentences import split_sentences
+from langgraph_engram.text.sentences import pieces_of, split_sentences
 
 BlockKind = Literal["heading", "prose", "list", "table", "code"]
 
@@ -194,7 +194,8 @@ def _cut(block: Block) -> Iterator[str]:
     lines = block.text.split("\n")
     head, foot = _frame(block, lines)
     inner = lines[len(head) : len(lines) - (bool(foot) and lines[-1].strip() == foot[0])]
-    for text in _packed((piece for line in inner for piece in _pieces(line)), "\n"):
+    pieces = (piece for line in inner for piece in _packed(pieces_of(line, MAX_PASSAGE), " "))
+    for text in _packed(pieces, "\n"):
         yield "\n".join([*head, text, *foot])
 
 
@@ -205,20 +206,6 @@ def _frame(block: Block, lines: Sequence[str]) -> tuple[list[str], list[str]]:
     if (block.kind != "table" and not fence) or sum(map(len, lines[:size])) > MAX_OPENING:
         return [], []
     return list(lines[:size]), [fence.group(1)] if fence else []
-
-
-def _pieces(line: str) -> Iterator[str]:
-    """Cut a line that is too long for a passage: at sentences, else wherever it is full."""
-    if len(line) <= MAX_PASSAGE:
-        yield line
-        return
-    sentences = split_sentences(line)
-    short = (
-        sentence[start : start + MAX_PASSAGE]
-        for sentence in sentences
-        for start in range(0, len(sentence), MAX_PASSAGE)
-    )
-    yield from _packed(short, " ")
 
 
 def _packed(pieces: Iterable[str], separator: str) -> Iterator[str]:

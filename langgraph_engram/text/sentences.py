@@ -86,6 +86,15 @@ def split_sentences(text: str) -> list[str]:
     return [part for part in parts if part]
 
 
+def pieces_of(line: str, most: int) -> Iterator[str]:
+    """Yield a line; one longer than `most` characters in its sentences, and these cut wherever they are full."""
+    if len(line) <= most:
+        yield line
+        return
+    for sentence in split_sentences(line):
+        yield from (sentence[start : start + most] for start in range(0, len(sentence), most))
+
+
 def question_at_end(text: str) -> str:
     """Return the question that a text ends with; empty for none."""
     sentences = split_sentences(text) if any(mark in text for mark in QUESTION_MARKS) else []

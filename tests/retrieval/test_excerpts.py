@@ -5,7 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_engram.results import count_tokens
-from langgraph_engram.retrieval.excerpts import CUT, MAX_OPENING, complete_again, excerpt, with_excerpt, without_cuts
+from langgraph_engram.retrieval.excerpts import CUT, complete_again, excerpt, with_excerpt, without_cuts
+from langgraph_engram.retrieval.passages import with_replies
+from langgraph_engram.text.markdown import MAX_OPENING
 
 STEPS = [f"{number}. Sand plank {number} along the grain" for number in range(1, 31)]
 STEPS[19] = "20. Seal the hull with pine tar"
@@ -80,3 +82,16 @@ def test_excerpts_are_completed_as_far_as_there_is_room(found, passage):
     more = count_tokens(PASSAGE) - count_tokens(cut.text)
 
     assert [shown.text for shown in without_cuts([other, cut, cut], more)] == [other.text, PASSAGE, cut.text]
+
+
+def test_replies_stay_behind_an_excerpt(passage, record, turn):
+    """Where a preset shows an assistant's reply with what it replies to."""
+    long = record(0, PASSAGE, kind="passage", memory_type=None, mentioned_at=None)
+    reply = turn(1, "Birch tar is as good.", speaker="assistant")
+    whole = with_replies(passage("long", text=PASSAGE, record=long, turns=[turn(0, PASSAGE)]), [reply])
+
+    cut = with_excerpt(whole, {"tar": 1.0}, 100)
+
+    assert cut.text.endswith(f"{CUT}\nassistant: Birch tar is as good.")
+    assert [shown.turn_id for shown in cut.turns] == ["t0", "t1"]
+    assert without_cuts([cut], 1000) == [whole]
