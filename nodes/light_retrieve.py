@@ -81,11 +81,11 @@ class LightRetrieve:
         else:
             compared = max(budget, most)
         pool = fit_budget(ranked, compared, size_of=self._size_in(index))
-        stop = self.settings.stop if breadth == "narrow" else self.settings.outline_stop
+        stop = self._stop(request, breadth)
         relevance = Relevance(index, state["intent"], query)
         estimated = relevance.estimated(pool)
-        doubtful = breadth == "narrow" and self._ends(request, stop) and not relevance.is_answered(estimated)
-        chosen = self._truncated([], estimated, request, stop, doubtful=doubtful)
+        doubtful = breadth == "narrow" and stop > 0 and not relevance.is_answered(estimated)
+        chosen = self._truncated([], estimated, request.mode, stop, doubtful=doubtful)
         if doubtful:
             shown = self._formatted(relevance, chosen)
             shown = fit_budget(shown, DOUBTFUL_TOKENS) or shown[:1]
@@ -123,13 +123,13 @@ class LightRetrieve:
         left = budget - sum(count_tokens(passage.text) for passage in whole)
         others = fit_budget(outline(fusion, "narrow", known), left, size_of=self._size_in(index))
         lines = relevance.estimated(others)
-        return self._formatted(relevance, self._truncated(whole, lines, request, self.settings.stop))
+        return self._formatted(relevance, self._truncated(whole, lines, request.mode, self._stop(request, "narrow")))
 
     def _truncated(
         self,
         first: Sequence[Found],
         then: Sequence[Found],
-        request: RecallRequest,
+        mode: Literal["search", "recall"],
         stop: float,
         *,
         doubtful: bool = False,
@@ -138,16 +138,18 @@ class LightRetrieve:
 
         The readers of a recall have limits of their own. Where a result is doubtful, less of it is relevant enough.
         """
-        if request.mode == "recall":
+        if mode == "recall":
             return [*first, *then]
         weight = self.settings.relevance_weight
-        stop = stop if request.stop is None else request.stop
         threshold = self.settings.relevance_threshold if doubtful else 0.0
         return truncate([*first, *by_strength(then, weight)], weight, stop, threshold)
 
-    def _ends(self, request: RecallRequest, stop: float) -> bool:
-        """Return whether a search ends before its budget is full."""
-        return request.mode == "search" and bool(stop if request.stop is None else request.stop)
+    def _stop(self, request: RecallRequest, breadth: Breadth) -> float:
+        """Return the strength at which a result ends; 0 for a search that fills its budget, and for every recall."""
+        if request.mode == "recall":
+            return 0.0
+        own = self.settings.stop if breadth == "narrow" else self.settings.outline_stop
+        return own if request.stop is None else request.stop
 
     def _formatted(self, relevance: Relevance, found: Iterable[Found]) -> list[Evidence]:
         """Format what was found, but what is formatted."""
