@@ -18,7 +18,9 @@ SHORT_SESSION = 0.5
 
 
 def name_session(request: RememberRequest) -> str:
-    """Return a session id for a call that names none, made of its content: the same call has the same id again."""
+    """Return the session id of a call; of one that names none it is made of its content, the same for the same call."""
+    if request.session_id:
+        return request.session_id
     contents = [(message.role, message.speaker, message.text, message.external_id) for message in request.messages]
     return unnamed_session_id(request.scope.key, *contents)
 
@@ -33,7 +35,7 @@ def share_runs(requests: Sequence[RememberRequest], tokens: int) -> list[list[Re
     groups: list[list[RememberRequest]] = []
     names, held, is_open = set[str](), 0, False
     for request in requests:
-        name = request.session_id or name_session(request)
+        name = name_session(request)
         size = sum(_tokens(message) for message in request.messages)
         is_short = bool(request.messages) and size <= SHORT_SESSION * tokens
         if not (is_open and is_short and name not in names and held + size <= tokens):
@@ -50,7 +52,7 @@ def join_requests(requests: Sequence[RememberRequest]) -> RememberRequest:
     if len(requests) == 1:
         return requests[0]
     messages = [
-        message.model_copy(update={"session_id": request.session_id or name_session(request)})
+        message.model_copy(update={"session_id": name_session(request)})
         for request in requests
         for message in request.messages
     ]
@@ -65,7 +67,7 @@ def _tokens(message: Message) -> int:
 
 def requests_by_session(request: RememberRequest) -> dict[str, RememberRequest]:
     """Return what is sent of each session, by session id, in order; a request without messages is about its own."""
-    named = request.session_id or name_session(request)
+    named = name_session(request)
     sent: dict[str, list[Message]] = {}
     for message in request.messages:
         sent.setdefault(message.session_id or named, []).append(message)

@@ -332,7 +332,7 @@ def _call_id(run: Run | None, text: str) -> str | None:
 def _saved_memory(memory: Memory, scope: Scope, receipt: Receipt, request: RememberRequest) -> SavedMemory:
     """Return a receipt with the ids of the turn that a request of one message is, and of the records that cite it."""
     index, stored = memory.store.index(scope), screen(request, memory.settings.receive)
-    turns = index.session_turns(stored.session_id or name_session(stored))
+    turns = index.session_turns(name_session(stored))
     found = [turn for turn in turns if any(_is_turn_of(message, turn) for message in stored.messages)]
     turn_id = found[-1].turn_id if found else None
     record_ids = [record.record_id for record in index.records.citing(turn_id)] if turn_id else []
