@@ -24,6 +24,7 @@ from langgraph_engram.errors import EncoderUnavailable, InvalidInput, ModelUnava
 from langgraph_engram.llm.chat import ChatModel, ChatSettings
 from langgraph_engram.memory import Memory
 from langgraph_engram.testing import FakeServer, Reply
+from tests.failing import Failing
 
 SAID = [
     {"speaker": "Ana", "text": "My sister Runa lives in Oslo.", "said_at": "2023-05-08T12:00:00Z"},
@@ -131,17 +132,6 @@ def test_the_pause_that_a_server_asks_for_is_kept():
 
     assert len(waited) == SETTINGS.retries
     assert all(2 <= pause < 60 for pause in waited)
-
-
-class Failing(HashingEncoder):
-    """An encoder that can be switched off."""
-
-    down = False
-
-    def encode(self, texts):
-        if self.down and texts:
-            raise EncoderUnavailable("the weights are missing: put them back")
-        return super().encode(texts)
 
 
 @pytest.mark.parametrize("known", [[], SAID[:1]], ids=["at first", "later"])

@@ -22,6 +22,7 @@ from langgraph_engram.runner import AnswerStream, _may_be_unknown, add_receipts,
 from langgraph_engram.settings import Settings, UpdateSettings
 from langgraph_engram.state import Message, RememberRequest
 from langgraph_engram.stores.folders import open_store
+from tests.failing import Failing
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
@@ -222,20 +223,10 @@ def test_what_a_process_left_that_died_at_its_end_is_deleted_by_a_retry(tmp_path
     assert steps_in(tmp_path) == (0, 0)
 
 
-class Down(HashingEncoder):
-    """An encoder that gives nothing while it is down."""
-
-    down = True
-
-    def encode(self, texts):
-        if self.down and texts:
-            raise EncoderUnavailable("no vectors: start the service")
-        return super().encode(texts)
-
-
 def test_what_failed_and_was_sent_again_is_deleted_by_a_retry(tmp_path):
     """Until then each failed call has its checkpoint, from which a retry could have gone on."""
-    encoder = Down()
+    encoder = Failing()
+    encoder.down = True
     with Memory(tmp_path, "rules", encoder=encoder) as memory:
         for _ in range(3):
             with pytest.raises(EncoderUnavailable):

@@ -21,23 +21,13 @@ from langgraph_engram.errors import EncoderUnavailable
 from langgraph_engram.memory import Memory
 from langgraph_engram.settings import Settings, UpdateSettings
 from langgraph_engram.stores import snapshots
+from tests.failing import Failing
 
 OTHERS = [f"user{number}" for number in range(4)]
 STEMS = ("Quillhaven", "Brontavia", "Zephyrmoor", "Mistelgau", "Vesperine", "Oxlorne", "Tambrick", "Yarrowdel")
 PLANTED = [f"{STEMS[number % 8][:4]}{number:02}{STEMS[number % 8][4:]}" for number in range(50)]
 """Words that occur nowhere else. Each stands in one place."""
 QUESTIONS = ("Where do I live?", "What do I keep?", "What did I buy?", "Who is my neighbour?")
-
-
-class Failing(HashingEncoder):
-    """An encoder that can be switched off."""
-
-    down = False
-
-    def encode(self, texts):
-        if self.down:
-            raise EncoderUnavailable("no weights")
-        return super().encode(texts)
 
 
 def remember_other(memory, user):

@@ -16,6 +16,7 @@ from langgraph_engram.integrations.store import EngramStore, open_store_for_serv
 from langgraph_engram.integrations.store import EngramStore as FromPackage
 from langgraph_engram.memory import Memory
 from langgraph_engram.stores.langgraph_store import index
+from tests.failing import Failing
 
 OTHER_PROCESS = """
 import sys
@@ -36,17 +37,6 @@ for number in range(10_000):
     store.batch([PutOp(("a", str(number % 3)), f"{number}-{part}", {"n": number}) for part in range(3)])
     print(number, flush=True)
 """
-
-
-class Failing(HashingEncoder):
-    """An encoder that gives nothing while it is down."""
-
-    down = True
-
-    def encode(self, texts):
-        if self.down and texts:
-            raise EncoderUnavailable("no vectors: start the service")
-        return super().encode(texts)
 
 
 @pytest.fixture
@@ -133,6 +123,7 @@ def test_vectors_that_were_lost_wait_for_an_encoder(indexed, folder):
     shutil.copytree(indexed, folder)
     cut_off(folder, "vectors", 0)
     encoder = Failing(16)
+    encoder.down = True
 
     with EngramStore(folder, encoder=encoder) as store:
         encoder.down = False
