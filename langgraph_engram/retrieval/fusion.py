@@ -60,8 +60,10 @@ class Fusion:
                 return _by_event(self.matches, self.scores, self.settings)
         return _concatenate(self.matches, self.scores, self.settings)
 
-    def ranked_turns(self, shown: Collection[int] = ()) -> Iterator[Candidate]:
-        """Yield the best of each turn that was found, best first, alone.
+    def ranked_turns(self, shown: Collection[int] = ()) -> Iterator[tuple[int, Candidate]]:
+        """Yield the position of each turn that was found, and the best of it alone, best first.
+
+        What is of no turn comes with a negative number of its own.
 
         Args:
             shown: Positions of turns that are left out.
@@ -73,7 +75,7 @@ class Fusion:
             turn = turn if turn >= 0 else ~candidate.position
             if turn not in seen:
                 seen.add(turn)
-                yield candidate
+                yield turn, candidate
 
     @cached_property
     def _totals(self) -> "_Totals":

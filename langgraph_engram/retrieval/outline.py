@@ -17,7 +17,6 @@ from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE
 from langgraph_engram.logistic import TextClassifier
 from langgraph_engram.prompts.rendering import dated, plain, quote_turn, speaker_name
-from langgraph_engram.retrieval.features import record_links
 from langgraph_engram.retrieval.fusion import Fusion, top_matching
 from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.retrieval.passages import ELLIPSIS, format_passage, reply_position
@@ -61,15 +60,13 @@ def outline(fusion: Fusion, breadth: Breadth, shown: Collection[int] = ()) -> It
         shown: Positions of turns that whole passages show already.
     """
     if breadth == "narrow":
-        yield from (candidate._replace(as_line=True) for candidate in fusion.ranked_turns(shown))
+        yield from (candidate._replace(as_line=True) for _, candidate in fusion.ranked_turns(shown))
         return
     index, settings = fusion.index, fusion.settings
     if breadth == "summary":
         yield from _narratives(fusion, settings.outline_syntheses)
-    turn_of = record_links(index).turn
     fusion = replace(fusion, settings=settings.model_copy(update={"question_weight": 0.0}))
-    for candidate in fusion.ranked_turns(shown):
-        turn = int(turn_of[candidate.position]) if candidate.kind == "record" else candidate.position
+    for turn, candidate in fusion.ranked_turns(shown):
         if turn >= 0 and index.turns.items[turn].role == "assistant":
             continue
         reply = reply_position(index, turn) if breadth == "summary" else -1
