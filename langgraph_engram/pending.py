@@ -48,6 +48,11 @@ def pending_tasks_for(run_id: str, step: str, failed: Iterable[tuple[Sequence[Tu
     return list({task.pending_id: task for task in tasks}.values())
 
 
+def tasks_of_runs(tasks: Iterable[PendingTask]) -> list[PendingTask]:
+    """Return the tasks that runs of a graph do: all but those to erase something."""
+    return [task for task in tasks if task.step != FORGET]
+
+
 def is_cut_off(task: PendingTask) -> bool:
     """Return whether a task is of a run that wrote no results: not one of its steps is done."""
     return task.step == "segment" and task.reason == UNFINISHED

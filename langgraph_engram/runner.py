@@ -28,7 +28,7 @@ from langgraph_engram.formats.requests import errors_of_sessions, remember_reque
 from langgraph_engram.graphs.read import ReadGraph
 from langgraph_engram.graphs.write import WriteGraph
 from langgraph_engram.nodes.report_run import report_run
-from langgraph_engram.pending import FORGET, is_unreceived
+from langgraph_engram.pending import is_unreceived, tasks_of_runs
 from langgraph_engram.prompts.write_answer import MORE, UNKNOWN
 from langgraph_engram.results import Comparisons, RecallUpdate, Receipt, Recollection, total
 from langgraph_engram.retrieval.citations import is_unknown
@@ -142,12 +142,12 @@ class WriteRunner:
         one. Runs that wait for a person's approval keep waiting, and so do words that only another's checkpoint holds.
         """
         with self.store.writing(scope):
-            tasks = [task for task in self.store.pending_tasks(scope) if task.step != FORGET]
+            tasks = tasks_of_runs(self.store.pending_tasks(scope))
             runs = list(dict.fromkeys(task.run_id for task in tasks))
             waiting = {run_id for run_id in runs if self._awaits_approval(scope, run_id)}
             interrupted = [run_id for run_id in runs if run_id not in waiting and self._is_under_way(scope, run_id)]
             receipts = [self.run(scope, None, run_id) for run_id in interrupted]
-            tasks, index = [t for t in self.store.pending_tasks(scope) if t.step != FORGET], self.store.index(scope)
+            tasks, index = tasks_of_runs(self.store.pending_tasks(scope)), self.store.index(scope)
             elsewhere = [task for task in tasks if is_unreceived(task, index)]
             receipts.insert(0, _receipt_of_waiting(elsewhere))
             held = {turn_id for task in tasks if task.run_id in waiting for turn_id in task.turn_ids}

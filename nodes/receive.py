@@ -19,13 +19,13 @@ from langgraph_engram.alignment import new_turns, requests_by_session
 from langgraph_engram.compression import Compressor
 from langgraph_engram.errors import EncoderUnavailable
 from langgraph_engram.pending import (
-    FORGET,
     RECEIVE,
     UNFINISHED,
     is_unreceived,
     pending_tasks_for,
     stored_turns,
     taken_over,
+    tasks_of_runs,
     turns_begun,
     turns_to_extract,
     unreceived_ids,
@@ -124,7 +124,7 @@ class Receive:
             index = self.store.index(scope)
         found = stored_turns(index, request.retry_turn_ids)
         about = [task for task in self.store.pending_tasks(scope) if wanted.issuperset(task.turn_ids)]
-        tasks = [task for task in about if task.step != FORGET and not is_unreceived(task, index)]
+        tasks = [task for task in tasks_of_runs(about) if not is_unreceived(task, index)]
         turns = [turn for turn in found if turn.session_id == session_id]
         return {"turns": turns, "known_turns": 0, "retried": tasks}
 

@@ -25,6 +25,7 @@ from langgraph_engram.pending import (
     is_unreceived,
     pending_task,
     stored_turns,
+    tasks_of_runs,
 )
 from langgraph_engram.results import ErasureReceipt
 from langgraph_engram.runner import delete_threads
@@ -102,8 +103,7 @@ class Eraser:
     def _stored(self, scope: Scope) -> tuple[StoredScope, list[PendingTask]]:
         """Return what is stored, and apart from it what is announced to be erased."""
         tasks = self.store.pending_tasks(scope)
-        steps = [task for task in tasks if task.step != FORGET]
-        stored = StoredScope(self.store.index(scope), self.store.decisions(scope), steps)
+        stored = StoredScope(self.store.index(scope), self.store.decisions(scope), tasks_of_runs(tasks))
         return stored, [task for task in tasks if task.step == FORGET]
 
     def _overwrite(self, scope: Scope, stored: StoredScope, announced: Sequence[PendingTask]) -> None:

@@ -10,7 +10,7 @@ from starlette.responses import Response, StreamingResponse
 
 from langgraph_engram.erasure.selection import StoredScope, Target, make_target, select_erased
 from langgraph_engram.errors import EngramError, InvalidInput
-from langgraph_engram.pending import FORGET
+from langgraph_engram.pending import tasks_of_runs
 from langgraph_engram.results import CHARACTERS_PER_TOKEN, RecallUpdate, Recollection, RecordHistory
 from langgraph_engram.runner import iterated_in_thread
 from langgraph_engram.schema import Scope
@@ -92,7 +92,7 @@ def undo_run(visit: Visit) -> Response:
 def confirm_forget(visit: Visit) -> Response:
     """Show what would be forgotten, and ask whether to."""
     target, store, scope = _target(visit).of_whole_id(visit.index), visit.memory.store, Scope(**visit.whose)
-    steps = [task for task in store.pending_tasks(scope) if task.step != FORGET]
+    steps = tasks_of_runs(store.pending_tasks(scope))
     stored = StoredScope(visit.index, store.decisions(scope), steps)
     return visit.page("forget.html", target=target, erased=select_erased(stored, target))
 
