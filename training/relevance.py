@@ -246,9 +246,7 @@ def _example(
     )
     scores = Routes(memory.store.encoder, settings).score(index, intent)
     ranked = Fusion(index, intent, scores, settings).ranked(settings.exchange_reach)
-    found = fit_budget(
-        ranked, BUDGET, size_of=lambda candidate: approximate_tokens(index, candidate, settings.outline_characters)
-    )
+    found = fit_budget(ranked, BUDGET, size_of=lambda candidate: approximate_tokens(index, candidate, settings))
     features = Relevance(index, intent, scores.query).features(found)
     answers = [
         any(index.turns.items[position].external_id in question.evidence for position in turns_of(index, candidate))
