@@ -74,9 +74,10 @@ def rebase_events(builder: EventBuilder, index: ScopeIndex, session_id: str, eve
         elif own:
             kept.append(event.model_copy(update={"turn_ids": own}))
     is_over = _was_closed_meanwhile(stored, events)
-    kept_ids = {event.event_id for event in kept}
-    unchanged = [event for event in stored if event.event_id not in kept_ids]
-    return [event for event in _in_order(index, [*unchanged, *kept], is_over=is_over) if event not in unchanged]
+    others = {event.event_id: event for event in stored} | {event.event_id: None for event in kept}
+    unchanged = [event for event in others.values() if event]
+    ordered = _in_order(index, [*unchanged, *kept], is_over=is_over)
+    return [event for event in ordered if event != others.get(event.event_id)]
 
 
 def rebase_records(records: Sequence[Record], index: ScopeIndex, events: Sequence[Event]) -> list[Record]:
@@ -183,16 +184,18 @@ def _in_order(index: ScopeIndex, events: Sequence[Event], *, is_over: bool) -> l
         events: All that the session has.
         is_over: Whether the session has ended, so that the last is closed too.
     """
-    ordered = sorted(events, key=lambda event: _first_seq(index, event))
+    seqs = index.turns.seq
+
+    def first_seq(event: Event) -> int:
+        positions = map(index.turns.find_position, event.turn_ids)
+        return min((int(seqs[position]) for position in positions if position >= 0), default=event.seq)
+
+    ordered = sorted(events, key=first_seq)
     last = len(ordered) - 1
     return [
         event.model_copy(update={"seq": seq, "status": "closed" if is_over or seq < last else event.status})
         for seq, event in enumerate(ordered)
     ]
-
-
-def _first_seq(index: ScopeIndex, event: Event) -> int:
-    return min((turn.seq for turn in stored_turns(index, event.turn_ids)), default=event.seq)
 
 
 def _event_of_sources(record: Record, event_of: Mapping[str, str], index: ScopeIndex) -> str:

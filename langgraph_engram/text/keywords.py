@@ -1,7 +1,8 @@
 """Find the words that carry a text's meaning, and name topics by them, without a model."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from langgraph_engram.text.names import NOT_NAMES, proper_names
 from langgraph_engram.text.numbers import NUMBER_WORDS
@@ -17,6 +18,8 @@ MIN_NICKNAME = 2
 """Letters from which the beginning of a name counts as the name."""
 NAME_FACTOR = 1.5
 """Factor of a name among topic words."""
+CACHED_TEXTS = 10_000
+"""Texts whose content words are cached: each message is compared with all that was said in its session."""
 SMALL_TALK = frozenset(
     (
         "absolutely again agree agreed agreeing ah always amazing anything anytime appreciate appreciated ask aw "
@@ -144,7 +147,8 @@ def topic_words(texts: Sequence[str], frequencies: Counter[str], people: Collect
     return [forms[key] for key in sorted(candidates, key=rank)[:most]]
 
 
-def _content_words(text: str) -> dict[str, str]:
+@lru_cache(maxsize=CACHED_TEXTS)
+def _content_words(text: str) -> Mapping[str, str]:
     """Return the content words of a text by their key, a stem or a name, as they are first written there."""
     names = proper_names(text)
     in_names = {word for name in names for word in words(name)}
