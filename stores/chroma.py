@@ -1,7 +1,8 @@
 """Keep memories in Chroma, and serve reads from scope indexes in the process.
 
 A commit writes what is new and what it changes, removes what is removed, writes a fresh revision, and removes what is
-completed: cut off anywhere, it can be repeated. The index of a scope is filled when first asked for and grows with this
+completed: cut off anywhere, it can be repeated. An embedded store marks completed tasks as it writes, and removes many
+of them at once. The index of a scope is filled when first asked for and grows with this
 store's own commits, except those that remove. On a server the scope's revision is compared on each read, so that
 another process's commits are seen; an embedded store has one process.
 """
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
 
 
 log = logging.getLogger(__name__)
+
+MAX_COMPLETED = 64
+"""Rows of completed tasks that are removed together: a request to Chroma costs as much as ten rows."""
 
 
 class ChromaStore:
@@ -92,6 +96,8 @@ class ChromaStore:
         self._allocate = FileBacked(folder, settings.vectors_on_disk_from) if folder else np.empty
         self._snapshots = Snapshots(folder, encoder.name, self._allocate) if folder else None
         self._locks = ScopeLocks() if locks is None else locks
+        self._completed: list[str] = []
+        """Completed tasks whose rows are still there; all handles share it."""
         self._lock = RLock()
         self._closed = False
 
@@ -279,6 +285,9 @@ class ChromaStore:
 
     def free_memory(self) -> None:
         """Let go of all indexes, with their snapshots written. Call it before the client of a folder is closed."""
+        if self._completed:
+            with self._held_files(), translated_errors(self.location):
+                self._remove_completed()
         if self._snapshots:
             self._snapshots.write_missing(self._cache.all())
         self._cache.clear()
@@ -327,14 +336,24 @@ class ChromaStore:
         return self._collections.dimensions() or self._encoder.encode([]).shape[1]
 
     def _write(self, scope: Scope, batches: Sequence[Batch[Any]], changes: Changes) -> str:
+        is_marked = bool(batches) and not changes.removed and not self._shared
         if batches:
             vectors = next((batch.vectors for batch in batches if batch.vectors is not None), None)
             dimensions = self._dimensions() if vectors is None else vectors.shape[1]
-            self._collections.write(scope, batches, dimensions)
+            self._collections.write(scope, batches, dimensions, changes.completed if is_marked else ())
         self._collections.remove(scope, changes.removed)
         revision = self._revisions.renew(scope)
-        self._collections.remove(scope, {PENDING_TASKS.name: changes.completed})
+        if is_marked:
+            self._completed += changes.completed
+        else:
+            self._collections.remove(scope, {PENDING_TASKS.name: changes.completed})
+        if changes.removed or len(self._completed) >= MAX_COMPLETED:
+            self._remove_completed()
         return revision
+
+    def _remove_completed(self) -> None:
+        self._collections.remove_completed()
+        self._completed.clear()
 
     def _loaded(self, scope: Scope) -> ScopeIndex:
         revision = self._revisions.read(scope)  # read first: a commit during the loading makes the index outdated

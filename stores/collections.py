@@ -24,7 +24,7 @@ from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.errors import StoreError
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.base import Row
-from langgraph_engram.stores.index import SEARCHABLE, UNSEARCHED, Kind, T
+from langgraph_engram.stores.index import PENDING_TASKS, SEARCHABLE, UNSEARCHED, Kind, T
 
 if TYPE_CHECKING:
     from chromadb import Collection
@@ -56,6 +56,8 @@ GRAPH: "CreateHNSWConfiguration" = {
     "sync_threshold": 100,
 }
 """How Chroma's own graph of neighbours is built, which no search of ours asks."""
+COMPLETED = "completed"
+"""The kind of the row of a pending task that is completed: nothing but its id is left in it, until it is removed."""
 FEW = 50
 """Rows of one kind, of all scopes together, that are read where one scope's are asked for."""
 PAGE_SIZE = 2_000
@@ -82,25 +84,33 @@ class Collections:
     page_size: int
     """Rows that one request may write or read."""
 
-    def write(self, scope: Scope, batches: Sequence[Batch[Any]], dimensions: int) -> None:
+    def write(
+        self, scope: Scope, batches: Sequence[Batch[Any]], dimensions: int, completed: Sequence[str] = ()
+    ) -> None:
         """Write items over what has their ids, of several with one id the last; at once, where they fit in a request.
 
         Args:
             scope: Whose they are.
             batches: The items.
             dimensions: Of the store's vectors. What is never searched has one that says nothing: Chroma wants some.
+            completed: Ids of pending tasks that are done once the items are written; `remove_completed` removes their
+                rows, which are not read from now on.
         """
-        rows: dict[str, tuple[Kind[Any], Any, Vectors]] = {}
+        rows: dict[str, tuple[dict[str, str], str, Vectors]] = {}
         for kind, item, vector in _with_vectors(batches):
             key = row_id(scope, kind, kind.id_of(item))
-            rows[key] = (kind, item, _placeholder(key, dimensions) if vector is None else vector)
+            written = _placeholder(key, dimensions) if vector is None else vector
+            rows[key] = (_metadata_of(scope, kind.name, encode(item)), kind.text_of(item), written)
+        for key in (row_id(scope, PENDING_TASKS, item_id) for item_id in completed):
+            rows.pop(key, None)
+            rows[key] = (_metadata_of(scope, COMPLETED, "null"), "", _placeholder(key, dimensions))
         keys = iter(rows)
         while page := list(islice(keys, self.page_size)):
             self.memories.upsert(
                 ids=page,
                 embeddings=np.stack([rows[key][2] for key in page]),
-                metadatas=[_metadata_of(scope, *rows[key][:2]) for key in page],
-                documents=[rows[key][0].text_of(rows[key][1]) or None for key in page],  # type: ignore[misc]  # it may
+                metadatas=[rows[key][0] for key in page],
+                documents=[rows[key][1] or None for key in page],  # type: ignore[misc]  # it may
             )
 
     def dimensions(self) -> int:
@@ -130,7 +140,8 @@ class Collections:
         distinct = list(dict.fromkeys(ids))
         for start in range(0, len(distinct), self.page_size):
             page = [row_id(scope, kind, item_id) for item_id in distinct[start : start + self.page_size]]
-            found += items_of(kind, self.memories.get(ids=page, include=["metadatas"]))
+            rows = self.memories.get(ids=page, include=["metadatas"])["metadatas"] or []
+            found += [decode(kind.model, row) for row in rows if row.get("kind") == kind.name]
         return {kind.id_of(item): item for item in found}
 
     def scopes(self) -> list[Scope]:
@@ -140,7 +151,8 @@ class Collections:
             StoreError: A row carries none that can be read.
         """
         pages = self.pages(["metadatas"])
-        keys = {str(metadata.get("scope")) for page in pages for metadata in page["metadatas"]}
+        rows = (metadata for page in pages for metadata in page["metadatas"] if metadata.get("kind") != COMPLETED)
+        keys = {str(metadata.get("scope")) for metadata in rows}
         try:
             return [scope_of(key) for key in sorted(keys)]
         except (ValueError, TypeError) as error:
@@ -186,6 +198,10 @@ class Collections:
         for start in range(0, len(keys), self.page_size):
             self.memories.delete(ids=keys[start : start + self.page_size])
 
+    def remove_completed(self) -> None:
+        """Remove the rows of completed tasks, of all scopes."""
+        self.memories.delete(where={"kind": COMPLETED})
+
     def rows(self, scope: Scope) -> Iterator[Row]:
         """Return every row of a scope as it is stored; not the revisions, which hold no memory."""
         for page in self.pages(["metadatas", "documents"], scope):
@@ -212,9 +228,9 @@ def _placeholder(key: str, dimensions: int) -> Vectors:
     return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
 
 
-def _metadata_of(scope: Scope, kind: Kind[T], item: T) -> dict[str, str]:
-    """Return the metadata of an item's row."""
-    return {"scope": scope.key, "kind": kind.name, ITEM: encode(item)}
+def _metadata_of(scope: Scope, kind: str, item: str) -> dict[str, str]:
+    """Return the metadata of the row of an item in JSON."""
+    return {"scope": scope.key, "kind": kind, ITEM: item}
 
 
 def make_collection(client: "Client", name: str, encoder_name: str) -> "Collection":

@@ -22,6 +22,7 @@ from langgraph_engram.errors import EncoderUnavailable
 from langgraph_engram.results import Finding
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.collections import (
+    COMPLETED,
     KIND_OF_NAME,
     KINDS,
     Batch,
@@ -101,7 +102,7 @@ class Examination:
 
     def _of_no_kind(self, page: Any) -> None:
         rows = zip(page["ids"], page["metadatas"], strict=True)
-        lost = [key for key, metadata in rows if metadata.get("kind") not in KIND_OF_NAME]
+        lost = [key for key, metadata in rows if metadata.get("kind") not in (*KIND_OF_NAME, COMPLETED)]
         self._add("row without a kind", "nobody's search finds it", lost)
 
     def _readable(self, kind: Kind[Any], page: Any) -> dict[str, _Row]:

@@ -70,6 +70,8 @@ def reembed(location: str, encoder: Encoder, progress: Progress | None = None) -
         if name == encoder.name:
             return ReembedReceipt(before=name, after=name, items=0)
         generation, seen = uuid4().hex[:8], _commits(before)
+        with held():
+            before.remove_completed()
         items = _encode(before, encoder, generation, held, progress)
         if _commits(before) != seen:
             raise StoreError(f"the store {location!r} was written to meanwhile: stop who writes, and move it again")

@@ -8,6 +8,7 @@ from langgraph_engram.errors import EncoderMismatch, InvalidMessages, StoreError
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.folders import open_store
+from langgraph_engram.stores.index import PENDING_TASKS
 
 SEARCHABLE = ("turns", "events", "boundaries", "records", "syntheses")
 
@@ -115,6 +116,35 @@ def test_a_completed_task_is_no_longer_pending(store, scope, everything):
     store.commit(scope, Changes(completed=["p0", "p9"]))
 
     assert store.pending_tasks(scope) == []
+
+
+def test_a_task_is_completed_with_what_is_written(store, scope, everything, turn):
+    """It is in no list and under no id, and may be pending again; a commit that removes completes it as well."""
+    store.commit(scope, everything)
+
+    store.commit(scope, Changes(turns=[turn(3)], completed=["p0"]))
+    store.drop_index(scope)
+    completed = store.pending_tasks(scope), store.stored(scope, PENDING_TASKS, ["p0"])
+    store.commit(scope, Changes(turns=[turn(3)], pending_tasks=everything.pending_tasks))
+    store.drop_index(scope)
+    again = store.pending_tasks(scope)
+    store.commit(scope, Changes(turns=[turn(4)], removed={"turns": ["t0"]}, completed=["p0"]))
+
+    assert completed == ([], {})
+    assert again == list(everything.pending_tasks)
+    assert (store.pending_tasks(scope), len(store.index(scope).turns)) == ([], 4)
+
+
+def test_nothing_is_left_of_a_scope_whose_tasks_were_completed(store, scope, everything, turn):
+    """Its rows are all gone, those of completed tasks too, and so is the scope."""
+    store.commit(scope, everything)
+    store.commit(scope, Changes(turns=[turn(3)], completed=["p0"]))
+    others = {"events": ["e0"], "boundaries": ["b0"], "syntheses": ["y0"], "decisions": ["d0"]}
+
+    store.commit(scope, Changes(removed={**others, "turns": ["t0", "t1", "t2", "t3"], "records": ["r0", "r1"]}))
+
+    assert list(store.rows(scope)) == []
+    assert scope not in store.scopes()
 
 
 def test_what_is_removed_is_gone(store, scope, everything, turn):

@@ -15,7 +15,9 @@ from langgraph_engram.settings import StorageSettings
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.clients import open_memory
+from langgraph_engram.stores.collections import COMPLETED
 from langgraph_engram.stores.folders import open_store
+from langgraph_engram.stores.reembed import reembed
 
 PREAMBLE = """
 import sys
@@ -82,6 +84,25 @@ def test_a_killed_process_loses_nothing_it_acknowledged(tmp_path, encoder):
         assert [turn.seq for turn in index.session_turns(line.strip())] == [0, 1, 2, 3, 4]
     assert len(index.turns.vectors) == len(index.turns)
     store.close()
+
+
+def test_what_was_completed_before_a_kill_is_not_pending(tmp_path, encoder, scope, everything, turn):
+    """A copy of an open folder is what a killed process leaves; closed, the folder has no row of the task."""
+    killed = tmp_path / "killed"
+    store = open_store(tmp_path / "store", encoder)
+    store.commit(scope, everything)
+    store.commit(scope, Changes(turns=[turn(3)], completed=["p0"]))
+    store.back_up(killed)
+    store.close()
+
+    after, closed = open_store(killed, encoder), open_store(tmp_path / "store", encoder)
+
+    for opened, kinds in ((after, {COMPLETED}), (closed, set())):
+        found = {row.kind for row in opened.rows(scope) if row.kind in (COMPLETED, "pending_tasks")}
+        assert (opened.pending_tasks(scope), opened.scopes(), found) == ([], [scope], kinds)
+        assert opened.examine(fix=False).findings == []
+        opened.close()
+    assert reembed(str(killed), HashingEncoder(32)).items == 9
 
 
 def test_openers_in_one_process_share_a_store(tmp_path, encoder, scope, turn):
