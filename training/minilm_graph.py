@@ -4,8 +4,9 @@ python training/minilm_graph.py [--out FOLDER]
 
 The weights are named as in `model.safetensors` and have its shapes, so that they can be mapped from that file as they
 are. The network is BERT (Devlin et al. 2019, section 3) of six layers, with the mean over tokens and the scaling to
-length 1 of Sentence-BERT (Reimers and Gurevych 2019, section 3). Only standard operators are used; ONNX Runtime fuses
-them when it loads the graph. Needs the package `onnx`.
+length 1 of Sentence-BERT (Reimers and Gurevych 2019, section 3). The tokens of all texts stand one after another, and
+are spread out for the attention of each text to itself. Only standard operators are used; ONNX Runtime fuses them when
+it loads the graph. Needs the package `onnx`.
 """
 
 from argparse import ArgumentParser
@@ -15,13 +16,25 @@ from pathlib import Path
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper, save_model
 
-from langgraph_engram.embeddings.minilm_onnx import GRAPH_FILE, MASK, TOKENS, VECTORS
+from langgraph_engram.embeddings.minilm_onnx import (
+    GRAPH_FILE,
+    HEADS,
+    MEMBERS,
+    PACK,
+    PADDING,
+    POSITIONS,
+    SPREAD,
+    TOKENS,
+    VECTORS,
+)
 from langgraph_engram.embeddings.minilm_weights import DIMENSIONS, WEIGHTS
 
 OPSET = 17
 IR_VERSION = 8
-LAYERS, HEADS, INNER = 6, 12, 1536
-WORDS, POSITIONS, TYPES = 30522, 512, 2
+LAYERS, INNER = 6, 1536
+OF_HEAD = DIMENSIONS // HEADS
+"""Dimensions of a head."""
+WORDS, PLACES, TYPES = 30522, 512, 2
 EPSILON = 1e-12
 MASKED = -1e9
 """Added to the attention that padding would get."""
@@ -73,69 +86,64 @@ class _Network:
 
 
 def build() -> ModelProto:
-    """Build the graph: tokens (int64) and mask (float32), of shape (texts, tokens), to unit vectors, a row a text."""
+    """Build the graph: from what `pack` returns to unit vectors, a row a text."""
     network = _Network()
-    shape = network.add("Shape", TOKENS)
-    in_rows = network.constant([-1, DIMENSIONS])
-    in_heads = network.add("Concat", shape, network.constant([HEADS, DIMENSIONS // HEADS]), axis=0)
-    rows = network.normalized(network.add("Reshape", _embedded(network, shape), in_rows), "embeddings")
-    padding = network.add("Sub", network.constant(1.0), network.add("Unsqueeze", MASK, network.constant([1, 2])))
+    in_rows, in_heads = network.constant([-1, DIMENSIONS]), network.constant([-1, OF_HEAD])
+    rows = network.normalized(_embedded(network), "embeddings")
+    padding = network.add("Unsqueeze", PADDING, network.constant([1, 2]))
     unseen = network.add("Mul", padding, network.constant(MASKED))
     for layer in range(LAYERS):
         name = f"encoder.layer.{layer}"
-        attended = network.add("Reshape", _attended(network, rows, name, in_heads, unseen), in_rows)
+        heads = network.add("Reshape", _attended(network, rows, name, in_heads, unseen), in_heads)
+        attended = network.add("Reshape", network.add("Gather", heads, PACK), in_rows)
         output = network.linear(attended, f"{name}.attention.output.dense", DIMENSIONS, DIMENSIONS)
         rows = network.normalized(network.add("Add", output, rows), f"{name}.attention.output")
         inner = network.gelu(network.linear(rows, f"{name}.intermediate.dense", DIMENSIONS, INNER))
         output = network.linear(inner, f"{name}.output.dense", INNER, DIMENSIONS)
         rows = network.normalized(network.add("Add", output, rows), f"{name}.output")
-    by_text = network.add("Concat", shape, network.constant([DIMENSIONS]), axis=0)
-    first = network.constant([1])
-    total = network.add("MatMul", network.add("Unsqueeze", MASK, first), network.add("Reshape", rows, by_text))
-    vectors = network.add("LpNormalization", network.add("Squeeze", total, first), axis=1, p=2)
+    vectors = network.add("LpNormalization", network.add("MatMul", MEMBERS, rows), axis=1, p=2)
     network.nodes.append(helper.make_node("Identity", [vectors], [VECTORS]))
+    inputs: dict[str, tuple[TensorProto.DataType, list[str | int]]] = {
+        TOKENS: (TensorProto.INT64, ["tokens"]),
+        POSITIONS: (TensorProto.INT64, ["tokens"]),
+        SPREAD: (TensorProto.INT64, ["texts", HEADS, "tokens_of_longest"]),
+        PACK: (TensorProto.INT64, ["tokens", HEADS]),
+        PADDING: (TensorProto.FLOAT, ["texts", "tokens_of_longest"]),
+        MEMBERS: (TensorProto.FLOAT, ["texts", "tokens"]),
+    }
     graph = helper.make_graph(
         network.nodes,
         "all-MiniLM-L6-v2",
-        [
-            helper.make_tensor_value_info(TOKENS, TensorProto.INT64, ["texts", "tokens_of_longest"]),
-            helper.make_tensor_value_info(MASK, TensorProto.FLOAT, ["texts", "tokens_of_longest"]),
-        ],
+        [helper.make_tensor_value_info(name, *described) for name, described in inputs.items()],
         [helper.make_tensor_value_info(VECTORS, TensorProto.FLOAT, ["texts", DIMENSIONS])],
         network.initializers,
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION)
 
 
-def _embedded(network: _Network, shape: str) -> str:
-    """Add up the vectors of words, positions and the type of a first text."""
-    zero, one = network.constant([0]), network.constant([1])
-    length = network.add("Squeeze", network.add("Gather", shape, one))
-    positions = network.add("Range", network.add("Squeeze", zero), length, network.add("Squeeze", one))
+def _embedded(network: _Network) -> str:
+    """Add up the vectors of words, positions and the type of a first text, a row a token."""
     words = network.add("Gather", network.weight("embeddings.word_embeddings.weight", WORDS, DIMENSIONS), TOKENS)
     places = network.add(
-        "Gather", network.weight("embeddings.position_embeddings.weight", POSITIONS, DIMENSIONS), positions
+        "Gather", network.weight("embeddings.position_embeddings.weight", PLACES, DIMENSIONS), POSITIONS
     )
-    kind = network.add("Gather", network.weight("embeddings.token_type_embeddings.weight", TYPES, DIMENSIONS), zero)
+    types = network.weight("embeddings.token_type_embeddings.weight", TYPES, DIMENSIONS)
+    kind = network.add("Gather", types, network.constant([0]))
     return network.add("Add", words, network.add("Add", places, kind))
 
 
 def _attended(network: _Network, rows: str, name: str, in_heads: str, unseen: str) -> str:
-    """Add the attention of a layer, all heads at once, of shape (texts, tokens, heads, dimensions of a head)."""
+    """Add the attention of a layer, all heads at once, of shape (texts, heads, tokens, dimensions of a head)."""
 
-    def projected(part: str, order: list[int]) -> str:
+    def projected(part: str) -> str:
         linear = network.linear(rows, f"{name}.attention.self.{part}", DIMENSIONS, DIMENSIONS)
-        return network.add("Transpose", network.add("Reshape", linear, in_heads), perm=order)
+        return network.add("Gather", network.add("Reshape", linear, in_heads), SPREAD)
 
-    query, key, value = (
-        projected("query", [0, 2, 1, 3]),
-        projected("key", [0, 2, 3, 1]),
-        projected("value", [0, 2, 1, 3]),
-    )
-    scale = network.constant(float((DIMENSIONS // HEADS) ** -0.5))
-    scores = network.add("Mul", network.add("MatMul", query, key), scale)
-    shares = network.add("Softmax", network.add("Add", scores, unseen), axis=-1)
-    return network.add("Transpose", network.add("MatMul", shares, value), perm=[0, 2, 1, 3])
+    query, key, value = (projected(part) for part in ("query", "key", "value"))
+    scale = network.constant(float(OF_HEAD**-0.5))
+    products = network.add("MatMul", query, network.add("Transpose", key, perm=[0, 1, 3, 2]))
+    shares = network.add("Softmax", network.add("Add", network.add("Mul", products, scale), unseen), axis=-1)
+    return network.add("MatMul", shares, value)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

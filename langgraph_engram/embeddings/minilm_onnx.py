@@ -2,6 +2,9 @@
 
 The graph ships with the package and holds no weights (`training/minilm_graph.py` writes it). Those are mapped from the
 file that torch would load, so nothing is exported, converted or cached (docs/decisions/0043).
+
+The texts of a batch are packed: their tokens stand one after another in the layers, which take nearly all of the time,
+and are padded to one length for the attention alone (docs/decisions/0045).
 """
 
 import json
@@ -12,9 +15,10 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.embeddings.minilm_weights import (
@@ -37,16 +41,22 @@ if TYPE_CHECKING:
 
 
 GRAPH_FILE = "minilm.onnx"
-TOKENS, MASK, VECTORS = "tokens", "mask", "vectors"
-"""Inputs and output of the graph."""
+TOKENS, POSITIONS, SPREAD, PACK, PADDING, MEMBERS = "tokens", "positions", "spread", "pack", "padding", "members"
+"""Inputs of the graph; see `pack`."""
+VECTORS = "vectors"
+"""Its output."""
+HEADS = 12
+"""Heads of the attention."""
 UNUSED = ("__metadata__", "embeddings.position_ids", "pooler.")
 """How entries of the file of weights begin that the graph does not use."""
 LENGTH_BYTES = 8
 """Bytes at the start of a safetensors file that give the length of its header."""
 BATCH = 16
 """Texts of a batch at most: from 8 to 32 they cost the same, and memory grows with the number."""
-MAX_LENGTH_RATIO = 1.25
-"""Length of the longest text of a batch over that of the shortest, at most: padding costs as much as text."""
+MAX_PADDING = 8_192
+"""Pairs of tokens of a batch of which one is padding, at most: they take as long as another batch needs to begin."""
+MIN_SHARE = 128
+"""Tokens that are worth a thread: 20 ms."""
 NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
 """Must be set before the import, or ONNX Runtime 1.29 and later reports each session to its makers."""
 MAX_THREADS = 4
@@ -80,12 +90,7 @@ class _Network:
             return list(pool.map(self._run, batches))
 
     def _run(self, batch: list[list[int]]) -> Vectors:
-        shape = (len(batch), max(map(len, batch)))
-        tokens, mask = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.float32)
-        for row, ids in enumerate(batch):
-            tokens[row, : len(ids)] = ids
-            mask[row, : len(ids)] = 1
-        (vectors,) = self.session.run([VECTORS], {TOKENS: tokens, MASK: mask})
+        (vectors,) = self.session.run([VECTORS], pack(batch))
         return np.asarray(vectors)
 
 
@@ -100,7 +105,7 @@ class OnnxMiniLM:
         Args:
             folder: A folder of weights; None for the installed package's, or the hub's.
             threads: Batches encoded at once; None for the cores that this process may use, at most `MAX_THREADS`.
-                A single batch, such as a query, always takes one thread.
+                A single batch, such as a query or a message, always takes one thread.
         """
         self._folder = folder
         self._threads = threads or min(_usable_cores(), MAX_THREADS)
@@ -131,23 +136,50 @@ class OnnxMiniLM:
 
 
 def make_batches(lengths: Sequence[int], threads: int) -> list[list[int]]:
-    """Split texts into batches of similar lengths, none above a thread's share, the longest texts first.
+    """Split texts into batches, none above a thread's share, the longest texts first.
 
     Args:
         lengths: Tokens of each text, at least one.
-        threads: Batches that run at once.
+        threads: Batches that run at once, where there is enough for each.
 
     Returns:
         Indices of `lengths`, each once. The longest batches come first, so that threads finish at about the same time.
     """
-    limit = min(BATCH, -(-len(lengths) // threads))
+    limit = min(BATCH, -(-len(lengths) // max(1, min(threads, sum(lengths) // MIN_SHARE))))
     batches: list[list[int]] = []
+    padding = 0
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
-        if batches and len(batches[-1]) < limit and lengths[batches[-1][0]] <= MAX_LENGTH_RATIO * lengths[index]:
+        padding += lengths[batches[-1][0]] ** 2 - lengths[index] ** 2 if batches else 0
+        if batches and len(batches[-1]) < limit and padding <= MAX_PADDING:
             batches[-1].append(index)
         else:
             batches.append([index])
+            padding = 0
     return batches
+
+
+def pack(texts: Sequence[Sequence[int]]) -> dict[str, NDArray[Any]]:
+    """Return the inputs of the graph for the tokens of texts, n texts of t tokens in all, the longest of l.
+
+    Returns:
+        The tokens and their positions in their texts, of shape (t,). Where each head of each token of a padded text is
+        among the heads of all tokens, of shape (n, heads, l), and the reverse, of shape (t, heads). 1 for padding, of
+        shape (n, l), and for the tokens of each text, of shape (n, t).
+    """
+    lengths = np.array([len(tokens) for tokens in texts])
+    is_token = np.arange(lengths.max()) < lengths[:, None]
+    members, positions = np.nonzero(is_token)
+    rows = np.zeros(is_token.shape, dtype=np.int64)
+    rows[is_token] = np.arange(len(members))
+    heads = np.arange(HEADS)
+    return {
+        TOKENS: np.concatenate([np.array(tokens, dtype=np.int64) for tokens in texts]),
+        POSITIONS: positions,
+        SPREAD: rows[:, None] * HEADS + heads[:, None],
+        PACK: (members[:, None] * HEADS + heads) * is_token.shape[1] + positions[:, None],
+        PADDING: (~is_token).astype(np.float32),
+        MEMBERS: (members == np.arange(len(texts))[:, None]).astype(np.float32),
+    }
 
 
 def map_weights(path: Path) -> dict[str, Vectors]:

@@ -21,11 +21,20 @@ from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.embeddings.minilm import MiniLM
 from langgraph_engram.embeddings.minilm_onnx import (
     BATCH,
-    MAX_LENGTH_RATIO,
+    HEADS,
+    MAX_PADDING,
+    MEMBERS,
+    MIN_SHARE,
     NO_TELEMETRY,
+    PACK,
+    PADDING,
+    POSITIONS,
+    SPREAD,
+    TOKENS,
     OnnxMiniLM,
     make_batches,
     map_weights,
+    pack,
 )
 from langgraph_engram.embeddings.minilm_torch import TorchMiniLM
 from langgraph_engram.embeddings.minilm_weights import FILES, REVISION, TOKENIZER, WEIGHTS, check_file, matches_proof
@@ -293,12 +302,40 @@ def test_torch_keeps_its_own_number_of_threads() -> None:
 
 @given(some.lists(some.integers(2, 256), min_size=1, max_size=100), some.integers(1, 8))
 def test_batches_hold_each_text_once_beside_its_like(lengths: list[int], threads: int) -> None:
-    """No batch is large, none holds more than a thread's share, and none is padded much."""
+    """No batch is large, none holds more than a thread's share where it is worth a thread, and none is padded much."""
     batches = make_batches(lengths, threads)
 
     assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
-    assert all(len(batch) <= min(BATCH, -(-len(lengths) // threads)) for batch in batches)
-    assert all(lengths[batch[0]] <= MAX_LENGTH_RATIO * lengths[batch[-1]] for batch in batches)
+    busy = max(1, min(threads, sum(lengths) // MIN_SHARE))
+    assert all(len(batch) <= min(BATCH, -(-len(lengths) // busy)) for batch in batches)
+    for batch in batches:
+        padding = len(batch) * lengths[batch[0]] ** 2 - sum(lengths[index] ** 2 for index in batch)
+        assert padding <= MAX_PADDING
+
+
+def test_the_few_texts_of_a_message_are_one_batch() -> None:
+    """However unlike their lengths; a long text is encoded without them, and many texts by all threads."""
+    assert [len(batch) for batch in make_batches([30, 21, 48], threads=2)] == [3]
+    assert [len(batch) for batch in make_batches([30, 21, 250], threads=2)] == [1, 2]
+    assert [len(batch) for batch in make_batches([40] * 12, threads=2)] == [6, 6]
+
+
+@given(some.lists(some.integers(2, 40), min_size=1, max_size=8))
+def test_texts_are_packed_and_spread_out_again(lengths: list[int]) -> None:
+    """Each token stands once in its text, at its place, and what was spread out comes back as it was."""
+    texts = [[100 * text + place for place in range(length)] for text, length in enumerate(lengths)]
+
+    packed = pack(texts)
+
+    tokens, count = packed[TOKENS], sum(lengths)
+    assert tokens.tolist() == [token for text in texts for token in text]
+    assert packed[POSITIONS].tolist() == [place for length in lengths for place in range(length)]
+    assert packed[MEMBERS].sum(axis=1).tolist() == lengths
+    assert packed[PADDING].sum(axis=1).tolist() == [max(lengths) - length for length in lengths]
+    heads = np.arange(count * HEADS)
+    assert np.array_equal(heads[packed[SPREAD]].reshape(-1)[packed[PACK]], heads.reshape(count, HEADS))
+    for text, own in enumerate(texts):
+        assert tokens[packed[SPREAD][text, 0, : len(own)] // HEADS].tolist() == own
 
 
 def test_proof_refuses_other_vectors(onnx_encoder: OnnxMiniLM) -> None:
