@@ -1,6 +1,8 @@
 """Extract records from the run's turns, and name its events by what was noted of them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from langgraph_engram.extraction.batching import batch_events, has_passages
 from langgraph_engram.extraction.extractor import Extractor
@@ -17,6 +19,7 @@ from langgraph_engram.segmentation.titles import describe_by_notes, name_by_note
 from langgraph_engram.settings import ExtractSettings, SegmentSettings
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.base import Store
+from langgraph_engram.stores.index import BOUNDARIES, EVENTS, RECORDS, Kind, ScopeIndex
 
 
 @dataclass(frozen=True)
@@ -51,15 +54,30 @@ class Extract:
                 ),
             ]
         )
+        notes = {event_id: note for found in extracted for event_id, note in found.notes.items()}
+        events = name_by_notes(state["events"], notes, index, self.segment)
+        boundaries = describe_by_notes(state["boundaries"], notes, index)
+        self._encode(index, ((EVENTS, events), (BOUNDARIES, boundaries), (RECORDS, records)))
         records = mark_standing(records, index, turns, request.user_id, self.store.encoder)
         if is_retry:
             records = without_known_kinds(records, turns, index)
-        notes = {event_id: note for found in extracted for event_id, note in found.notes.items()}
         failed = [(found.turns, found.failure) for found in extracted if found.failure]
         return {
-            "events": name_by_notes(state["events"], notes, index, self.segment),
-            "boundaries": describe_by_notes(state["boundaries"], notes, index),
+            "events": events,
+            "boundaries": boundaries,
             "records": join_stored(records, index),
             "failures": pending_tasks_for(state["run_id"], "extract", failed),
             "usage": [usage],
         }
+
+    def _encode(self, index: ScopeIndex, found: Sequence[tuple[Kind[Any], Sequence[Any]]]) -> None:
+        """Encode all that is new in one call, for the cache: this step, the filter and the commit need the vectors."""
+        texts = [
+            text
+            for kind, items in found
+            for item in items
+            if item != index.of_kind(kind).get(kind.id_of(item))
+            for text in kind.texts_of(item)
+        ]
+        if texts:
+            self.store.encoder.encode(texts)

@@ -1,6 +1,7 @@
 """What is encoded ahead, how an answer streams word by word, what a run leaves behind, and the sum of receipts."""
 
 import sqlite3
+from collections import Counter
 from contextlib import closing
 from datetime import UTC, datetime
 
@@ -19,6 +20,7 @@ from langgraph_engram.nodes.receive import Receive
 from langgraph_engram.prompts.write_answer import MORE, UNKNOWN
 from langgraph_engram.results import Receipt
 from langgraph_engram.runner import AnswerStream, _may_be_unknown, add_receipts, comparisons_of, prefetch_vectors
+from langgraph_engram.schema import Scope
 from langgraph_engram.settings import Settings, UpdateSettings
 from langgraph_engram.state import Message, RememberRequest
 from langgraph_engram.stores.folders import open_store
@@ -97,6 +99,29 @@ def test_what_stands_before_a_failure_is_kept(store, inner):
     with pytest.raises(EncoderUnavailable, match="no weights"):
         next(given)
     assert [turn.session_id for turn in store.index(requests[0].scope).turns.items] == ["s1"]
+
+
+def test_a_message_is_encoded_in_two_calls():
+    """The turn as it is stored; then records, events and boundaries together, none of them twice."""
+    calls = []
+
+    class Listing(HashingEncoder):
+        def encode(self, texts):
+            calls.append(list(texts))
+            return super().encode(texts)
+
+    with Memory("memory:", encoder=Listing(64)) as memory:
+        for said in ("I bought a red kayak in Bergen.", "My sister Petra paints. She moved to Lima last May."):
+            calls.clear()
+            memory.remember([{"speaker": "Ana", "text": said, "said_at": NOON}], user_id="ana", session_id="s1")
+        index = memory.store.index(Scope(user_id="ana"))
+
+    turns, others = (Counter(call) for call in calls)
+    event = index.session_events("s1")[-1].indexed_text
+    records = [record.indexed_text for record in index.records.items]
+    assert turns == Counter([f"Ana: {said}"])
+    assert set(others.values()) == {1}
+    assert {event, *records[1:]} <= others.keys()
 
 
 CHUNKS = st.lists(st.sampled_from(["I", " don't", " know", ".", "I don", " live", " in Oslo", " [1]"]), max_size=8)

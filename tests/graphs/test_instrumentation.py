@@ -197,8 +197,8 @@ def test_turns_are_stored_with_what_is_pending_of_them(empty, first, thread, mon
     kind = type(empty.store._collections)
     whole = kind.write
 
-    def write(self, scope, batches, dimensions):
-        whole(self, scope, batches, dimensions)
+    def write(self, scope, batches, dimensions, completed):
+        whole(self, scope, batches, dimensions, completed)
         written.append([batch.kind.name for batch in batches])
         if len(written) == 1:
             raise StoreFailed("cut off")
