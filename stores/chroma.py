@@ -11,7 +11,7 @@ import copy
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from glob import escape
 from pathlib import Path
 from threading import Lock, RLock
@@ -286,7 +286,7 @@ class ChromaStore:
     def free_memory(self) -> None:
         """Let go of all indexes, with their snapshots written. Call it before the client of a folder is closed."""
         if self._completed:
-            with self._held_files(), translated_errors(self.location):
+            with suppress(StoreError), self._held_files(), translated_errors(self.location):  # nobody reads what stays
                 self._remove_completed()
         if self._snapshots:
             self._snapshots.write_missing(self._cache.all())
