@@ -1,6 +1,6 @@
 """Retrieve evidence by the light routes, fused, within the budget; no model is asked."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import tee
 from typing import Literal, TypeAlias
@@ -21,7 +21,14 @@ from langgraph_engram.retrieval.passages import (
     with_assistant_replies,
 )
 from langgraph_engram.retrieval.queries import part_intents
-from langgraph_engram.retrieval.relevance import DOUBTFUL_TOKENS, Relevance, by_strength, truncate
+from langgraph_engram.retrieval.relevance import (
+    DOUBTFUL_TOKENS,
+    Relevance,
+    by_strength,
+    is_answered,
+    truncate,
+    with_relevance,
+)
 from langgraph_engram.retrieval.routes import Routes
 from langgraph_engram.retrieval.standing import with_standing
 from langgraph_engram.schema import Breadth, Evidence, Intent
@@ -80,11 +87,12 @@ class LightRetrieve:
             compared = int(COMPARED * self.settings.whole_tokens)
         else:
             compared = max(budget, most)
-        pool = fit_budget(ranked, compared, size_of=self._size_in(index))
+        pool = fit_budget(ranked, compared, size_of=approximate_tokens(index, self.settings))
         stop = self._stop(request, breadth)
         relevance = Relevance(index, state["intent"], query)
-        estimated = relevance.estimated(pool)
-        doubtful = breadth == "narrow" and stop > 0 and not relevance.is_answered(estimated)
+        features = relevance.features(pool)
+        estimated = with_relevance(pool, features)
+        doubtful = breadth == "narrow" and stop > 0 and not is_answered(features, estimated)
         chosen = self._truncated([], estimated, request.mode, stop, doubtful=doubtful)
         if doubtful:
             shown = self._formatted(relevance, chosen)
@@ -121,8 +129,8 @@ class LightRetrieve:
         known = {index.turns.position(turn.turn_id) for passage in whole for turn in passage.turns}
         budget = request.budget or self.settings.budget
         left = budget - sum(count_tokens(passage.text) for passage in whole)
-        others = fit_budget(outline(fusion, "narrow", known), left, size_of=self._size_in(index))
-        lines = relevance.estimated(others)
+        others = fit_budget(outline(fusion, "narrow", known), left, size_of=approximate_tokens(index, self.settings))
+        lines = with_relevance(others, relevance.features(others))
         return self._formatted(relevance, self._truncated(whole, lines, request.mode, self._stop(request, "narrow")))
 
     def _truncated(
@@ -160,10 +168,6 @@ class LightRetrieve:
             return format_line(relevance.index, candidate, self.settings)
         passage = format_passage(relevance.index, candidate, self.settings.event_passages)
         return with_excerpt(passage, relevance.stem_weights, self.settings.excerpt_characters)
-
-    def _size_in(self, index: ScopeIndex) -> Callable[[Candidate], int]:
-        """Return what tells about how many tokens a candidate takes."""
-        return lambda candidate: approximate_tokens(index, candidate, self.settings)
 
     def _with_replies(self, index: ScopeIndex, intent: Intent, found: Iterator[Candidate]) -> Iterator[Candidate]:
         """Add the assistant's replies to what was found where the settings or the query ask for them."""

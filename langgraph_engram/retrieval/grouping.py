@@ -4,15 +4,17 @@ A passage holds sentences of one turn, or of one exchange of up to three turns o
 speakers once, so that what was said together takes fewer tokens than what was not.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from bisect import insort
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from langgraph_engram.retrieval.features import MAX_CITED_TURNS, RecordLinks
-from langgraph_engram.retrieval.scoring import Scores
+from langgraph_engram.retrieval.scoring import Positions, Scores
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import ScopeIndex
 
@@ -50,11 +52,11 @@ class RecordGroup:
 
 def group_records(
     index: ScopeIndex, ranked: Sequence[int], scores: Scores, links: RecordLinks, settings: RetrieveSettings, reach: int
-) -> list[RecordGroup]:
-    """Group ranked records: what scores nearly as high as the best of a group joins it.
+) -> Iterator[RecordGroup]:
+    """Yield groups of ranked records, best first: what scores nearly as high as the best of a group joins it.
 
     Each further record of one turn scores less, since the turn is shown already. A superseded record is a group of its
-    own, because it is shown with its successor, and so is a passage.
+    own, because it is shown with its successor, and so is a passage. No more records are read than the groups take.
 
     Args:
         index: The memories of a scope.
@@ -65,27 +67,25 @@ def group_records(
         reach: Turns between a record and the nearest one of its group at most; 0 for groups of one turn.
     """
     at = np.array(ranked, dtype=np.intp)
-    turns = links.turn[at]
-    alone = (links.successor[at] >= 0) | (turns < 0) | index.records.is_passage[at]
-    kept = 1 - np.where(index.records.is_passage[at], settings.passage_repeat_factor, settings.repeat_factor)
-    places = (index.turns.session[turns], index.records.mentioned_day[at]) if len(index.turns) else (turns, turns)
-    columns = (turns, scores[at], kept, alone, *places, index.turns.seq[turns] if len(index.turns) else turns)
-    repeated: Counter[int] = Counter()
-    numbers_at: dict[tuple[int, int, int], list[int]] = {}
-    """The numbers of the groups that hold a record of a turn, by its session, day and place."""
+    turns, is_passage = links.turn[at], index.records.is_passage[at]
+    alone = (links.successor[at] >= 0) | (turns < 0) | is_passage
+    kept = 1 - np.where(is_passage, settings.passage_repeat_factor, settings.repeat_factor)
+    columns = (turns, scores[at], kept, alone, _places(index, at, turns, reach))
+    least = min(settings.join_factor, settings.exchange_factor)
+    repeated: defaultdict[int, int] = defaultdict(int)
     groups: list[RecordGroup] = []
-    for position, turn, score, share, is_alone, session, day, seq in zip(
+    groups_at: defaultdict[int, list[int]] = defaultdict(list)
+    """The numbers of the groups that a record of each place may join."""
+    open_groups: list[tuple[float, int]] = []
+    """The scores, negated, and numbers of the groups that further records may join, as a heap."""
+    for position, turn, score, share, is_alone, place in zip(
         ranked, *(column.tolist() for column in columns), strict=True
     ):
+        while open_groups and score < least * -open_groups[0][0]:
+            yield groups[heappop(open_groups)[1]]
         lowered = score * share ** repeated[turn]
         repeated[turn] += 1
-        if is_alone:
-            groups.append(RecordGroup([position], lowered, set()))
-            continue
-        near: list[int] = []
-        for place in range(seq - reach, seq + reach + 1):
-            near += numbers_at.get((session, day, place), ())
-        for number in sorted(set(near)) if len(near) > 1 else near:
+        for number in () if is_alone else groups_at.get(place, ()):
             group = groups[number]
             if not _joins(group, turn, lowered, settings):
                 continue
@@ -97,10 +97,14 @@ def group_records(
         else:
             number, group = len(groups), RecordGroup([position], lowered, set())
             groups.append(group)
-        if turn not in group.turns:
+            heappush(open_groups, (-lowered, number))
+        if not is_alone and turn not in group.turns:
             group.turns.add(turn)
-            numbers_at.setdefault((session, day, seq), []).append(number)
-    return groups
+            for near in range(place - reach, place + reach + 1):
+                if number not in groups_at[near]:
+                    insort(groups_at[near], number)
+    while open_groups:
+        yield groups[heappop(open_groups)[1]]
 
 
 def diversify_sessions(index: ScopeIndex, candidates: Iterable[Candidate], factor: float) -> list[Candidate]:
@@ -122,6 +126,23 @@ def diversify_sessions(index: ScopeIndex, candidates: Iterable[Candidate], facto
         lowered.append(candidate._replace(score=score) if session else candidate)
         better[session] += 1
     return sorted(lowered, key=lambda candidate: -candidate.score)
+
+
+def _places(index: ScopeIndex, records: Positions, turns: Positions, reach: int) -> Positions:
+    """Return where records were said: a number that is near to that of others of the session and day, and to no other.
+
+    Args:
+        index: The memories of a scope.
+        records: Positions of records.
+        turns: The positions of their turns.
+        reach: How far numbers may be apart and still be near.
+    """
+    if not len(records) or not len(index.turns):
+        return turns
+    days, places = index.records.mentioned_day[records], index.turns.seq[turns]
+    first = days.min()
+    together = index.turns.session[turns] * (days.max() - first + 1) + days - first
+    return np.asarray(together * (places.max() + 2 * reach + 1) + places)
 
 
 def _joins(group: RecordGroup, turn: int, score: float, settings: RetrieveSettings) -> bool:

@@ -7,9 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeVar
 
+import numpy as np
+
 from langgraph_engram.prompts.rendering import BUT_ALSO, CHANGED_SINCE, dated
 from langgraph_engram.results import count_tokens, tokens_of_length
+from langgraph_engram.retrieval.features import record_links
 from langgraph_engram.retrieval.grouping import Candidate
+from langgraph_engram.retrieval.scoring import Positions
 from langgraph_engram.schema import OUTLINE, STANDING, Evidence, Record, Turn, make_id
 from langgraph_engram.settings import DeepSettings, RetrieveSettings
 from langgraph_engram.stores.index import ScopeIndex
@@ -102,6 +106,41 @@ def turns_of(index: ScopeIndex, candidate: Candidate) -> list[int]:
     return [position for position in map(index.turns.find_position, cited) if position >= 0]
 
 
+def turns_of_each(index: ScopeIndex, candidates: Sequence[Candidate]) -> tuple[Positions, Positions]:
+    """Return the turns that candidates' passages show, their replies among them, as pairs.
+
+    Returns:
+        The number of a candidate and the position of a turn, in two arrays of the same length.
+    """
+    links = record_links(index)
+    quoted = [
+        (number, position)
+        for number, candidate in enumerate(candidates)
+        if candidate.kind == "record"
+        for position in (candidate.position, *candidate.joined)
+    ]
+    numbers, records = np.array(quoted, dtype=np.intp).reshape(-1, 2).T
+    others = set(numbers[~links.is_plain[records]].tolist())
+    sources = links.sources[records]
+    known = sources >= 0
+    if others:
+        known &= ~np.isin(numbers, list(others))[:, np.newaxis]
+    further = [
+        (number, position)
+        for number, candidate in enumerate(candidates)
+        if number in others or candidate.kind != "record" or candidate.replies
+        for position in (
+            *(turns_of(index, candidate) if number in others or candidate.kind != "record" else ()),
+            *candidate.replies,
+        )
+    ]
+    further_numbers, further_turns = np.array(further, dtype=np.intp).reshape(-1, 2).T
+    return (
+        np.concatenate([np.repeat(numbers, known.sum(axis=1)), further_numbers]),
+        np.concatenate([sources[known], further_turns]),
+    )
+
+
 class ShownRecords(NamedTuple):
     """The records that the passage of a candidate quotes."""
 
@@ -133,22 +172,30 @@ def records_of(index: ScopeIndex, candidate: Candidate) -> ShownRecords:
     return ShownRecords(own, successor, _in_conflict(index, [*own, successor] if successor else own))
 
 
-def approximate_tokens(index: ScopeIndex, candidate: Candidate, settings: RetrieveSettings) -> int:
-    """Return about how many tokens a candidate takes, without formatting it; what is shown beside it is left out."""
-    match candidate.kind:
-        case "record":
-            quoted = [index.records.items[at] for at in (candidate.position, *candidate.joined)]
-            own = sum(len(record.content) for record in quoted)
-            own = min(own, settings.excerpt_characters) if quoted[0].is_passage else own
-        case "turn":
-            own = len(index.turns.items[candidate.position].text)
-        case "event":
-            own = sum(len(index.turns.items[position].text) for position in turns_of(index, candidate))
-        case _:
-            own = len(index.syntheses.items[candidate.position].text)
-    replies = sum(len(index.turns.items[position].text) for position in candidate.replies)
-    characters = min(own, settings.outline_characters) if candidate.as_line else own + replies
-    return tokens_of_length(characters + DAY_CHARACTERS)
+def approximate_tokens(index: ScopeIndex, settings: RetrieveSettings) -> Callable[[Candidate], int]:
+    """Return what tells about how many tokens a candidate takes, without formatting it.
+
+    What is shown beside a record is left out.
+    """
+    of_record, of_turn, is_passage = index.records.characters, index.turns.characters, index.records.is_passage
+
+    def size_of(candidate: Candidate) -> int:
+        position = candidate.position
+        match candidate.kind:
+            case "record":
+                own = sum((int(of_record[at]) for at in candidate.joined), start=int(of_record[position]))
+                own = min(own, settings.excerpt_characters) if is_passage[position] else own
+            case "turn":
+                own = int(of_turn[position])
+            case "event":
+                own = int(of_turn[turns_of(index, candidate)].sum())
+            case _:
+                own = len(index.syntheses.items[position].text)
+        if candidate.as_line:
+            return tokens_of_length(min(own, settings.outline_characters) + DAY_CHARACTERS)
+        return tokens_of_length(own + sum(int(of_turn[at]) for at in candidate.replies) + DAY_CHARACTERS)
+
+    return size_of
 
 
 def join_contents(records: Sequence[Record]) -> str:
