@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from heapq import merge
 from itertools import islice
-from operator import itemgetter
 
 import numpy as np
 
@@ -86,26 +85,31 @@ class Fusion:
     def _grouped(self, reach: int) -> Iterator[Candidate]:
         """Yield passages and turns by their total; in one query both are added up once, whatever the reach."""
         totals = self._totals
-        groups = group_records(self.index, totals.records, totals.record_scores, totals.links, self.settings, reach)
+        groups = group_records(self.index, [*totals.records], totals.record_scores, totals.links, self.settings, reach)
         return self._by_score((group.score, group.positions) for group in groups)
 
     def _alone(self) -> Iterator[Candidate]:
         """Yield records and turns by their total."""
         totals = self._totals
-        best = totals.record_scores[totals.records].tolist()
+        best = totals.record_scores[[*totals.records]].tolist() if totals.records else []
         return self._by_score((score, [position]) for score, position in zip(best, totals.records, strict=True))
 
     def _by_score(self, groups: Iterable[tuple[float, list[int]]]) -> Iterator[Candidate]:
         """Yield groups of records, best first, and the turns that were found, by score."""
         totals = self._totals
-        records = ((-score, positions) for score, positions in groups)
-        turns = ((-score, position) for position, score in totals.turns.items())
-        for negated, found in merge(records, turns, key=itemgetter(0)):
-            if isinstance(found, list):
-                position, *joined = found
-                yield Candidate("record", position, -negated, totals.routes_of(position), tuple(joined))
+        records = ((score, positions, True) for score, positions in groups)
+        turns = ((score, [position], False) for position, score in totals.turns.items())
+        for score, (position, *joined), is_record in merge(records, turns, key=lambda found: -found[0]):
+            if is_record:
+                yield Candidate(
+                    "record",
+                    position,
+                    score,
+                    dict(zip(totals.parts, totals.records[position], strict=True)),
+                    tuple(joined),
+                )
             else:
-                yield Candidate("turn", found, -negated, {"turn": float(self.scores.turns[found])})
+                yield Candidate("turn", position, score, {"turn": float(self.scores.turns[position])})
 
 
 def interleave(rankings: Iterable[Iterator[Candidate]]) -> Iterator[Candidate]:
@@ -129,16 +133,12 @@ class _Totals:
     links: RecordLinks
     record_scores: Scores
     """The total of every record; -inf for what was not found."""
-    parts: Mapping[str, Scores]
-    """What is added up for every record, by name."""
-    records: list[int]
-    """The positions of the records that were found."""
+    parts: tuple[str, ...]
+    """The names of what is added up."""
+    records: Mapping[int, Sequence[float]]
+    """The positions of the records that were found, with their parts."""
     turns: Mapping[int, float]
     """The positions of the turns that were found, with their totals."""
-
-    def routes_of(self, record: int) -> dict[str, float]:
-        """Return what is added up for a record, by name."""
-        return {name: float(part[record]) for name, part in self.parts.items()}
 
 
 def _weighted(matches: Matches, intent: Intent, scores: RouteScores, settings: RetrieveSettings) -> _Totals:
@@ -157,7 +157,14 @@ def _weighted(matches: Matches, intent: Intent, scores: RouteScores, settings: R
     records, turns = _on_one_scale(records, turns)
     _demote_repeated_questions(index, intent, links, records, turns)
     best, best_turns = _ranked(records), _ranked(turns)
-    return _Totals(links, records, parts, best, dict(zip(best_turns, turns[best_turns].tolist(), strict=True)))
+    by_record = np.stack([part[best] for part in parts.values()], axis=1).tolist()
+    return _Totals(
+        links,
+        records,
+        tuple(parts),
+        dict(zip(best, by_record, strict=True)),
+        dict(zip(best_turns, turns[best_turns].tolist(), strict=True)),
+    )
 
 
 def _eligible_superseded(topical: Scores, intent: Intent, links: RecordLinks, settings: RetrieveSettings) -> Flags:

@@ -224,6 +224,34 @@ def join_contents(records: Sequence[Record]) -> str:
     return "".join(f"{gap}{text}" for text, gap in shown.items())
 
 
+def format_record(
+    index: ScopeIndex, candidate: Candidate, text_of: Callable[[Sequence[Record]], str] = join_contents
+) -> Evidence:
+    """Return a record, with those that joined it, as a passage under its day.
+
+    What has changed since or is in conflict is shown whole, with what it changed to or conflicts with.
+
+    Args:
+        index: The memories of the scope that it was found in.
+        candidate: The record.
+        text_of: Returns what is shown of records in the order in which they were said.
+    """
+    record = index.records.items[candidate.position]
+    shown = records_of(index, candidate)
+    is_whole = record.status == "superseded" or shown.conflicts
+    text = dated(join_contents(shown.own) if is_whole else text_of(shown.own), record.mentioned_at)
+    if shown.successor:
+        text += CHANGED_SINCE + dated(shown.successor.content, shown.successor.mentioned_at)
+    text += "".join(BUT_ALSO + dated(other.content, other.mentioned_at) for other in shown.conflicts)
+    return _passage(
+        candidate,
+        record.record_id,
+        text,
+        record=_with_conflicts(record, [other.record_id for other in shown.conflicts]),
+        turns=[turn for turn_id in shown.source_turn_ids if (turn := index.turns.get(turn_id))],
+    )
+
+
 def passage_tokens(passage: Evidence) -> int:
     """Return the tokens of a passage's text."""
     return count_tokens(passage.text)
@@ -325,7 +353,7 @@ def event_turns(index: ScopeIndex, source: Turn, session: Sequence[Turn]) -> lis
 
 def _whole_passage(index: ScopeIndex, candidate: Candidate, event_passages: Literal["turns", "summary"]) -> Evidence:
     if candidate.kind == "record":
-        return _record_passage(index, candidate)
+        return format_record(index, candidate)
     turns = [index.turns.items[position] for position in turns_of(index, candidate)]
     if candidate.kind == "turn" or (candidate.kind == "event" and event_passages == "turns" and turns):
         return turn_passage(turns, candidate.score, candidate.routes, candidate.relevance)
@@ -334,22 +362,6 @@ def _whole_passage(index: ScopeIndex, candidate: Candidate, event_passages: Lite
         return _passage(candidate, event.event_id, dated(event.indexed_text, event.started_at))
     synthesis = index.syntheses.items[candidate.position]
     return _passage(candidate, synthesis.synthesis_id, synthesis.text, synthesis_id=synthesis.synthesis_id)
-
-
-def _record_passage(index: ScopeIndex, candidate: Candidate) -> Evidence:
-    record = index.records.items[candidate.position]
-    shown = records_of(index, candidate)
-    text = dated(join_contents(shown.own), record.mentioned_at)
-    if shown.successor:
-        text += CHANGED_SINCE + dated(shown.successor.content, shown.successor.mentioned_at)
-    text += "".join(BUT_ALSO + dated(other.content, other.mentioned_at) for other in shown.conflicts)
-    return _passage(
-        candidate,
-        record.record_id,
-        text,
-        record=_with_conflicts(record, [other.record_id for other in shown.conflicts]),
-        turns=[turn for turn_id in shown.source_turn_ids if (turn := index.turns.get(turn_id))],
-    )
 
 
 def _passage(candidate: Candidate, evidence_id: str, text: str, **shown: Any) -> Evidence:
