@@ -4,7 +4,6 @@ A passage holds sentences of one turn, or of one exchange of up to three turns o
 speakers once, so that what was said together takes fewer tokens than what was not.
 """
 
-from bisect import insort
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,10 @@ from langgraph_engram.retrieval.features import MAX_CITED_TURNS, RecordLinks
 from langgraph_engram.retrieval.scoring import Positions, Scores
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import ScopeIndex
+
+
+MISSING = frozenset([-1])
+"""The position of a turn that is not there."""
 
 
 class Candidate(NamedTuple):
@@ -46,8 +49,8 @@ class RecordGroup:
     """The score of the best one."""
     turns: set[int]
     """The positions of the turns that the records come from."""
-    cited: frozenset[str] = frozenset()
-    """The ids of all turns that the records cite, once there is more than one record."""
+    cited: frozenset[int]
+    """The positions of all turns that the records cite."""
 
 
 def group_records(
@@ -68,41 +71,40 @@ def group_records(
     """
     at = np.array(ranked, dtype=np.intp)
     turns, is_passage = links.turn[at], index.records.is_passage[at]
-    alone = (links.successor[at] >= 0) | (turns < 0) | is_passage
+    alone = (links.successor[at] >= 0) | (turns < 0) | is_passage | (links.sources[at, 0] < 0)
     kept = 1 - np.where(is_passage, settings.passage_repeat_factor, settings.repeat_factor)
-    columns = (turns, scores[at], kept, alone, _places(index, at, turns, reach))
+    columns = (turns, scores[at], kept, alone, _places(index, at, turns, reach), links.sources[at])
     least = min(settings.join_factor, settings.exchange_factor)
     repeated: defaultdict[int, int] = defaultdict(int)
     groups: list[RecordGroup] = []
     groups_at: defaultdict[int, list[int]] = defaultdict(list)
-    """The numbers of the groups that a record of each place may join."""
+    """The numbers of the groups that hold a record of a place."""
     open_groups: list[tuple[float, int]] = []
     """The scores, negated, and numbers of the groups that further records may join, as a heap."""
-    for position, turn, score, share, is_alone, place in zip(
+    for position, turn, score, share, is_alone, place, sources in zip(
         ranked, *(column.tolist() for column in columns), strict=True
     ):
         while open_groups and score < least * -open_groups[0][0]:
             yield groups[heappop(open_groups)[1]]
         lowered = score * share ** repeated[turn]
         repeated[turn] += 1
-        for number in () if is_alone else groups_at.get(place, ()):
+        places = () if is_alone else range(place - reach, place + reach + 1)
+        for number in sorted({number for near in places if near in groups_at for number in groups_at[near]}):
             group = groups[number]
             if not _joins(group, turn, lowered, settings):
                 continue
-            cited = _cited_together(index, group, position)
+            cited = group.cited.union(sources) - MISSING
             if len(cited) <= MAX_CITED_TURNS:
                 group.positions.append(position)
                 group.cited = cited
                 break
         else:
-            number, group = len(groups), RecordGroup([position], lowered, set())
+            number, group = len(groups), RecordGroup([position], lowered, set(), frozenset(sources) - MISSING)
             groups.append(group)
             heappush(open_groups, (-lowered, number))
         if not is_alone and turn not in group.turns:
             group.turns.add(turn)
-            for near in range(place - reach, place + reach + 1):
-                if number not in groups_at[near]:
-                    insort(groups_at[near], number)
+            groups_at[place].append(number)
     while open_groups:
         yield groups[heappop(open_groups)[1]]
 
@@ -149,13 +151,6 @@ def _joins(group: RecordGroup, turn: int, score: float, settings: RetrieveSettin
     """Return whether a record of a turn near to a group scores nearly as high as its best."""
     factor = settings.join_factor if turn in group.turns else settings.exchange_factor
     return score >= factor * group.score
-
-
-def _cited_together(index: ScopeIndex, group: RecordGroup, position: int) -> frozenset[str]:
-    """Return the ids of the turns that a group cites with one more record; a passage of too many stands for none."""
-    items = index.records.items
-    cited = group.cited or items[group.positions[0]].source_turn_ids
-    return frozenset([*cited, *items[position].source_turn_ids])
 
 
 def _session(index: ScopeIndex, candidate: Candidate) -> str:
