@@ -17,7 +17,6 @@ from langgraph_engram.retrieval.scoring import Positions, Scores
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import ScopeIndex
 
-
 MISSING = frozenset([-1])
 """The position of a turn that is not there."""
 
