@@ -60,7 +60,7 @@ def outline(fusion: Fusion, breadth: Breadth, shown: Collection[int] = ()) -> It
         shown: Positions of turns that whole passages show already.
     """
     if breadth == "narrow":
-        yield from (candidate._replace(as_line=True) for _, candidate in fusion.ranked_turns(shown))
+        yield from (candidate for _, candidate in fusion.ranked_turns(shown))
         return
     index, settings = fusion.index, fusion.settings
     if breadth == "summary":
@@ -73,7 +73,6 @@ def outline(fusion: Fusion, breadth: Breadth, shown: Collection[int] = ()) -> It
         yield candidate._replace(
             routes={**candidate.routes, OUTLINE: candidate.score},
             replies=(reply,) if reply >= 0 else (),
-            as_line=True,
         )
 
 

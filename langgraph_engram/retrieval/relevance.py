@@ -79,7 +79,11 @@ class _Sentence:
     """One sentence of a turn or a record."""
 
     text: str
-    stems: frozenset[str]
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """Return its content stems."""
+        return frozenset(content_stems(self.text))
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -248,7 +252,7 @@ class Relevance:
         """Return which stems sentences of a turn hold about the people asked about, and which about others."""
         own: set[str] = set()
         others: set[str] = set()
-        for sentence in (*_split(turn.text), *map(_sentence, turn.captions)):
+        for sentence in (*_split(turn.text), *map(_Sentence, turn.captions)):
             if holds := self._stem_set & sentence.stems:
                 (own if self._is_about(sentence, turn.speaker) else others).update(holds)
         return [stem in own for stem in self._stems], [stem in others for stem in self._stems]
@@ -335,17 +339,12 @@ def _usual_cosine(index: ScopeIndex, vector: Vectors) -> float:
 
 @lru_cache(maxsize=MAX_CACHED_TEXTS)
 def _split(text: str) -> tuple[_Sentence, ...]:
-    return tuple(map(_sentence, split_sentences(text)))
+    return tuple(map(_Sentence, split_sentences(text)))
 
 
 @lru_cache(maxsize=MAX_CACHED_TEXTS)
 def _said_in(content: str, speaker: str) -> _Sentence:
-    return _sentence(own_words(content, speaker))
-
-
-@lru_cache(maxsize=MAX_CACHED_TEXTS)
-def _sentence(text: str) -> _Sentence:
-    return _Sentence(text, frozenset(content_stems(text)))
+    return _Sentence(own_words(content, speaker))
 
 
 def by_strength(passages: Sequence[S], weight: float) -> list[S]:
