@@ -113,6 +113,8 @@ class Fusion:
 def interleave(rankings: Iterable[Iterator[Candidate]]) -> Iterator[Candidate]:
     """Yield the candidates of several rankings in turns, best first, each once."""
     running = list(rankings)
+    if len(running) == 1:
+        yield from running.pop()
     seen: set[tuple[str, int]] = set()
     while running:
         for ranking in list(running):
