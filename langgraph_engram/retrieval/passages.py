@@ -125,15 +125,10 @@ def turns_of_each(index: ScopeIndex, candidates: Sequence[Candidate]) -> tuple[P
     known = sources >= 0
     if others:
         known &= ~np.isin(numbers, list(others))[:, np.newaxis]
-    further = [
-        (number, position)
-        for number, candidate in enumerate(candidates)
-        if number in others or candidate.kind != "record" or candidate.replies
-        for position in (
-            *(turns_of(index, candidate) if number in others or candidate.kind != "record" else ()),
-            *candidate.replies,
-        )
-    ]
+    further: list[tuple[int, int]] = []
+    for number, candidate in enumerate(candidates):
+        cited = turns_of(index, candidate) if number in others or candidate.kind != "record" else ()
+        further += [(number, position) for position in (*cited, *candidate.replies)]
     further_numbers, further_turns = np.array(further, dtype=np.intp).reshape(-1, 2).T
     return (
         np.concatenate([np.repeat(numbers, known.sum(axis=1)), further_numbers]),
