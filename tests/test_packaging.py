@@ -108,6 +108,22 @@ with Memory({str(tmp_path)!r}) as memory:
     assert imported >= {"onnxruntime", "chromadb", "langgraph"}
 
 
+def test_what_is_in_a_snapshot_is_searched_without_chroma(tmp_path):
+    """A process that only searches a large memory neither imports nor opens it: half a second."""
+    setup = f"""
+from langgraph_engram.stores import snapshots
+snapshots.MIN_ITEMS = 1
+from langgraph_engram import Memory
+memory = Memory({str(tmp_path)!r}, encoder="hashing")
+"""
+    said = [{"role": "user", "content": "I adopted a greyhound."}]
+    written = imported_by(f"{setup}memory.remember({said!r}, user_id='ana'); memory.close()")
+
+    read = imported_by(f"{setup}assert memory.search('What dog?', user_id='ana').evidence; memory.close()")
+
+    assert (written & {"chromadb"}, read & {"chromadb"}) == ({"chromadb"}, set())
+
+
 def test_every_public_name_is_there():
     """What the package lists can be imported from it."""
     import langgraph_engram

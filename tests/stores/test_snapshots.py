@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 from langgraph_engram.embeddings.base import HashingEncoder
+from langgraph_engram.errors import EncoderMismatch, StoreError
 from langgraph_engram.memory import Memory
 from langgraph_engram.schema import Scope
-from langgraph_engram.stores import snapshots
+from langgraph_engram.stores import folders, snapshots
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.collections import Collections
 from langgraph_engram.stores.folders import OPEN_FOLDERS, PART, open_store
 from langgraph_engram.stores.index import SEARCHABLE
+from langgraph_engram.stores.reembed import reembed
 
 SCOPE = Scope(user_id="ana")
 SECRET = "The key is under the Vesperine pot."
@@ -145,16 +147,75 @@ def test_snapshots_older_than_the_database_are_removed(folder, changes, encoder,
     store.close()
 
 
-def test_a_store_that_was_not_closed_leaves_no_current_snapshot(folder, changes, encoder):
-    """What a killed process wrote last is in the rows alone."""
+def test_a_store_that_was_written_to_and_not_closed_leaves_no_current_snapshot(folder, changes, encoder):
+    """What a killed process wrote last is in the rows alone; one that only read leaves them as they were."""
+    stamp = folder / snapshots.FOLDER / snapshots.STAMP
     write(folder, changes, encoder)
     store = open_store(folder, encoder)
+    store.index(SCOPE)
+    assert stamp.exists()
 
-    assert not (folder / snapshots.FOLDER / snapshots.STAMP).exists()
+    store.commit(SCOPE, Changes(removed={"records": [changes.records[0].record_id]}))
 
+    assert not stamp.exists()
     store.close()
-    assert (folder / snapshots.FOLDER / snapshots.STAMP).exists()
+    assert stamp.exists()
     assert not OPEN_FOLDERS.is_open(folder.resolve(), PART)
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """The folders of which Chroma was opened."""
+    opened = []
+    original = folders.open_folder
+
+    def counted(folder):
+        opened.append(folder)
+        return original(folder)
+
+    monkeypatch.setattr(folders, "open_folder", counted)
+    return opened
+
+
+def test_what_is_in_a_snapshot_is_read_without_chroma(folder, changes, encoder, opened):
+    """Chroma is opened for what is not in one, by whichever handle needs it first, and once."""
+    write(folder, changes, encoder)
+    opened.clear()
+
+    store, other = open_store(folder, encoder), open_store(folder, encoder)
+    assert len(store.index(SCOPE).records) == 4
+    assert opened == []
+
+    assert store.scopes() == [SCOPE]
+    assert len(other.index(Scope(user_id="ben")).records) == 0
+    assert opened == [folder.resolve()]
+    store.close()
+    other.close()
+
+
+def test_another_encoder_is_refused_at_once(folder, changes, encoder):
+    """Whatever Chroma has not been asked yet: as the store was written, and after it was moved."""
+    other = HashingEncoder(32)
+    write(folder, changes, encoder)
+    with pytest.raises(EncoderMismatch):
+        open_store(folder, other)
+
+    reembed(str(folder), other)
+
+    with pytest.raises(EncoderMismatch):
+        open_store(folder, encoder)
+    store = open_store(folder, other)
+    assert store.index(SCOPE).records.vectors.shape == (4, 32)
+    store.close()
+
+
+def test_a_damaged_database_is_an_error_at_once(folder, changes, encoder):
+    """It is not the one that the snapshot was written beside."""
+    write(folder, changes, encoder)
+    (folder / snapshots.DATABASE).write_bytes(b"no database")
+
+    with pytest.raises(StoreError, match="damaged"):
+        open_store(folder, encoder)
 
 
 def test_a_commit_removes_the_snapshot_of_its_scope_alone(folder, changes, encoder):
