@@ -284,9 +284,13 @@ class ChromaStore:
                 self._cache.clear()
 
     def free_memory(self) -> None:
-        """Let go of all indexes, with their snapshots written. Call it before the client of a folder is closed."""
+        """Let go of all indexes, with their snapshots written. Call it before the client of a folder is closed.
+
+        The scope used last has one however small it is: the next command is likely to ask for it again.
+        """
         if self._snapshots:
             self._snapshots.write_missing(self._cache.all())
+            self._snapshots.write_missing(self._cache.all()[-1:], min_items=1)
         self._cache.clear()
 
     def _hold(self, scope: Scope, index: ScopeIndex) -> None:

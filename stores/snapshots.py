@@ -35,7 +35,7 @@ PACKAGE = "langgraph-engram"
 FORMAT = 2
 """The version of snapshots, beside that of the package; to be raised with any change of what an index derives."""
 MIN_ITEMS = 500
-"""Items of the smallest scope that has a snapshot; a smaller one is read from the store in a moment."""
+"""Items of the smallest scope that has a snapshot beside the one used last; the rows of a smaller one are soon read."""
 DAMAGED = (OSError, ValueError, KeyError, IndexError, TypeError, EOFError, zipfile.BadZipFile, ZlibError)
 """What reading a damaged file raises; pydantic's errors are `ValueError`s."""
 
@@ -74,9 +74,9 @@ class Snapshots:
             self.drop(scope)
             return None
 
-    def write(self, scope: Scope, index: ScopeIndex) -> None:
-        """Write the index of a scope, if it is large; without space for it, write none."""
-        if sum(len(index.of_kind(kind)) for kind in SEARCHABLE) < MIN_ITEMS:
+    def write(self, scope: Scope, index: ScopeIndex, min_items: int) -> None:
+        """Write the index of a scope, if it has so many items; without space for it, write none."""
+        if sum(len(index.of_kind(kind)) for kind in SEARCHABLE) < min_items:
             return
         path = self._path(scope)
         draft = path.with_suffix(".tmp")
@@ -91,11 +91,11 @@ class Snapshots:
             log.warning("no snapshot could be written in %s: %s", path.parent, error)
             _erase(draft)
 
-    def write_missing(self, indexes: Iterable[tuple[Scope, ScopeIndex]]) -> None:
-        """Write the indexes of those scopes of which there is no snapshot."""
+    def write_missing(self, indexes: Iterable[tuple[Scope, ScopeIndex]], min_items: int | None = None) -> None:
+        """Write the indexes of scopes that have no snapshot, where they hold `min_items`; by default `MIN_ITEMS`."""
         for scope, index in indexes:
             if not self._path(scope).exists():
-                self.write(scope, index)
+                self.write(scope, index, MIN_ITEMS if min_items is None else min_items)
 
     def drop(self, scope: Scope) -> None:
         """Remove the snapshot of a scope, and overwrite what it held."""

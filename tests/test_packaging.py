@@ -109,13 +109,8 @@ with Memory({str(tmp_path)!r}) as memory:
 
 
 def test_what_is_in_a_snapshot_is_searched_without_chroma(tmp_path):
-    """A process that only searches a large memory neither imports nor opens it, nor what parses long messages."""
-    setup = f"""
-from langgraph_engram.stores import snapshots
-snapshots.MIN_ITEMS = 1
-from langgraph_engram import Memory
-memory = Memory({str(tmp_path)!r}, encoder="hashing")
-"""
+    """A process that only searches a memory neither imports nor opens it, nor what parses long messages."""
+    setup = f"from langgraph_engram import Memory; memory = Memory({str(tmp_path)!r}, encoder='hashing'); "
     said = [{"role": "user", "content": "I adopted a greyhound."}]
     written = imported_by(f"{setup}memory.remember({said!r}, user_id='ana'); memory.close()")
 

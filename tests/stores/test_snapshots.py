@@ -193,6 +193,24 @@ def test_what_is_in_a_snapshot_is_read_without_chroma(folder, changes, encoder, 
     other.close()
 
 
+def test_the_scope_used_last_has_a_snapshot_however_small(folder, changes, encoder, monkeypatch):
+    """A command line asks for it again; the others of a server are read from the rows in a moment."""
+    monkeypatch.setattr(snapshots, "MIN_ITEMS", 500)
+    other = Scope(user_id="ben")
+    write(folder, changes, encoder)
+    write(folder, changes, encoder, other)
+    assert [path.stem for path in files(folder)] == sorted(map(snapshots.scope_hash, (SCOPE, other)))
+    store = open_store(folder, encoder)
+    store.commit(other, changes)
+    store.commit(SCOPE, changes)
+    store.index(other)
+    store.index(SCOPE)
+
+    store.close()
+
+    assert [path.stem for path in files(folder)] == [snapshots.scope_hash(SCOPE)]
+
+
 def test_another_encoder_is_refused_at_once(folder, changes, encoder):
     """Whatever Chroma has not been asked yet: as the store was written, and after it was moved."""
     other = HashingEncoder(32)
