@@ -36,7 +36,7 @@ FORMAT = 2
 """The version of snapshots, beside that of the package; to be raised with any change of what an index derives."""
 MIN_ITEMS = 500
 """Items of the smallest scope that has a snapshot beside the one used last; the rows of a smaller one are soon read."""
-DAMAGED = (OSError, ValueError, KeyError, IndexError, TypeError, EOFError, zipfile.BadZipFile, ZlibError)
+DAMAGED = (OSError, ValueError, LookupError, TypeError, EOFError, zipfile.BadZipFile, ZlibError)
 """What reading a damaged file raises; pydantic's errors are `ValueError`s."""
 
 
