@@ -1,8 +1,7 @@
 """Retrieve evidence by the light routes, fused, within the budget; no model is asked."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import tee
 from typing import Literal, TypeAlias
 
 from langgraph_engram.embeddings.base import Vectors
@@ -21,7 +20,14 @@ from langgraph_engram.retrieval.passages import (
     with_assistant_replies,
 )
 from langgraph_engram.retrieval.queries import part_intents
-from langgraph_engram.retrieval.relevance import DOUBTFUL_TOKENS, Relevance, by_strength, truncate
+from langgraph_engram.retrieval.relevance import (
+    DOUBTFUL_TOKENS,
+    Relevance,
+    by_strength,
+    is_answered,
+    truncate,
+    with_relevance,
+)
 from langgraph_engram.retrieval.routes import Routes
 from langgraph_engram.retrieval.standing import with_standing
 from langgraph_engram.schema import Breadth, Evidence, Intent
@@ -54,57 +60,71 @@ class LightRetrieve:
         return update
 
     def _retrieve(self, state: ReadState) -> ReadState:
-        request = state["request"]
+        request, intent = state["request"], state["intent"]
         index = index_as_of(self.store, request)
         if not len(index.turns) and not len(index.records):
-            whose = f"user {request.user_id}" + (f" with agent {request.agent_id}" if request.agent_id else "")
-            nothing = f"nothing is remembered yet for {whose}"
-            if request.as_of:
-                nothing = f"nothing that was said by {request.as_of.date()} is remembered for {whose}"
-            return {"evidence": [], "notes": [*state.get("notes", []), nothing]}
-        routes = Routes(self.store.encoder, self.settings)
-        intents = [state["intent"], *(part_intents(state["intent"]) if self.settings.split_comparisons else ())]
-        conditions = conditions_of(request.filters)
-        fusions = [Fusion(index, intent, routes.score(index, intent), self.settings, conditions) for intent in intents]
-        scores = fusions[0].scores
-        query = scores.query
-        breadth = self._breadth(state["intent"], query)
+            return {"evidence": [], "notes": [*state.get("notes", []), _nothing_remembered(request)]}
+        fusions = self._fusions(index, intent, request)
+        first = fusions[0]
+        query = first.scores.query
+        breadth = self._breadth(intent, query)
         most = self.settings.budget if breadth == "narrow" else self.settings.outline_budget
         budget = request.budget or most
-        if breadth == "narrow":
-            rankings = [self._rank(request.mode, fusion) for fusion in fusions]
-            ranked, found = tee(self._with_replies(index, state["intent"], interleave(rankings)))
-        else:
-            ranked, found = tee(outline(fusions[0], breadth))
-        if breadth == "narrow" and self.settings.outline_characters:
-            compared = int(COMPARED * self.settings.whole_tokens)
-        else:
-            compared = max(budget, most)
-        pool = fit_budget(ranked, compared, size_of=self._size_in(index))
-        stop = self._stop(request, breadth)
-        relevance = Relevance(index, state["intent"], query)
-        estimated = relevance.estimated(pool)
-        doubtful = breadth == "narrow" and stop > 0 and not relevance.is_answered(estimated)
-        chosen = self._truncated([], estimated, request.mode, stop, doubtful=doubtful)
-        if doubtful:
-            shown = self._formatted(relevance, chosen)
-            shown = fit_budget(shown, DOUBTFUL_TOKENS) or shown[:1]
-        elif breadth == "narrow" and self.settings.outline_characters:
-            shown = self._with_lines(fusions[0], relevance, chosen, request)
-        else:
-            shown = self._formatted(relevance, chosen)
+        compared = int(COMPARED * self.settings.whole_tokens) if self._shows_lines(breadth) else max(budget, most)
+        candidates = self._candidates(fusions, request.mode, breadth)
+        pool = fit_budget(candidates, compared, size_of=approximate_tokens(index, self.settings))
+        relevance = Relevance(index, intent, query)
+        shown = self._shown(first, relevance, pool, request, breadth)
         if self.reranker:
             shown = list(rerank(self.reranker, state["query"], shown, self.settings.rerank_n))
         fitting = fit_budget(shown, budget)
-        evidence = with_standing(fusions[0].matches, query, fitting, budget, self.settings)
-        notes = [f"the route {name!r} has no data here" for name in scores.empty]
-        if conditions and not pool:
+        evidence = with_standing(first.matches, query, fitting, budget, self.settings)
+        notes = [f"the route {name!r} has no data here" for name in first.scores.empty]
+        if request.filters and not pool:
             notes.append("nothing that was found fulfils the filters")
         if pool and not shown:
             notes.append("nothing that was found is relevant enough to be shown")
-        elif not fitting and (least := smallest_size(shown or self._formatted(relevance, found))):
-            notes.append(f"no passage fits the budget of {budget:,} tokens: the smallest takes {least:,}")
+        elif not fitting:
+            found = shown or self._formatted(relevance, self._candidates(fusions, request.mode, breadth))
+            if least := smallest_size(found):
+                notes.append(f"no passage fits the budget of {budget:,} tokens: the smallest takes {least:,}")
         return {"evidence": evidence[: request.limit], "notes": list(dict.fromkeys([*state.get("notes", []), *notes]))}
+
+    def _fusions(self, index: ScopeIndex, intent: Intent, request: RecallRequest) -> list[Fusion]:
+        """Return what the routes find for a query, and for each of two things whose times it compares."""
+        routes = Routes(self.store.encoder, self.settings)
+        parts = part_intents(intent) if self.settings.split_comparisons else []
+        conditions = conditions_of(request.filters)
+        return [Fusion(index, part, routes.score(index, part), self.settings, conditions) for part in (intent, *parts)]
+
+    def _candidates(
+        self, fusions: Sequence[Fusion], mode: Literal["search", "recall"], breadth: Breadth
+    ) -> Iterator[Candidate]:
+        """Yield what was found, best first: passages for a narrow query, lines for a broad one."""
+        if breadth != "narrow":
+            return outline(fusions[0], breadth)
+        first = fusions[0]
+        return self._with_replies(first.index, first.intent, interleave(self._rank(mode, fusion) for fusion in fusions))
+
+    def _shown(
+        self, fusion: Fusion, relevance: Relevance, pool: Sequence[Candidate], request: RecallRequest, breadth: Breadth
+    ) -> list[Evidence]:
+        """Return what of the best candidates is shown, as passages in order of strength."""
+        stop = self._stop(request, breadth)
+        features = relevance.features(pool)
+        found = with_relevance(pool, features)
+        doubtful = breadth == "narrow" and stop > 0 and not is_answered(features, found)
+        chosen = self._truncated([], found, request.mode, stop, doubtful=doubtful)
+        if doubtful:
+            shown = self._formatted(relevance, chosen)
+            return fit_budget(shown, DOUBTFUL_TOKENS) or shown[:1]
+        if self._shows_lines(breadth):
+            return self._with_lines(fusion, relevance, chosen, request)
+        return self._formatted(relevance, chosen)
+
+    def _shows_lines(self, breadth: Breadth) -> bool:
+        """Return whether lines follow the whole passages that answer a query."""
+        return breadth == "narrow" and self.settings.outline_characters > 0
 
     def _breadth(self, intent: Intent, query: Vectors) -> Breadth:
         """Return how broad a query is; narrow where the settings outline nothing."""
@@ -121,8 +141,8 @@ class LightRetrieve:
         known = {index.turns.position(turn.turn_id) for passage in whole for turn in passage.turns}
         budget = request.budget or self.settings.budget
         left = budget - sum(count_tokens(passage.text) for passage in whole)
-        others = fit_budget(outline(fusion, "narrow", known), left, size_of=self._size_in(index))
-        lines = relevance.estimated(others)
+        others = fit_budget(outline(fusion, "narrow", known), left, size_of=approximate_tokens(index, self.settings))
+        lines = with_relevance(others, relevance.features(others))
         return self._formatted(relevance, self._truncated(whole, lines, request.mode, self._stop(request, "narrow")))
 
     def _truncated(
@@ -161,10 +181,6 @@ class LightRetrieve:
         passage = format_passage(relevance.index, candidate, self.settings.event_passages)
         return with_excerpt(passage, relevance.stem_weights, self.settings.excerpt_characters)
 
-    def _size_in(self, index: ScopeIndex) -> Callable[[Candidate], int]:
-        """Return what tells about how many tokens a candidate takes."""
-        return lambda candidate: approximate_tokens(index, candidate, self.settings)
-
     def _with_replies(self, index: ScopeIndex, intent: Intent, found: Iterator[Candidate]) -> Iterator[Candidate]:
         """Add the assistant's replies to what was found where the settings or the query ask for them."""
         wanted = self.settings.assistant_replies
@@ -177,3 +193,13 @@ class LightRetrieve:
         if self.settings.session_factor and asks_for_aggregate(fusion.intent.query):
             return iter(diversify_sessions(fusion.index, fusion.ranked(), self.settings.session_factor))
         return fusion.ranked(self.settings.exchange_reach if mode == "search" else 0)
+
+
+def _nothing_remembered(request: RecallRequest) -> str:
+    if request.as_of:
+        return f"nothing that was said by {request.as_of.date()} is remembered for {_whose(request)}"
+    return f"nothing is remembered yet for {_whose(request)}"
+
+
+def _whose(request: RecallRequest) -> str:
+    return f"user {request.user_id}" + (f" with agent {request.agent_id}" if request.agent_id else "")

@@ -253,7 +253,8 @@ def inside(tag: str, text: str) -> str:
 
 def plain(text: str) -> str:
     """Quote text on one line, without our tags and without numbers that could pass for ours."""
-    return NUMBER.sub("\uff3b\\1\uff3d", one_line(text))
+    shown = one_line(text)
+    return NUMBER.sub("\uff3b\\1\uff3d", shown) if "[" in shown else shown
 
 
 def one_line(text: str) -> str:
@@ -273,6 +274,8 @@ def _as_written(text: str) -> str:
 
 def without_tags(text: str) -> str:
     """Return a text in which a lenient reader finds none of our tags: where one would, its brackets are replaced."""
+    if text.isascii() and "<" not in text and "[" not in text:
+        return text
     seen = INVISIBLE.sub("", text)
     seen = seen if seen.isascii() else unicodedata.normalize("NFKC", seen)
     return INSTRUCTION.sub("\uff3b", text.translate(BRACKETS) if TAG.search(seen) else text)

@@ -3,10 +3,9 @@
 import logging
 import mmap
 import os
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain
+from itertools import chain
 from math import prod
 from operator import index
 from pathlib import Path
@@ -202,92 +201,86 @@ class AppendOnlyList(Sequence[E]):
         return version
 
 
-BLOCK_CHARACTERS = 65_536
-"""Characters from which a block of texts takes no more of them: adding a text copies one block at most."""
+SEARCHED_BYTES = 262_144
+"""Bytes of texts that are searched at once: they stay in the processor's cache."""
 SEPARATOR = "\0"
 
 
 class SearchableTexts:
-    """One immutable version of many texts, joined in blocks, so that all of them are searched at the speed of one."""
+    """One immutable version of many texts, joined, so that all of them are searched at the speed of one."""
 
-    __slots__ = ("_blocks", "_size")
+    __slots__ = ("_codes", "_ends")
 
-    def __init__(self, texts: Sequence[str] = (), blocks: "tuple[_Block, ...]" = ()) -> None:
-        """Start with blocks, and with texts behind them."""
-        self._blocks = (*blocks, *_blocks(texts, len(blocks[-1]) + blocks[-1].first if blocks else 0))
-        self._size = len(self._blocks[-1]) + self._blocks[-1].first if self._blocks else 0
+    def __init__(self, texts: Sequence[str] = ()) -> None:
+        """Start with texts."""
+        codes, ends = _joined(texts)
+        self._codes = AppendOnlyArray(codes)
+        """The bytes of the texts in UTF-8, each with the separator behind it."""
+        self._ends = AppendOnlyArray(ends)
+        """Where each text ends."""
 
     def __len__(self) -> int:
-        return self._size
+        return len(self._ends)
 
     def extended(self, texts: Sequence[str]) -> "SearchableTexts":
         """Return a version with `texts` added at the end."""
-        last = self._blocks[-1:]
-        if not last or len(last[0].joined) >= BLOCK_CHARACTERS:
-            return SearchableTexts(texts, self._blocks)
-        return SearchableTexts([*last[0].texts, *texts], self._blocks[:-1])
+        codes, ends = _joined(texts)
+        return self._version(self._codes.extended(codes), self._ends.extended(ends + len(self._codes)))
 
     def replaced(self, positions: Sequence[int], texts: Sequence[str]) -> "SearchableTexts":
-        """Return a version with other texts at `positions`; it copies their blocks."""
-        blocks, firsts = list(self._blocks), [block.first for block in self._blocks]
-        for position, text in zip(positions, texts, strict=True):
-            number = bisect_right(firsts, position) - 1
-            blocks[number] = blocks[number].replaced(position, text)
-        return SearchableTexts((), tuple(blocks))
+        """Return a version with other texts at `positions`; it copies all of them, unless none differs."""
+        codes, ends = self._codes.rows, self._ends.rows
+        new = {position: _joined([text])[0] for position, text in zip(positions, texts, strict=True)}
+        starts = (int(ends[position - 1]) if position else 0 for position in new)
+        held = (codes[start : ends[position]] for start, position in zip(starts, new, strict=True))
+        if all(map(np.array_equal, held, new.values())):
+            return self
+        parts = np.split(codes, ends[:-1])
+        for position, text in new.items():
+            parts[position] = text
+        ends = np.cumsum([len(part) for part in parts])
+        return self._version(AppendOnlyArray(np.concatenate(parts)), AppendOnlyArray(ends))
 
     @property
     def nbytes(self) -> int:
         """Return about how many bytes the texts take."""
-        return sum(len(block.joined) + block.starts.nbytes for block in self._blocks)
+        return self._codes.nbytes + self._ends.nbytes
 
     def positions_of(self, part: str) -> NDArray[np.intp]:
         """Return the positions of the texts that contain `part`, at least one character, ascending."""
-        return np.concatenate([np.empty(0, dtype=np.intp), *(block.positions_of(part) for block in self._blocks)])
+        wanted, codes = _encoded(part), self._codes.rows
+        overlap = len(wanted) - 1
+        found = [
+            start + _occurrences(codes[start : start + SEARCHED_BYTES + overlap], wanted)
+            for start in range(0, len(codes), SEARCHED_BYTES)
+        ]
+        starts = np.concatenate([np.empty(0, dtype=np.intp), *found])
+        return np.unique(np.searchsorted(self._ends.rows, starts, side="right"))
+
+    def _version(self, codes: AppendOnlyArray[np.uint8], ends: AppendOnlyArray[np.intp]) -> "SearchableTexts":
+        version: SearchableTexts = SearchableTexts.__new__(SearchableTexts)
+        version._codes, version._ends = codes, ends
+        return version
 
 
-@dataclass(frozen=True, eq=False)
-class _Block:
-    joined: str
-    starts: NDArray[np.intp]
-    """Where each text begins."""
-    first: int
-    """The position of the first text."""
-
-    def __len__(self) -> int:
-        return len(self.starts)
-
-    @property
-    def texts(self) -> list[str]:
-        return self.joined.split(SEPARATOR)
-
-    def replaced(self, position: int, text: str) -> "_Block":
-        texts = self.texts
-        texts[position - self.first] = text.replace(SEPARATOR, " ")
-        return _block(texts, self.first)
-
-    def positions_of(self, part: str) -> NDArray[np.intp]:
-        found: list[int] = []
-        at = self.joined.find(part)
-        while at >= 0:
-            found.append(at)
-            at = self.joined.find(part, at + len(part))
-        return np.unique(self.first + np.searchsorted(self.starts, found, side="right") - 1)
+def _encoded(text: str) -> NDArray[np.uint8]:
+    return np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
 
 
-def _block(texts: Sequence[str], first: int) -> _Block:
-    ends = accumulate(len(text) + len(SEPARATOR) for text in texts[:-1])
-    return _Block(SEPARATOR.join(texts), np.array([0, *ends], dtype=np.intp), first)
+def _joined(texts: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.intp]]:
+    """Return the bytes of texts, each with the separator behind it, and where each ends."""
+    encoded = [_encoded(text.replace(SEPARATOR, " ") + SEPARATOR) for text in texts]
+    ends = np.cumsum([len(codes) for codes in encoded], dtype=np.intp)
+    return np.concatenate([np.empty(0, dtype=np.uint8), *encoded]), ends
 
 
-def _blocks(texts: Sequence[str], first: int) -> Iterator[_Block]:
-    """Split texts, the first of which has the position `first`, into blocks."""
-    held: list[str] = []
-    size = 0
-    for text in texts:
-        held.append(text.replace(SEPARATOR, " "))
-        size += len(text)
-        if size >= BLOCK_CHARACTERS:
-            yield _block(held, first)
-            first, held, size = first + len(held), [], 0
-    if held:
-        yield _block(held, first)
+def _occurrences(codes: NDArray[np.uint8], wanted: NDArray[np.uint8]) -> NDArray[np.intp]:
+    """Return where bytes begin that are the wanted ones, at least one."""
+    last = max(len(codes) - len(wanted) + 1, 0)
+    begins = codes[:last] == wanted[0]
+    if len(wanted) > 1:
+        begins &= codes[1 : last + 1] == wanted[1]
+    found = np.flatnonzero(begins)
+    for offset in range(2, len(wanted) if len(found) else 0):
+        found = found[codes[found + offset] == wanted[offset]]
+    return found

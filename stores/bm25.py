@@ -82,7 +82,7 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
         """Return the terms of the document at a position."""
         return frozenset(self._terms.names[number] for number in self._entries_at(position)[:, 0].tolist())
 
-    def contains(self, positions: Sequence[int], terms: Sequence[str]) -> NDArray[np.bool_]:
+    def contains(self, positions: Sequence[int] | NDArray[np.intp], terms: Sequence[str]) -> NDArray[np.bool_]:
         """Return whether the document at each position contains each term, of shape (positions, terms)."""
         wanted = np.asarray(positions, dtype=np.int32)
         found = np.zeros((len(wanted), len(terms)), dtype=np.bool_)

@@ -64,6 +64,11 @@ class TurnIndex(KindIndex[Turn]):
         """Return whether each turn is an assistant's, of shape (n,)."""
         return self.column("from_assistant", lambda turn: turn.role == "assistant", np.bool_)
 
+    @property
+    def characters(self) -> NDArray[np.intp]:
+        """Return the length of each turn's text, of shape (n,)."""
+        return self.column("characters", lambda turn: len(turn.text), np.intp)
+
     @cached_property
     def speakers(self) -> list[str]:
         """Return the distinct speakers, in the order of their first turn in time."""
@@ -149,6 +154,16 @@ class RecordIndex(KindIndex[Record]):
         """Return the positions of the active records that are standing statements."""
         standing = self.column("standing", lambda record: record.standing is not None, np.bool_)
         return [int(position) for position in np.flatnonzero(standing & self.active)]
+
+    @property
+    def characters(self) -> NDArray[np.intp]:
+        """Return the length of each record's content."""
+        return self.column("characters", lambda record: len(record.content), np.intp)
+
+    @property
+    def has_conflicts(self) -> NDArray[np.bool_]:
+        """Return whether each record was found to be in conflict with another."""
+        return self.column("has_conflicts", lambda record: bool(record.conflicts_with), np.bool_)
 
     @property
     def has_location(self) -> NDArray[np.bool_]:

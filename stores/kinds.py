@@ -22,6 +22,7 @@ from langgraph_engram.schema import Boundary, Decision, Event, Frozen, PendingTa
 from langgraph_engram.stores.arrays import Allocate, AppendOnlyArray, SearchableTexts
 from langgraph_engram.stores.bm25 import BM25Index
 from langgraph_engram.stores.packed_items import PackedItems
+from langgraph_engram.stores.vectors import VectorIndex
 from langgraph_engram.temporal.datetimes import epoch_seconds
 from langgraph_engram.text.tokens import content_stems
 
@@ -117,7 +118,7 @@ class KindIndex(Generic[T]):
         self.items: PackedItems[T] = PackedItems(kind.model)
         self.lexical = BM25Index()
         self._known = _Positions()
-        self._vectors: AppendOnlyArray[np.float32] = AppendOnlyArray(np.empty((0, 0), dtype=np.float32), allocate)
+        self._vectors = VectorIndex(allocate)
         self._columns: dict[str, _Column] = {}
         self._replaced: tuple[int, ...] = ()
         """The positions of the items that were replaced since the index began, in that order."""
@@ -230,18 +231,15 @@ class KindIndex(Generic[T]):
         return matched
 
     def cosine(self, query: Vectors) -> NDArray[np.float32]:
-        """Return the cosine of each item with a unit vector of shape (d,) or (1, d), as an array of shape (n,)."""
-        cosines = self.cosine_of(slice(None), query)
-        self._vectors.release_pages()
-        return cosines
+        """Return the cosine of each item with a unit vector of shape (d,) or (1, d), as an array of shape (n,).
+
+        Those of a very large index are exact for the nearest items, and estimates for the others.
+        """
+        return self._vectors.cosines(query.reshape(-1)) if self.items else np.zeros(0, dtype=np.float32)
 
     def cosine_of(self, positions: Any, query: Vectors) -> NDArray[np.float32]:
         """Return the cosines of the items at some positions, an array or a slice, in that order."""
-        if not self.items:
-            return np.zeros(0, dtype=np.float32)
-        # einsum keeps to one thread: BLAS with several spends 10 ms on waking them for what takes 0.2 ms.
-        cosines: NDArray[np.float32] = np.einsum("nd,d->n", self.vectors[positions], query.reshape(-1))
-        return cosines
+        return self._vectors.cosines_at(positions, query.reshape(-1)) if self.items else np.zeros(0, dtype=np.float32)
 
     def bm25(self, terms: Sequence[str]) -> NDArray[np.float32]:
         """Return the BM25 score of each item for content stems, 0 or above, as an array of shape (n,)."""
@@ -293,7 +291,7 @@ class KindIndex(Generic[T]):
         with self._lock:
             columns = dict(self._columns)
         given: dict[str, list[str] | None] = {}
-        arrays |= {"vectors": self.vectors, "order": self.order()}
+        arrays |= {**self._vectors.state(), "order": self.order()}
         packed = self.items.packed
         arrays["items"] = np.frombuffer(b"".join(packed), dtype=np.uint8)
         arrays["item_sizes"] = np.array([len(item) for item in packed], dtype=np.int64)
@@ -318,7 +316,7 @@ class KindIndex(Generic[T]):
         packed = [whole[start:end] for start, end in zip([0, *ends], ends, strict=False)]
         self.items = PackedItems(self.kind.model, packed)
         self._known = _Positions(state["ids"])
-        self._vectors, self._ordered = self._vectors.extended(arrays["vectors"]), AppendOnlyArray(arrays["order"])
+        self._vectors, self._ordered = self._vectors.restored(arrays), AppendOnlyArray(arrays["order"])
         self.lexical = BM25Index.restored(state["terms"], arrays)
         self._codes = state["codes"]
         for label, given in state["given"].items():

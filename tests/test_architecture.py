@@ -58,7 +58,7 @@ NODES = (
 )
 """The boxes of the two drawings."""
 MOST_LINES = 500
-MOST_FILES = 226
+MOST_FILES = 227
 
 
 def source_files() -> list[Path]:

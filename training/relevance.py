@@ -246,7 +246,7 @@ def _example(
     )
     scores = Routes(memory.store.encoder, settings).score(index, intent)
     ranked = Fusion(index, intent, scores, settings).ranked(settings.exchange_reach)
-    found = fit_budget(ranked, BUDGET, size_of=lambda candidate: approximate_tokens(index, candidate, settings))
+    found = fit_budget(ranked, BUDGET, size_of=approximate_tokens(index, settings))
     features = Relevance(index, intent, scores.query).features(found)
     answers = [
         any(index.turns.items[position].external_id in question.evidence for position in turns_of(index, candidate))

@@ -58,6 +58,10 @@ class RecordLinks:
     """Which records hold each type of answer that can be seen in a record."""
     successor: Positions
     """The position of the record that superseded a superseded one; -1 for the others."""
+    sources: Positions
+    """The positions of the source turns of each record, of shape (n, MAX_CITED_TURNS); -1 for none."""
+    is_plain: Flags
+    """Whether `sources` are all turns that a passage of the record shows: it quotes no other record beside it."""
     uncited: Positions
     """The positions of turns that no record stands for: none cites them among at most `MAX_CITED_TURNS`."""
     turn_asks: Flags
@@ -154,6 +158,8 @@ def _link(index: ScopeIndex) -> RecordLinks:
     if (to_assistant := turns.from_assistant).any():
         asks &= ~records.column("mentions_speaker", lambda record: mentions_speaker(record.content), np.bool_)
     successor = _successors(records)
+    sources = _sources(index)
+    cited = records.column("cited", lambda record: len(record.source_turn_ids), np.intp)
     narrated, narrated_by = covered_by_syntheses(index)
     return RecordLinks(
         turn=turn,
@@ -164,7 +170,9 @@ def _link(index: ScopeIndex) -> RecordLinks:
         length=records.column("length", _length, np.float64),
         answer_types=answer_type_features(records, index.speakers),
         successor=successor,
-        uncited=_uncited(index, records.active | (successor >= 0)),
+        sources=sources,
+        is_plain=(successor < 0) & ~records.has_conflicts & ((sources >= 0).sum(axis=1) == cited),
+        uncited=_uncited(len(turns), sources[records.active | (successor >= 0)]),
         turn_asks=turns.column("asks", lambda turn: ends_asking(turn.text), np.bool_),
         turn_length=turns.column("length", lambda turn: log_length(turn.text), np.float64),
         narrated=narrated,
@@ -192,15 +200,20 @@ def _successors(records: RecordIndex) -> Positions:
     return found
 
 
-def _uncited(index: ScopeIndex, shown: Flags) -> Positions:
+def _sources(index: ScopeIndex) -> Positions:
+    """Return the positions of the turns that each record cites; -1 for what is missing, or one of too many."""
+
     def sources(record: Record) -> tuple[int, ...]:
         cited = record.source_turn_ids if len(record.source_turn_ids) <= MAX_CITED_TURNS else ()
         positions = tuple(index.turns.find_position(turn_id) for turn_id in cited)
         return positions + (-1,) * (MAX_CITED_TURNS - len(cited))
 
-    cited = np.zeros(len(index.turns) + 1, dtype=np.bool_)  # the last is that of missing turns
-    if len(index.records):
-        cited[index.records.column("sources", sources, np.intp)[shown]] = True
+    return index.records.column("sources", sources, np.intp).reshape(-1, MAX_CITED_TURNS)
+
+
+def _uncited(turns: int, sources: Positions) -> Positions:
+    cited = np.zeros(turns + 1, dtype=np.bool_)  # the last is that of missing turns
+    cited[sources] = True
     return np.flatnonzero(~cited[:-1])
 
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from heapq import merge
 from itertools import islice
 
 import numpy as np
@@ -61,7 +62,7 @@ class Fusion:
         return _concatenate(self.matches, self.scores, self.settings)
 
     def ranked_turns(self, shown: Collection[int] = ()) -> Iterator[tuple[int, Candidate]]:
-        """Yield the position of each turn that was found, and the best of it alone, best first.
+        """Yield the position of each turn that was found, and the best of it alone as a line, best first.
 
         What is of no turn comes with a negative number of its own.
 
@@ -70,7 +71,8 @@ class Fusion:
         """
         turn_of = record_links(self.index).turn
         seen = set(shown)
-        for candidate in self._alone() if self.settings.fusion == "weighted" else self.ranked():
+        alone = self._alone() if self.settings.fusion == "weighted" else map(_as_line, self.ranked())
+        for candidate in alone:
             turn = int(turn_of[candidate.position]) if candidate.kind == "record" else candidate.position
             turn = turn if turn >= 0 else ~candidate.position
             if turn not in seen:
@@ -85,31 +87,34 @@ class Fusion:
         """Yield passages and turns by their total; in one query both are added up once, whatever the reach."""
         totals = self._totals
         groups = group_records(self.index, [*totals.records], totals.record_scores, totals.links, self.settings, reach)
-        return self._by_score([(group.score, group.positions) for group in groups])
+        return self._by_score((group.score, group.positions) for group in groups)
 
     def _alone(self) -> Iterator[Candidate]:
         """Yield records and turns by their total."""
         totals = self._totals
         best = totals.record_scores[[*totals.records]].tolist() if totals.records else []
-        return self._by_score([(score, [position]) for score, position in zip(best, totals.records, strict=True)])
+        alone = ((score, [position]) for score, position in zip(best, totals.records, strict=True))
+        return self._by_score(alone, as_line=True)
 
-    def _by_score(self, groups: Sequence[tuple[float, list[int]]]) -> Iterator[Candidate]:
-        """Yield groups of records, and the turns that were found, by score."""
+    def _by_score(self, groups: Iterable[tuple[float, list[int]]], *, as_line: bool = False) -> Iterator[Candidate]:
+        """Yield groups of records, best first, and the turns that were found, by score."""
         totals = self._totals
-        found = [(score, positions, True) for score, positions in groups]
-        found += [(score, [position], False) for position, score in totals.turns.items()]
-        found.sort(key=lambda entry: -entry[0])
-        for score, (position, *joined), is_record in found:
+        records = ((score, positions, True) for score, positions in groups)
+        turns = ((score, [position], False) for position, score in totals.turns.items())
+        for score, (position, *joined), is_record in merge(records, turns, key=lambda found: -found[0]):
             if is_record:
                 routes = dict(zip(totals.parts, totals.records[position], strict=True))
-                yield Candidate("record", position, score, routes, tuple(joined))
+                yield Candidate("record", position, score, routes, tuple(joined), as_line=as_line)
             else:
-                yield Candidate("turn", position, score, {"turn": float(self.scores.turns[position])})
+                routes = {"turn": float(self.scores.turns[position])}
+                yield Candidate("turn", position, score, routes, as_line=as_line)
 
 
 def interleave(rankings: Iterable[Iterator[Candidate]]) -> Iterator[Candidate]:
     """Yield the candidates of several rankings in turns, best first, each once."""
     running = list(rankings)
+    if len(running) == 1:
+        yield from running.pop()
     seen: set[tuple[str, int]] = set()
     while running:
         for ranking in list(running):
@@ -295,6 +300,10 @@ def _top_active(matches: Matches, part: Scores, limit: int) -> list[int]:
     active = np.flatnonzero(matches.index.records.active & matches.records & np.isfinite(part))
     best: list[int] = active[top_positions(part[active], limit)].tolist()
     return best
+
+
+def _as_line(candidate: Candidate) -> Candidate:
+    return candidate._replace(as_line=True)
 
 
 def _routes_of(scores: RouteScores, position: int) -> dict[str, float]:

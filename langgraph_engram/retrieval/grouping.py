@@ -4,17 +4,21 @@ A passage holds sentences of one turn, or of one exchange of up to three turns o
 speakers once, so that what was said together takes fewer tokens than what was not.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from langgraph_engram.retrieval.features import MAX_CITED_TURNS, RecordLinks
-from langgraph_engram.retrieval.scoring import Scores
+from langgraph_engram.retrieval.scoring import Positions, Scores
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import ScopeIndex
+
+MISSING = frozenset([-1])
+"""The position of a turn that is not there."""
 
 
 class Candidate(NamedTuple):
@@ -44,17 +48,17 @@ class RecordGroup:
     """The score of the best one."""
     turns: set[int]
     """The positions of the turns that the records come from."""
-    cited: frozenset[str] = frozenset()
-    """The ids of all turns that the records cite, once there is more than one record."""
+    cited: frozenset[int]
+    """The positions of all turns that the records cite."""
 
 
 def group_records(
     index: ScopeIndex, ranked: Sequence[int], scores: Scores, links: RecordLinks, settings: RetrieveSettings, reach: int
-) -> list[RecordGroup]:
-    """Group ranked records: what scores nearly as high as the best of a group joins it.
+) -> Iterator[RecordGroup]:
+    """Yield groups of ranked records, best first: what scores nearly as high as the best of a group joins it.
 
     Each further record of one turn scores less, since the turn is shown already. A superseded record is a group of its
-    own, because it is shown with its successor, and so is a passage.
+    own, because it is shown with its successor, and so is a passage. No more records are read than the groups take.
 
     Args:
         index: The memories of a scope.
@@ -65,42 +69,43 @@ def group_records(
         reach: Turns between a record and the nearest one of its group at most; 0 for groups of one turn.
     """
     at = np.array(ranked, dtype=np.intp)
-    turns = links.turn[at]
-    alone = (links.successor[at] >= 0) | (turns < 0) | index.records.is_passage[at]
-    kept = 1 - np.where(index.records.is_passage[at], settings.passage_repeat_factor, settings.repeat_factor)
-    places = (index.turns.session[turns], index.records.mentioned_day[at]) if len(index.turns) else (turns, turns)
-    columns = (turns, scores[at], kept, alone, *places, index.turns.seq[turns] if len(index.turns) else turns)
-    repeated: Counter[int] = Counter()
-    numbers_at: dict[tuple[int, int, int], list[int]] = {}
-    """The numbers of the groups that hold a record of a turn, by its session, day and place."""
+    turns, is_passage = links.turn[at], index.records.is_passage[at]
+    alone = (links.successor[at] >= 0) | (turns < 0) | is_passage | (links.sources[at, 0] < 0)
+    kept = 1 - np.where(is_passage, settings.passage_repeat_factor, settings.repeat_factor)
+    columns = (turns, scores[at], kept, alone, _places(index, at, turns, reach), links.sources[at])
+    least = min(settings.join_factor, settings.exchange_factor)
+    repeated: defaultdict[int, int] = defaultdict(int)
     groups: list[RecordGroup] = []
-    for position, turn, score, share, is_alone, session, day, seq in zip(
+    groups_at: defaultdict[int, list[int]] = defaultdict(list)
+    """The numbers of the groups that hold a record of a place."""
+    open_groups: list[tuple[float, int]] = []
+    """The scores, negated, and numbers of the groups that further records may join, as a heap."""
+    for position, turn, score, share, is_alone, place, sources in zip(
         ranked, *(column.tolist() for column in columns), strict=True
     ):
+        while open_groups and score < least * -open_groups[0][0]:
+            yield groups[heappop(open_groups)[1]]
         lowered = score * share ** repeated[turn]
         repeated[turn] += 1
-        if is_alone:
-            groups.append(RecordGroup([position], lowered, set()))
-            continue
-        near: list[int] = []
-        for place in range(seq - reach, seq + reach + 1):
-            near += numbers_at.get((session, day, place), ())
-        for number in sorted(set(near)) if len(near) > 1 else near:
+        places = () if is_alone else range(place - reach, place + reach + 1)
+        for number in sorted({number for near in places if near in groups_at for number in groups_at[near]}):
             group = groups[number]
             if not _joins(group, turn, lowered, settings):
                 continue
-            cited = _cited_together(index, group, position)
+            cited = group.cited.union(sources) - MISSING
             if len(cited) <= MAX_CITED_TURNS:
                 group.positions.append(position)
                 group.cited = cited
                 break
         else:
-            number, group = len(groups), RecordGroup([position], lowered, set())
+            number, group = len(groups), RecordGroup([position], lowered, set(), frozenset(sources) - MISSING)
             groups.append(group)
-        if turn not in group.turns:
+            heappush(open_groups, (-lowered, number))
+        if not is_alone and turn not in group.turns:
             group.turns.add(turn)
-            numbers_at.setdefault((session, day, seq), []).append(number)
-    return groups
+            groups_at[place].append(number)
+    while open_groups:
+        yield groups[heappop(open_groups)[1]]
 
 
 def diversify_sessions(index: ScopeIndex, candidates: Iterable[Candidate], factor: float) -> list[Candidate]:
@@ -124,17 +129,27 @@ def diversify_sessions(index: ScopeIndex, candidates: Iterable[Candidate], facto
     return sorted(lowered, key=lambda candidate: -candidate.score)
 
 
+def _places(index: ScopeIndex, records: Positions, turns: Positions, reach: int) -> Positions:
+    """Return where records were said: a number that is near to that of others of the session and day, and to no other.
+
+    Args:
+        index: The memories of a scope.
+        records: Positions of records.
+        turns: The positions of their turns.
+        reach: How far numbers may be apart and still be near.
+    """
+    if not len(records) or not len(index.turns):
+        return turns
+    days, places = index.records.mentioned_day[records], index.turns.seq[turns]
+    first = days.min()
+    together = index.turns.session[turns] * (days.max() - first + 1) + days - first
+    return np.asarray(together * (places.max() + 2 * reach + 1) + places)
+
+
 def _joins(group: RecordGroup, turn: int, score: float, settings: RetrieveSettings) -> bool:
     """Return whether a record of a turn near to a group scores nearly as high as its best."""
     factor = settings.join_factor if turn in group.turns else settings.exchange_factor
     return score >= factor * group.score
-
-
-def _cited_together(index: ScopeIndex, group: RecordGroup, position: int) -> frozenset[str]:
-    """Return the ids of the turns that a group cites with one more record; a passage of too many stands for none."""
-    items = index.records.items
-    cited = group.cited or items[group.positions[0]].source_turn_ids
-    return frozenset([*cited, *items[position].source_turn_ids])
 
 
 def _session(index: ScopeIndex, candidate: Candidate) -> str:

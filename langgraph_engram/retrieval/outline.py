@@ -19,7 +19,7 @@ from langgraph_engram.logistic import TextClassifier
 from langgraph_engram.prompts.rendering import dated, plain, quote_turn, speaker_name
 from langgraph_engram.retrieval.fusion import Fusion, top_matching
 from langgraph_engram.retrieval.grouping import Candidate
-from langgraph_engram.retrieval.passages import ELLIPSIS, format_passage, reply_position
+from langgraph_engram.retrieval.passages import ELLIPSIS, format_passage, format_record, reply_position
 from langgraph_engram.retrieval.routes import first_person_query
 from langgraph_engram.schema import OUTLINE, Breadth, Evidence, Intent, Turn
 from langgraph_engram.settings import RetrieveSettings
@@ -60,7 +60,7 @@ def outline(fusion: Fusion, breadth: Breadth, shown: Collection[int] = ()) -> It
         shown: Positions of turns that whole passages show already.
     """
     if breadth == "narrow":
-        yield from (candidate._replace(as_line=True) for _, candidate in fusion.ranked_turns(shown))
+        yield from (candidate for _, candidate in fusion.ranked_turns(shown))
         return
     index, settings = fusion.index, fusion.settings
     if breadth == "summary":
@@ -73,7 +73,6 @@ def outline(fusion: Fusion, breadth: Breadth, shown: Collection[int] = ()) -> It
         yield candidate._replace(
             routes={**candidate.routes, OUTLINE: candidate.score},
             replies=(reply,) if reply >= 0 else (),
-            as_line=True,
         )
 
 
@@ -87,17 +86,24 @@ def format_line(index: ScopeIndex, candidate: Candidate, settings: RetrieveSetti
         candidate: What was found.
         settings: The length of lines.
     """
-    passage = format_passage(index, candidate._replace(replies=()))
-    if candidate.kind == "synthesis":
-        moment = index.syntheses.items[candidate.position].window_start
-        return passage.model_copy(update={"text": dated(passage.text, moment)})
-    if passage.shows_others:
+    passage = _without_replies(index, candidate, settings.outline_characters)
+    if passage.shows_others or not candidate.replies:
         return passage
     replies = [index.turns.items[position] for position in candidate.replies]
-    lines = [_line(index, candidate, settings.outline_characters)]
-    lines += [_cut(_reply_text(reply), settings.outline_reply_characters) for reply in replies]
-    moment = passage.record.mentioned_at if passage.record else passage.turns[0].said_at
-    return passage.model_copy(update={"text": dated("\n".join(lines), moment), "turns": [*passage.turns, *replies]})
+    lines = [passage.text, *(_cut(_reply_text(reply), settings.outline_reply_characters) for reply in replies)]
+    return passage.model_copy(update={"text": "\n".join(lines), "turns": [*passage.turns, *replies]})
+
+
+def _without_replies(index: ScopeIndex, candidate: Candidate, most: int) -> Evidence:
+    """Return a synthesis as it is under its day, and a record or how a turn begins on one line."""
+    if candidate.kind == "record":
+        return format_record(index, candidate, lambda records: _cut(plain(records[0].content), most))
+    passage = format_passage(index, candidate._replace(replies=()))
+    if candidate.kind == "synthesis":
+        text, moment = passage.text, index.syntheses.items[candidate.position].window_start
+    else:
+        text, moment = _cut(quote_turn(index.turns.items[candidate.position]), most), passage.turns[0].said_at
+    return passage.model_copy(update={"text": dated(text, moment)})
 
 
 def _narratives(fusion: Fusion, most: int) -> Iterator[Candidate]:
@@ -113,15 +119,6 @@ def _narratives(fusion: Fusion, most: int) -> Iterator[Candidate]:
         yield Candidate("synthesis", position, score, {"synthesis": score, OUTLINE: score}, as_line=True)
 
 
-def _line(index: ScopeIndex, found: Candidate, most: int) -> str:
-    """Return a record, or how a turn begins, on one line of at most `most` characters, cut between words."""
-    if found.kind == "record":
-        text = plain(index.records.items[found.position].content)
-    else:
-        text = quote_turn(index.turns.items[found.position])
-    return _cut(text, most)
-
-
 def _reply_text(turn: Turn) -> str:
     """Return the headings of an assistant's reply, which tell more of it than how it begins; its words without any."""
     headings = [block.heading for block in blocks_of(turn.text) if block.heading]
@@ -129,4 +126,5 @@ def _reply_text(turn: Turn) -> str:
 
 
 def _cut(text: str, most: int) -> str:
+    """Return a text of at most so many characters, cut between words."""
     return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]}{ELLIPSIS.rstrip()}"

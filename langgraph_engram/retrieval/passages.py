@@ -7,9 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeVar
 
+import numpy as np
+
 from langgraph_engram.prompts.rendering import BUT_ALSO, CHANGED_SINCE, dated
 from langgraph_engram.results import count_tokens, tokens_of_length
+from langgraph_engram.retrieval.features import record_links
 from langgraph_engram.retrieval.grouping import Candidate
+from langgraph_engram.retrieval.scoring import Positions
 from langgraph_engram.schema import OUTLINE, STANDING, Evidence, Record, Turn, make_id
 from langgraph_engram.settings import DeepSettings, RetrieveSettings
 from langgraph_engram.stores.index import ScopeIndex
@@ -102,6 +106,36 @@ def turns_of(index: ScopeIndex, candidate: Candidate) -> list[int]:
     return [position for position in map(index.turns.find_position, cited) if position >= 0]
 
 
+def turns_of_each(index: ScopeIndex, candidates: Sequence[Candidate]) -> tuple[Positions, Positions]:
+    """Return the turns that candidates' passages show, their replies among them, as pairs.
+
+    Returns:
+        The number of a candidate and the position of a turn, in two arrays of the same length.
+    """
+    links = record_links(index)
+    quoted = [
+        (number, position)
+        for number, candidate in enumerate(candidates)
+        if candidate.kind == "record"
+        for position in (candidate.position, *candidate.joined)
+    ]
+    numbers, records = np.array(quoted, dtype=np.intp).reshape(-1, 2).T
+    others = set(numbers[~links.is_plain[records]].tolist())
+    sources = links.sources[records]
+    known = sources >= 0
+    if others:
+        known &= ~np.isin(numbers, list(others))[:, np.newaxis]
+    further: list[tuple[int, int]] = []
+    for number, candidate in enumerate(candidates):
+        cited = turns_of(index, candidate) if number in others or candidate.kind != "record" else ()
+        further += [(number, position) for position in (*cited, *candidate.replies)]
+    further_numbers, further_turns = np.array(further, dtype=np.intp).reshape(-1, 2).T
+    return (
+        np.concatenate([np.repeat(numbers, known.sum(axis=1)), further_numbers]),
+        np.concatenate([sources[known], further_turns]),
+    )
+
+
 class ShownRecords(NamedTuple):
     """The records that the passage of a candidate quotes."""
 
@@ -133,22 +167,30 @@ def records_of(index: ScopeIndex, candidate: Candidate) -> ShownRecords:
     return ShownRecords(own, successor, _in_conflict(index, [*own, successor] if successor else own))
 
 
-def approximate_tokens(index: ScopeIndex, candidate: Candidate, settings: RetrieveSettings) -> int:
-    """Return about how many tokens a candidate takes, without formatting it; what is shown beside it is left out."""
-    match candidate.kind:
-        case "record":
-            quoted = [index.records.items[at] for at in (candidate.position, *candidate.joined)]
-            own = sum(len(record.content) for record in quoted)
-            own = min(own, settings.excerpt_characters) if quoted[0].is_passage else own
-        case "turn":
-            own = len(index.turns.items[candidate.position].text)
-        case "event":
-            own = sum(len(index.turns.items[position].text) for position in turns_of(index, candidate))
-        case _:
-            own = len(index.syntheses.items[candidate.position].text)
-    replies = sum(len(index.turns.items[position].text) for position in candidate.replies)
-    characters = min(own, settings.outline_characters) if candidate.as_line else own + replies
-    return tokens_of_length(characters + DAY_CHARACTERS)
+def approximate_tokens(index: ScopeIndex, settings: RetrieveSettings) -> Callable[[Candidate], int]:
+    """Return what tells about how many tokens a candidate takes, without formatting it.
+
+    What is shown beside a record is left out.
+    """
+    of_record, of_turn, is_passage = index.records.characters, index.turns.characters, index.records.is_passage
+
+    def size_of(candidate: Candidate) -> int:
+        position = candidate.position
+        match candidate.kind:
+            case "record":
+                own = sum((int(of_record[at]) for at in candidate.joined), start=int(of_record[position]))
+                own = min(own, settings.excerpt_characters) if is_passage[position] else own
+            case "turn":
+                own = int(of_turn[position])
+            case "event":
+                own = int(of_turn[turns_of(index, candidate)].sum())
+            case _:
+                own = len(index.syntheses.items[position].text)
+        if candidate.as_line:
+            return tokens_of_length(min(own, settings.outline_characters) + DAY_CHARACTERS)
+        return tokens_of_length(own + sum(int(of_turn[at]) for at in candidate.replies) + DAY_CHARACTERS)
+
+    return size_of
 
 
 def join_contents(records: Sequence[Record]) -> str:
@@ -175,6 +217,34 @@ def join_contents(records: Sequence[Record]) -> str:
         said.append(f"{record.speaker}: {own_words(record.content, record.speaker)}")
         speaker = record.speaker
     return "".join(f"{gap}{text}" for text, gap in shown.items())
+
+
+def format_record(
+    index: ScopeIndex, candidate: Candidate, text_of: Callable[[Sequence[Record]], str] = join_contents
+) -> Evidence:
+    """Return a record, with those that joined it, as a passage under its day.
+
+    What has changed since or is in conflict is shown whole, with what it changed to or conflicts with.
+
+    Args:
+        index: The memories of the scope that it was found in.
+        candidate: The record.
+        text_of: Returns what is shown of records in the order in which they were said.
+    """
+    record = index.records.items[candidate.position]
+    shown = records_of(index, candidate)
+    is_whole = record.status == "superseded" or shown.conflicts
+    text = dated(join_contents(shown.own) if is_whole else text_of(shown.own), record.mentioned_at)
+    if shown.successor:
+        text += CHANGED_SINCE + dated(shown.successor.content, shown.successor.mentioned_at)
+    text += "".join(BUT_ALSO + dated(other.content, other.mentioned_at) for other in shown.conflicts)
+    return _passage(
+        candidate,
+        record.record_id,
+        text,
+        record=_with_conflicts(record, [other.record_id for other in shown.conflicts]),
+        turns=[turn for turn_id in shown.source_turn_ids if (turn := index.turns.get(turn_id))],
+    )
 
 
 def passage_tokens(passage: Evidence) -> int:
@@ -278,7 +348,7 @@ def event_turns(index: ScopeIndex, source: Turn, session: Sequence[Turn]) -> lis
 
 def _whole_passage(index: ScopeIndex, candidate: Candidate, event_passages: Literal["turns", "summary"]) -> Evidence:
     if candidate.kind == "record":
-        return _record_passage(index, candidate)
+        return format_record(index, candidate)
     turns = [index.turns.items[position] for position in turns_of(index, candidate)]
     if candidate.kind == "turn" or (candidate.kind == "event" and event_passages == "turns" and turns):
         return turn_passage(turns, candidate.score, candidate.routes, candidate.relevance)
@@ -287,22 +357,6 @@ def _whole_passage(index: ScopeIndex, candidate: Candidate, event_passages: Lite
         return _passage(candidate, event.event_id, dated(event.indexed_text, event.started_at))
     synthesis = index.syntheses.items[candidate.position]
     return _passage(candidate, synthesis.synthesis_id, synthesis.text, synthesis_id=synthesis.synthesis_id)
-
-
-def _record_passage(index: ScopeIndex, candidate: Candidate) -> Evidence:
-    record = index.records.items[candidate.position]
-    shown = records_of(index, candidate)
-    text = dated(join_contents(shown.own), record.mentioned_at)
-    if shown.successor:
-        text += CHANGED_SINCE + dated(shown.successor.content, shown.successor.mentioned_at)
-    text += "".join(BUT_ALSO + dated(other.content, other.mentioned_at) for other in shown.conflicts)
-    return _passage(
-        candidate,
-        record.record_id,
-        text,
-        record=_with_conflicts(record, [other.record_id for other in shown.conflicts]),
-        turns=[turn for turn_id in shown.source_turn_ids if (turn := index.turns.get(turn_id))],
-    )
 
 
 def _passage(candidate: Candidate, evidence_id: str, text: str, **shown: Any) -> Evidence:

@@ -24,7 +24,7 @@ from langgraph_engram.embeddings.base import LONG_TEXT, Vectors
 from langgraph_engram.logistic import LogisticModel, Numbers
 from langgraph_engram.retrieval.features import Flags
 from langgraph_engram.retrieval.grouping import Candidate
-from langgraph_engram.retrieval.passages import turns_of
+from langgraph_engram.retrieval.passages import turns_of_each
 from langgraph_engram.retrieval.scoring import Positions, Scores
 from langgraph_engram.schema import Intent, Turn
 from langgraph_engram.stores.bm25 import inverse_document_frequency
@@ -79,7 +79,11 @@ class _Sentence:
     """One sentence of a turn or a record."""
 
     text: str
-    stems: frozenset[str]
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """Return its content stems."""
+        return frozenset(content_stems(self.text))
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -127,6 +131,12 @@ class Relevance:
             query: Its unit vector, of shape (d,).
         """
         self.index = index
+        self._kinds: dict[str, KindIndex[Any]] = {
+            "record": index.records,
+            "turn": index.turns,
+            "event": index.events,
+            "synthesis": index.syntheses,
+        }
         self._vector = query
         self._usual = _usual_cosine(index, query)
         self._people = frozenset(intent.speakers)
@@ -136,25 +146,6 @@ class Relevance:
         self._stems = list(self.stem_weights)
         self._stem_set = frozenset(self.stem_weights)
         self._weights = np.array(list(self.stem_weights.values()), dtype=np.float64)
-
-    def estimated(self, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """Return the candidates with their relevance filled in."""
-        estimates = load_model().probability(self.features(candidates)).tolist()
-        return [
-            candidate._replace(relevance=estimate) for candidate, estimate in zip(candidates, estimates, strict=True)
-        ]
-
-    def is_answered(self, candidates: Sequence[Candidate]) -> bool:
-        """Return whether a result may answer the query; an empty one leaves no doubt.
-
-        Args:
-            candidates: All that was found, with their relevance.
-        """
-        if not candidates:
-            return True
-        first = sorted(candidates, key=lambda candidate: -candidate.score)[:NEAREST]
-        row = answered_features(self.features(first), [candidate.relevance for candidate in candidates])
-        return float(load_answered_model().probability(row[np.newaxis])[0]) >= ANSWERED
 
     def features(self, candidates: Sequence[Candidate]) -> Numbers:
         """Return the features of each candidate, as an array of shape (candidates, len(FEATURES)).
@@ -169,56 +160,34 @@ class Relevance:
         """
         if not candidates:
             return np.zeros((0, len(FEATURES)))
-        matches, starts, rows = self._compared(candidates)
-        cosine, own_cosine, own_coverage, rival_coverage = (
-            np.maximum.reduceat(part[rows], starts)
-            for part in (matches.cosine, matches.own_cosine, matches.own_coverage, matches.rival_coverage)
-        )
-        held = np.logical_or.reduceat(matches.held[rows], starts)
+        itself = self._compared_items(candidates)
+        owners, cited = turns_of_each(self.index, candidates)
+        turns, rows = np.unique(cited, return_inverse=True)
+        of_turns = self._compared_turns(turns)
+        for whole, part in zip(itself, of_turns, strict=True):
+            highest = np.logical_or if whole.dtype == np.bool_ else np.maximum
+            highest.at(whole, owners, part[rows])
         scores = np.array([candidate.score for candidate in candidates])
         best = scores.max()
         return np.column_stack(
             [
-                cosine,
-                own_cosine,
-                held @ self._weights * log1p(len(self._stems)),
-                own_coverage,
-                np.maximum(0.0, rival_coverage.max() - own_coverage),
+                itself.cosine,
+                itself.own_cosine,
+                itself.held @ self._weights * log1p(len(self._stems)),
+                itself.own_coverage,
+                np.maximum(0.0, itself.rival_coverage.max() - itself.own_coverage),
                 np.maximum(0.0, scores / best) if best > 0 else np.zeros(len(scores)),
             ]
         )
 
-    def _compared(self, candidates: Sequence[Candidate]) -> tuple[_Matches, Positions, Positions]:
-        """Compare what the passages of candidates show, each turn once.
-
-        Returns:
-            What was compared, where the rows of each candidate begin, and the rows of all candidates one after the
-            other: of the candidate itself, then of its turns.
-        """
-        turns: dict[int, int] = {}
-        starts: list[int] = []
-        rows: list[int] = []
-        for number, candidate in enumerate(candidates):
-            starts.append(len(rows))
-            rows.append(number)
-            for position in (*turns_of(self.index, candidate), *candidate.replies):
-                rows.append(len(candidates) + turns.setdefault(position, len(turns)))
-        itself, of_turns = self._compared_items(candidates), self._compared_turns([*turns])
-        both = (np.concatenate(parts) for parts in zip(itself, of_turns, strict=True))
-        return _Matches(*both), np.array(starts, dtype=np.intp), np.array(rows, dtype=np.intp)
-
     def _compared_items(self, candidates: Sequence[Candidate]) -> _Matches:
         """Compare records and syntheses; of a turn or an event it counts here what its words hold."""
         matches = self._unlike(len(candidates))
-        for kind, items in (
-            ("record", self.index.records),
-            ("turn", self.index.turns),
-            ("event", self.index.events),
-            ("synthesis", self.index.syntheses),
-        ):
-            rows = [row for row, candidate in enumerate(candidates) if candidate.kind == kind]
-            if not rows:
-                continue
+        rows_of: dict[str, list[int]] = {}
+        for row, candidate in enumerate(candidates):
+            rows_of.setdefault(candidate.kind, []).append(row)
+        for kind, rows in rows_of.items():
+            items = self._kinds[kind]
             positions = [candidates[row].position for row in rows]
             matches.held[rows] = holds = items.lexical.contains(positions, self._stems)
             if kind in ("record", "synthesis"):
@@ -244,41 +213,46 @@ class Relevance:
             [self._is_about(_said_in(record.content, record.speaker), record.speaker) for record in records]
         )
 
-    def _compared_turns(self, positions: Sequence[int]) -> _Matches:
+    def _compared_turns(self, positions: Positions) -> _Matches:
         """Compare turns; what an assistant says about others is no rival of what a person says.
 
         The terms that a turn was indexed by tell what it holds, unless its sentences may be about different people. A
         long turn counts for nothing: it covers any query, and its record holds what was found.
         """
         matches = self._unlike(len(positions))
-        if not positions:
+        if not len(positions):
             return matches
-        turns = [self.index.turns.items[position] for position in positions]
-        matches.cosine[:] = self._nearness(self.index.turns, positions)
-        own = self.index.turns.lexical.contains(positions, self._stems)
-        own[[len(turn.text) >= LONG_TEXT for turn in turns]] = False
+        turns = self.index.turns
+        matches.cosine[:] = self._nearness(turns, positions)
+        own = turns.lexical.contains(positions, self._stems)
+        own[turns.characters[positions] >= LONG_TEXT] = False
         others = np.zeros_like(own)
-        for row in np.flatnonzero(own.any(axis=1)).tolist():
-            if self._may_differ(turns[row]):
-                own[row], others[row] = self._held_by_sentences(turns[row])
+        for row in np.flatnonzero(self._may_differ(positions) & own.any(axis=1)).tolist():
+            own[row], others[row] = self._held_by_sentences(turns.items[positions[row]])
         matches.held[:] = own | others
         matches.own_coverage[:] = own @ self._weights
         matches.rival_coverage[:] = others @ self._weights
         matches.own_cosine[:] = np.where(matches.own_coverage >= matches.rival_coverage, matches.cosine, 0.0)
-        matches.rival_coverage[[turn.role != "user" for turn in turns]] = 0.0
+        matches.rival_coverage[~turns.from_user[positions]] = 0.0
         return matches
 
-    def _may_differ(self, turn: Turn) -> bool:
-        """Return whether sentences of a turn may be about different people, or only its speaker's name matches."""
-        if not self._stem_set.isdisjoint(content_stems(turn.speaker)):
-            return True
-        return bool(self._people) and (turn.speaker not in self._people or addresses_listener(turn.indexed_text))
+    def _may_differ(self, positions: Positions) -> Flags:
+        """Return whether sentences of turns may be about different people, or only their speakers' names match."""
+        turns = self.index.turns
+        to_listener = turns.column("to_listener", lambda turn: addresses_listener(turn.indexed_text), np.bool_)
+        speakers = turns.speaker[positions]
+        named = [name for name in turns.speakers if not self._stem_set.isdisjoint(content_stems(name))]
+        differ = np.isin(speakers, [turns.code("speaker", name) for name in named])
+        if self._people:
+            asked = [turns.code("speaker", name) for name in self._people]
+            differ |= ~np.isin(speakers, asked) | to_listener[positions]
+        return differ
 
     def _held_by_sentences(self, turn: Turn) -> tuple[list[bool], list[bool]]:
         """Return which stems sentences of a turn hold about the people asked about, and which about others."""
         own: set[str] = set()
         others: set[str] = set()
-        for sentence in (*_split(turn.text), *map(_sentence, turn.captions)):
+        for sentence in (*_split(turn.text), *map(_Sentence, turn.captions)):
             if holds := self._stem_set & sentence.stems:
                 (own if self._is_about(sentence, turn.speaker) else others).update(holds)
         return [stem in own for stem in self._stems], [stem in others for stem in self._stems]
@@ -289,9 +263,9 @@ class Relevance:
         held = np.zeros((number, len(self._stems)), dtype=np.bool_)
         return _Matches(cosine, own_cosine, own_coverage, rival_coverage, held)
 
-    def _nearness(self, items: KindIndex[Any], positions: Sequence[int]) -> Scores:
+    def _nearness(self, items: KindIndex[Any], positions: Sequence[int] | Positions) -> Scores:
         """Return how far cosines with items are above the usual one: 0 for any turn, 1 for an equal vector."""
-        cosines = items.cosine_of(list(positions), self._vector).astype(np.float64)
+        cosines = items.cosine_of(np.asarray(positions), self._vector).astype(np.float64)
         return np.asarray(np.maximum(0.0, (cosines - self._usual) / (1 - self._usual)))
 
     def _is_about(self, sentence: _Sentence, speaker: str) -> bool:
@@ -299,6 +273,30 @@ class Relevance:
         if not self._people or not self._names.isdisjoint(sentence.words):
             return True
         return (speaker in self._people) != sentence.to_listener
+
+
+def with_relevance(candidates: Sequence[Candidate], features: Numbers) -> list[Candidate]:
+    """Return candidates with their relevance filled in.
+
+    Args:
+        candidates: What was found.
+        features: The features of each, as `Relevance.features` returns them.
+    """
+    estimates = load_model().probability(features).tolist()
+    return [candidate._replace(relevance=estimate) for candidate, estimate in zip(candidates, estimates, strict=True)]
+
+
+def is_answered(features: Numbers, candidates: Sequence[Candidate]) -> bool:
+    """Return whether a result may answer the query; an empty one leaves no doubt.
+
+    Args:
+        features: The features of all that was found.
+        candidates: All that was found, with its relevance.
+    """
+    if not candidates:
+        return True
+    row = answered_features(features, [candidate.relevance for candidate in candidates])
+    return float(load_answered_model().probability(row[np.newaxis])[0]) >= ANSWERED
 
 
 def answered_features(features: Numbers, relevance: Sequence[float] | Numbers) -> Numbers:
@@ -334,24 +332,19 @@ def _rarity(index: ScopeIndex, intent: Intent) -> dict[str, float]:
 
 
 def _usual_cosine(index: ScopeIndex, vector: Vectors) -> float:
-    sample = index.turns.vectors[:: 1 + len(index.turns) // MAX_SAMPLED]
-    total = float(np.einsum("nd,d->", sample, vector)) if len(sample) else 0.0
+    sample = index.turns.cosine_of(slice(None, None, 1 + len(index.turns) // MAX_SAMPLED), vector)
+    total = float(sample.sum())
     return min(0.99, max(0.0, (total + PRIOR_TURNS * PRIOR_COSINE) / (len(sample) + PRIOR_TURNS)))
 
 
 @lru_cache(maxsize=MAX_CACHED_TEXTS)
 def _split(text: str) -> tuple[_Sentence, ...]:
-    return tuple(map(_sentence, split_sentences(text)))
+    return tuple(map(_Sentence, split_sentences(text)))
 
 
 @lru_cache(maxsize=MAX_CACHED_TEXTS)
 def _said_in(content: str, speaker: str) -> _Sentence:
-    return _sentence(own_words(content, speaker))
-
-
-@lru_cache(maxsize=MAX_CACHED_TEXTS)
-def _sentence(text: str) -> _Sentence:
-    return _Sentence(text, frozenset(content_stems(text)))
+    return _Sentence(own_words(content, speaker))
 
 
 def by_strength(passages: Sequence[S], weight: float) -> list[S]:

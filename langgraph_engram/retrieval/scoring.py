@@ -44,7 +44,7 @@ def with_neighbours(scores: Scores, chains: Sequence[Chain], weights: Sequence[f
     """
     total = scores.astype(np.float64)
     for chain, weight in zip(chains, weights, strict=True):
-        total += weight * chain.sums(scores) / 2
+        total += weight / 2 * chain.sums(scores)
     return total
 
 

@@ -19,6 +19,7 @@ from langgraph_engram.retrieval.relevance import (
     load_answered_model,
     load_model,
     stem_weights,
+    with_relevance,
 )
 from langgraph_engram.schema import Synthesis
 from langgraph_engram.settings import RetrieveSettings
@@ -176,10 +177,11 @@ def test_a_narrative_and_a_query_without_content_are_judged_too(store, scope, ke
     keep(turns=[turn(0)], syntheses=[Synthesis(synthesis_id="p", text="The lake.", covered_record_ids=[])])
     index, vector = store.index(scope), store.encoder.encode(["What?"])[0]
 
-    shown = Relevance(index, intent("What?"), vector).estimated([Candidate("synthesis", 0, 0.0)])
+    relevance, found = Relevance(index, intent("What?"), vector), [Candidate("synthesis", 0, 0.0)]
+    shown = with_relevance(found, relevance.features(found))
 
     assert 0 <= shown[0].relevance < RetrieveSettings().relevance_threshold
-    assert Relevance(index, intent("What?"), vector).estimated([]) == []
+    assert with_relevance([], relevance.features([])) == []
 
 
 @given(st.lists(st.lists(st.floats(-1e6, 1e6), min_size=len(FEATURES), max_size=len(FEATURES)), max_size=5))

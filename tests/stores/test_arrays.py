@@ -63,21 +63,21 @@ def test_the_rows_it_was_given_are_copied():
     assert given_rows.tolist() == [1, 2]
 
 
-TEXTS = st.text(alphabet="ab \0", max_size=6)
+TEXTS = st.text(alphabet="abé \0\ud800", max_size=6)
 
 
 @settings(max_examples=60)
 @given(
     parts=st.lists(st.lists(TEXTS, max_size=5), max_size=6),
     changes=st.lists(st.tuples(st.integers(0, 40), TEXTS), max_size=4),
-    wanted=st.text(alphabet="ab ", min_size=1, max_size=3),
+    wanted=st.text(alphabet="abé \ud800", min_size=1, max_size=3),
     block=st.integers(1, 20),
 )
 def test_texts_are_found_by_any_part_of_them(parts, changes, wanted, block):
     """However they were added and replaced, and wherever blocks end; earlier versions stay as they were."""
     texts, held = [], SearchableTexts()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(arrays, "BLOCK_CHARACTERS", block)
+        patch.setattr(arrays, "SEARCHED_BYTES", block)
         for part in parts:
             held, texts = held.extended(part), [*texts, *part]
         before = held.positions_of(wanted).tolist()
