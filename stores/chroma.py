@@ -289,8 +289,9 @@ class ChromaStore:
         The scope used last has one however small it is: the next command is likely to ask for it again.
         """
         if self._snapshots:
-            self._snapshots.write_missing(self._cache.all())
-            self._snapshots.write_missing(self._cache.all()[-1:], min_items=1)
+            held = self._cache.all()
+            self._snapshots.write_missing(held[:-1])
+            self._snapshots.write_missing(held[-1:], min_items=1)
         self._cache.clear()
 
     def _hold(self, scope: Scope, index: ScopeIndex) -> None:

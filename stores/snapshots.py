@@ -92,8 +92,11 @@ class Snapshots:
             _erase(draft)
 
     def write_missing(self, indexes: Iterable[tuple[Scope, ScopeIndex]], min_items: int | None = None) -> None:
-        """Write the indexes of scopes that have no snapshot, where they hold `min_items`; by default `MIN_ITEMS`."""
+        """Write the indexes of scopes with `min_items`, by default `MIN_ITEMS`, of which a snapshot lacks something."""
         for scope, index in indexes:
+            kinds: list[KindIndex[Any]] = [index.of_kind(kind) for kind in SEARCHABLE]
+            if any(kind.kept_columns().keys() - kind.restored_columns for kind in kinds):
+                self.drop(scope)
             if not self._path(scope).exists():
                 self.write(scope, index, MIN_ITEMS if min_items is None else min_items)
 

@@ -211,6 +211,22 @@ def test_the_scope_used_last_has_a_snapshot_however_small(folder, changes, encod
     assert [path.stem for path in files(folder)] == [snapshots.scope_hash(SCOPE)]
 
 
+def test_what_a_later_process_derives_is_kept_too(folder, changes, encoder):
+    """A search derives more than was there when the snapshot was written, and the next one is spared that."""
+    write(folder, changes, encoder)
+    store = open_store(folder, encoder)
+    expected = store.index(SCOPE).records.mentioned_at.tolist()
+    assert "mentioned_at" not in store.index(SCOPE).records.restored_columns
+    store.close()
+
+    store = open_store(folder, encoder)
+
+    records = store.index(SCOPE).records
+    assert records.mentioned_at.tolist() == expected
+    assert "mentioned_at" in records.restored_columns
+    store.close()
+
+
 def test_another_encoder_is_refused_at_once(folder, changes, encoder):
     """Whatever Chroma has not been asked yet: as the store was written, and after it was moved."""
     other = HashingEncoder(32)
