@@ -45,7 +45,12 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
         self._terms = _Terms()
         """Forks share it: it holds the terms of all of them."""
         self._postings: AppendOnlyList[Postings | None] = AppendOnlyList()
-        """Rows of (position, count) by the number of the term, positions ascending; None for a term of another fork."""
+        """Rows of (position, count) by the number of the term, positions ascending; None for those in `_restored`, and
+        for a term of another fork."""
+        self._restored: NDArray[np.int32] = np.empty((0, 2), dtype=np.int32)
+        """The postings that the index was restored with, term by term."""
+        self._starts: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
+        """Where those of each term begin, and where the last ones end."""
         self._containing: NDArray[np.int32] = np.empty(0, dtype=np.int32)
         """How many documents contain each term, by its number."""
         self._entries: Postings = AppendOnlyArray(np.empty((0, 2), dtype=np.int32))
@@ -71,8 +76,7 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
 
     def positions(self, term: str) -> NDArray[np.int32]:
         """Return the positions of the documents that contain a term, ascending."""
-        postings = self._postings_of(term)
-        return postings.rows[:, 0] if postings else np.empty(0, dtype=np.int32)
+        return self._rows_of(term)[:, 0]
 
     def terms_at(self, position: int) -> frozenset[str]:
         """Return the terms of the document at a position."""
@@ -103,7 +107,7 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
     def state(self) -> tuple[list[str], dict[str, NDArray[Any]]]:
         """Return the terms and the arrays that `restored` makes this index from."""
         numbers = np.flatnonzero(self._containing).tolist()
-        postings = [found.rows for number in numbers if (found := self._postings[number])]
+        postings = [self._rows(number) for number in numbers]
         arrays = {
             "postings": np.concatenate([np.empty((0, 2), dtype=np.int32), *postings]),
             "sizes": self._containing[numbers],
@@ -118,8 +122,8 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
         index = cls()
         index._terms = _Terms(terms)
         rows, sizes = arrays["lexical.postings"], arrays["lexical.sizes"]
-        own = np.split(rows, np.cumsum(sizes)[:-1]) if len(terms) else []
-        index._postings = AppendOnlyList(map(AppendOnlyArray, own))
+        index._postings = AppendOnlyList([None] * len(terms))
+        index._restored, index._starts = rows, np.concatenate([index._starts, np.cumsum(sizes)])
         index._containing = np.array(sizes, dtype=np.int32)
         index._lengths = AppendOnlyArray(arrays["lexical.lengths"])
         index.corpus_size = len(index._lengths)
@@ -173,10 +177,10 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
         scores = np.zeros(self.corpus_size)
         lengths = self.lengths
         for term, repeats in Counter(query).items():
-            postings = self._postings_of(term)
-            if not postings:
+            rows = self._rows_of(term)
+            if not len(rows):
                 continue
-            positions, counts = postings.rows.T
+            positions, counts = rows.T
             weight = repeats * inverse_document_frequency(self.corpus_size, len(positions))
             norm = self.k1 * (1 - self.b + self.b * lengths[positions] / self.avgdl)
             scores[positions] += weight * (counts * (self.k1 + 1) / (counts + norm))
@@ -229,14 +233,24 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
         return _spans(np.cumsum([len(counts) for counts in documents]), first)
 
     def _posting(self, number: int) -> Postings | None:
-        return self._postings[number] if number < len(self._postings) else None
+        """Return the postings of a term, to be extended."""
+        found = self._postings[number] if number < len(self._postings) else None
+        return AppendOnlyArray(self._rows(number)) if found is None and number < len(self._starts) - 1 else found
 
-    def _postings_of(self, term: str) -> Postings | None:
-        return self._posting(self._terms.numbers.get(term, len(self._postings)))
+    def _rows(self, number: int) -> NDArray[np.int32]:
+        """Return the postings of a term, of shape (documents that contain it, 2)."""
+        found = self._postings[number] if number < len(self._postings) else None
+        if found is not None:
+            return found.rows
+        start, end = self._starts[number : number + 2] if number < len(self._starts) - 1 else (0, 0)
+        return self._restored[start:end]
+
+    def _rows_of(self, term: str) -> NDArray[np.int32]:
+        return self._rows(self._terms.numbers.get(term, len(self._postings)))
 
     def _set_posting(self, number: int, position: int, count: int) -> None:
-        postings = self._posting(number)
-        rows = postings.rows[postings.rows[:, 0] != position] if postings else np.empty((0, 2), dtype=np.int32)
+        rows = self._rows(number)
+        rows = rows[rows[:, 0] != position]
         if count:
             rows = np.insert(rows, int(np.searchsorted(rows[:, 0], position)), (position, count), axis=0)
         self._set_postings({number: AppendOnlyArray(rows)})

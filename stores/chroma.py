@@ -28,8 +28,8 @@ from langgraph_engram.settings import StorageSettings
 from langgraph_engram.stores.arrays import FileBacked
 from langgraph_engram.stores.backup import back_up
 from langgraph_engram.stores.base import Changes, Row
-from langgraph_engram.stores.clients import translated_errors
-from langgraph_engram.stores.collections import SCHEMA, Batch, scope_hash
+from langgraph_engram.stores.clients import Lazy, translated_errors
+from langgraph_engram.stores.collections import SCHEMA, Batch, Collections, scope_hash
 from langgraph_engram.stores.examination import Examination
 from langgraph_engram.stores.index import DECISIONS, PENDING_TASKS, RECORDS, SEARCHABLE, Kind, ScopeIndex, T
 from langgraph_engram.stores.locks import ScopeLocks, write_lock
@@ -53,7 +53,7 @@ class ChromaStore:
 
     def __init__(
         self,
-        client: "Client",
+        open_client: "Callable[[], Client]",
         encoder: Encoder,
         *,
         location: str,
@@ -64,10 +64,10 @@ class ChromaStore:
         locks: ScopeLocks | None = None,
         migrate: bool = True,
     ) -> None:
-        """Open the collections of a client.
+        """Open the collections of a client; those of a folder whose snapshots are current when they are needed.
 
         Args:
-            client: The Chroma client.
+            open_client: Returns the Chroma client, the same each time.
             encoder: What makes vectors; a store is written with one encoder throughout.
             location: What errors call this store.
             folder: Where Chroma keeps its files, if it does so in this process.
@@ -85,21 +85,27 @@ class ChromaStore:
         """
         self.location = location
         self._folder, self._encoder, self._shared, self._on_close = folder, encoder, shared, on_close
-        with translated_errors(location):
-            before = self._before_migration if migrate else self._refuse_migration
-            self._collections = open_collections(client, encoder.name, location, before)
+        before = self._before_migration if migrate else self._refuse_migration
+        self._opened = Lazy(lambda: open_collections(open_client(), encoder.name, location, before))
+        settings = settings or StorageSettings()
+        self._allocate = FileBacked(folder, settings.vectors_on_disk_from) if folder else np.empty
+        self._snapshots = Snapshots(folder, encoder.name, self._allocate) if folder else None
+        if not (self._snapshots and self._snapshots.are_current()):
+            with translated_errors(location):
+                self._opened()
         self._revisions: Revisions = LocalRevisions()
         if shared:
             self._revisions = SharedRevisions(self._collections.revisions, uuid4().hex)
-        settings = settings or StorageSettings()
         self._cache = _IndexCache(settings)
-        self._allocate = FileBacked(folder, settings.vectors_on_disk_from) if folder else np.empty
-        self._snapshots = Snapshots(folder, encoder.name, self._allocate) if folder else None
         self._locks = ScopeLocks() if locks is None else locks
         self._completed: list[str] = []
         """Completed tasks whose rows are still there; all handles share it."""
         self._lock = RLock()
         self._closed = False
+
+    @property
+    def _collections(self) -> Collections:
+        return self._opened()
 
     def _before_migration(self, version: int) -> Encoder:
         """Copy an embedded store that is to be migrated, unless an earlier migration that was cut off has done so."""
@@ -284,12 +290,17 @@ class ChromaStore:
                 self._cache.clear()
 
     def free_memory(self) -> None:
-        """Let go of all indexes, with their snapshots written. Call it before the client of a folder is closed."""
+        """Let go of all indexes, with their snapshots written. Call it before the client of a folder is closed.
+
+        The scope used last has one however small it is: the next command is likely to ask for it again.
+        """
         if self._completed:
             with suppress(StoreError), self._held_files(), translated_errors(self.location):  # nobody reads what stays
                 self._remove_completed()
         if self._snapshots:
-            self._snapshots.write_missing(self._cache.all())
+            held = self._cache.all()
+            self._snapshots.write_missing(held[:-1])
+            self._snapshots.write_missing(held[-1:], min_items=1)
         self._cache.clear()
 
     def _hold(self, scope: Scope, index: ScopeIndex) -> None:

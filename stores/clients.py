@@ -1,11 +1,14 @@
-"""Open Chroma clients: in a folder, in memory, or on a server. Chroma is imported when the first client is opened."""
+"""Open Chroma clients: in a folder, in memory, or on a server. Chroma is imported when the first client is opened.
+
+A folder's is opened when it is first asked for (`Lazy`): what is in a snapshot is read without it.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -27,12 +30,32 @@ if TYPE_CHECKING:
     from chromadb.config import Settings
 
 
+T = TypeVar("T")
+
 PANIC = "PanicException"
 """What Chroma raises where it meets what it takes for impossible; it is no `Exception`, and cannot be imported."""
 ANSWER_SECONDS = 10.0
 """How long a server may take to answer a heartbeat."""
 MEMORY_LOCK = Lock()
 """Chroma counts its clients in memory to free everything with the last one, and does not lock opening and closing."""
+
+
+class Lazy(Generic[T]):
+    """Something that is made when it is first asked for, once. Many threads may ask at once."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        """Make nothing yet."""
+        self._make = make
+        self._lock = Lock()
+        self.made: T | None = None
+        """What was made, if it was asked for."""
+
+    def __call__(self) -> T:
+        """Return it; where making it fails, the next to ask tries again."""
+        with self._lock:
+            if self.made is None:
+                self.made = self._make()
+            return self.made
 
 
 @contextmanager
@@ -46,17 +69,16 @@ def translated_errors(location: str) -> Iterator[None]:
         StoreError: Chroma could not do it, or holds what this version cannot read.
         InvalidMessages: A text cannot be written in UTF-8.
     """
-    from chromadb.errors import ChromaError, InternalError, RateLimitError
-
     try:
         yield
     except httpx.TransportError as error:
         raise _unreachable(location, error) from error
-    except ChromaError as error:
+    except _chroma_errors().ChromaError as error:
         reason = " ".join(str(error).split())
         if "readonly" in reason:
             raise StoreUnwritable(f"the store {location!r} cannot be written ({reason}): {COPY_IT}") from error
-        kind = StoreFailed if isinstance(error, InternalError | RateLimitError) else StoreError
+        passing = _chroma_errors().InternalError, _chroma_errors().RateLimitError
+        kind = StoreFailed if isinstance(error, passing) else StoreError
         raise kind(f"the store {location!r} failed: {reason}; try again, or look at its disk") from error
     except UnicodeEncodeError as error:
         raise InvalidMessages(
@@ -134,6 +156,13 @@ def open_server(url: str) -> "tuple[Client, Callable[[], None]]":
             return client, partial(_disconnect, client)
     except (httpx.HTTPError, ValueError) as error:
         raise _unreachable(url, error) from error
+
+
+def _chroma_errors() -> Any:
+    """Return Chroma's errors; imported when something has failed, for not all that may fail has needed Chroma."""
+    from chromadb import errors
+
+    return errors
 
 
 def _drop(client: "Client", database: str) -> None:

@@ -20,7 +20,7 @@ from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.errors import EncoderMismatch, InvalidSetting
 from langgraph_engram.settings import StorageSettings
 from langgraph_engram.stores.chroma import ChromaStore
-from langgraph_engram.stores.clients import open_folder, open_memory, open_server
+from langgraph_engram.stores.clients import Lazy, open_folder, open_memory, open_server
 from langgraph_engram.stores.collections import ITEMS_PREFIX, MEMORIES, PREFIX
 from langgraph_engram.stores.langgraph_store.collections import VECTORS
 from langgraph_engram.stores.langgraph_store.index import WITHOUT_VECTORS
@@ -33,7 +33,7 @@ from langgraph_engram.stores.secure_delete import (
     forget_slots,
     is_shortened,
 )
-from langgraph_engram.stores.snapshots import confirm_current, discard_outdated
+from langgraph_engram.stores.snapshots import confirm_current, discard_outdated, withdraw_stamp
 
 if TYPE_CHECKING:
     from chromadb.api.client import Client
@@ -87,7 +87,7 @@ def open_store(
         raise InvalidSetting("the store's location is empty: give a folder, 'memory:' or the URL of a Chroma server")
     if location == MEMORY:
         client, close = open_memory()
-        return ChromaStore(client, encoder, location=MEMORY, settings=settings, on_close=close)
+        return ChromaStore(lambda: client, encoder, location=MEMORY, settings=settings, on_close=close)
     if isinstance(location, str) and "://" in location:
         return _open_on_server(location, encoder, settings, migrate is True)
     return _open_in_folder(Path(location).expanduser().resolve(), encoder, settings, migrate is not False)
@@ -111,7 +111,7 @@ class OpenFolders:
         self,
         folder: Path,
         name: str,
-        open_part: "Callable[[Client], P]",
+        open_part: "Callable[[Lazy[Client]], P]",
         close_part: Callable[[P], None] | None = None,
     ) -> P:
         """Open a part of a folder, or join those who have it open; each caller releases it with `release`.
@@ -119,7 +119,7 @@ class OpenFolders:
         Args:
             folder: The folder, resolved; made if it is missing. A failure leaves no folder that was not there.
             name: The name of the part.
-            open_part: Makes the part from a client of its own.
+            open_part: Makes the part from a client of its own, which is opened when it is asked for.
             close_part: Called with the part before its client is closed.
 
         Raises:
@@ -147,12 +147,12 @@ class OpenFolders:
                     closed.callback(confirm_current, folder)
                 closed.callback(forget_slots, folder)
                 closed.callback(blank_new_slots, folder)
-                closed.callback(opened.client.close)
+                closed.callback(_close, opened.client)
                 if opened.close_part:
                     opened.close_part(opened.part)
 
     def _open(
-        self, folder: Path, open_part: "Callable[[Client], P]", close_part: Callable[[P], None] | None
+        self, folder: Path, open_part: "Callable[[Lazy[Client]], P]", close_part: Callable[[P], None] | None
     ) -> "_OpenPart[P]":
         made = make_folder(folder)
         with ExitStack() as failed:
@@ -164,12 +164,22 @@ class OpenFolders:
                 discard_outdated(folder)
                 finish_removals(folder)
                 discard_cut_off_indexes(folder)
-            client = open_folder(folder)
-            failed.callback(client.close)
+            client = Lazy(partial(_open_client, folder))
+            failed.callback(_close, client)
             opened = _OpenPart(open_part(client), client, close_part)
             failed.pop_all()
         self._locks[folder] = lock
         return opened
+
+
+def _open_client(folder: Path) -> "Client":
+    withdraw_stamp(folder)
+    return open_folder(folder)
+
+
+def _close(client: "Lazy[Client]") -> None:
+    if client.made:
+        client.made.close()
 
 
 def discard_cut_off_indexes(folder: Path) -> None:
@@ -217,7 +227,7 @@ def _make_vectors_anew(store: ChromaStore, folder: Path) -> None:
 @dataclass
 class _OpenPart(Generic[P]):
     part: P
-    client: "Client"
+    client: "Lazy[Client]"
     close_part: Callable[[P], None] | None = None
     users: int = 0
 
@@ -249,7 +259,7 @@ def _open_on_server(url: str, encoder: Encoder, settings: StorageSettings | None
         client, close = open_server(url)
         failed.callback(close)
         store = ChromaStore(
-            client,
+            lambda: client,
             encoder,
             location=url,
             shared=True,

@@ -120,6 +120,7 @@ class KindIndex(Generic[T]):
         self._known = _Positions()
         self._vectors = VectorIndex(allocate)
         self._columns: dict[str, _Column] = {}
+        self.restored_columns: frozenset[str] = frozenset()
         self._replaced: tuple[int, ...] = ()
         """The positions of the items that were replaced since the index began, in that order."""
         self._ordered: AppendOnlyArray[np.intp] = AppendOnlyArray(np.empty(0, dtype=np.intp))
@@ -288,18 +289,13 @@ class KindIndex(Generic[T]):
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return what `restore` makes this index from: plain JSON, and arrays by name."""
         terms, arrays = self.lexical.state()
-        with self._lock:
-            columns = dict(self._columns)
-        given: dict[str, list[str] | None] = {}
+        columns = self.kept_columns()
+        given = {label: None if of is None else list(of) for label, (_, of) in columns.items()}
         arrays |= {**self._vectors.state(), "order": self.order()}
         packed = self.items.packed
         arrays["items"] = np.frombuffer(b"".join(packed), dtype=np.uint8)
         arrays["item_sizes"] = np.array([len(item) for item in packed], dtype=np.int64)
-        for label, column in columns.items():
-            is_current = column.is_of(len(self.items), len(self._replaced), column.given)
-            if isinstance(column.values, AppendOnlyArray) and is_current:
-                given[label] = None if column.given is None else list(column.given)
-                arrays[f"column.{label}"] = column.values.rows
+        arrays |= {f"column.{label}": rows for label, (rows, _) in columns.items()}
         ids = list(islice(self._known.positions, len(self)))
         return {"ids": ids, "terms": terms, "codes": self._codes, "given": given}, arrays
 
@@ -322,6 +318,7 @@ class KindIndex(Generic[T]):
         for label, given in state["given"].items():
             values: AppendOnlyArray[Any] = AppendOnlyArray(arrays[f"column.{label}"])
             self._columns[label] = _Column(values, 0, None if given is None else frozenset(given))
+        self.restored_columns = frozenset(self._columns)
         self._clear_derived()
 
     def fork(self) -> Self:
@@ -332,6 +329,17 @@ class KindIndex(Generic[T]):
         fork.lexical = self.lexical.fork()
         fork._clear_derived()
         return fork
+
+    def kept_columns(self) -> dict[str, tuple[NDArray[Any], frozenset[str] | None]]:
+        """Return the columns that `state` holds: those of numbers that are up to date, and what each depends on."""
+        with self._lock:
+            columns = dict(self._columns)
+        return {
+            label: (column.values.rows, given)
+            for label, column in columns.items()
+            if column.is_of(len(self.items), len(self._replaced), given := column.given)
+            and isinstance(column.values, AppendOnlyArray)
+        }
 
     def _replace(self, items: dict[int, T], vectors: Vectors) -> None:
         for position, item in items.items():

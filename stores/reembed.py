@@ -33,6 +33,7 @@ from langgraph_engram.stores.collections import (
 from langgraph_engram.stores.folders import MEMORY, OPEN_FOLDERS, PART
 from langgraph_engram.stores.index import SEARCHABLE
 from langgraph_engram.stores.locks import write_lock
+from langgraph_engram.stores.snapshots import Snapshots
 from langgraph_engram.stores.versions import open_collections, written_with
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ def reembed(location: str, encoder: Encoder, progress: Progress | None = None) -
         items = _encode(before, encoder, generation, held, progress)
         if _commits(before) != seen:
             raise StoreError(f"the store {location!r} was written to meanwhile: stop who writes, and move it again")
+        if folder:
+            Snapshots(folder, name).clear()
         root = before.revisions
         root.modify(metadata={**(root.metadata or {}), "encoder": encoder.name, GENERATION: generation})
         if progress:
@@ -98,7 +101,7 @@ def _opened(location: str) -> Iterator[tuple["Client", Path | None]]:
         raise InvalidInput(f"no store at {location!r}: name its folder, or the URL of a Chroma server")
     if OPEN_FOLDERS.is_open(folder, PART):
         raise StoreLocked(f"this process has the store {str(folder)!r} open: close it first")
-    client = OPEN_FOLDERS.acquire(folder, MOVING, lambda opened: opened)
+    client = OPEN_FOLDERS.acquire(folder, MOVING, lambda opened: opened())
     try:
         yield client, folder
     finally:

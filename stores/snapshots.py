@@ -2,7 +2,7 @@
 
 A snapshot is never newer or older than the rows: it is written when the store is closed and removed before the next
 commit to its scope, as it is when something is forgotten. A stamp of the database, written when everything is closed
-and removed when the folder is opened, tells whether anybody wrote to it since, or a process was killed: then all
+and removed when the database is opened, tells whether anybody wrote to it since, or a process was killed: then all
 snapshots are removed. One that is damaged, of another encoder or of another version is ignored (docs/decisions/0044).
 """
 
@@ -35,8 +35,8 @@ PACKAGE = "langgraph-engram"
 FORMAT = 2
 """The version of snapshots, beside that of the package; to be raised with any change of what an index derives."""
 MIN_ITEMS = 500
-"""Items of the smallest scope that has a snapshot; a smaller one is read from the store in a moment."""
-DAMAGED = (OSError, ValueError, KeyError, IndexError, TypeError, EOFError, zipfile.BadZipFile, ZlibError)
+"""Items of the smallest scope that has a snapshot beside the one used last; the rows of a smaller one are soon read."""
+DAMAGED = (OSError, ValueError, LookupError, TypeError, EOFError, zipfile.BadZipFile, ZlibError)
 """What reading a damaged file raises; pydantic's errors are `ValueError`s."""
 
 
@@ -48,6 +48,18 @@ class Snapshots:
     encoder_name: str
     allocate: Allocate = np.empty
     """Returns the arrays that hold the vectors of an index that is read."""
+
+    def are_current(self) -> bool:
+        """Return whether the database is as it was when this version wrote a snapshot with this encoder."""
+        try:
+            path = next((self.folder / FOLDER).glob("*.npz"), None)
+            if path is None or not _is_stamped(self.folder):
+                return False
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as parts:
+                written: list[Any] = json.loads(parts["head"].tobytes())
+        except DAMAGED:
+            return False
+        return written[:-1] == self._store
 
     def read(self, scope: Scope, revision: str) -> ScopeIndex | None:
         """Return the index of a scope under a revision; None without a sound snapshot of it."""
@@ -62,9 +74,9 @@ class Snapshots:
             self.drop(scope)
             return None
 
-    def write(self, scope: Scope, index: ScopeIndex) -> None:
-        """Write the index of a scope, if it is large; without space for it, write none."""
-        if sum(len(index.of_kind(kind)) for kind in SEARCHABLE) < MIN_ITEMS:
+    def write(self, scope: Scope, index: ScopeIndex, min_items: int) -> None:
+        """Write the index of a scope, if it has so many items; without space for it, write none."""
+        if sum(len(index.of_kind(kind)) for kind in SEARCHABLE) < min_items:
             return
         path = self._path(scope)
         draft = path.with_suffix(".tmp")
@@ -79,11 +91,14 @@ class Snapshots:
             log.warning("no snapshot could be written in %s: %s", path.parent, error)
             _erase(draft)
 
-    def write_missing(self, indexes: Iterable[tuple[Scope, ScopeIndex]]) -> None:
-        """Write the indexes of those scopes of which there is no snapshot."""
+    def write_missing(self, indexes: Iterable[tuple[Scope, ScopeIndex]], min_items: int | None = None) -> None:
+        """Write the indexes of scopes with `min_items`, by default `MIN_ITEMS`, of which a snapshot lacks something."""
         for scope, index in indexes:
+            kinds: list[KindIndex[Any]] = [index.of_kind(kind) for kind in SEARCHABLE]
+            if any(kind.kept_columns().keys() - kind.restored_columns for kind in kinds):
+                self.drop(scope)
             if not self._path(scope).exists():
-                self.write(scope, index)
+                self.write(scope, index, MIN_ITEMS if min_items is None else min_items)
 
     def drop(self, scope: Scope) -> None:
         """Remove the snapshot of a scope, and overwrite what it held."""
@@ -97,8 +112,12 @@ class Snapshots:
     def _path(self, scope: Scope) -> Path:
         return self.folder / FOLDER / f"{scope_hash(scope)}.npz"
 
+    @property
+    def _store(self) -> list[Any]:
+        return [version(PACKAGE), FORMAT, SCHEMA, self.encoder_name]
+
     def _head(self, scope: Scope) -> list[Any]:
-        return [version(PACKAGE), FORMAT, SCHEMA, self.encoder_name, scope.key]
+        return [*self._store, scope.key]
 
     def _parts(self, scope: Scope, index: ScopeIndex) -> dict[str, NDArray[Any]]:
         parts = {"head": _packed(json.dumps(self._head(scope)).encode())}
@@ -131,18 +150,26 @@ def discard_outdated(folder: Path) -> None:
     home = folder / FOLDER
     if not home.is_dir():
         return
-    stamp = home / STAMP
-    current = stamp.exists() and stamp.read_bytes() == _stamp(folder).encode()
-    stamp.unlink(missing_ok=True)
+    current = _is_stamped(folder)
     for path in home.iterdir():
         if not current or path.suffix == ".tmp":
             _erase(path)
+
+
+def withdraw_stamp(folder: Path) -> None:
+    """Remove the stamp of a folder whose database is about to be opened."""
+    (folder / FOLDER / STAMP).unlink(missing_ok=True)
 
 
 def confirm_current(folder: Path) -> None:
     """Write the stamp of a folder whose database is closed."""
     if (folder / FOLDER).is_dir():
         (folder / FOLDER / STAMP).write_text(_stamp(folder))
+
+
+def _is_stamped(folder: Path) -> bool:
+    stamp = folder / FOLDER / STAMP
+    return stamp.exists() and stamp.read_bytes() == _stamp(folder).encode()
 
 
 def _stamp(folder: Path) -> str:

@@ -273,7 +273,7 @@ def test_an_embedding_service_that_fails_is_an_encoder_that_is_not_available():
 
 
 READ_ONLY = """
-import os, sys
+import encodings.cp437, os, sys  # which a zip file needs, where the user below cannot read Python's own files
 from pathlib import Path
 from langgraph_engram.errors import StoreError
 from langgraph_engram.memory import Memory
@@ -303,7 +303,7 @@ print("|".join(said))
     ("frozen", "found", "word"),
     [
         (". .engram.lock", None, "copy the folder to where it can, and open the copy"),
-        ("chroma.sqlite3", None, "copy the folder to where it can, and open the copy"),
+        ("chroma.sqlite3", "1", "copy the folder to where it can, and open the copy"),
         ("checkpoints.sqlite", "1", "checkpoints.sqlite' cannot be read or written (attempt to write a readonly"),
     ],
 )

@@ -108,6 +108,19 @@ with Memory({str(tmp_path)!r}) as memory:
     assert imported >= {"onnxruntime", "chromadb", "langgraph"}
 
 
+def test_what_is_in_a_snapshot_is_searched_without_chroma(tmp_path):
+    """A process that only searches a memory neither imports nor opens it, nor what parses long messages."""
+    setup = f"from langgraph_engram import Memory; memory = Memory({str(tmp_path)!r}, encoder='hashing'); "
+    said = [{"role": "user", "content": "I adopted a greyhound."}]
+    written = imported_by(f"{setup}memory.remember({said!r}, user_id='ana'); memory.close()")
+
+    searched = f"{setup}assert memory.search('What dog?', user_id='ana').evidence; memory.close()"
+    read = imported_by(f"{searched}\nimport sys; assert 'markdown_it' not in sys.modules")
+
+    assert "chromadb" in written
+    assert read == {"langgraph", "langchain_core", "pydantic", "numpy"}
+
+
 def test_every_public_name_is_there():
     """What the package lists can be imported from it."""
     import langgraph_engram

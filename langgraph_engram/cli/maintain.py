@@ -148,6 +148,8 @@ def _examine(store: str | None, preset: str | None, fix: bool) -> "Diagnosis":
         found.append(_outdated(error, fix))
     try:
         open_store(choice.store, encoder, migrate=fix).close()
+        with open_memory(choice.store, "rules", preset, encoder=encoder) as memory:
+            diagnosis = memory.doctor(fix=fix)
     except EncoderMismatch as error:
         found.append(Finding(check="encoder", detail=f"vectors are of several encoders: {error}"))
         return Diagnosis(store=choice.store, encoder=encoder.name, findings=found, notes=["nothing else was examined"])
@@ -156,8 +158,6 @@ def _examine(store: str | None, preset: str | None, fix: bool) -> "Diagnosis":
             found if any(finding.check == "schema version" for finding in found) else [*found, _outdated(error, fix)]
         )
         return Diagnosis(store=choice.store, encoder=encoder.name, findings=found, notes=["nothing else was examined"])
-    with open_memory(choice.store, "rules", preset, encoder=encoder) as memory:
-        diagnosis = memory.doctor(fix=fix)
     return diagnosis.model_copy(update={"findings": [*found, *diagnosis.findings]})
 
 

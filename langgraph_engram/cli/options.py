@@ -161,7 +161,23 @@ def open_memory(
     return Memory(store, model, preset, settings=settings, encoder=encoder)
 
 
-def open_existing(store: str | None, model: str | None = None, preset: str | None = None) -> "Memory":
+def loading_encoder() -> "Encoder | None":
+    """Return the default encoder, which loads while the rest is imported; None where another is asked for.
+
+    Half of its loading, ONNX Runtime's, leaves Python to other threads.
+    """
+    if os.environ.get(variable_of("encoder")) not in (None, "", "minilm"):
+        return None
+    from langgraph_engram.embeddings.minilm import MiniLM
+
+    encoder = MiniLM()
+    encoder.start_loading()
+    return encoder
+
+
+def open_existing(
+    store: str | None, model: str | None = None, preset: str | None = None, encoder: "Encoder | None" = None
+) -> "Memory":
     """Open a memory that was written before: a mistyped folder must not look like an empty memory.
 
     Raises:
@@ -172,7 +188,7 @@ def open_existing(store: str | None, model: str | None = None, preset: str | Non
     location = resolve(store, model, preset, None).store
     if "://" not in location and not Path(location).exists():
         raise InvalidInput(f"no memory at {location!r}: remember something first, or name the folder with --store")
-    return open_memory(store, model, preset)
+    return open_memory(store, model, preset, encoder=encoder)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from langgraph_engram.cli.options import (
     Store,
     Tenant,
     User,
+    loading_encoder,
     open_existing,
     read_filters,
 )
@@ -76,10 +77,11 @@ def recall(
         raise InvalidInput("--limit is for --search: an answer needs its evidence whole; --budget limits that")
     if stop is not None and not search:
         raise InvalidInput("--stop is for --search: what an answer is written from has limits of its own")
+    encoder = loading_encoder()
     from langgraph_engram.formats.messages import read_moment, read_until
 
     moment, until = read_moment(now), read_until(as_of)
-    with spinner("remembering") as show_step, open_existing(store, model, preset) as memory:
+    with spinner("remembering") as show_step, open_existing(store, model, preset, encoder) as memory:
         recall = partial(_recall_with_progress, memory, show_step, answer_style=style)
         ask = partial(memory.search, limit=limit, stop=stop) if search else recall
         recollection = ask(

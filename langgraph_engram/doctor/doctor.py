@@ -161,20 +161,23 @@ class Doctor:
     def _probe(self, scopes: list[Scope]) -> None:
         """Search each scope for what another one's turns say: all that is found must be stored under its own id."""
         for scope, other in zip(scopes[:PROBED], [*scopes[1:PROBED], *scopes[:1]], strict=False):
-            foreign: set[str] = set()
-            for text in self._said(other):
-                try:
-                    evidence = self.search(recall_request(text, scope, "search", None)).evidence
-                except EngramError as error:
-                    self.notes.append(f"no search was tried across scopes: {error}")
-                    return
-                turns = [turn.turn_id for passage in evidence for turn in passage.turns]
-                records = [passage.record.record_id for passage in evidence if passage.record]
-                foreign |= {*turns} - self.store.stored(scope, TURNS, turns).keys()
-                foreign |= {*records} - self.store.stored(scope, RECORDS, records).keys()
+            try:
+                foreign = {item_id for text in self._said(other) for item_id in self._foreign(text, scope)}
+            except EngramError as error:
+                self.notes.append(f"no search was tried across scopes: {error}")
+                return
             if foreign:
                 detail = "a search returns what is not stored under this scope"
                 self._add("search across scopes", detail, scope, sorted(foreign))
+
+    def _foreign(self, text: str, scope: Scope) -> set[str]:
+        """Search a scope for a text, and return the ids of what is found and is not stored in it."""
+        evidence = self.search(recall_request(text, scope, "search", None)).evidence
+        turns = {turn.turn_id for passage in evidence for turn in passage.turns}
+        records = {passage.record.record_id for passage in evidence if passage.record}
+        return (turns - self.store.stored(scope, TURNS, [*turns]).keys()) | (
+            records - self.store.stored(scope, RECORDS, [*records]).keys()
+        )
 
     def _said(self, scope: Scope) -> Iterator[str]:
         kinds: tuple[Kind[Any], ...] = (TURNS, RECORDS)

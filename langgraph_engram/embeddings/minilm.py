@@ -2,13 +2,14 @@
 
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 
 from langgraph_engram.embeddings.base import Encoder, Vectors
 from langgraph_engram.embeddings.minilm_onnx import OnnxMiniLM
 from langgraph_engram.embeddings.minilm_torch import TorchMiniLM
-from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE, empty_vectors, find_weights
+from langgraph_engram.embeddings.minilm_weights import VECTOR_SPACE, empty_vectors, find_weights, installed_weights
 from langgraph_engram.errors import EncoderUnavailable
 
 LOG = logging.getLogger(__name__)
@@ -53,6 +54,23 @@ class MiniLM:
             if self._backend is None:
                 self._backend = self._choose_backend()
             return self._backend
+
+    def start_loading(self) -> Thread:
+        """Load the backend in a thread, unless the weights would have to be downloaded first.
+
+        What fails there fails again when the encoder is first used, and is said then.
+
+        Returns:
+            The thread.
+        """
+        thread = Thread(target=self._load_installed)
+        thread.start()
+        return thread
+
+    def _load_installed(self) -> None:
+        with suppress(Exception):
+            if self._folder or installed_weights():
+                self.backend()
 
     def _choose_backend(self) -> Encoder:
         find_weights(self._folder)

@@ -68,7 +68,7 @@ def find_weights(folder: Path | None) -> Path:
 
 def installed_weights() -> Path | None:
     """Return the folder of the package's weights, else of those in the hub's cache, unverified; None without either."""
-    candidates = (_package_folder(), _hub_folder())
+    candidates = (find() for find in (_package_folder, _hub_folder))  # the hub's client is imported if it is asked
     return next((path for path in candidates if path is not None and not _missing_files(path)), None)
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import cached_property
 
 from langgraph_engram.schema import DateOrder
 from langgraph_engram.temporal.periods import Period, Unit, Which, choose, days_between, yearly
@@ -205,16 +206,21 @@ class Utterance:
 Read = Callable[[re.Match[str], Utterance], Period | None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rule:
     """One way in which English mentions a time."""
 
     triggers: frozenset[str]
     """Lower-case words (or `DIGITS`), any of which must occur in the text."""
-    pattern: re.Pattern[str]
+    expression: str
     """Its group `span` is the mention, without a preposition that is only evidence for it."""
     read: Read
     """Turn a match into a period, or None. May raise ValueError or OverflowError for a day that does not exist."""
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Return the compiled expression; compiled when a trigger first occurs, since most never do in a process."""
+        return re.compile(self.expression, re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +235,7 @@ class FoundTime:
 
 def rule(triggers: str, body: str, read: Read, before: str = r"(?<![\w-])", after: str = "") -> Rule:
     """Make a rule: `before` and `after` must surround `body`, which is the mention and ends with a word."""
-    pattern = re.compile(rf"{before}(?P<span>{body})(?!\w){after}", re.IGNORECASE)
-    return Rule(frozenset(triggers.split()), pattern, read)
+    return Rule(frozenset(triggers.split()), rf"{before}(?P<span>{body})(?!\w){after}", read)
 
 
 def led_by(*words: str) -> str:

@@ -9,15 +9,16 @@ and lines without a word, and the time needed grows with the length of the text 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
-from typing import Literal
-
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+from typing import TYPE_CHECKING, Literal
 
 from langgraph_engram.schema import Role
 from langgraph_engram.text.sentences import pieces_of, split_sentences
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 BlockKind = Literal["heading", "prose", "list", "table", "code"]
 
@@ -45,8 +46,6 @@ KINDS: dict[str, BlockKind] = {
     "html_block": "code",
 }
 """The kinds of block by markdown-it's names; any other is prose."""
-PARSER = MarkdownIt("commonmark").enable("table")
-PARSER.core.ruler.enableOnly(["normalize", "block"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +116,7 @@ def blocks_of(text: str) -> tuple[Block, ...]:
     lines = LINE_END.split(text)
     blocks: list[Block] = []
     end = 0
-    for token, content in pairwise([*PARSER.parse("\n".join(lines)), Token("", "", 0)]):
+    for token, content in _tokens("\n".join(lines)):
         if token.level or not token.map:
             continue
         first, last = token.map
@@ -132,6 +131,23 @@ def blocks_of(text: str) -> tuple[Block, ...]:
         replace(block, kind="prose") if block.kind == "heading" and not _heads(block, after) else block
         for block, after in pairwise([*blocks, END])
     )
+
+
+@cache
+def _parser() -> "MarkdownIt":
+    """Return the parser; imported for the first long message, and a search of short ones reads none."""
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark").enable("table")
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    return parser
+
+
+def _tokens(text: str) -> "Iterator[tuple[Token, Token]]":
+    """Yield the tokens of a text, each with the next; behind the last stands one that says nothing."""
+    from markdown_it.token import Token
+
+    return pairwise([*_parser().parse(text), Token("", "", 0)])
 
 
 def _block(kind: BlockKind, lines: Sequence[str]) -> Block:

@@ -6,7 +6,7 @@ are English and careful: a wish, a plan, a condition, a question or a past that 
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from langgraph_engram.text.statements import CONTRACTED, is_question
 from langgraph_engram.text.tokens import content_stems
@@ -64,13 +64,13 @@ STATES: tuple[tuple[str, str], ...] = (
 FAVOURITE = r"favou?rite\s+(?P<kind>\w+(?:\s+\w+)?)"
 CHANGED = r"(?:is|are|has\s+changed\s+to|changed\s+to|was\s+changed\s+to)(?:\s+now)?"
 OWNER = r"(?P<subject>\b[Mm]y|[A-Z][\w-]+['’]s)"
-PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    *((name, re.compile(pattern.replace(r"\bi\b", r"\b[Ii]\b"))) for name, pattern in STATES),
+EXPRESSIONS: tuple[tuple[str, str], ...] = (
+    *((name, pattern.replace(r"\bi\b", r"\b[Ii]\b")) for name, pattern in STATES),
     *(
-        (name, re.compile(rf"{OWNER}\s+(?:(?:new|current)\s+)?(?:{head})\s+{CHANGED}\s+(?P<value>{value})"))
+        (name, rf"{OWNER}\s+(?:(?:new|current)\s+)?(?:{head})\s+{CHANGED}\s+(?P<value>{value})")
         for name, head, value in POSSESSIONS
     ),
-    ("favourite", re.compile(rf"{OWNER}\s+(?:new\s+|current\s+)?{FAVOURITE}\s+{CHANGED}\s+(?P<value>{ANYTHING})")),
+    ("favourite", rf"{OWNER}\s+(?:new\s+|current\s+)?{FAVOURITE}\s+{CHANGED}\s+(?P<value>{ANYTHING})"),
 )
 IMPLIED = {
     "home": "live home reside",
@@ -134,7 +134,7 @@ def slot_of(text: str, speaker: str) -> Slot | None:
     """
     if not TRIGGER.search(text) or is_question(text):
         return None
-    for name, pattern in PATTERNS:
+    for name, pattern in _patterns():
         match = pattern.search(text)
         if match and _is_certain(text, match) and (slot := _read(name, match, speaker)):
             return slot
@@ -145,6 +145,12 @@ def expanded_stems(text: str, speaker: str) -> set[str]:
     """Return the content stems of a sentence, and those of questions about the attribute that it sets."""
     slot = slot_of(text, speaker)
     return {*content_stems(text), *(content_stems(IMPLIED.get(slot.name, "")) if slot else ())}
+
+
+@cache
+def _patterns() -> list[tuple[str, re.Pattern[str]]]:
+    """Return the compiled expressions: a search, which reads no slot, starts without them."""
+    return [(name, re.compile(expression)) for name, expression in EXPRESSIONS]
 
 
 def _is_certain(text: str, match: re.Match[str]) -> bool:

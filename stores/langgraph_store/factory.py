@@ -19,7 +19,7 @@ from langgraph.store.base.embed import EmbeddingsLambda
 from langgraph_engram.embeddings.base import Encoder, Vectors
 from langgraph_engram.embeddings.langchain import name_of
 from langgraph_engram.errors import EncoderUnavailable, InvalidSetting
-from langgraph_engram.stores.clients import open_memory, open_server, translated_errors
+from langgraph_engram.stores.clients import Lazy, open_memory, open_server, translated_errors
 from langgraph_engram.stores.folders import MEMORY, OPEN_FOLDERS
 from langgraph_engram.stores.langgraph_store.index import ItemStore
 
@@ -161,9 +161,9 @@ class EmbeddingsIndexer:
         return _unit_rows(np.asarray(vectors, dtype=np.float64).reshape(count, *sizes or (0,)))
 
 
-def _open_in_folder(folder: Path, client: "Client") -> ItemStore:
+def _open_in_folder(folder: Path, client: "Lazy[Client]") -> ItemStore:
     with translated_errors(str(folder)):
-        return ItemStore(client, str(folder), folder=folder)
+        return ItemStore(client(), str(folder), folder=folder)
 
 
 def _open_on_server(url: str) -> tuple[ItemStore, Callable[[], None]]:

@@ -52,6 +52,17 @@ print(code, [name for name in {HEAVY!r} if name in sys.modules])
     assert done.stdout.splitlines()[-1] == "0 []"
 
 
+def test_the_end_of_a_command_looks_for_no_garbage():
+    """What a process has imported and loaded goes with it; to look through all of that takes a third of a second."""
+    report = "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count() > 10_000))"
+
+    done = subprocess.run(
+        [sys.executable, "-c", f"{report}; {CALL_MAIN}", "--version"], check=True, capture_output=True, text=True
+    )
+
+    assert done.stdout.splitlines()[-1] == "True"
+
+
 def test_help_groups_the_commands_and_shows_defaults(capsys):
     """Each command stands in one group; a default that comes from elsewhere is shown as well."""
     run(["--help"])

@@ -200,6 +200,7 @@ def foreign_rows(at):
     for key in (row_id(BEN, TURNS, "more"), row_id(BEN, RECORDS, "more")):
         metadata = at.memories.get(ids=[key], include=["metadatas"])["metadatas"][0]
         at.memories.update(ids=[key], metadatas=[{**metadata, "scope": ANA.key}])
+    at.store.drop_index(ANA)
 
 
 def other_vector(at):

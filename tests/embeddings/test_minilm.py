@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from langgraph_engram.embeddings import minilm_weights
+from langgraph_engram.embeddings import minilm, minilm_onnx, minilm_weights
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.embeddings.minilm import MiniLM
@@ -161,6 +161,42 @@ def test_where_onnx_runtime_is_missing_sentence_transformers_serve(
     assert np.allclose(encoder.encode(["hello"]), torch_encoder.encode(["hello"]), atol=1e-6)
     with pytest.raises(EncoderUnavailable, match=r"'onnxruntime' is missing; `pip install onnxruntime"):
         open_encoder("minilm:onnx").encode(["hello"])
+
+
+def test_an_encoder_loads_ahead_in_a_thread(monkeypatch: pytest.MonkeyPatch, packaged_weights: Path) -> None:
+    """Once, whoever is first; and it encodes as any other."""
+    loaded = []
+    load = minilm_onnx._load_network
+    monkeypatch.setattr(minilm_onnx, "_load_network", lambda folder: loaded.append(folder) or load(folder))
+    encoder = MiniLM()
+
+    loading = encoder.start_loading()
+    vectors = encoder.encode(["hello"])
+    loading.join()
+
+    assert loaded == [packaged_weights]
+    assert np.allclose(vectors, OnnxMiniLM().encode(["hello"]))
+
+
+def test_what_fails_ahead_fails_when_it_is_used(tmp_path: Path) -> None:
+    """With the same error, and not before."""
+    encoder = MiniLM(tmp_path)
+
+    encoder.start_loading().join()
+
+    with pytest.raises(EncoderUnavailable, match=f"no {WEIGHTS}"):
+        encoder.encode(["hello"])
+
+
+def test_nothing_is_downloaded_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that is mistyped must not wait for 90 MB."""
+    asked = []
+    monkeypatch.setattr(minilm, "installed_weights", lambda: None)
+    monkeypatch.setattr(minilm, "find_weights", asked.append)
+
+    MiniLM().start_loading().join()
+
+    assert asked == []
 
 
 def test_the_default_runs_without_torch(tmp_path: Path) -> None:

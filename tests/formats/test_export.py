@@ -76,7 +76,7 @@ def test_more_memories_take_no_more_room_on_their_way(tmp_path, monkeypatch):
     monkeypatch.setattr("langgraph_engram.formats.export.BATCH", 20)
     peaks = {}
     with closing(open_store("memory:", HashingEncoder(8))) as store:
-        store._collections = replace(store._collections, page_size=20)
+        store._opened.made = replace(store._collections, page_size=20)
         for number, user in ((40, "ana"), (320, "ben")):
             scope, path, loaded = Scope(user_id=user), tmp_path / user, Scope(user_id=f"{user} again")
             said = [

@@ -192,7 +192,7 @@ class Killed(BaseException):
 def test_a_retry_finds_what_a_killed_process_stored_under_no_revision(scope, to_remember, monkeypatch):
     """Another process, whose index is of before that, reads the rows; a turn that is not there either ends no retry."""
     client, close = open_memory()
-    killed, other = (ChromaStore(client, HashingEncoder(64), location="here", shared=True) for _ in range(2))
+    killed, other = (ChromaStore(lambda: client, HashingEncoder(64), location="here", shared=True) for _ in range(2))
     assert len(other.index(scope).turns) == 0
 
     def die(self, scope):

@@ -123,3 +123,18 @@ def test_the_terms_of_a_document_are_known(first, second, change):
         assert set(lexical.terms_in_more_than(1)) == {
             term for term in "abcdefgh" if sum(term in document for document in documents) > 1
         }
+
+
+@given(first=DOCUMENTS, second=DOCUMENTS, change=st.lists(TERMS, max_size=8), query=st.lists(TERMS, max_size=6))
+def test_a_restored_index_grows_as_any_other(first, second, change, query):
+    """Its postings are taken out of one array when their terms are asked for; the version before stays as it was."""
+    restored = BM25Index.restored(*BM25Index(first).state())
+
+    grown = restored.extended(second)
+    if first:
+        grown = grown.replaced([0], [change])
+
+    assert restored.get_scores(query) == pytest.approx(BM25Index(first).get_scores(query))
+    documents = [change, *first[1:], *second] if first else second
+    assert grown.get_scores(query) == pytest.approx(BM25Index(documents).get_scores(query))
+    assert BM25Index.restored(*grown.state()).get_scores(query) == pytest.approx(grown.get_scores(query))

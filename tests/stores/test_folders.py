@@ -157,7 +157,9 @@ def test_threads_may_write_and_read_at_once(tmp_path, encoder, scope, turn):
 def test_the_scope_used_longest_ago_is_loaded_again(encoder, turn):
     """More scopes than are cached are no fewer in the store."""
     client, close = open_memory()
-    store = ChromaStore(client, encoder, location="here", settings=StorageSettings(scopes_in_memory=2), on_close=close)
+    store = ChromaStore(
+        lambda: client, encoder, location="here", settings=StorageSettings(scopes_in_memory=2), on_close=close
+    )
     ana, ben, cem = scopes = [Scope(user_id=name) for name in ("ana", "ben", "cem")]
     for scope in scopes:
         store.commit(scope, Changes(turns=[turn(0, scope.user_id)]))

@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 from langgraph_engram.embeddings.base import HashingEncoder
+from langgraph_engram.errors import EncoderMismatch, StoreError
 from langgraph_engram.memory import Memory
 from langgraph_engram.schema import Scope
-from langgraph_engram.stores import snapshots
+from langgraph_engram.stores import folders, snapshots
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.collections import Collections
 from langgraph_engram.stores.folders import OPEN_FOLDERS, PART, open_store
 from langgraph_engram.stores.index import SEARCHABLE
+from langgraph_engram.stores.reembed import reembed
 
 SCOPE = Scope(user_id="ana")
 SECRET = "The key is under the Vesperine pot."
@@ -145,16 +147,109 @@ def test_snapshots_older_than_the_database_are_removed(folder, changes, encoder,
     store.close()
 
 
-def test_a_store_that_was_not_closed_leaves_no_current_snapshot(folder, changes, encoder):
-    """What a killed process wrote last is in the rows alone."""
+def test_a_store_that_was_written_to_and_not_closed_leaves_no_current_snapshot(folder, changes, encoder):
+    """What a killed process wrote last is in the rows alone; one that only read leaves them as they were."""
+    stamp = folder / snapshots.FOLDER / snapshots.STAMP
     write(folder, changes, encoder)
     store = open_store(folder, encoder)
+    store.index(SCOPE)
+    assert stamp.exists()
 
-    assert not (folder / snapshots.FOLDER / snapshots.STAMP).exists()
+    store.commit(SCOPE, Changes(removed={"records": [changes.records[0].record_id]}))
+
+    assert not stamp.exists()
+    store.close()
+    assert stamp.exists()
+    assert not OPEN_FOLDERS.is_open(folder.resolve(), PART)
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """The folders of which Chroma was opened."""
+    opened = []
+    original = folders.open_folder
+
+    def counted(folder):
+        opened.append(folder)
+        return original(folder)
+
+    monkeypatch.setattr(folders, "open_folder", counted)
+    return opened
+
+
+def test_what_is_in_a_snapshot_is_read_without_chroma(folder, changes, encoder, opened):
+    """Chroma is opened for what is not in one, by whichever handle needs it first, and once."""
+    write(folder, changes, encoder)
+    opened.clear()
+
+    store, other = open_store(folder, encoder), open_store(folder, encoder)
+    assert len(store.index(SCOPE).records) == 4
+    assert opened == []
+
+    assert store.scopes() == [SCOPE]
+    assert len(other.index(Scope(user_id="ben")).records) == 0
+    assert opened == [folder.resolve()]
+    store.close()
+    other.close()
+
+
+def test_the_scope_used_last_has_a_snapshot_however_small(folder, changes, encoder, monkeypatch):
+    """A command line asks for it again; the others of a server are read from the rows in a moment."""
+    monkeypatch.setattr(snapshots, "MIN_ITEMS", 500)
+    other = Scope(user_id="ben")
+    write(folder, changes, encoder)
+    write(folder, changes, encoder, other)
+    assert [path.stem for path in files(folder)] == sorted(map(snapshots.scope_hash, (SCOPE, other)))
+    store = open_store(folder, encoder)
+    store.commit(other, changes)
+    store.commit(SCOPE, changes)
+    store.index(other)
+    store.index(SCOPE)
 
     store.close()
-    assert (folder / snapshots.FOLDER / snapshots.STAMP).exists()
-    assert not OPEN_FOLDERS.is_open(folder.resolve(), PART)
+
+    assert [path.stem for path in files(folder)] == [snapshots.scope_hash(SCOPE)]
+
+
+def test_what_a_later_process_derives_is_kept_too(folder, changes, encoder):
+    """A search derives more than was there when the snapshot was written, and the next one is spared that."""
+    write(folder, changes, encoder)
+    store = open_store(folder, encoder)
+    expected = store.index(SCOPE).records.mentioned_at.tolist()
+    assert "mentioned_at" not in store.index(SCOPE).records.restored_columns
+    store.close()
+
+    store = open_store(folder, encoder)
+
+    records = store.index(SCOPE).records
+    assert records.mentioned_at.tolist() == expected
+    assert "mentioned_at" in records.restored_columns
+    store.close()
+
+
+def test_another_encoder_is_refused_at_once(folder, changes, encoder):
+    """Whatever Chroma has not been asked yet: as the store was written, and after it was moved."""
+    other = HashingEncoder(32)
+    write(folder, changes, encoder)
+    with pytest.raises(EncoderMismatch):
+        open_store(folder, other)
+
+    reembed(str(folder), other)
+
+    with pytest.raises(EncoderMismatch):
+        open_store(folder, encoder)
+    store = open_store(folder, other)
+    assert store.index(SCOPE).records.vectors.shape == (4, 32)
+    store.close()
+
+
+def test_a_damaged_database_is_an_error_at_once(folder, changes, encoder):
+    """It is not the one that the snapshot was written beside."""
+    write(folder, changes, encoder)
+    (folder / snapshots.DATABASE).write_bytes(b"no database")
+
+    with pytest.raises(StoreError, match="damaged"):
+        open_store(folder, encoder)
 
 
 def test_a_commit_removes_the_snapshot_of_its_scope_alone(folder, changes, encoder):
