@@ -86,7 +86,7 @@ def _examples_of(line: RecordedAnswer, max_tokens: int) -> Iterator[Example]:
     shown = {int(number) for number in NUMBER.findall(str(line.prompt[-1]["content"]))}
     if not answer.records or any(not shown.issuperset(record.sources or [0]) for record in answer.records):
         return
-    messages = [*line.prompt, {"role": "assistant", "content": answer.model_dump_json()}]
+    messages: list[dict[str, Any]] = [*line.prompt, {"role": "assistant", "content": answer.model_dump_json()}]
     if sum(count_tokens(str(message["content"])) for message in messages) <= max_tokens:
         yield {"messages": messages}
 

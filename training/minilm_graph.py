@@ -12,6 +12,7 @@ it loads the graph. Needs the package `onnx`.
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper, save_model
@@ -47,7 +48,7 @@ class _Network:
         self.nodes: list[NodeProto] = []
         self.initializers: list[TensorProto] = []
 
-    def add(self, operator: str, *inputs: str, **attributes: object) -> str:
+    def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
         """Add a node."""
         output = f"{operator}_{len(self.nodes)}"
         self.nodes.append(helper.make_node(operator, inputs, [output], **attributes))
