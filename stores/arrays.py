@@ -248,7 +248,7 @@ class SearchableTexts:
 
     def positions_of(self, part: str) -> NDArray[np.intp]:
         """Return the positions of the texts that contain `part`, at least one character, ascending."""
-        wanted, codes = _encoded(part), self._codes.rows
+        wanted, codes = _encoded(part.replace(SEPARATOR, " ")), self._codes.rows
         overlap = len(wanted) - 1
         found = [
             start + _occurrences(codes[start : start + SEARCHED_BYTES + overlap], wanted)

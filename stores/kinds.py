@@ -1,4 +1,4 @@
-"""Hold the items of one kind and scope, with what is derived from each, ready for exact search by vector and by term.
+"""Hold the items of one kind and scope, with what is derived from each, ready for search by vector and by term.
 
 What is derived from an item is computed once and kept in columns, which the versions of an index share and extend: a
 search loops over no memory in Python, and a commit costs what it adds (docs/decisions/0044).
@@ -250,22 +250,17 @@ class KindIndex(Generic[T]):
         """Return the positions in order of time; items of unknown time come first."""
         if len(self._ordered) < len(self.items):
             with self._lock:
-                self._ordered = self._in_order()
+                if len(self._ordered) < len(self.items):
+                    self._ordered = self._in_order()
         return self._ordered.rows
-
-    def ranks(self) -> NDArray[np.intp]:
-        """Return the rank of each item in order of time, from 0."""
-        return self._ranks
-
-    def neighbours(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return, for each item, the positions of the one before and the one after in its session; -1 for none."""
-        return self._neighbours
 
     def chains(self, reach: int) -> "list[Chain]":
         """Return the neighbours of items at distance 1 to `reach` in their sessions, as `Chain`s."""
-        while len(self._chains) < reach:
-            self._chains.append(self._chain(len(self._chains) + 1))
-        return self._chains[:reach]
+        chains, distances = self._chains, range(1, reach + 1)
+        for distance in distances:
+            if distance not in chains:
+                chains[distance] = self._chain(distance)
+        return [chains[distance] for distance in distances]
 
     def in_session(self, session_id: str) -> list[T]:
         """Return the items of a session, in the order they were put."""
@@ -407,7 +402,8 @@ class KindIndex(Generic[T]):
         return AppendOnlyArray(np.insert(ordered.rows, places, new))
 
     @cached_property
-    def _ranks(self) -> NDArray[np.intp]:
+    def ranks(self) -> NDArray[np.intp]:
+        """Return the rank of each item in order of time, from 0."""
         ranks = np.empty(len(self.items), dtype=np.intp)
         ranks[self.order()] = np.arange(len(self.items))
         return ranks
@@ -418,7 +414,8 @@ class KindIndex(Generic[T]):
         return self.codes("session", lambda item: self.kind.session_of(item) or "")
 
     @cached_property
-    def _neighbours(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def neighbours(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return, for each item, the positions of the one before and the one after in its session; -1 for none."""
         before, after = (np.full(len(self.items), -1, dtype=np.intp) for _ in range(2))
         if not self.items or self.kind.session_of(self.items[0]) is None:
             return before, after
@@ -430,11 +427,11 @@ class KindIndex(Generic[T]):
         return before, after
 
     @cached_property
-    def _chains(self) -> "list[Chain]":
-        return []
+    def _chains(self) -> "dict[int, Chain]":
+        return {}
 
     def _chain(self, distance: int) -> "Chain":
-        before, _ = self.neighbours()
+        before, _ = self.neighbours
         positions = np.arange(len(self.items))
         earlier = positions
         for _ in range(distance):

@@ -58,7 +58,8 @@ def group_records(
     """Yield groups of ranked records, best first: what scores nearly as high as the best of a group joins it.
 
     Each further record of one turn scores less, since the turn is shown already. A superseded record is a group of its
-    own, because it is shown with its successor, and so is a passage. No more records are read than the groups take.
+    own, because it is shown with its successor, and so is a passage, and what cites too many turns. A group is yielded
+    once no further record can join it.
 
     Args:
         index: The memories of a scope.
@@ -70,7 +71,7 @@ def group_records(
     """
     at = np.array(ranked, dtype=np.intp)
     turns, is_passage = links.turn[at], index.records.is_passage[at]
-    alone = (links.successor[at] >= 0) | (turns < 0) | is_passage | (links.sources[at, 0] < 0)
+    alone = (links.successor[at] >= 0) | (turns < 0) | is_passage | (links.sources[at] < 0).all(axis=1)
     kept = 1 - np.where(is_passage, settings.passage_repeat_factor, settings.repeat_factor)
     columns = (turns, scores[at], kept, alone, _places(index, at, turns, reach), links.sources[at])
     least = min(settings.join_factor, settings.exchange_factor)

@@ -86,7 +86,7 @@ def with_assistant_replies(index: ScopeIndex, candidate: Candidate) -> Candidate
 def reply_position(index: ScopeIndex, position: int) -> int:
     """Return the position of the assistant's reply to somebody's turn; -1 for none."""
     turns = index.turns
-    _, following = turns.neighbours()
+    _, following = turns.neighbours
     reply = int(following[position]) if position >= 0 else -1
     is_reply = reply >= 0 and turns.items[reply].role == "assistant" and turns.items[position].role != "assistant"
     return reply if is_reply else -1

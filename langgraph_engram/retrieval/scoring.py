@@ -119,7 +119,7 @@ def event_scores(index: ScopeIndex, query: Vectors, settings: RetrieveSettings) 
     scores = np.zeros(len(events))
     if not len(events) or not len(boundaries):
         return scores
-    order, ranks = events.order(), events.ranks()
+    order, ranks = events.order(), events.ranks
     cosines = boundaries.cosine(query).astype(np.float64)
     anchors = np.full(len(events), -np.inf)
     for position in top_positions(cosines, settings.boundary_k):

@@ -60,6 +60,22 @@ def test_a_passage_cites_three_turns_at_most(groups_of):
     assert groups_of([1, 0.99, 0.98, 0.97, 0, 0], reach=2) == [[0, 1, 2], [3]]
 
 
+def test_a_record_of_a_missing_turn_joins_by_another_that_it_cites(store, scope, keep, turn, record):
+    """What cannot be shown of it takes it from no passage."""
+    keep(
+        turns=[turn(0), turn(1)],
+        records=[
+            record(0, "Ana: I broke my arm."),
+            record(1, "Ana: It is fine again.", source_turn_ids=["gone", "t1"]),
+        ],
+    )
+    index = store.index(scope)
+
+    groups = group_records(index, [0, 1], np.array([1, 0.9]), record_links(index), RetrieveSettings(), 2)
+
+    assert [group.positions for group in groups] == [[0, 1]]
+
+
 def test_a_further_sentence_of_a_turn_must_score_more_than_one_of_another_turn(groups_of):
     """The turn is shown already."""
     assert groups_of([1, 0.8, 0, 0, 0, 0.8], reach=2) == [[0, 1], [5]]

@@ -1,6 +1,8 @@
 """The in-process index of a scope, which all reads use."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -47,7 +49,7 @@ def test_an_empty_index_scores_nothing():
     index = RecordIndex(RECORDS)
 
     assert index.cosine(ENCODER.encode(["camp"])[0]).shape == (0,)
-    assert index.bm25(["camp"]).shape == index.order().shape == index.neighbours()[0].shape == (0,)
+    assert index.bm25(["camp"]).shape == index.order().shape == index.neighbours[0].shape == (0,)
     assert index.active.shape == index.event_start.shape == (0,)
 
 
@@ -102,7 +104,7 @@ def test_neighbours_stay_within_a_session(turn):
         TurnIndex(TURNS), turn(2), turn(0), turn(1, turn_id="x", session_id="s2"), turn(3, turn_id="y", session_id="s2")
     )
 
-    before, after = index.neighbours()
+    before, after = index.neighbours
 
     assert before.tolist() == [1, -1, -1, 2]
     assert after.tolist() == [-1, 0, 3, -1]
@@ -116,7 +118,38 @@ def test_order_follows_changes(turn):
     with_items(index, turn(0))
 
     assert index.order().tolist() == [2, 0, 1]
-    assert index.neighbours()[0].tolist() == [2, 0, -1]
+    assert index.neighbours[0].tolist() == [2, 0, -1]
+
+
+def test_many_threads_may_ask_for_the_order_at_once(turn):
+    """The first to ask puts the new items in order, and the others find it done."""
+    index = TurnIndex(TURNS)
+    index.put([turn(seq) for seq in range(2_000)], np.ones((2_000, 1), dtype=np.float32))
+    together = Barrier(4)
+
+    def ask(_):
+        together.wait()
+        return index.order().tolist()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(ask, range(4))) == [list(range(2_000))] * 4
+
+
+def test_many_threads_may_ask_for_chains_at_once(turn, monkeypatch):
+    """Each distance is found once, whoever found it."""
+    index = with_items(TurnIndex(TURNS), *(turn(seq) for seq in range(4)))
+    index.order()
+    together, chain = Barrier(2), KindIndex._chain
+
+    def found_together(self, distance):
+        together.wait()
+        return chain(self, distance)
+
+    with monkeypatch.context() as patch, ThreadPoolExecutor(2) as pool:
+        patch.setattr(KindIndex, "_chain", found_together)
+        list(pool.map(index.chains, [1, 1]))
+
+    assert [found.distance for found in index.chains(2)] == [1, 2]
 
 
 def test_syntheses_have_no_neighbours():
@@ -124,7 +157,7 @@ def test_syntheses_have_no_neighbours():
     syntheses = [Synthesis(synthesis_id=name, text="Ana swims.", covered_record_ids=[]) for name in "ab"]
     index = with_items(KindIndex(SYNTHESES), *syntheses)
 
-    assert [side.tolist() for side in index.neighbours()] == [[-1, -1], [-1, -1]]
+    assert [side.tolist() for side in index.neighbours] == [[-1, -1], [-1, -1]]
 
 
 def test_columns_of_records(record):
