@@ -71,7 +71,7 @@ class Extract:
         }
 
     def _encode(self, index: ScopeIndex, found: Sequence[tuple[Kind[Any], Sequence[Any]]]) -> None:
-        """Encode all that is new in one call, for the cache: this step, the filter and the commit need the vectors."""
+        """Encode all that is new in one call, for the encoder's cache: this step, the filter and the commit need it."""
         texts = [
             text
             for kind, items in found
