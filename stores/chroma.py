@@ -1,9 +1,9 @@
 """Keep memories in Chroma, and serve reads from scope indexes in the process.
 
 A commit writes what is new and what it changes, removes what is removed, writes a fresh revision, and removes what is
-completed: cut off anywhere, it can be repeated. An embedded store marks completed tasks as it writes, and removes many
-of them at once. The index of a scope is filled when first asked for and grows with this
-store's own commits, except those that remove. On a server the scope's revision is compared on each read, so that
+completed: cut off anywhere, it can be repeated. An embedded store marks the pending tasks that a commit completes, in
+the same request, and removes many of them at once. The index of a scope is filled when first asked for and grows with
+this store's own commits, except those that remove. On a server the scope's revision is compared on each read, so that
 another process's commits are seen; an embedded store has one process.
 """
 
