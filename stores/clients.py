@@ -43,19 +43,43 @@ MEMORY_LOCK = Lock()
 class Lazy(Generic[T]):
     """Something that is made when it is first asked for, once. Many threads may ask at once."""
 
-    def __init__(self, make: Callable[[], T]) -> None:
-        """Make nothing yet."""
-        self._make = make
+    def __init__(self, make: Callable[[], T], location: str) -> None:
+        """Make nothing yet.
+
+        Args:
+            make: Makes it.
+            location: What errors call the store that it is of.
+        """
+        self._make, self._location = make, location
         self._lock = Lock()
         self.made: T | None = None
         """What was made, if it was asked for."""
+        self._closed = False
 
     def __call__(self) -> T:
-        """Return it; where making it fails, the next to ask tries again."""
+        """Return it; where making it fails, the next to ask tries again.
+
+        Raises:
+            StoreError: It is closed.
+        """
         with self._lock:
+            if self._closed:
+                raise closed_error(self._location)
             if self.made is None:
                 self.made = self._make()
             return self.made
+
+    def close(self) -> T | None:
+        """Return what was made, if it was, after a call that is under way; nothing is made or returned from then on."""
+        with self._lock:
+            self._closed = True
+            made, self.made = self.made, None
+            return made
+
+
+def closed_error(location: str) -> StoreError:
+    """Return the error of a store at `location` that is used after it was closed."""
+    return StoreError(f"the store {location!r} is closed: open it again")
 
 
 @contextmanager

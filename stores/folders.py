@@ -164,7 +164,7 @@ class OpenFolders:
                 discard_outdated(folder)
                 finish_removals(folder)
                 discard_cut_off_indexes(folder)
-            client = Lazy(partial(_open_client, folder))
+            client = Lazy(partial(_open_client, folder), str(folder))
             failed.callback(_close, client)
             opened = _OpenPart(open_part(client), client, close_part)
             failed.pop_all()
@@ -178,8 +178,8 @@ def _open_client(folder: Path) -> "Client":
 
 
 def _close(client: "Lazy[Client]") -> None:
-    if client.made:
-        client.made.close()
+    if made := client.close():
+        made.close()
 
 
 def discard_cut_off_indexes(folder: Path) -> None:
