@@ -1,9 +1,10 @@
 """Keep the index of a scope in a file beside an embedded store, so that a large scope opens without reading its rows.
 
 A snapshot is never newer or older than the rows: it is written when the store is closed and removed before the next
-commit to its scope, as it is when something is forgotten. A stamp of the database, written when everything is closed
-and removed when the database is opened, tells whether anybody wrote to it since, or a process was killed: then all
-snapshots are removed. One that is damaged, of another encoder or of another version is ignored (docs/decisions/0044).
+commit to its scope, as it is when something is forgotten. A stamp of the database and the snapshots, written when
+everything is closed and removed when the database is opened, tells whether anybody wrote to it since, or a process was
+killed: then all snapshots are removed, and else those that are not as the stamp says. One that is damaged, of another
+encoder or of another version is ignored (docs/decisions/0044).
 """
 
 import json
@@ -52,8 +53,8 @@ class Snapshots:
     def are_current(self) -> bool:
         """Return whether the database is as it was when this version wrote a snapshot with this encoder."""
         try:
-            path = next((self.folder / FOLDER).glob("*.npz"), None)
-            if path is None or not _is_stamped(self.folder):
+            path = next(iter(_stamped(self.folder)), None)
+            if path is None:
                 return False
             with path.open("rb") as file, np.load(file, allow_pickle=False) as parts:
                 written: list[Any] = json.loads(parts["head"].tobytes())
@@ -146,13 +147,13 @@ class Snapshots:
 
 
 def discard_outdated(folder: Path) -> None:
-    """Remove all snapshots of a folder unless nobody wrote to its database since they were. Call it before opening."""
+    """Remove the snapshots of a folder that are not those of its database as it is. Call it before it is opened."""
     home = folder / FOLDER
     if not home.is_dir():
         return
-    current = _is_stamped(folder)
+    current = _stamped(folder)
     for path in home.iterdir():
-        if not current or path.suffix == ".tmp":
+        if path not in current and (path.name != STAMP or not current):
             _erase(path)
 
 
@@ -163,18 +164,23 @@ def withdraw_stamp(folder: Path) -> None:
 
 def confirm_current(folder: Path) -> None:
     """Write the stamp of a folder whose database is closed."""
-    if (folder / FOLDER).is_dir():
-        (folder / FOLDER / STAMP).write_text(_stamp(folder))
+    home = folder / FOLDER
+    if home.is_dir():
+        (home / STAMP).write_text("\n".join(map(_stamp, (folder / DATABASE, *home.glob("*.npz")))))
 
 
-def _is_stamped(folder: Path) -> bool:
-    stamp = folder / FOLDER / STAMP
-    return stamp.exists() and stamp.read_bytes() == _stamp(folder).encode()
+def _stamped(folder: Path) -> list[Path]:
+    """Return the snapshots that are as they were when the database was closed, if that is too."""
+    home = folder / FOLDER
+    if not (home / STAMP).exists():
+        return []
+    stamp = {*(home / STAMP).read_text(errors="replace").splitlines()}
+    return [path for path in home.glob("*.npz") if {_stamp(folder / DATABASE), _stamp(path)} <= stamp]
 
 
-def _stamp(folder: Path) -> str:
-    path = folder / DATABASE
-    return f"{path.stat().st_size} {path.stat().st_mtime_ns}" if path.exists() else ""
+def _stamp(path: Path) -> str:
+    size, changed = (path.stat().st_size, path.stat().st_mtime_ns) if path.exists() else (0, 0)
+    return f"{path.name} {size} {changed}"
 
 
 def _erase(path: Path) -> None:

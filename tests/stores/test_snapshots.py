@@ -1,5 +1,7 @@
 """The index of a scope is kept in a file beside the store, which is used if it is sound and current, and never else."""
 
+import os
+import shutil
 from datetime import timedelta
 from threading import Event, Thread
 
@@ -101,6 +103,7 @@ def test_a_torn_snapshot_is_ignored(folder, changes, encoder, read_rows, part):
     write(folder, changes, encoder)
     (path,) = files(folder)
     path.write_bytes(path.read_bytes()[: int(part * path.stat().st_size)])
+    snapshots.confirm_current(folder)
     read_rows.clear()
 
     store = open_store(folder, encoder)
@@ -117,6 +120,7 @@ def test_a_snapshot_of_another_scope_is_ignored(folder, changes, encoder):
     (path,) = files(folder)
     other = Scope(user_id="ben")
     path.rename(path.with_name(f"{snapshots.scope_hash(other)}.npz"))
+    snapshots.confirm_current(folder)
 
     store = open_store(folder, encoder)
 
@@ -145,6 +149,38 @@ def test_snapshots_older_than_the_database_are_removed(folder, changes, encoder,
     assert files(folder) == []
     assert len(store.index(SCOPE).records) == 4
     assert read_rows
+    store.close()
+
+
+def test_a_snapshot_newer_than_the_database_is_removed(folder, changes, encoder, read_rows, tmp_path):
+    """A backup was copied over the folder, and what was written since is in no row; one of the backup is read."""
+    other = Scope(user_id="ben")
+    write(folder, changes, encoder)
+    shutil.copytree(folder, tmp_path / "backup")
+    write(folder, changes, encoder, other)
+    shutil.copytree(tmp_path / "backup", folder, dirs_exist_ok=True)
+    read_rows.clear()
+
+    store = open_store(folder, encoder)
+
+    assert [path.stem for path in files(folder)] == [snapshots.scope_hash(SCOPE)]
+    assert [len(store.index(scope).records) for scope in (other, SCOPE)] == [0, 4]
+    assert read_rows == [other]
+    store.close()
+
+
+def test_a_snapshot_that_is_not_the_one_that_was_written_is_removed(folder, changes, encoder, read_rows):
+    """Of a restored folder it may be older or newer than the rows."""
+    write(folder, changes, encoder)
+    write(folder, changes, encoder, Scope(user_id="ben"))
+    path = folder / snapshots.FOLDER / f"{snapshots.scope_hash(SCOPE)}.npz"
+    os.utime(path, ns=(0, 0))
+
+    store = open_store(folder, encoder)
+
+    assert path not in files(folder)
+    assert len(files(folder)) == 1
+    assert len(store.index(SCOPE).records) == 4
     store.close()
 
 
