@@ -76,7 +76,7 @@ class Snapshots:
             return None
 
     def write(self, scope: Scope, index: ScopeIndex, min_items: int) -> None:
-        """Write the index of a scope, if it has so many items; without space for it, write none."""
+        """Write the index of a scope, if it has so many items; without space for it, what was written before stays."""
         if sum(len(index.of_kind(kind)) for kind in SEARCHABLE) < min_items:
             return
         path = self._path(scope)
@@ -96,9 +96,8 @@ class Snapshots:
         """Write the indexes of scopes with `min_items`, by default `MIN_ITEMS`, of which a snapshot lacks something."""
         for scope, index in indexes:
             kinds: list[KindIndex[Any]] = [index.of_kind(kind) for kind in SEARCHABLE]
-            if any(kind.kept_columns().keys() - kind.restored_columns for kind in kinds):
-                self.drop(scope)
-            if not self._path(scope).exists():
+            has_more = any(kind.kept_columns().keys() - kind.restored_columns for kind in kinds)
+            if has_more or not self._path(scope).exists():
                 self.write(scope, index, MIN_ITEMS if min_items is None else min_items)
 
     def drop(self, scope: Scope) -> None:

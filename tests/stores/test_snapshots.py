@@ -1,5 +1,6 @@
 """The index of a scope is kept in a file beside the store, which is used if it is sound and current, and never else."""
 
+import errno
 import os
 import shutil
 from datetime import timedelta
@@ -321,6 +322,33 @@ def test_what_a_later_process_derives_is_kept_too(folder, changes, encoder):
     assert records.mentioned_at.tolist() == expected
     assert "mentioned_at" in records.restored_columns
     store.close()
+
+
+def test_a_snapshot_stays_till_another_is_written(folder, changes, encoder, monkeypatch, caplog):
+    """A search derives more than is in it, and the scope is too small to write it anew, or the disk is full."""
+    write(folder, changes, encoder)
+    (path,) = files(folder)
+    before = path.read_bytes()
+    monkeypatch.setattr(snapshots, "MIN_ITEMS", 500)
+    store = open_store(folder, encoder)
+    store.index(SCOPE).records.mentioned_at  # noqa: B018  # a column that it lacks
+    store.index(Scope(user_id="ben"))
+    store.close()
+    assert path.read_bytes() == before
+
+    store = open_store(folder, encoder)
+    store.index(SCOPE).records.mentioned_at  # noqa: B018
+    monkeypatch.setattr(snapshots.os, "fsync", full_disk)
+    store.close()
+
+    assert path.read_bytes() == before
+    assert list(path.parent.glob("*.tmp")) == []
+    assert "No space left" in caplog.text
+
+
+def full_disk(_):
+    """Fail as a write to a full disk."""
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def test_another_encoder_is_refused_at_once(folder, changes, encoder):
