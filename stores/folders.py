@@ -162,6 +162,7 @@ class OpenFolders:
                 failed.callback(lock.release)
                 failed.callback(remove_folders, made)
                 discard_outdated(folder)
+                failed.callback(confirm_current, folder)
                 finish_removals(folder)
                 discard_cut_off_indexes(folder)
             client = Lazy(partial(_open_client, folder), str(folder))

@@ -367,6 +367,20 @@ def test_another_encoder_is_refused_at_once(folder, changes, encoder):
     store.close()
 
 
+def test_what_cannot_be_opened_keeps_its_snapshots(folder, changes, encoder, opened):
+    """Of another encoder, say: nothing was written, and the next one reads them."""
+    write(folder, changes, encoder)
+    with pytest.raises(EncoderMismatch):
+        open_store(folder, HashingEncoder(32))
+    opened.clear()
+
+    store = open_store(folder, encoder)
+
+    assert len(store.index(SCOPE).records) == 4
+    assert opened == []
+    store.close()
+
+
 def test_a_damaged_database_is_an_error_at_once(folder, changes, encoder):
     """It is not the one that the snapshot was written beside."""
     write(folder, changes, encoder)
