@@ -20,7 +20,7 @@ from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.errors import EncoderMismatch, InvalidSetting
 from langgraph_engram.settings import StorageSettings
 from langgraph_engram.stores.chroma import ChromaStore
-from langgraph_engram.stores.clients import Lazy, open_folder, open_memory, open_server
+from langgraph_engram.stores.clients import CLIENTS_LOCK, Lazy, open_folder, open_memory, open_server
 from langgraph_engram.stores.collections import ITEMS_PREFIX, MEMORIES, PREFIX
 from langgraph_engram.stores.langgraph_store.collections import VECTORS
 from langgraph_engram.stores.langgraph_store.index import WITHOUT_VECTORS
@@ -180,7 +180,8 @@ def _open_client(folder: Path) -> "Client":
 
 def _close(client: "Lazy[Client]") -> None:
     if made := client.close():
-        made.close()
+        with CLIENTS_LOCK:
+            made.close()
 
 
 def discard_cut_off_indexes(folder: Path) -> None:
