@@ -26,6 +26,7 @@ from langgraph_engram.schema import Scope
 from langgraph_engram.stores.arrays import Allocate
 from langgraph_engram.stores.collections import SCHEMA, scope_hash
 from langgraph_engram.stores.index import SEARCHABLE, UNSEARCHED, KindIndex, ScopeIndex
+from langgraph_engram.stores.locks import unwritable
 from langgraph_engram.stores.secure_delete import DATABASE
 
 log = logging.getLogger(__name__)
@@ -157,15 +158,26 @@ def discard_outdated(folder: Path) -> None:
 
 
 def withdraw_stamp(folder: Path) -> None:
-    """Remove the stamp of a folder whose database is about to be opened."""
-    (folder / FOLDER / STAMP).unlink(missing_ok=True)
+    """Remove the stamp of a folder whose database is about to be opened.
+
+    Raises:
+        StoreUnwritable: It cannot be removed.
+    """
+    try:
+        (folder / FOLDER / STAMP).unlink(missing_ok=True)
+    except OSError as error:
+        raise unwritable(folder, error) from error
 
 
 def confirm_current(folder: Path) -> None:
-    """Write the stamp of a folder whose database is closed."""
+    """Write the stamp of a folder whose database is closed; where it cannot be, no snapshot is current."""
     home = folder / FOLDER
-    if home.is_dir():
+    if not home.is_dir():
+        return
+    try:
         (home / STAMP).write_text("\n".join(map(_stamp, (folder / DATABASE, *home.glob("*.npz")))))
+    except OSError as error:
+        log.warning("the rows of %s may be read when it is opened next, whatever snapshots it has: %s", folder, error)
 
 
 def _stamped(folder: Path) -> list[Path]:
@@ -183,7 +195,11 @@ def _stamp(path: Path) -> str:
 
 
 def _erase(path: Path) -> None:
-    """Overwrite a file and remove it; one that is missing is left at that."""
+    """Overwrite a snapshot and remove it; one that is missing is left at that.
+
+    Raises:
+        StoreUnwritable: It cannot be removed.
+    """
     try:
         with path.open("r+b") as file:
             left = path.stat().st_size
@@ -192,6 +208,8 @@ def _erase(path: Path) -> None:
         path.unlink()
     except FileNotFoundError:
         return
+    except OSError as error:
+        raise unwritable(path.parent.parent, error) from error
 
 
 def _adapter(model: type[Any]) -> TypeAdapter[list[Any]]:
