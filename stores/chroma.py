@@ -28,7 +28,7 @@ from langgraph_engram.settings import StorageSettings
 from langgraph_engram.stores.arrays import FileBacked
 from langgraph_engram.stores.backup import back_up
 from langgraph_engram.stores.base import Changes, Row
-from langgraph_engram.stores.clients import Lazy, translated_errors
+from langgraph_engram.stores.clients import Lazy, closed_error, translated_errors
 from langgraph_engram.stores.collections import SCHEMA, Batch, Collections, scope_hash
 from langgraph_engram.stores.examination import Examination
 from langgraph_engram.stores.index import DECISIONS, PENDING_TASKS, RECORDS, SEARCHABLE, Kind, ScopeIndex, T
@@ -86,7 +86,7 @@ class ChromaStore:
         self.location = location
         self._folder, self._encoder, self._shared, self._on_close = folder, encoder, shared, on_close
         before = self._before_migration if migrate else self._refuse_migration
-        self._opened = Lazy(lambda: open_collections(open_client(), encoder.name, location, before))
+        self._opened = Lazy(lambda: open_collections(open_client(), encoder.name, location, before), location)
         settings = settings or StorageSettings()
         self._allocate = FileBacked(folder, settings.vectors_on_disk_from) if folder else np.empty
         self._snapshots = Snapshots(folder, encoder.name, self._allocate) if folder else None
@@ -180,6 +180,7 @@ class ChromaStore:
         if index and not self._shared and not self._cache.is_over_limit:
             return index
         with self._lock, self._held_files(), translated_errors(self.location):  # Chroma may catch up when it reads
+            self._require_open()
             index = self._cache.get(scope)
             if index is None or (self._shared and index.revision != self._revisions.read(scope)):
                 index = self._snapshots.read(scope, self._revisions.read(scope)) if self._snapshots else None
@@ -290,7 +291,7 @@ class ChromaStore:
                 self._cache.clear()
 
     def free_memory(self) -> None:
-        """Let go of all indexes, with their snapshots written. Call it before the client of a folder is closed.
+        """Let go of all indexes and collections, with snapshots written. Call it before a folder's client is closed.
 
         The scope used last has one however small it is: the next command is likely to ask for it again.
         """
@@ -302,6 +303,7 @@ class ChromaStore:
             self._snapshots.write_missing(held[:-1])
             self._snapshots.write_missing(held[-1:], min_items=1)
         self._cache.clear()
+        self._opened.close()
 
     def _hold(self, scope: Scope, index: ScopeIndex) -> None:
         """Hold an index in memory, and let go of those used longest ago that are too much; hold `_lock` first."""
@@ -312,7 +314,7 @@ class ChromaStore:
 
     def _require_open(self) -> None:
         if self._closed:
-            raise StoreError(f"the store {self.location!r} is closed: open it again")
+            raise closed_error(self.location)
 
     def _held_files(self) -> AbstractContextManager[None]:
         """Hold off a backup of the folder, in whatever process; hold `_lock` first."""

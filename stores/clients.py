@@ -4,7 +4,7 @@ A folder's is opened when it is first asked for (`Lazy`): what is in a snapshot 
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -36,26 +36,50 @@ PANIC = "PanicException"
 """What Chroma raises where it meets what it takes for impossible; it is no `Exception`, and cannot be imported."""
 ANSWER_SECONDS = 10.0
 """How long a server may take to answer a heartbeat."""
-MEMORY_LOCK = Lock()
-"""Chroma counts its clients in memory to free everything with the last one, and does not lock opening and closing."""
+CLIENTS_LOCK = Lock()
+"""Chroma counts its clients to free everything with the last one, and does not lock opening and closing."""
 
 
 class Lazy(Generic[T]):
     """Something that is made when it is first asked for, once. Many threads may ask at once."""
 
-    def __init__(self, make: Callable[[], T]) -> None:
-        """Make nothing yet."""
-        self._make = make
+    def __init__(self, make: Callable[[], T], location: str) -> None:
+        """Make nothing yet.
+
+        Args:
+            make: Makes it.
+            location: What errors call the store that it is of.
+        """
+        self._make, self._location = make, location
         self._lock = Lock()
         self.made: T | None = None
         """What was made, if it was asked for."""
+        self._closed = False
 
     def __call__(self) -> T:
-        """Return it; where making it fails, the next to ask tries again."""
+        """Return it; where making it fails, the next to ask tries again.
+
+        Raises:
+            StoreError: It is closed.
+        """
         with self._lock:
+            if self._closed:
+                raise closed_error(self._location)
             if self.made is None:
                 self.made = self._make()
             return self.made
+
+    def close(self) -> T | None:
+        """Return what was made, if it was, after a call that is under way; nothing is made or returned from then on."""
+        with self._lock:
+            self._closed = True
+            made, self.made = self.made, None
+            return made
+
+
+def closed_error(location: str) -> StoreError:
+    """Return the error of a store at `location` that is used after it was closed."""
+    return StoreError(f"the store {location!r} is closed: open it again")
 
 
 @contextmanager
@@ -106,10 +130,16 @@ def open_folder(folder: Path) -> "Client":
         StoreError: Chroma cannot open it.
     """
     import chromadb
+    from chromadb.api.shared_system_client import SharedSystemClient
 
+    systems: dict[str, Any] = getattr(SharedSystemClient, "_identifier_to_system", {})
     try:
-        with translated_errors(str(folder)):
-            return cast("Client", chromadb.PersistentClient(path=folder, settings=_settings()))
+        with CLIENTS_LOCK, ExitStack() as failed, translated_errors(str(folder)):
+            if str(folder) not in systems:  # what it cannot start it keeps, and takes for started the next time
+                failed.callback(systems.pop, str(folder), None)
+            client = cast("Client", chromadb.PersistentClient(path=folder, settings=_settings()))
+            failed.pop_all()
+            return client
     except (ValueError, AttributeError) as error:  # what Chroma raises, and raises while it cleans up after that
         raise StoreError(
             f"the store {str(folder)!r} cannot be opened: its database is damaged or not one of Chroma's; choose "
@@ -129,7 +159,7 @@ def open_memory() -> "tuple[Client, Callable[[], None]]":
     import chromadb
 
     database = f"engram-{uuid4().hex}"
-    with MEMORY_LOCK:
+    with CLIENTS_LOCK:
         client = cast("Client", chromadb.EphemeralClient(settings=_settings()))
         client._admin_client.create_database(database)
         client.set_database(database)
@@ -167,7 +197,7 @@ def _chroma_errors() -> Any:
 
 def _drop(client: "Client", database: str) -> None:
     """Delete a database in memory and close its client."""
-    with MEMORY_LOCK:
+    with CLIENTS_LOCK:
         client._admin_client.delete_database(database)
         client.close()
 

@@ -20,7 +20,7 @@ from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.errors import EncoderMismatch, InvalidSetting
 from langgraph_engram.settings import StorageSettings
 from langgraph_engram.stores.chroma import ChromaStore
-from langgraph_engram.stores.clients import Lazy, open_folder, open_memory, open_server
+from langgraph_engram.stores.clients import CLIENTS_LOCK, Lazy, open_folder, open_memory, open_server
 from langgraph_engram.stores.collections import ITEMS_PREFIX, MEMORIES, PREFIX
 from langgraph_engram.stores.langgraph_store.collections import VECTORS
 from langgraph_engram.stores.langgraph_store.index import WITHOUT_VECTORS
@@ -162,9 +162,10 @@ class OpenFolders:
                 failed.callback(lock.release)
                 failed.callback(remove_folders, made)
                 discard_outdated(folder)
+                failed.callback(confirm_current, folder)
                 finish_removals(folder)
                 discard_cut_off_indexes(folder)
-            client = Lazy(partial(_open_client, folder))
+            client = Lazy(partial(_open_client, folder), str(folder))
             failed.callback(_close, client)
             opened = _OpenPart(open_part(client), client, close_part)
             failed.pop_all()
@@ -178,8 +179,9 @@ def _open_client(folder: Path) -> "Client":
 
 
 def _close(client: "Lazy[Client]") -> None:
-    if client.made:
-        client.made.close()
+    if made := client.close():
+        with CLIENTS_LOCK:
+            made.close()
 
 
 def discard_cut_off_indexes(folder: Path) -> None:

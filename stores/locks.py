@@ -133,7 +133,7 @@ class DirectoryLock:
                 f"`chroma run --path {folder}` and set ENGRAM_STORE=http://localhost:8000"
             ) from error
         except OSError as error:
-            raise _unwritable(folder, error) from error
+            raise unwritable(folder, error) from error
 
     def release(self) -> None:
         """Release the lock. Releasing twice is harmless."""
@@ -153,7 +153,7 @@ def make_folder(folder: Path) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _unwritable(folder, error) from error
+        raise unwritable(folder, error) from error
     return missing
 
 
@@ -171,7 +171,8 @@ def remove_folders(made: list[Path]) -> None:
             folder.rmdir()
 
 
-def _unwritable(folder: Path, error: OSError) -> StoreUnwritable:
+def unwritable(folder: Path, error: OSError) -> StoreUnwritable:
+    """Return the error of a store whose folder, or a file of it, cannot be written."""
     reason = "it is a file" if folder.is_file() else error.strerror or error
     advice = COPY_IT if (folder / DATABASE).exists() else "choose a folder that can"
     return StoreUnwritable(f"the store {str(folder)!r} cannot be written ({reason}): {advice}")

@@ -1,9 +1,10 @@
 """Keep the index of a scope in a file beside an embedded store, so that a large scope opens without reading its rows.
 
 A snapshot is never newer or older than the rows: it is written when the store is closed and removed before the next
-commit to its scope, as it is when something is forgotten. A stamp of the database, written when everything is closed
-and removed when the database is opened, tells whether anybody wrote to it since, or a process was killed: then all
-snapshots are removed. One that is damaged, of another encoder or of another version is ignored (docs/decisions/0044).
+commit to its scope, as it is when something is forgotten. A stamp of the database and the snapshots, written when
+everything is closed and removed when the database is opened, tells whether anybody wrote to it since, or a process was
+killed: then all snapshots are removed, and else those that are not as the stamp says. One that is damaged, of another
+encoder or of another version is ignored (docs/decisions/0044).
 """
 
 import json
@@ -25,6 +26,7 @@ from langgraph_engram.schema import Scope
 from langgraph_engram.stores.arrays import Allocate
 from langgraph_engram.stores.collections import SCHEMA, scope_hash
 from langgraph_engram.stores.index import SEARCHABLE, UNSEARCHED, KindIndex, ScopeIndex
+from langgraph_engram.stores.locks import unwritable
 from langgraph_engram.stores.secure_delete import DATABASE
 
 log = logging.getLogger(__name__)
@@ -52,8 +54,8 @@ class Snapshots:
     def are_current(self) -> bool:
         """Return whether the database is as it was when this version wrote a snapshot with this encoder."""
         try:
-            path = next((self.folder / FOLDER).glob("*.npz"), None)
-            if path is None or not _is_stamped(self.folder):
+            path = next(iter(_stamped(self.folder)), None)
+            if path is None:
                 return False
             with path.open("rb") as file, np.load(file, allow_pickle=False) as parts:
                 written: list[Any] = json.loads(parts["head"].tobytes())
@@ -75,7 +77,7 @@ class Snapshots:
             return None
 
     def write(self, scope: Scope, index: ScopeIndex, min_items: int) -> None:
-        """Write the index of a scope, if it has so many items; without space for it, write none."""
+        """Write the index of a scope, if it has so many items; without space for it, what was written before stays."""
         if sum(len(index.of_kind(kind)) for kind in SEARCHABLE) < min_items:
             return
         path = self._path(scope)
@@ -95,9 +97,8 @@ class Snapshots:
         """Write the indexes of scopes with `min_items`, by default `MIN_ITEMS`, of which a snapshot lacks something."""
         for scope, index in indexes:
             kinds: list[KindIndex[Any]] = [index.of_kind(kind) for kind in SEARCHABLE]
-            if any(kind.kept_columns().keys() - kind.restored_columns for kind in kinds):
-                self.drop(scope)
-            if not self._path(scope).exists():
+            has_more = any(kind.kept_columns().keys() - kind.restored_columns for kind in kinds)
+            if has_more or not self._path(scope).exists():
                 self.write(scope, index, MIN_ITEMS if min_items is None else min_items)
 
     def drop(self, scope: Scope) -> None:
@@ -146,39 +147,59 @@ class Snapshots:
 
 
 def discard_outdated(folder: Path) -> None:
-    """Remove all snapshots of a folder unless nobody wrote to its database since they were. Call it before opening."""
+    """Remove the snapshots of a folder that are not those of its database as it is. Call it before it is opened."""
     home = folder / FOLDER
     if not home.is_dir():
         return
-    current = _is_stamped(folder)
+    current = _stamped(folder)
     for path in home.iterdir():
-        if not current or path.suffix == ".tmp":
+        if path not in current and (path.name != STAMP or not current):
             _erase(path)
 
 
 def withdraw_stamp(folder: Path) -> None:
-    """Remove the stamp of a folder whose database is about to be opened."""
-    (folder / FOLDER / STAMP).unlink(missing_ok=True)
+    """Remove the stamp of a folder whose database is about to be opened.
+
+    Raises:
+        StoreUnwritable: It cannot be removed.
+    """
+    try:
+        (folder / FOLDER / STAMP).unlink(missing_ok=True)
+    except OSError as error:
+        raise unwritable(folder, error) from error
 
 
 def confirm_current(folder: Path) -> None:
-    """Write the stamp of a folder whose database is closed."""
-    if (folder / FOLDER).is_dir():
-        (folder / FOLDER / STAMP).write_text(_stamp(folder))
+    """Write the stamp of a folder whose database is closed; where it cannot be, no snapshot is current."""
+    home = folder / FOLDER
+    if not home.is_dir():
+        return
+    try:
+        (home / STAMP).write_text("\n".join(map(_stamp, (folder / DATABASE, *home.glob("*.npz")))))
+    except OSError as error:
+        log.warning("the rows of %s may be read when it is opened next, whatever snapshots it has: %s", folder, error)
 
 
-def _is_stamped(folder: Path) -> bool:
-    stamp = folder / FOLDER / STAMP
-    return stamp.exists() and stamp.read_bytes() == _stamp(folder).encode()
+def _stamped(folder: Path) -> list[Path]:
+    """Return the snapshots that are as they were when the database was closed, if that is too."""
+    home = folder / FOLDER
+    if not (home / STAMP).exists():
+        return []
+    stamp = {*(home / STAMP).read_text(errors="replace").splitlines()}
+    return [path for path in home.glob("*.npz") if {_stamp(folder / DATABASE), _stamp(path)} <= stamp]
 
 
-def _stamp(folder: Path) -> str:
-    path = folder / DATABASE
-    return f"{path.stat().st_size} {path.stat().st_mtime_ns}" if path.exists() else ""
+def _stamp(path: Path) -> str:
+    size, changed = (path.stat().st_size, path.stat().st_mtime_ns) if path.exists() else (0, 0)
+    return f"{path.name} {size} {changed}"
 
 
 def _erase(path: Path) -> None:
-    """Overwrite a file and remove it; one that is missing is left at that."""
+    """Overwrite a snapshot and remove it; one that is missing is left at that.
+
+    Raises:
+        StoreUnwritable: It cannot be removed.
+    """
     try:
         with path.open("r+b") as file:
             left = path.stat().st_size
@@ -187,6 +208,8 @@ def _erase(path: Path) -> None:
         path.unlink()
     except FileNotFoundError:
         return
+    except OSError as error:
+        raise unwritable(path.parent.parent, error) from error
 
 
 def _adapter(model: type[Any]) -> TypeAdapter[list[Any]]:

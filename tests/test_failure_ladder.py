@@ -292,9 +292,14 @@ said = []
 try:
     memory = Memory(folder, "rules", encoder="hashing")
     said.append(str(len(memory.search("Where does Runa live?", user_id="ana").evidence)))
-    memory.remember([{"speaker": "Ana", "text": "I keep bees."}], user_id="ana", session_id="s2")
 except StoreError as error:
     said.append(str(error))
+for user in ("ana", "ben") if len(said[0]) == 1 else ():
+    try:
+        memory.remember([{"speaker": user, "text": "I keep bees."}], user_id=user, session_id="s2")
+    except StoreError as error:
+        said.append(str(error))
+memory.close()
 print("|".join(said))
 """
 
@@ -304,6 +309,7 @@ print("|".join(said))
     [
         (". .engram.lock", None, "copy the folder to where it can, and open the copy"),
         ("chroma.sqlite3", "1", "copy the folder to where it can, and open the copy"),
+        ("snapshots snapshots/stamp", "1", "copy the folder to where it can, and open the copy"),
         ("checkpoints.sqlite", "1", "checkpoints.sqlite' cannot be read or written (attempt to write a readonly"),
     ],
 )
@@ -315,8 +321,10 @@ def test_a_store_that_is_read_only_says_so(frozen, found, word):
         done = subprocess.run(arguments, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
-    *read, message = done.stdout.strip().split("|")
-    assert (read, word in message) == ([found] if found else [], True), done.stdout
+    said = done.stdout.strip().split("|")
+    read, messages = said[:-2], said[-2:]
+    assert read == ([found] if found else []), done.stdout
+    assert all(word in message for message in messages), done.stdout
 
 
 class SetBack(datetime):

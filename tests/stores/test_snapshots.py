@@ -1,6 +1,10 @@
 """The index of a scope is kept in a file beside the store, which is used if it is sound and current, and never else."""
 
+import errno
+import os
+import shutil
 from datetime import timedelta
+from threading import Event, Thread
 
 import numpy as np
 import pytest
@@ -100,6 +104,7 @@ def test_a_torn_snapshot_is_ignored(folder, changes, encoder, read_rows, part):
     write(folder, changes, encoder)
     (path,) = files(folder)
     path.write_bytes(path.read_bytes()[: int(part * path.stat().st_size)])
+    snapshots.confirm_current(folder)
     read_rows.clear()
 
     store = open_store(folder, encoder)
@@ -116,6 +121,7 @@ def test_a_snapshot_of_another_scope_is_ignored(folder, changes, encoder):
     (path,) = files(folder)
     other = Scope(user_id="ben")
     path.rename(path.with_name(f"{snapshots.scope_hash(other)}.npz"))
+    snapshots.confirm_current(folder)
 
     store = open_store(folder, encoder)
 
@@ -144,6 +150,38 @@ def test_snapshots_older_than_the_database_are_removed(folder, changes, encoder,
     assert files(folder) == []
     assert len(store.index(SCOPE).records) == 4
     assert read_rows
+    store.close()
+
+
+def test_a_snapshot_newer_than_the_database_is_removed(folder, changes, encoder, read_rows, tmp_path):
+    """A backup was copied over the folder, and what was written since is in no row; one of the backup is read."""
+    other = Scope(user_id="ben")
+    write(folder, changes, encoder)
+    shutil.copytree(folder, tmp_path / "backup")
+    write(folder, changes, encoder, other)
+    shutil.copytree(tmp_path / "backup", folder, dirs_exist_ok=True)
+    read_rows.clear()
+
+    store = open_store(folder, encoder)
+
+    assert [path.stem for path in files(folder)] == [snapshots.scope_hash(SCOPE)]
+    assert [len(store.index(scope).records) for scope in (other, SCOPE)] == [0, 4]
+    assert read_rows == [other]
+    store.close()
+
+
+def test_a_snapshot_that_is_not_the_one_that_was_written_is_removed(folder, changes, encoder, read_rows):
+    """Of a restored folder it may be older or newer than the rows."""
+    write(folder, changes, encoder)
+    write(folder, changes, encoder, Scope(user_id="ben"))
+    path = folder / snapshots.FOLDER / f"{snapshots.scope_hash(SCOPE)}.npz"
+    os.utime(path, ns=(0, 0))
+
+    store = open_store(folder, encoder)
+
+    assert path not in files(folder)
+    assert len(files(folder)) == 1
+    assert len(store.index(SCOPE).records) == 4
     store.close()
 
 
@@ -193,6 +231,65 @@ def test_what_is_in_a_snapshot_is_read_without_chroma(folder, changes, encoder, 
     other.close()
 
 
+def in_thread(read):
+    """Start to read in a thread, and return it with what it will have read, or the error."""
+    results = []
+
+    def run():
+        try:
+            results.append(read())
+        except StoreError as error:
+            results.append(str(error))
+
+    thread = Thread(target=run)
+    thread.start()
+    return thread, results
+
+
+def test_a_reader_that_waited_while_the_store_was_closed_opens_nothing(folder, changes, encoder, opened, monkeypatch):
+    """The folder's lock is gone by then."""
+    write(folder, changes, encoder)
+    opened.clear()
+    store, looked = open_store(folder, encoder), Event()
+    get = store._cache.get
+    monkeypatch.setattr(store._cache, "get", lambda scope: [get(scope), looked.set()][0])
+
+    with store._lock:
+        thread, results = in_thread(lambda: store.index(Scope(user_id="ben")))
+        looked.wait()
+        store.close()
+    thread.join()
+
+    assert "is closed: open it again" in results[0]
+    assert opened == []
+
+
+def test_chroma_that_is_opened_while_the_store_is_closed_is_closed_too(folder, changes, encoder, monkeypatch):
+    """Closing waits until it is open, and nothing opens it again."""
+    write(folder, changes, encoder)
+    opening, closing, clients, original = Event(), Event(), [], folders.open_folder
+
+    def slow(folder):
+        opening.set()
+        closing.wait()
+        clients.append(original(folder))
+        return clients[-1]
+
+    monkeypatch.setattr(folders, "open_folder", slow)
+    store = open_store(folder, encoder)
+    reader, results = in_thread(store._opened)
+    opening.wait()
+    monkeypatch.setattr(snapshots.Snapshots, "write_missing", lambda *_, **__: closing.set())
+
+    store.close()
+    reader.join()
+
+    assert [collections.client for collections in results] == clients
+    assert not hasattr(clients[0]._server, "bindings")
+    with pytest.raises(StoreError, match="is closed: open it again"):
+        store._opened()
+
+
 def test_the_scope_used_last_has_a_snapshot_however_small(folder, changes, encoder, monkeypatch):
     """A command line asks for it again; the others of a server are read from the rows in a moment."""
     monkeypatch.setattr(snapshots, "MIN_ITEMS", 500)
@@ -227,6 +324,33 @@ def test_what_a_later_process_derives_is_kept_too(folder, changes, encoder):
     store.close()
 
 
+def test_a_snapshot_stays_till_another_is_written(folder, changes, encoder, monkeypatch, caplog):
+    """A search derives more than is in it, and the scope is too small to write it anew, or the disk is full."""
+    write(folder, changes, encoder)
+    (path,) = files(folder)
+    before = path.read_bytes()
+    monkeypatch.setattr(snapshots, "MIN_ITEMS", 500)
+    store = open_store(folder, encoder)
+    store.index(SCOPE).records.mentioned_at  # noqa: B018  # a column that it lacks
+    store.index(Scope(user_id="ben"))
+    store.close()
+    assert path.read_bytes() == before
+
+    store = open_store(folder, encoder)
+    store.index(SCOPE).records.mentioned_at  # noqa: B018
+    monkeypatch.setattr(snapshots.os, "fsync", full_disk)
+    store.close()
+
+    assert path.read_bytes() == before
+    assert list(path.parent.glob("*.tmp")) == []
+    assert "No space left" in caplog.text
+
+
+def full_disk(_):
+    """Fail as a write to a full disk."""
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
 def test_another_encoder_is_refused_at_once(folder, changes, encoder):
     """Whatever Chroma has not been asked yet: as the store was written, and after it was moved."""
     other = HashingEncoder(32)
@@ -240,6 +364,20 @@ def test_another_encoder_is_refused_at_once(folder, changes, encoder):
         open_store(folder, encoder)
     store = open_store(folder, other)
     assert store.index(SCOPE).records.vectors.shape == (4, 32)
+    store.close()
+
+
+def test_what_cannot_be_opened_keeps_its_snapshots(folder, changes, encoder, opened):
+    """Of another encoder, say: nothing was written, and the next one reads them."""
+    write(folder, changes, encoder)
+    with pytest.raises(EncoderMismatch):
+        open_store(folder, HashingEncoder(32))
+    opened.clear()
+
+    store = open_store(folder, encoder)
+
+    assert len(store.index(SCOPE).records) == 4
+    assert opened == []
     store.close()
 
 
