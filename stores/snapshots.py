@@ -81,14 +81,17 @@ class Snapshots:
         if sum(len(index.of_kind(kind)) for kind in SEARCHABLE) < min_items:
             return
         path = self._path(scope)
-        draft = path.with_suffix(".tmp")
+        draft, replaced = path.with_suffix(".tmp"), path.with_suffix(".old")
         try:
             path.parent.mkdir(exist_ok=True)
             with draft.open("wb") as file:
                 np.savez(file, allow_pickle=False, **self._parts(scope, index))
                 file.flush()
                 os.fsync(file.fileno())
+            if path.exists():
+                path.replace(replaced)
             draft.replace(path)
+            _erase(replaced)
         except OSError as error:
             log.warning("no snapshot could be written in %s: %s", path.parent, error)
             _erase(draft)

@@ -221,11 +221,12 @@ def lost_vectors(at):
 
 def log_of_a_removed_row(at):
     """A row is gone from the tables, and its text is still in the log."""
+    collection = at.memories.id
     at.store.close()
     with closing(sqlite3.connect(at.folder / "chroma.sqlite3")) as database:
         _, key = database.execute(
             "SELECT topic, id FROM embeddings_queue WHERE topic LIKE ? AND id LIKE '%:records:%' LIMIT 1",
-            (f"%/{at.memories.id}",),
+            (f"%/{collection}",),
         ).fetchone()
         store = open_store(at.folder, HashingEncoder())
         store._collections.memories.delete(ids=[key])

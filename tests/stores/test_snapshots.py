@@ -346,6 +346,20 @@ def test_a_snapshot_stays_till_another_is_written(folder, changes, encoder, monk
     assert "No space left" in caplog.text
 
 
+def test_what_a_snapshot_took_on_the_disk_is_overwritten_when_another_is_written(folder, changes, encoder, tmp_path):
+    """A later erasure could not find it."""
+    write(folder, changes, encoder)
+    (path,) = files(folder)
+    os.link(path, tmp_path / "its blocks")
+
+    store = open_store(folder, encoder)
+    store.index(SCOPE).records.mentioned_at  # noqa: B018  # a column that it lacks
+    store.close()
+
+    assert set((tmp_path / "its blocks").read_bytes()) == {0}
+    assert files(folder) == [path]
+
+
 def full_disk(_):
     """Fail as a write to a full disk."""
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
