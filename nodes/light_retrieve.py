@@ -196,10 +196,7 @@ class LightRetrieve:
 
 
 def _nothing_remembered(request: RecallRequest) -> str:
+    whose = f"user {request.user_id}" + (f" with agent {request.agent_id}" if request.agent_id else "")
     if request.as_of:
-        return f"nothing that was said by {request.as_of.date()} is remembered for {_whose(request)}"
-    return f"nothing is remembered yet for {_whose(request)}"
-
-
-def _whose(request: RecallRequest) -> str:
-    return f"user {request.user_id}" + (f" with agent {request.agent_id}" if request.agent_id else "")
+        return f"nothing that was said by {request.as_of.date()} is remembered for {whose}"
+    return f"nothing is remembered yet for {whose}"

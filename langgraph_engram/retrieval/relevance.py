@@ -239,14 +239,20 @@ class Relevance:
     def _may_differ(self, positions: Positions) -> Flags:
         """Return whether sentences of turns may be about different people, or only their speakers' names match."""
         turns = self.index.turns
-        to_listener = turns.column("to_listener", lambda turn: addresses_listener(turn.indexed_text), np.bool_)
         speakers = turns.speaker[positions]
-        named = [name for name in turns.speakers if not self._stem_set.isdisjoint(content_stems(name))]
-        differ = np.isin(speakers, [turns.code("speaker", name) for name in named])
+        differ = np.isin(speakers, self._matching_speakers)
         if self._people:
+            to_listener = turns.column("to_listener", lambda turn: addresses_listener(turn.indexed_text), np.bool_)
             asked = [turns.code("speaker", name) for name in self._people]
             differ |= ~np.isin(speakers, asked) | to_listener[positions]
         return differ
+
+    @cached_property
+    def _matching_speakers(self) -> list[int]:
+        """Return the codes of the speakers whose names match the query."""
+        turns = self.index.turns
+        named = [name for name in turns.speakers if not self._stem_set.isdisjoint(content_stems(name))]
+        return [turns.code("speaker", name) for name in named]
 
     def _held_by_sentences(self, turn: Turn) -> tuple[list[bool], list[bool]]:
         """Return which stems sentences of a turn hold about the people asked about, and which about others."""
