@@ -31,14 +31,15 @@ from langgraph_engram.stores.kinds import (
     SYNTHESES,
     TURNS,
     UNSEARCHED,
-    Chain,
     Kind,
     KindIndex,
+    SessionRow,
     SortKey,
     T,
 )
 from langgraph_engram.stores.packed_items import UNPACKED_BYTES
 from langgraph_engram.temporal.datetimes import epoch_seconds, wall_time
+from langgraph_engram.text.tokens import content_stems
 
 
 class TurnIndex(KindIndex[Turn]):
@@ -86,11 +87,10 @@ class TurnIndex(KindIndex[Turn]):
         return self.items[self.order()[-1]].said_at if self.items else None
 
     def _speakers_of(self, positions: NDArray[np.intp]) -> list[str]:
-        first: dict[int, int] = {}
         codes = self.speaker[positions]
-        for code in np.unique(codes).tolist():
-            first[code] = int(np.argmax(codes == code))
-        return [self.items[positions[first[code]]].speaker for code in sorted(first, key=first.__getitem__)]
+        first = np.full(int(codes.max(initial=-1)) + 1, len(codes))
+        np.minimum.at(first, codes, np.arange(len(codes)))
+        return [self.items[position].speaker for position in positions[np.sort(first[first < len(codes)])]]
 
 
 class RecordIndex(KindIndex[Record]):
@@ -171,17 +171,15 @@ class RecordIndex(KindIndex[Record]):
         return self.column("has_location", lambda record: bool(record.location), np.bool_)
 
     def mentioning(self, place: str) -> NDArray[np.bool_]:
-        """Return which records name a place in their location or content, whatever the case."""
-        texts = self.texts("place", lambda record: f"{record.location} {record.content}".casefold())
-        named = np.zeros(len(self), dtype=np.bool_)
-        named[texts.positions_of(place.casefold())] = True
-        return named
+        """Return which records name a place in their location, or hold all its content stems; of shape (n,)."""
+        stems, wanted = set(content_stems(place)), place.casefold()
+        located = self.accepted("location", lambda record: record.location, lambda name: wanted in name.casefold())
+        return np.asarray(located | (self.lexical.count_matches(stems) == (len(stems) or -1)))
 
     def citing(self, turn_id: str) -> list[Record]:
         """Return the records that cite a turn, in the order they were put."""
-        sources = self.texts("cited turns", lambda record: " ".join(record.source_turn_ids))
-        found = [self.items[position] for position in sources.positions_of(turn_id)]
-        return [record for record in found if turn_id in record.source_turn_ids]
+        cited = self.terms("cited_turns", lambda record: list(dict.fromkeys(record.source_turn_ids)))
+        return [self.items[position] for position in cited.positions(turn_id)]
 
     def successor(self, record: Record) -> Record | None:
         """Return the active record that replaces one, at the end of the chain; None where there is none."""
@@ -405,12 +403,12 @@ __all__ = [
     "SYNTHESES",
     "TURNS",
     "UNSEARCHED",
-    "Chain",
     "Kind",
     "KindIndex",
     "Matches",
     "RecordIndex",
     "ScopeIndex",
+    "SessionRow",
     "SortKey",
     "T",
     "TurnIndex",

@@ -7,7 +7,7 @@ search loops over no memory in Python, and a commit costs what it adds (docs/dec
 import copy
 from bisect import bisect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from threading import Lock
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from langgraph_engram.embeddings.base import Vectors, opening_of, texts_of_narrative, texts_of_turn
 from langgraph_engram.filters import Condition
 from langgraph_engram.schema import Boundary, Decision, Event, Frozen, PendingTask, Record, Synthesis, Turn
-from langgraph_engram.stores.arrays import Allocate, AppendOnlyArray, SearchableTexts
+from langgraph_engram.stores.arrays import Allocate, AppendOnlyArray
 from langgraph_engram.stores.bm25 import BM25Index
 from langgraph_engram.stores.packed_items import PackedItems
 from langgraph_engram.stores.vectors import VectorIndex
@@ -125,6 +125,8 @@ class KindIndex(Generic[T]):
         """The positions of the items that were replaced since the index began, in that order."""
         self._ordered: AppendOnlyArray[np.intp] = AppendOnlyArray(np.empty(0, dtype=np.intp))
         """Positions in order of time, of as many items as were there when the order was last read."""
+        self._session_rows: dict[int, SessionRow] = {}
+        """By the empty places between sessions; of as many items as were there when it was last read."""
         self._codes: dict[str, dict[str, int]] = {}
         self._lock = Lock()
 
@@ -186,11 +188,6 @@ class KindIndex(Generic[T]):
         )
         return values.rows
 
-    def texts(self, label: str, text_of: Callable[[T], str]) -> SearchableTexts:
-        """Return one text an item, as `column` does, for search within all of them."""
-        texts: SearchableTexts = self._column(label, text_of, list, SearchableTexts, None)
-        return texts
-
     def named(self, name: str, conditions: Sequence[Condition] = ()) -> list[T]:
         """Return the item of an id that fulfils all conditions, or those whose ids begin so; no other item is read.
 
@@ -223,13 +220,16 @@ class KindIndex(Generic[T]):
         return self._codes.get(label, {}).get(name, -1)
 
     def matching(self, conditions: Sequence[Condition]) -> NDArray[np.bool_]:
-        """Return which items fulfil all conditions, of shape (n,): each distinct value is looked at once."""
+        """Return which items fulfil all conditions, of shape (n,)."""
         matched = np.ones(len(self.items), dtype=np.bool_)
-        for condition in conditions if self.items else ():
-            codes = self.codes(condition.column, condition.text_of)
-            known = list(self._codes[condition.column])
-            matched &= np.array([condition.accepts(text) for text in known], dtype=np.bool_)[codes]
+        for condition in conditions:
+            matched &= self.accepted(condition.column, condition.text_of, condition.accepts)
         return matched
+
+    def accepted(self, label: str, name_of: Callable[[T], str], accepts: Callable[[str], bool]) -> NDArray[np.bool_]:
+        """Return which items have an accepted name in `codes`, of shape (n,): each distinct name is looked at once."""
+        codes = self.codes(label, name_of)
+        return np.array([accepts(name) for name in list(self._codes[label])], dtype=np.bool_)[codes]
 
     def cosine(self, query: Vectors) -> NDArray[np.float32]:
         """Return the cosine of each item with a unit vector of shape (d,) or (1, d), as an array of shape (n,).
@@ -254,13 +254,15 @@ class KindIndex(Generic[T]):
                     self._ordered = self._in_order()
         return self._ordered.rows
 
-    def chains(self, reach: int) -> "list[Chain]":
-        """Return the neighbours of items at distance 1 to `reach` in their sessions, as `Chain`s."""
-        chains, distances = self._chains, range(1, reach + 1)
-        for distance in distances:
-            if distance not in chains:
-                chains[distance] = self._chain(distance)
-        return [chains[distance] for distance in distances]
+    def session_row(self, gap: int) -> "SessionRow":
+        """Return where each item stands when they are in a row, with so many empty places between sessions."""
+        row = self._session_rows.get(gap)
+        if row is None or len(row.held) < len(self.items):
+            order, sessions = self.order(), self.session
+            with self._lock:
+                row = (row or SessionRow(gap)).extended(order, sessions)
+                self._session_rows[gap] = row
+        return row
 
     def in_session(self, session_id: str) -> list[T]:
         """Return the items of a session, in the order they were put."""
@@ -321,6 +323,7 @@ class KindIndex(Generic[T]):
         fork = copy.copy(self)
         with self._lock:
             fork._columns = dict(self._columns)
+            fork._session_rows = dict(self._session_rows)
         fork.lexical = self.lexical.fork()
         fork._clear_derived()
         return fork
@@ -339,7 +342,7 @@ class KindIndex(Generic[T]):
     def _replace(self, items: dict[int, T], vectors: Vectors) -> None:
         for position, item in items.items():
             if self.kind.sort_key(self.items[position]) != self.kind.sort_key(item):
-                self._ordered = AppendOnlyArray(np.empty(0, dtype=np.intp))
+                self._ordered, self._session_rows = AppendOnlyArray(np.empty(0, dtype=np.intp)), {}
             self.lexical.replace(position, self.kind.terms_of(item))
         positions = list(items)
         if positions:
@@ -416,31 +419,11 @@ class KindIndex(Generic[T]):
     @cached_property
     def neighbours(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return, for each item, the positions of the one before and the one after in its session; -1 for none."""
-        before, after = (np.full(len(self.items), -1, dtype=np.intp) for _ in range(2))
-        if not self.items or self.kind.session_of(self.items[0]) is None:
-            return before, after
-        order, sessions = self.order(), self.session
-        by_session = order[np.argsort(sessions[order], kind="stable")]
-        same = sessions[by_session[1:]] == sessions[by_session[:-1]]
-        earlier, later = by_session[:-1][same], by_session[1:][same]
-        before[later], after[earlier] = earlier, later
-        return before, after
-
-    @cached_property
-    def _chains(self) -> "dict[int, Chain]":
-        return {}
-
-    def _chain(self, distance: int) -> "Chain":
-        before, _ = self.neighbours
-        positions = np.arange(len(self.items))
-        earlier = positions
-        for _ in range(distance):
-            earlier = np.where(earlier >= 0, before[earlier], -1)
-        expected = positions - distance
-        apart = np.flatnonzero(earlier != expected)
-        apart = apart[apart >= distance]
-        later = np.flatnonzero((earlier >= 0) & (earlier != expected))
-        return Chain(distance, apart, earlier[later], later)
+        row = self.session_row(1)
+        held = np.full(row.size, -1, dtype=np.intp)
+        if self.items and self.kind.session_of(self.items[0]) is not None:
+            held[row.places] = np.arange(len(self.items))
+        return held[row.places - 1], held[row.places + 1]
 
 
 class _Positions:
@@ -459,35 +442,52 @@ class _Positions:
 
 
 @dataclass(frozen=True, eq=False)
-class Chain:
-    """Which items are neighbours at one distance in their sessions: mostly those at that distance in the index."""
+class SessionRow:
+    """Where items stand in a row: session after session, in order of time within each, with empty places between."""
 
-    distance: int
-    apart: NDArray[np.intp]
-    """Positions whose neighbour before is not the item at that distance before them in the index."""
-    earlier: NDArray[np.intp]
-    """Positions of neighbours at other distances in the index, each before the one of `later`."""
-    later: NDArray[np.intp]
+    gap: int
+    """Empty places before each session, and behind the last."""
+    held: AppendOnlyArray[np.intp] = field(default_factory=lambda: AppendOnlyArray(np.empty(0, dtype=np.intp)))
+    last_place: int = -1
+    last_session: int = -1
 
-    def sums(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the sum of the scores of both neighbours of each item, of shape (n,); a missing one counts 0."""
-        before, after = np.zeros_like(scores), np.zeros_like(scores)
-        if len(scores) > self.distance:
-            before[self.distance :] = scores[: -self.distance]
-            after[: -self.distance] = scores[self.distance :]
-            before[self.apart] = 0.0
-            after[self.apart - self.distance] = 0.0
-        before[self.later] = scores[self.earlier]
-        after[self.earlier] = scores[self.later]
-        before += after
-        return before
+    @property
+    def places(self) -> NDArray[np.intp]:
+        """Return the place of each item, `gap` or above, of shape (n,)."""
+        return self.held.rows
+
+    @property
+    def size(self) -> int:
+        """Return how many places there are, at least twice the gap and one."""
+        return max(self.last_place, self.gap) + self.gap + 1
+
+    def extended(self, order: NDArray[np.intp], sessions: NDArray[np.intp]) -> "SessionRow":
+        """Return the row of more items; it is made anew where one stands among those that are in it.
+
+        Args:
+            order: The positions of all items in order of time, of shape (n,).
+            sessions: The code of the session of each item, of shape (n,).
+        """
+        known = len(self.held)
+        new = order[known:]
+        if not len(new):
+            return self
+        new = new[np.argsort(sessions[new], kind="stable")]
+        if known and (new.min() < known or sessions[new[0]] < self.last_session):
+            return SessionRow(self.gap).extended(order, sessions)
+        of_session = np.concatenate([[self.last_session], sessions[new]])
+        steps = np.where(of_session[1:] == of_session[:-1], 1, 1 + self.gap)
+        places = np.empty(len(new), dtype=np.intp)
+        places[new - known] = self.last_place + np.cumsum(steps)
+        last = int(new[-1])
+        return SessionRow(self.gap, self.held.extended(places), int(places[last - known]), int(sessions[last]))
 
 
 @dataclass(frozen=True)
 class _Column:
     """One value an item, for the items that there were when it was last read."""
 
-    values: AppendOnlyArray[Any] | SearchableTexts | BM25Index
+    values: AppendOnlyArray[Any] | BM25Index
     replaced: int
     """How many replacements of items it has seen."""
     given: frozenset[str] | None

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.stores.arrays import Allocate, AppendOnlyArray
 
-MAX_COMPARED = 50_000
+MAX_COMPARED = 20_000
 """Vectors up to which all are compared with a query."""
-NEAREST = 4_096
+NEAREST = 2_048
 """Vectors of more than these that are compared with a query, those nearest by their components."""
 COMPONENTS = 64
 """Components of a vector: .82 of the squared length of one of all-MiniLM-L6-v2."""
@@ -67,11 +67,11 @@ class VectorIndex:
         components = self._current_components()
         if components is None:
             cosines = self.cosines_at(slice(None), query)
+            self._rows.release_pages()
         else:
             cosines = components.cosines(query)
             nearest = np.sort(np.argpartition(cosines, -NEAREST)[-NEAREST:])
             cosines[nearest] = self.cosines_at(nearest, query)
-        self._rows.release_pages()
         return cosines
 
     def cosines_at(self, positions: Any, query: Vectors) -> NDArray[np.float32]:

@@ -6,6 +6,7 @@ that they come from, and what can be seen in them. `preferences` adds up what sp
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 from itertools import chain
 from math import log1p
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_engram.embeddings.base import opening_of
-from langgraph_engram.retrieval.scoring import Positions, Scores
+from langgraph_engram.retrieval.scoring import Positions, Scores, is_one_of
 from langgraph_engram.schema import Intent, Record, Synthesis
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import KindIndex, RecordIndex, ScopeIndex, TurnIndex
@@ -120,21 +121,26 @@ def preferences(records: RecordIndex, links: RecordLinks, intent: Intent, settin
     """
     expected = answer_type(intent.query)
     weight = settings.content_weight if expected in ("content", "advice") else settings.answer_weight
-    holds_answer = links.answer_types.get(expected)
-    return np.asarray(
-        settings.speaker_weight * spoken_by(records, intent.speakers)
-        + settings.mention_time_weight * _mention_time_matches(records, intent)
-        + (weight * holds_answer if holds_answer is not None else 0.0)
-        + settings.length_weight * links.length
-        - settings.question_weight * links.is_question
-        - settings.image_weight * links.is_image
-        - settings.assistant_penalty * (links.is_assistant & (not intent.needs_assistant))
-    )
+    flags = [
+        (settings.speaker_weight, spoken_by(records, intent.speakers)),
+        (-settings.question_weight, links.is_question),
+        (-settings.image_weight, links.is_image),
+    ]
+    if (holds_answer := links.answer_types.get(expected)) is not None:
+        flags.append((weight, holds_answer))
+    if not intent.needs_assistant:
+        flags.append((-settings.assistant_penalty, links.is_assistant))
+    if intent.time and intent.time.start and intent.time.end:
+        flags.append((settings.mention_time_weight, _mentioned_within(records, intent.time.start, intent.time.end)))
+    preference = settings.length_weight * links.length
+    for share, holds in flags:
+        preference += np.float32(share) * holds
+    return preference
 
 
 def spoken_by(index: RecordIndex | TurnIndex, names: Iterable[str]) -> Flags:
     """Return which records or turns are of one of these speakers, of shape (n,)."""
-    return np.isin(index.speaker, [index.code("speaker", name) for name in names])
+    return is_one_of(index.speaker, [index.code("speaker", name) for name in names])
 
 
 def log_length(text: str) -> float:
@@ -159,7 +165,7 @@ def _link(index: ScopeIndex) -> RecordLinks:
         asks &= ~records.column("mentions_speaker", lambda record: mentions_speaker(record.content), np.bool_)
     successor = _successors(records)
     sources = _sources(index)
-    cited = records.column("cited", lambda record: len(record.source_turn_ids), np.intp)
+    quotes_whole = records.column("quotes_whole", lambda record: _are_few(record, turns), np.bool_)
     narrated, narrated_by = covered_by_syntheses(index)
     return RecordLinks(
         turn=turn,
@@ -167,14 +173,14 @@ def _link(index: ScopeIndex) -> RecordLinks:
         is_question=asks,
         is_image=records.column("is_image", lambda record: IMAGE_MARKER in record.content, np.bool_),
         is_assistant=(turn >= 0) & to_assistant[turn] if len(turns) else np.zeros(len(records), dtype=np.bool_),
-        length=records.column("length", _length, np.float64),
+        length=records.column("length", _length, np.float32),
         answer_types=answer_type_features(records, index.speakers),
         successor=successor,
         sources=sources,
-        is_plain=(successor < 0) & ~records.has_conflicts & ((sources >= 0).sum(axis=1) == cited),
-        uncited=_uncited(len(turns), sources[records.active | (successor >= 0)]),
+        is_plain=(successor < 0) & ~records.has_conflicts & quotes_whole,
+        uncited=_uncited(len(turns), sources, records.active | (successor >= 0)),
         turn_asks=turns.column("asks", lambda turn: ends_asking(turn.text), np.bool_),
-        turn_length=turns.column("length", lambda turn: log_length(turn.text), np.float64),
+        turn_length=turns.column("length", lambda turn: log_length(turn.text), np.float32),
         narrated=narrated,
         narrated_by=narrated_by,
     )
@@ -211,9 +217,16 @@ def _sources(index: ScopeIndex) -> Positions:
     return index.records.column("sources", sources, np.intp).reshape(-1, MAX_CITED_TURNS)
 
 
-def _uncited(turns: int, sources: Positions) -> Positions:
+def _are_few(record: Record, turns: TurnIndex) -> bool:
+    """Return whether a record cites at most `MAX_CITED_TURNS`, and none that is missing."""
+    cited = record.source_turn_ids
+    return len(cited) <= MAX_CITED_TURNS and all(turn_id in turns for turn_id in cited)
+
+
+def _uncited(turns: int, sources: Positions, standing: Flags) -> Positions:
+    """Return the positions of the turns that no standing record cites."""
     cited = np.zeros(turns + 1, dtype=np.bool_)  # the last is that of missing turns
-    cited[sources] = True
+    cited[sources if standing.all() else sources.take(np.flatnonzero(standing), axis=0)] = True
     return np.flatnonzero(~cited[:-1])
 
 
@@ -235,17 +248,12 @@ def _length(record: Record) -> float:
     return log_length(opening_of(record.content) if record.is_passage else record.content)
 
 
-def _mention_time_matches(records: RecordIndex, intent: Intent) -> Scores:
-    """Return 1 for records that were mentioned within the time that a query is about, 0 for the others.
-
-    A time that is open on one side, as in "since May", prefers nothing.
-    """
-    if not intent.time or not intent.time.start or not intent.time.end:
-        return np.zeros(len(records))
+def _mentioned_within(records: RecordIndex, start: datetime, end: datetime) -> Flags:
+    """Return which records were mentioned within a time."""
     with np.errstate(invalid="ignore"):
-        after = records.mentioned_local_time >= intent.time.start.timestamp()
-        before = records.mentioned_local_time <= intent.time.end.timestamp()
-    return (after & before).astype(np.float64)
+        after = records.mentioned_local_time >= start.timestamp()
+        before = records.mentioned_local_time <= end.timestamp()
+    return np.asarray(after & before)
 
 
 @lru_cache(maxsize=MAX_CACHED_TEXTS)

@@ -1,7 +1,7 @@
 """Fuse the routes into one ranking: by the weighted fusion of `engram`, or by those of the papers."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import merge
@@ -13,7 +13,7 @@ from langgraph_engram.filters import Condition
 from langgraph_engram.retrieval.features import Flags, RecordLinks, preferences, record_links, spoken_by
 from langgraph_engram.retrieval.grouping import Candidate, group_records
 from langgraph_engram.retrieval.routes import RouteScores
-from langgraph_engram.retrieval.scoring import Positions, Scores, top_positions
+from langgraph_engram.retrieval.scoring import Positions, Scores, top_positions, unscored
 from langgraph_engram.schema import Event, Intent, Synthesis
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import KindIndex, Matches, ScopeIndex
@@ -86,13 +86,14 @@ class Fusion:
     def _grouped(self, reach: int) -> Iterator[Candidate]:
         """Yield passages and turns by their total; in one query both are added up once, whatever the reach."""
         totals = self._totals
-        groups = group_records(self.index, [*totals.records], totals.record_scores, totals.links, self.settings, reach)
+        ranked = np.array([*totals.records], dtype=np.intp)
+        groups = group_records(self.index, ranked, totals.record_scores, totals.links, self.settings, reach)
         return self._by_score((group.score, group.positions) for group in groups)
 
     def _alone(self) -> Iterator[Candidate]:
         """Yield records and turns by their total."""
         totals = self._totals
-        best = totals.record_scores[[*totals.records]].tolist() if totals.records else []
+        best = totals.record_scores.tolist()
         alone = ((score, [position]) for score, position in zip(best, totals.records, strict=True))
         return self._by_score(alone, as_line=True)
 
@@ -131,12 +132,12 @@ class _Totals:
     """What the weighted fusion adds up, on one scale; best first."""
 
     links: RecordLinks
-    record_scores: Scores
-    """The total of every record; -inf for what was not found."""
     parts: tuple[str, ...]
     """The names of what is added up."""
     records: Mapping[int, Sequence[float]]
     """The positions of the records that were found, with their parts."""
+    record_scores: Scores
+    """Their totals."""
     turns: Mapping[int, float]
     """The positions of the turns that were found, with their totals."""
 
@@ -147,23 +148,27 @@ def _weighted(matches: Matches, intent: Intent, scores: RouteScores, settings: R
     links = record_links(index)
     parts = _record_parts(index, links, scores)
     weights = _route_weights(settings)
-    topical = np.asarray(
-        sum((weights[name] * part for name, part in parts.items()), start=np.zeros(len(index.records)))
-    )
+    topical = unscored(len(index.records))
+    for name, part in parts.items():
+        topical += weights[name] * part
     parts["preference"] = preferences(index.records, links, intent, settings)
     eligible = index.records.active | _eligible_superseded(topical, intent, links, settings)
-    records = np.where(eligible & matches.records & (topical > 0), topical + parts["preference"], -np.inf)
-    turns = np.where(matches.turns, _uncited_turns(index, intent, scores, links, settings), -np.inf)
-    records, turns = _on_one_scale(records, turns)
-    _demote_repeated_questions(index, intent, links, records, turns)
-    best, best_turns = _ranked(records), _ranked(turns)
-    by_record = np.stack([part[best] for part in parts.values()], axis=1).tolist()
+    eligible &= matches.records & (topical > 0)
+    records, turns = _best(
+        np.where(eligible, topical + parts["preference"], -np.inf),
+        np.where(matches.turns, _uncited_turns(index, intent, scores, links, settings), -np.inf),
+    )
+    known = frozenset(content_stems(" ".join([intent.query, *index.speakers])))
+    records.demote_questions(known, links.is_question, lambda position: index.records.items[position].content)
+    turns.demote_questions(known, links.turn_asks, lambda position: index.turns.items[position].text)
+    records, turns = records.ranked(), turns.ranked()
+    by_record = np.stack([part[records.positions] for part in parts.values()], axis=1).tolist()
     return _Totals(
         links,
-        records,
         tuple(parts),
-        dict(zip(best, by_record, strict=True)),
-        dict(zip(best_turns, turns[best_turns].tolist(), strict=True)),
+        dict(zip(records.positions.tolist(), by_record, strict=True)),
+        records.totals,
+        dict(zip(turns.positions.tolist(), turns.totals.tolist(), strict=True)),
     )
 
 
@@ -172,53 +177,64 @@ def _eligible_superseded(topical: Scores, intent: Intent, links: RecordLinks, se
 
     A query for the past finds all of them; any other those that score higher than their successors by a margin.
     """
-    superseded = links.successor >= 0
-    if asks_for_earlier_state(intent.query) or not len(topical):
-        return superseded
-    return np.asarray(superseded & (topical > topical[links.successor] + settings.superseded_margin))
+    eligible = links.successor >= 0
+    if not asks_for_earlier_state(intent.query):
+        superseded = np.flatnonzero(eligible)
+        least = topical[links.successor[superseded]] + settings.superseded_margin
+        eligible[superseded] = topical[superseded] > least
+    return eligible
 
 
 def _uncited_turns(
     index: ScopeIndex, intent: Intent, scores: RouteScores, links: RecordLinks, settings: RetrieveSettings
 ) -> Scores:
     """Score the turns that no record stands for, on the scale of the records; -inf for the others."""
-    total = np.full(len(index.turns), -np.inf)
+    total = np.full(len(index.turns), -np.inf, dtype=np.float32)
     positions = links.uncited
     if not len(positions) or not len(scores.turns):
         return total
     weight = settings.lexical_weight + settings.dense_weight + settings.first_person_dense_weight + settings.turn_weight
     preferred = (
-        settings.speaker_weight * spoken_by(index.turns, intent.speakers)
-        + settings.length_weight * links.turn_length
-        - settings.question_weight * links.turn_asks
-        - settings.assistant_penalty * (index.turns.from_assistant & (not intent.needs_assistant))
-    )[positions]
+        settings.speaker_weight * spoken_by(index.turns, intent.speakers)[positions]
+        + settings.length_weight * links.turn_length[positions]
+        - settings.question_weight * links.turn_asks[positions]
+        - settings.assistant_penalty * (index.turns.from_assistant[positions] & (not intent.needs_assistant))
+    )
     found = scores.turns[positions]
     total[positions] = np.where(found > 0, weight * found + preferred, -np.inf)
     return total
 
 
-def _on_one_scale(*totals: Scores) -> list[Scores]:
-    """Scale totals together to [0, 1], from the last of those that are ranked to the best; -inf stays."""
-    known = np.concatenate([total[np.isfinite(total)] for total in totals])
-    if not len(known):
-        return list(totals)
-    low = np.partition(known, -MAX_RANKED)[-MAX_RANKED] if len(known) > MAX_RANKED else known.min()
-    span = (known.max() - low) or 1.0
-    return [np.where(total >= low, np.maximum((total - low) / span, MIN_SCORE), -np.inf) for total in totals]
+@dataclass(frozen=True)
+class _Best:
+    """Records, or turns, of the highest totals."""
+
+    positions: Positions
+    totals: Scores
+
+    def demote_questions(self, known: frozenset[str], asks: Flags, text_of: Callable[[int], str]) -> None:
+        """Put questions that hold no more than the query last, in place: asked before, they answer nothing."""
+        for number in np.flatnonzero(asks[self.positions]):
+            if known.issuperset(content_stems(text_of(int(self.positions[number])))):
+                self.totals[number] = REPEATED_QUESTION_SCORE
+
+    def ranked(self) -> "_Best":
+        """Return them best first."""
+        order = top_positions(self.totals, MAX_RANKED)
+        return _Best(self.positions[order], self.totals[order])
 
 
-def _demote_repeated_questions(
-    index: ScopeIndex, intent: Intent, links: RecordLinks, records: Scores, turns: Scores
-) -> None:
-    """Put questions that hold no more than the query last, in place: asked before, they answer nothing."""
-    known = frozenset(content_stems(" ".join([intent.query, *index.speakers])))
-    for position in np.flatnonzero(np.isfinite(records) & links.is_question):
-        if known.issuperset(content_stems(index.records.items[position].content)):
-            records[position] = REPEATED_QUESTION_SCORE
-    for position in np.flatnonzero(np.isfinite(turns) & links.turn_asks):
-        if known.issuperset(content_stems(index.turns.items[position].text)):
-            turns[position] = REPEATED_QUESTION_SCORE
+def _best(*totals: Scores) -> list[_Best]:
+    """Return the highest of several totals together, scaled to [0, 1] from the last of them to the best; not -inf."""
+    together = np.concatenate(totals)
+    limit = min(MAX_RANKED, len(together))
+    lowest = np.partition(together, -limit)[-limit] if limit else -np.inf
+    known = [np.flatnonzero((total >= lowest) & np.isfinite(total)) for total in totals]
+    found = [total[positions] for total, positions in zip(totals, known, strict=True)]
+    low = min((total.min() for total in found if len(total)), default=0.0)
+    span = max((total.max() for total in found if len(total)), default=1.0) - low or 1.0
+    scaled = (np.maximum((total - low) / span, MIN_SCORE) for total in found)
+    return [_Best(positions, total) for positions, total in zip(known, scaled, strict=True)]
 
 
 def _record_parts(index: ScopeIndex, links: RecordLinks, scores: RouteScores) -> dict[str, Scores]:
@@ -226,7 +242,7 @@ def _record_parts(index: ScopeIndex, links: RecordLinks, scores: RouteScores) ->
     parts = dict(scores.records)
     parts["turn"] = _scores_at(scores.turns, links.turn)
     parts["boundary"] = _scores_at(scores.events, links.event)
-    parts["synthesis"] = np.zeros(len(index.records))
+    parts["synthesis"] = unscored(len(index.records))
     np.maximum.at(parts["synthesis"], links.narrated, scores.syntheses[links.narrated_by])
     return parts
 
@@ -311,11 +327,5 @@ def _routes_of(scores: RouteScores, position: int) -> dict[str, float]:
 
 
 def _scores_at(scores: Scores, positions: Positions) -> Scores:
-    return np.where(positions >= 0, scores[positions], 0.0) if len(scores) else np.zeros(len(positions))
-
-
-def _ranked(totals: Scores) -> list[int]:
-    """Return the positions of what was found, best first."""
-    found = np.flatnonzero(np.isfinite(totals))
-    best: list[int] = found[top_positions(totals[found], MAX_RANKED)].tolist()
-    return best
+    """Return the scores at some positions; 0 at -1."""
+    return np.append(scores, np.float32(0))[positions]

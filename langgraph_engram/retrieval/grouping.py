@@ -5,7 +5,7 @@ speakers once, so that what was said together takes fewer tokens than what was n
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Literal, NamedTuple
@@ -53,7 +53,7 @@ class RecordGroup:
 
 
 def group_records(
-    index: ScopeIndex, ranked: Sequence[int], scores: Scores, links: RecordLinks, settings: RetrieveSettings, reach: int
+    index: ScopeIndex, ranked: Positions, scores: Scores, links: RecordLinks, settings: RetrieveSettings, reach: int
 ) -> Iterator[RecordGroup]:
     """Yield groups of ranked records, best first: what scores nearly as high as the best of a group joins it.
 
@@ -64,16 +64,15 @@ def group_records(
     Args:
         index: The memories of a scope.
         ranked: Positions of records, best first.
-        scores: The score of every record.
+        scores: Their scores.
         links: The turn of every record.
         settings: The shares from which records join, and how much a repeated turn loses.
         reach: Turns between a record and the nearest one of its group at most; 0 for groups of one turn.
     """
-    at = np.array(ranked, dtype=np.intp)
-    turns, is_passage = links.turn[at], index.records.is_passage[at]
-    alone = (links.successor[at] >= 0) | (turns < 0) | is_passage | (links.sources[at] < 0).all(axis=1)
+    turns, is_passage = links.turn[ranked], index.records.is_passage[ranked]
+    alone = (links.successor[ranked] >= 0) | (turns < 0) | is_passage | (links.sources[ranked] < 0).all(axis=1)
     kept = 1 - np.where(is_passage, settings.passage_repeat_factor, settings.repeat_factor)
-    columns = (turns, scores[at], kept, alone, _places(index, at, turns, reach), links.sources[at])
+    columns = (ranked, turns, scores, kept, alone, _places(index, ranked, turns, reach), links.sources[ranked])
     least = min(settings.join_factor, settings.exchange_factor)
     repeated: defaultdict[int, int] = defaultdict(int)
     groups: list[RecordGroup] = []
@@ -82,7 +81,7 @@ def group_records(
     open_groups: list[tuple[float, int]] = []
     """The scores, negated, and numbers of the groups that further records may join, as a heap."""
     for position, turn, score, share, is_alone, place, sources in zip(
-        ranked, *(column.tolist() for column in columns), strict=True
+        *(column.tolist() for column in columns), strict=True
     ):
         while open_groups and score < least * -open_groups[0][0]:
             yield groups[heappop(open_groups)[1]]

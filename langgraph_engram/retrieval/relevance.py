@@ -265,13 +265,13 @@ class Relevance:
 
     def _unlike(self, number: int) -> _Matches:
         """Return what matches nothing, so many times."""
-        cosine, own_cosine, own_coverage, rival_coverage = np.zeros((4, number))
+        cosine, own_cosine, own_coverage, rival_coverage = np.zeros((4, number), dtype=np.float32)
         held = np.zeros((number, len(self._stems)), dtype=np.bool_)
         return _Matches(cosine, own_cosine, own_coverage, rival_coverage, held)
 
     def _nearness(self, items: KindIndex[Any], positions: Sequence[int] | Positions) -> Scores:
         """Return how far cosines with items are above the usual one: 0 for any turn, 1 for an equal vector."""
-        cosines = items.cosine_of(np.asarray(positions), self._vector).astype(np.float64)
+        cosines = items.cosine_of(np.asarray(positions), self._vector)
         return np.asarray(np.maximum(0.0, (cosines - self._usual) / (1 - self._usual)))
 
     def _is_about(self, sentence: _Sentence, speaker: str) -> bool:

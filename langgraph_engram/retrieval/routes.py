@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from langgraph_engram.embeddings.base import Encoder, Vectors
 from langgraph_engram.retrieval.scoring import (
@@ -18,6 +17,7 @@ from langgraph_engram.retrieval.scoring import (
     event_scores,
     min_max,
     raw_event_scores,
+    unscored,
     with_neighbours,
 )
 from langgraph_engram.schema import Intent
@@ -34,9 +34,9 @@ class RouteScores:
     """The unit vector that was searched for, of shape (d,)."""
     records: Mapping[str, Scores] = field(default_factory=dict)
     """The scores of the records by route."""
-    turns: Scores = field(default_factory=lambda: np.zeros(0))
-    events: Scores = field(default_factory=lambda: np.zeros(0))
-    syntheses: Scores = field(default_factory=lambda: np.zeros(0))
+    turns: Scores = field(default_factory=lambda: unscored(0))
+    events: Scores = field(default_factory=lambda: unscored(0))
+    syntheses: Scores = field(default_factory=lambda: unscored(0))
     empty: tuple[str, ...] = ()
     """Routes without data."""
 
@@ -61,11 +61,11 @@ class Routes:
             cosines = index.records.cosine(query)
             records["dense"] = self._record_scores(index, cosines)
             if self.settings.fusion == "weighted":
-                records["first_person_dense"] = min_max(cosines.astype(np.float64))
+                records["first_person_dense"] = min_max(cosines)
         if "dimension" in names:
             records["dimension"] = dimension_scores(index.records, intent, self.settings)
-        turns = self._turn_scores(index, query, stems) if "turn" in names else np.zeros(len(index.turns))
-        syntheses = _synthesis_scores(index, query) if "synthesis" in names else np.zeros(len(index.syntheses))
+        turns = self._turn_scores(index, query, stems) if "turn" in names else unscored(len(index.turns))
+        syntheses = _synthesis_scores(index, query) if "synthesis" in names else unscored(len(index.syntheses))
         events = self._event_scores(index, query)
         return RouteScores(query, records, turns, events, syntheses, self._empty(index))
 
@@ -76,11 +76,11 @@ class Routes:
             people = {stem for name in intent.speakers for stem in content_stems(name)}
         return [stem for stem in content_stems(" ".join([intent.anchor, *intent.keywords])) if stem not in people]
 
-    def _record_scores(self, index: ScopeIndex, scores: NDArray[np.float32]) -> Scores:
-        if not self.settings.neighbours or not len(index.records):
-            return min_max(scores.astype(np.float64))
+    def _record_scores(self, index: ScopeIndex, scores: Scores) -> Scores:
         weights = self.settings.neighbours
-        return min_max(with_neighbours(scores.astype(np.float64), index.records.chains(len(weights)), weights))
+        if not weights or not len(index.records):
+            return min_max(scores)
+        return min_max(with_neighbours(scores, index.records.session_row(len(weights)), weights))
 
     def _event_scores(self, index: ScopeIndex, query: Vectors) -> Scores:
         if self.settings.fusion == "event_text":
@@ -88,7 +88,7 @@ class Routes:
         return (
             event_scores(index, query, self.settings)
             if "boundary" in self.settings.routes
-            else np.zeros(len(index.events))
+            else unscored(len(index.events))
         )
 
     def _empty(self, index: ScopeIndex) -> tuple[str, ...]:
@@ -110,14 +110,14 @@ class Routes:
 
     def _turn_scores(self, index: ScopeIndex, query: Vectors, stems: list[str]) -> Scores:
         if not len(index.turns):
-            return np.zeros(0)
+            return unscored(0)
         weights = self.settings.turn_neighbours
-        chains = index.turns.chains(len(weights))
+        row = index.turns.session_row(len(weights))
         lexical, dense = (
-            min_max(with_neighbours(scores.astype(np.float64), chains, weights))
+            min_max(with_neighbours(scores, row, weights))
             for scores in (index.turns.bm25(stems), index.turns.cosine(query))
         )
-        return (lexical + dense) / 2
+        return np.asarray((lexical + dense) / 2)
 
 
 def first_person_query(intent: Intent) -> str:
@@ -134,5 +134,5 @@ def first_person_query(intent: Intent) -> str:
 
 def _synthesis_scores(index: ScopeIndex, query: Vectors) -> Scores:
     active = index.syntheses.column("active", lambda synthesis: synthesis.status == "active", np.bool_)
-    scores = np.clip(index.syntheses.cosine(query).astype(np.float64), 0, 1)
-    return np.where(active, scores, 0.0) if active.size else np.zeros(0)
+    scores = np.clip(index.syntheses.cosine(query), 0, 1)
+    return np.where(active, scores, 0.0) if active.size else unscored(0)

@@ -3,7 +3,7 @@
 `min_max` brings the scores of all routes to one scale; `with_neighbours` spreads them to what stands beside a match.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +11,18 @@ from numpy.typing import NDArray
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.schema import Intent, Record, TimeConstraint
 from langgraph_engram.settings import RetrieveSettings
-from langgraph_engram.stores.index import Chain, RecordIndex, ScopeIndex
+from langgraph_engram.stores.index import RecordIndex, ScopeIndex, SessionRow
 from langgraph_engram.text.tokens import content_stems, words
 
-Scores = NDArray[np.float64]
+Scores = NDArray[np.float32]
 Positions = NDArray[np.intp]
 LEAST = 1e-6
 """The score of an event that is reached, however unlike the query."""
+
+
+def unscored(items: int) -> Scores:
+    """Return n scores of 0."""
+    return np.zeros(items, dtype=np.float32)
 
 
 def min_max(scores: Scores) -> Scores:
@@ -32,20 +37,21 @@ def min_max(scores: Scores) -> Scores:
     return np.asarray((scores - low) / span) if span > 0 else np.zeros_like(scores)
 
 
-def with_neighbours(scores: Scores, chains: Sequence[Chain], weights: Sequence[float]) -> Scores:
+def with_neighbours(scores: Scores, row: SessionRow, weights: Sequence[float]) -> Scores:
     """Add to each score the mean of its neighbours' on both sides, weighted by distance.
 
     Searching for a sentence by its context beats showing its context (docs/decisions/0002).
 
     Args:
         scores: n scores.
-        chains: The neighbours at distance 1, 2 and so on.
-        weights: The weight at each of these distances.
+        row: Where the n items stand, with at least as many empty places between sessions as there are weights.
+        weights: The weight at distance 1, 2 and so on.
     """
-    total = scores.astype(np.float64)
-    for chain, weight in zip(chains, weights, strict=True):
-        total += weight / 2 * chain.sums(scores)
-    return total
+    side = [weight / 2 for weight in weights]
+    placed = unscored(row.size)
+    placed[row.places] = scores
+    kernel = np.array([*reversed(side), 1.0, *side], dtype=np.float32)
+    return np.asarray(np.convolve(placed, kernel, mode="same")[row.places])
 
 
 def top_positions(scores: Scores, limit: int) -> list[int]:
@@ -57,6 +63,14 @@ def top_positions(scores: Scores, limit: int) -> list[int]:
         candidates = np.flatnonzero(scores >= np.partition(scores, -limit)[-limit])
     best: list[int] = candidates[np.argsort(-scores[candidates], kind="stable")[:limit]].tolist()
     return best
+
+
+def is_one_of(codes: NDArray[np.intp], wanted: Iterable[int]) -> NDArray[np.bool_]:
+    """Return which of n codes are one of a few."""
+    found = np.zeros(len(codes), dtype=np.bool_)
+    for code in wanted:
+        found |= codes == code
+    return found
 
 
 def dimension_scores(records: RecordIndex, intent: Intent, settings: RetrieveSettings) -> Scores:
@@ -83,8 +97,8 @@ def dimension_scores(records: RecordIndex, intent: Intent, settings: RetrieveSet
         parts.extend([(settings.phrase_weight, phrase), (settings.token_weight, token)])
     whole = sum(weight for weight, _ in parts)
     if not parts or whole <= 0:
-        return np.zeros(len(records))
-    return np.asarray(sum(weight * scores for weight, scores in parts) / whole)
+        return unscored(len(records))
+    return np.asarray(sum(weight / whole * scores for weight, scores in parts))
 
 
 def time_scores(records: RecordIndex, constraint: TimeConstraint, unknown: float) -> Scores:
@@ -95,7 +109,7 @@ def time_scores(records: RecordIndex, constraint: TimeConstraint, unknown: float
     happened = _overlap(records.event_start, records.event_end, constraint)
     mentioned = _overlap(records.mentioned_local_time, records.mentioned_local_time, constraint)
     known = ~np.isnan(records.event_start)
-    return np.where(known, happened.astype(np.float64), np.where(mentioned, 1.0, unknown))
+    return np.where(known, happened, np.where(mentioned, np.float32(1.0), np.float32(unknown)))
 
 
 def event_scores(index: ScopeIndex, query: Vectors, settings: RetrieveSettings) -> Scores:
@@ -115,13 +129,13 @@ def event_scores(index: ScopeIndex, query: Vectors, settings: RetrieveSettings) 
     """
     events, boundaries = index.events, index.boundaries
     if not settings.boundary_k:
-        return np.clip(events.cosine(query).astype(np.float64), LEAST, 1)
-    scores = np.zeros(len(events))
+        return np.clip(events.cosine(query), LEAST, 1)
+    scores = unscored(len(events))
     if not len(events) or not len(boundaries):
         return scores
     order, ranks = events.order(), events.ranks
-    cosines = boundaries.cosine(query).astype(np.float64)
-    anchors = np.full(len(events), -np.inf)
+    cosines = boundaries.cosine(query)
+    anchors = np.full(len(events), -np.inf, dtype=np.float32)
     for position in top_positions(cosines, settings.boundary_k):
         event = events.find_position(boundaries.items[position].to_event_id)
         if event < 0:
@@ -130,7 +144,7 @@ def event_scores(index: ScopeIndex, query: Vectors, settings: RetrieveSettings) 
         low, high = max(0, rank - settings.boundary_window), rank + settings.boundary_window + 1
         anchors[low:high] = np.maximum(anchors[low:high], cosines[position])
     reached = np.flatnonzero(np.isfinite(anchors))
-    summary = events.cosine_of(order[reached], query).astype(np.float64)
+    summary = events.cosine_of(order[reached], query)
     fine = settings.boundary_alpha * summary + (1 - settings.boundary_alpha) * anchors[reached]
     scores[order[reached]] = np.clip(fine, LEAST, 1)
     return scores
@@ -146,7 +160,7 @@ def raw_event_scores(index: ScopeIndex, query: Vectors) -> Scores:
     Returns:
         One score in [0, 1] for each of `index.events.items`, in that order; 0 for an event whose turns are gone.
     """
-    scores = np.zeros(len(index.events))
+    scores = unscored(len(index.events))
     for position, event in enumerate(index.events.items):
         rows = [index.turns.position(turn_id) for turn_id in event.turn_ids if turn_id in index.turns]
         mean = index.turns.vectors[rows].mean(axis=0) if rows else np.zeros_like(query.reshape(-1))
@@ -157,19 +171,19 @@ def raw_event_scores(index: ScopeIndex, query: Vectors) -> Scores:
 
 def _type_scores(records: RecordIndex, intent: Intent) -> Scores:
     types = records.memory_type
-    return np.isin(types, [records.code("memory_type", name) for name in intent.target_types]).astype(np.float64)
+    return is_one_of(types, [records.code("memory_type", name) for name in intent.target_types]).astype(np.float32)
 
 
 def _location_scores(records: RecordIndex, location: str, unknown: float) -> Scores:
     """Return 1 where a record names the location, 0 where it names another, `unknown` where it names none."""
-    return np.where(records.mentioning(location), 1.0, np.where(records.has_location, 0.0, unknown))
+    return np.where(records.mentioning(location), np.float32(1), np.where(records.has_location, np.float32(0), unknown))
 
 
 def _word_shares(texts: Sequence[str], wanted: str, unknown: float) -> Scores:
     """Return the share of the wanted content words that each text holds; `unknown` for an empty text."""
     stems = set(content_stems(wanted))
     shares = [len(stems & set(content_stems(text))) / max(len(stems), 1) if text else unknown for text in texts]
-    return np.asarray(shares, dtype=np.float64)
+    return np.asarray(shares, dtype=np.float32)
 
 
 def _keyword_scores(records: Sequence[Record], keywords: Sequence[str]) -> tuple[Scores, Scores]:
@@ -179,7 +193,7 @@ def _keyword_scores(records: Sequence[Record], keywords: Sequence[str]) -> tuple
     texts = [_searchable_text(record) for record in records]
     phrase_shares = [sum(phrase in text for phrase in phrases) / len(phrases) for text in texts]
     token_shares = [len(tokens & set(words(text))) / len(tokens) if tokens else 0.0 for text in texts]
-    return np.asarray(phrase_shares, dtype=np.float64), np.asarray(token_shares, dtype=np.float64)
+    return np.asarray(phrase_shares, dtype=np.float32), np.asarray(token_shares, dtype=np.float32)
 
 
 def _searchable_text(record: Record) -> str:

@@ -25,9 +25,9 @@ def groups_of(store, scope, keep, turn, record):
     index = store.index(scope)
 
     def group(scores, reach):
-        total = np.array(scores, dtype=np.float64)
-        ranked = [position for position in np.argsort(-total).tolist() if total[position] > 0]
-        groups = group_records(index, ranked, total, record_links(index), RetrieveSettings(), reach)
+        total = np.array(scores, dtype=np.float32)
+        ranked = np.argsort(-total)[: np.count_nonzero(total)]
+        groups = group_records(index, ranked, total[ranked], record_links(index), RetrieveSettings(), reach)
         return [group.positions for group in groups]
 
     return group
@@ -50,7 +50,8 @@ def test_a_passage_is_of_one_day(store, scope, keep, turn, record):
     )
     index = store.index(scope)
 
-    groups = group_records(index, [0, 1], np.array([1, 0.9]), record_links(index), RetrieveSettings(), 2)
+    scores = np.array([1, 0.9], dtype=np.float32)
+    groups = group_records(index, np.arange(2), scores, record_links(index), RetrieveSettings(), 2)
 
     assert [group.positions for group in groups] == [[0], [1]]
 
@@ -71,7 +72,8 @@ def test_a_record_of_a_missing_turn_joins_by_another_that_it_cites(store, scope,
     )
     index = store.index(scope)
 
-    groups = group_records(index, [0, 1], np.array([1, 0.9]), record_links(index), RetrieveSettings(), 2)
+    scores = np.array([1, 0.9], dtype=np.float32)
+    groups = group_records(index, np.arange(2), scores, record_links(index), RetrieveSettings(), 2)
 
     assert [group.positions for group in groups] == [[0, 1]]
 

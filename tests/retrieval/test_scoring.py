@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_engram.presets import preset
-from langgraph_engram.retrieval.scoring import dimension_scores, event_scores, time_scores
+from langgraph_engram.retrieval.scoring import dimension_scores, event_scores, time_scores, with_neighbours
 from langgraph_engram.schema import Boundary, Intent, Record, TimeConstraint
 from langgraph_engram.settings import RetrieveSettings
-from langgraph_engram.stores.index import BOUNDARIES, EVENTS, RECORDS, RecordIndex, ScopeIndex
+from langgraph_engram.stores.index import BOUNDARIES, EVENTS, RECORDS, TURNS, RecordIndex, ScopeIndex, TurnIndex
 from langgraph_engram.temporal.parse import parse_constraint, parse_time
 
 NOW = datetime(2023, 6, 1, 12, tzinfo=UTC)
@@ -246,3 +246,16 @@ def test_an_anchor_whose_event_is_gone_reaches_nothing(index_of):
     scores = event_scores(index, EAST, RetrieveSettings(boundary_k=2, boundary_alpha=0.0))
 
     assert scores.tolist() == pytest.approx([0.2], abs=1e-6)
+
+
+def test_neighbours_add_their_weighted_scores(turn):
+    """Those before and after in the same session, though sessions interleave; what is further away adds nothing."""
+    sessions = "aabab"
+    turns = [turn(seq, session_id=session, turn_id=f"t{seq}") for seq, session in enumerate(sessions)]
+    index = TurnIndex(TURNS)
+    index.put(turns, np.ones((len(turns), 1), dtype=np.float32))
+    scores = np.array([1, 0, 8, 0, 16], dtype=np.float32)
+
+    spread = with_neighbours(scores, index.session_row(2), [1.0, 0.5])
+
+    assert spread.tolist() == [1, 0.5, 8 + 8, 0.25, 16 + 4]

@@ -1,12 +1,10 @@
 """Append-only arrays, whose versions share memory."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langgraph_engram.stores import arrays
-from langgraph_engram.stores.arrays import AppendOnlyArray, AppendOnlyList, SearchableTexts
+from langgraph_engram.stores.arrays import AppendOnlyArray, AppendOnlyList
 
 
 def rows(*numbers):
@@ -67,32 +65,6 @@ TEXTS = st.text(alphabet="abé \0\ud800", max_size=6)
 
 
 @settings(max_examples=60)
-@given(
-    parts=st.lists(st.lists(TEXTS, max_size=5), max_size=6),
-    changes=st.lists(st.tuples(st.integers(0, 40), TEXTS), max_size=4),
-    wanted=st.text(alphabet="abé \0\ud800", min_size=1, max_size=3),
-    block=st.integers(1, 20),
-)
-def test_texts_are_found_by_any_part_of_them(parts, changes, wanted, block):
-    """However they were added and replaced, and wherever blocks end; earlier versions stay as they were."""
-    texts, held = [], SearchableTexts()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(arrays, "SEARCHED_BYTES", block)
-        for part in parts:
-            held, texts = held.extended(part), [*texts, *part]
-        before = held.positions_of(wanted).tolist()
-        changed = list(texts)
-        for position, text in changes if texts else []:
-            held = held.replaced([position % len(texts)], [text])
-            changed[position % len(texts)] = text
-
-        assert len(held) == len(texts)
-        assert before == [at for at, text in enumerate(texts) if wanted.replace("\0", " ") in text.replace("\0", " ")]
-        assert held.positions_of(wanted).tolist() == [
-            at for at, text in enumerate(changed) if wanted.replace("\0", " ") in text.replace("\0", " ")
-        ]
-
-
 @given(
     batches=st.lists(st.lists(st.integers(), max_size=700), max_size=4),
     changes=st.dictionaries(st.integers(0, 2000), st.integers(), max_size=5),

@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
+from itertools import combinations
 from threading import Barrier
 
 import numpy as np
@@ -135,21 +136,18 @@ def test_many_threads_may_ask_for_the_order_at_once(turn):
         assert list(pool.map(ask, range(4))) == [list(range(2_000))] * 4
 
 
-def test_many_threads_may_ask_for_chains_at_once(turn, monkeypatch):
-    """Each distance is found once, whoever found it."""
-    index = with_items(TurnIndex(TURNS), *(turn(seq) for seq in range(4)))
-    index.order()
-    together, chain = Barrier(2), KindIndex._chain
+def test_many_threads_may_ask_for_a_row_at_once(turn):
+    """Each finds all items in it, whoever placed them."""
+    index = TurnIndex(TURNS)
+    index.put([turn(seq) for seq in range(2_000)], np.ones((2_000, 1), dtype=np.float32))
+    together = Barrier(4)
 
-    def found_together(self, distance):
+    def ask(_):
         together.wait()
-        return chain(self, distance)
+        return index.session_row(2).places.tolist()
 
-    with monkeypatch.context() as patch, ThreadPoolExecutor(2) as pool:
-        patch.setattr(KindIndex, "_chain", found_together)
-        list(pool.map(index.chains, [1, 1]))
-
-    assert [found.distance for found in index.chains(2)] == [1, 2]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(ask, range(4))) == [list(range(2, 2_002))] * 4
 
 
 def test_syntheses_have_no_neighbours():
@@ -249,14 +247,14 @@ def test_order_and_neighbours_are_the_same_however_items_were_put(order, sizes, 
         batch, left = left[:size], left[size:]
         if batch:
             index = with_items(index.fork(), *batch)
-            index.order()
+            index.session_row(distance)
 
     by_time = sorted(range(12), key=lambda at: turns[at].said_at)
     assert index.order().tolist() == by_time
-    scores = np.arange(1.0, 13.0)
-    sums = index.chains(distance)[-1].sums(scores)
-    for at, item in enumerate(turns):
-        own = [place for place in by_time if turns[place].session_id == item.session_id]
-        rank = own.index(at)
-        near = [own[other] for other in (rank - distance, rank + distance) if 0 <= other < len(own)]
-        assert sums[at] == sum(scores[place] for place in near)
+    row = index.session_row(distance)
+    of_session = {name: [at for at in by_time if turns[at].session_id == name] for name in sessions}
+    for at, other in combinations(range(12), 2):
+        apart = abs(int(row.places[at]) - int(row.places[other]))
+        own = of_session[turns[at].session_id]
+        assert apart == abs(own.index(at) - own.index(other)) if other in own else apart > distance
+    assert distance <= row.places.min() <= row.places.max() == row.size - 1 - distance
