@@ -78,6 +78,11 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
         """Return the positions of the documents that contain a term, ascending."""
         return self._rows_of(term)[:, 0]
 
+    def document_frequency(self, term: str) -> int:
+        """Return how many documents contain a term."""
+        number = self._terms.numbers.get(term, len(self._containing))
+        return int(self._containing[number]) if number < len(self._containing) else 0
+
     def terms_at(self, position: int) -> frozenset[str]:
         """Return the terms of the document at a position."""
         return frozenset(self._terms.names[number] for number in self._entries_at(position)[:, 0].tolist())

@@ -327,22 +327,21 @@ class ChromaStore:
         """
         parts = [(kind, kind.distinct(getattr(changes, kind.name))) for kind in (PENDING_TASKS, *SEARCHABLE, DECISIONS)]
         parts = [(kind, items) for kind, items in [*parts, (RECORDS, RECORDS.distinct(changes.changed))] if items]
-        vectors = self._vectors(scope, [(kind, items) for kind, items in parts if kind in SEARCHABLE])
-        return [
-            Batch(
-                kind, items, np.stack([vectors[kind.text_of(item)] for item in items]) if kind in SEARCHABLE else None
-            )
-            for kind, items in parts
-        ]
+        searchable = iter(self._vectors(scope, [(kind, items) for kind, items in parts if kind in SEARCHABLE]))
+        return [Batch(kind, items, next(searchable) if kind in SEARCHABLE else None) for kind, items in parts]
 
-    def _vectors(self, scope: Scope, parts: Sequence[tuple[Kind[Any], Sequence[Any]]]) -> dict[str, Vectors]:
+    def _vectors(self, scope: Scope, parts: Sequence[tuple[Kind[Any], Sequence[Any]]]) -> list[Vectors]:
+        """Return the vectors of the items of each part; those of texts that the index has already are not made anew."""
         index = self._cache.get(scope)
         known = _known_vectors(index, parts) if index else {}
-        made_of = {kind.text_of(item): kind.texts_of(item) for kind, items in parts for item in items}
-        needed = [text for whole, texts in made_of.items() if whole not in known for text in texts]
+        made_of = [[tuple(kind.texts_of(item)) for item in items] for kind, items in parts]
+        needed = [text for part in made_of for texts in part if texts not in known for text in texts]
         unknown = list(dict.fromkeys(needed))
         encoded = dict(zip(unknown, self._encoder.encode(unknown) if unknown else (), strict=True))
-        return known | {whole: mean_of(texts, encoded) for whole, texts in made_of.items() if whole not in known}
+        return [
+            np.stack([known[texts] if texts in known else mean_of(texts, encoded) for texts in part])
+            for part in made_of
+        ]
 
     def _dimensions(self) -> int:
         """Return those of the store's vectors, if it has any without the encoder, which may be out of reach."""
@@ -443,15 +442,17 @@ class _IndexCache:
             self._bytes.pop(scope.key, None)
 
 
-def _known_vectors(index: ScopeIndex, parts: Sequence[tuple[Kind[Any], Sequence[Any]]]) -> dict[str, Vectors]:
+def _known_vectors(
+    index: ScopeIndex, parts: Sequence[tuple[Kind[Any], Sequence[Any]]]
+) -> dict[tuple[str, ...], Vectors]:
     """Return the vectors of texts that the index has already, such as those of records whose status changes."""
-    vectors: dict[str, Vectors] = {}
+    vectors: dict[tuple[str, ...], Vectors] = {}
     for kind, items in parts:
         of_kind = index.of_kind(kind)
         for item in items:
-            stored = of_kind.get(kind.id_of(item))
-            if stored is not None and kind.text_of(stored) == kind.text_of(item):
-                vectors[kind.text_of(item)] = of_kind.vectors[of_kind.position(kind.id_of(item))]
+            position = of_kind.find_position(kind.id_of(item))
+            if position >= 0 and (texts := kind.texts_of(item)) == kind.texts_of(of_kind.items[position]):
+                vectors[tuple(texts)] = of_kind.vectors[position]
     return vectors
 
 

@@ -54,8 +54,13 @@ class Kind(Generic[T]):
         return str(getattr(item, "indexed_text", ""))
 
     def texts_of(self, item: T) -> list[str]:
-        """Return the texts that an item's vector is made of: its own, its sentences, or its opening."""
+        """Return the texts that an item's vector is made of: its own, its sentences, its opening, or its topics.
+
+        An open event gets topics with each message; only those that are new are encoded then.
+        """
         match item:
+            case Event() if item.status == "open" and item.topics:
+                return item.topics
             case Turn():
                 return texts_of_turn(item)
             case Synthesis():

@@ -53,7 +53,7 @@ class InformativeStems:
     def of(self, record: Record) -> frozenset[str]:
         """Return the stems of a record's own words that say something."""
         stems = frozenset(content_stems(own_words(record.content, record.speaker))) - self.names
-        return frozenset(stem for stem in stems if len(self.stored.positions(stem)) + self.new[stem] <= self.most)
+        return frozenset(stem for stem in stems if self.stored.document_frequency(stem) + self.new[stem] <= self.most)
 
 
 def ruled_out_reason(older: Record, newer: Record, informative: InformativeStems, settings: UpdateSettings) -> str:

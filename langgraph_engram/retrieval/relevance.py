@@ -331,7 +331,7 @@ def _rarity(index: ScopeIndex, intent: Intent) -> dict[str, float]:
     people = {stem for name in intent.speakers for stem in content_stems(name)}
     lexical = index.turns.lexical
     return {
-        stem: inverse_document_frequency(len(lexical) + PRIOR_TURNS, len(lexical.positions(stem)))
+        stem: inverse_document_frequency(len(lexical) + PRIOR_TURNS, lexical.document_frequency(stem))
         for stem in content_stems(intent.anchor)
         if stem not in people
     }

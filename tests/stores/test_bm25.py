@@ -47,6 +47,16 @@ def test_matching_terms_are_counted(documents, terms):
     assert counts.tolist() == [len(terms.intersection(document)) for document in documents]
 
 
+@given(documents=DOCUMENTS, more=DOCUMENTS, term=TERMS)
+def test_documents_that_contain_a_term_are_counted(documents, more, term):
+    """In each version its own, a term that another one brought among them."""
+    first = BM25Index(documents)
+    second = first.extended(more)
+
+    for index, held in ((first, documents), (second, documents + more)):
+        assert index.document_frequency(term) == sum(term in document for document in held)
+
+
 @settings(max_examples=60)
 @given(
     batches=st.lists(DOCUMENTS, max_size=4),

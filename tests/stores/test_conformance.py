@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from langgraph_engram.embeddings.base import HashingEncoder
+from langgraph_engram.embeddings.caching import CachedEncoder
 from langgraph_engram.errors import EncoderMismatch, InvalidMessages, StoreError
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.base import Changes
@@ -305,3 +306,30 @@ def test_equal_ids_of_two_kinds_are_two_rows(store, scope, turn, record):
     store.drop_index(scope)
 
     assert (len(store.index(scope).turns), len(store.index(scope).records)) == (1, 1)
+
+
+def test_an_open_event_is_found_by_its_topics(scope, event):
+    """Each is encoded once, however the event goes on; closed, it has the vector of its whole title."""
+    encoded = []
+
+    class Recorded(HashingEncoder):
+        def encode(self, texts):
+            encoded.extend(texts)
+            return super().encode(texts)
+
+    store = open_store("memory:", CachedEncoder(Recorded()))
+
+    def commit(*topics, status="open"):
+        title = {"topics": [*topics], "keywords": ["lake"], "summary": "; ".join(topics)}
+        store.commit(scope, Changes(events=[event(0, 0, status=status, **title)]))
+        (vector,) = store.index(scope).events.vectors
+        return vector
+
+    commit("a tent")
+    both = commit("a tent", "rain")
+    closed = commit("a tent", "rain", status="closed")
+
+    assert encoded == ["a tent", "rain", "a tent; rain (lake)"]
+    tent, rain = HashingEncoder().encode(["a tent", "rain"])
+    assert both @ tent > 0.5 < both @ rain
+    assert (closed == HashingEncoder().encode(["a tent; rain (lake)"])[0]).all()

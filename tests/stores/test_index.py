@@ -173,6 +173,21 @@ def test_columns_of_records(record):
     assert np.isnan(index.event_end).all()
 
 
+def test_a_place_is_found_by_its_words(record):
+    """In a record's own words, inflected or not and apart, or as part of its location; stop words name no place."""
+    index = with_items(
+        RecordIndex(RECORDS),
+        record(0, "Ana: The mountains of York are new to me."),
+        record(1, "Ana: We met there.", location="New York City"),
+        record(2, "Ana: The Yorkers left.", location="Newport"),
+    )
+
+    assert index.mentioning("New York").tolist() == [True, True, False]
+    assert index.mentioning("mountain").tolist() == [True, False, False]
+    assert index.mentioning("there").tolist() == [False, False, False]
+    assert RecordIndex(RECORDS).mentioning("York").shape == (0,)
+
+
 def test_a_scope_index_knows_speakers_newest_and_sessions(turn):
     """Speakers by their first turn in time; a session's turns in its order."""
     turns = [
