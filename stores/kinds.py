@@ -111,11 +111,7 @@ UNSEARCHED: tuple[Kind[Any], ...] = (DECISIONS, PENDING_TASKS)
 
 
 class KindIndex(Generic[T]):
-    """The items of one kind in one scope, in the order they were put.
-
-    What is derived from an item is computed once, when it is first read, and kept in a column that later versions of
-    the index share and extend.
-    """
+    """The items of one kind in one scope, in the order they were put."""
 
     def __init__(self, kind: Kind[T], allocate: Allocate = np.empty) -> None:
         """Start empty; `allocate` returns the arrays that hold the vectors."""

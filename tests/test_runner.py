@@ -102,7 +102,7 @@ def test_what_stands_before_a_failure_is_kept(store, inner):
 
 
 def test_a_message_is_encoded_in_two_calls():
-    """The turn as it is stored; then records, events and boundaries together, none of them twice."""
+    """The turn as it is stored; then records, new topics and boundaries together, none of them twice."""
     calls = []
 
     class Listing(HashingEncoder):
@@ -117,11 +117,11 @@ def test_a_message_is_encoded_in_two_calls():
         index = memory.store.index(Scope(user_id="ana"))
 
     turns, others = (Counter(call) for call in calls)
-    event = index.session_events("s1")[-1].indexed_text
+    topics = index.session_events("s1")[-1].topics
     records = [record.indexed_text for record in index.records.items]
     assert turns == Counter([f"Ana: {said}"])
     assert set(others.values()) == {1}
-    assert {event, *records[1:]} <= others.keys()
+    assert {topics[-1], *records[1:]} <= others.keys()
 
 
 CHUNKS = st.lists(st.sampled_from(["I", " don't", " know", ".", "I don", " live", " in Oslo", " [1]"]), max_size=8)
