@@ -37,7 +37,7 @@ from langgraph_engram.presets import preset
 from langgraph_engram.rerank import CrossEncoder, Reranker
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.settings import ExtractSettings, RetrieveSettings, Settings, StorageSettings
-from langgraph_engram.stores.base import Store
+from langgraph_engram.stores.base import Store, kind_of_location
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.folders import open_store
 
@@ -46,7 +46,6 @@ SETTINGS_EXAMPLE = '{"update": {"approve": ["MERGE"]}}'
 CHAT_VARIABLE = "ENGRAM_CHAT"
 CHAT_EXAMPLE = '{"timeout_seconds": 300, "concurrency": 1}'
 DEFAULT_STORE = "./engram-data"
-IN_MEMORY = "memory:"
 NOT_IN_FILE_NAMES = re.compile(r"[^\w.-]+")
 
 M = TypeVar("M", bound=BaseModel)
@@ -239,10 +238,11 @@ def open_store_and_checkpointer(
 def open_checkpointer(store: str) -> BaseCheckpointSaver[str]:
     """Open the checkpointer that goes with a store: a SQLite file beside it, or one of the user's for each server."""
     serializer = checkpoint_serializer()
-    if store == IN_MEMORY:
+    kind = kind_of_location(store)
+    if kind == "memory":
         return InMemorySaver(serde=serializer)
     path = Path(store).expanduser() / "checkpoints.sqlite"
-    if "://" in store:  # the users of two servers may have the same names
+    if kind == "server":  # the users of two servers may have the same names
         name = NOT_IN_FILE_NAMES.sub("_", store.rstrip("/"))
         path = user_data_path("langgraph-engram", ensure_exists=True) / f"checkpoints-{name}.sqlite"
     with _translated_errors(path):

@@ -1,10 +1,10 @@
-"""Append-only arrays and lists in versions that share memory, so that readers keep the one they began with."""
+"""Append-only arrays, lists and rows in versions that share memory, so that readers keep the one they began with."""
 
 import logging
 import mmap
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from math import prod
 from operator import index
@@ -199,3 +199,45 @@ class AppendOnlyList(Sequence[E]):
         version._chunks = chunks
         version._size = (len(chunks) - 1) * CHUNK + len(chunks[-1]) if chunks else 0
         return version
+
+
+@dataclass(frozen=True, eq=False)
+class SessionRow:
+    """Where items stand in a row: session after session, in order of time within each, with empty places between."""
+
+    gap: int
+    """Empty places before each session, and behind the last."""
+    held: AppendOnlyArray[np.intp] = field(default_factory=lambda: AppendOnlyArray(np.empty(0, dtype=np.intp)))
+    last_place: int = -1
+    last_session: int = -1
+
+    @property
+    def places(self) -> NDArray[np.intp]:
+        """Return the place of each item, `gap` or above, of shape (n,)."""
+        return self.held.rows
+
+    @property
+    def size(self) -> int:
+        """Return how many places there are, at least twice the gap and one."""
+        return max(self.last_place, self.gap) + self.gap + 1
+
+    def extended(self, order: NDArray[np.intp], sessions: NDArray[np.intp]) -> "SessionRow":
+        """Return the row of more items; it is made anew where one stands among those that are in it.
+
+        Args:
+            order: The positions of all items in order of time, of shape (n,).
+            sessions: The code of the session of each item, of shape (n,).
+        """
+        known = len(self.held)
+        new = order[known:]
+        if not len(new):
+            return self
+        new = new[np.argsort(sessions[new], kind="stable")]
+        if known and (new.min() < known or sessions[new[0]] < self.last_session):
+            return SessionRow(self.gap).extended(order, sessions)
+        of_session = np.concatenate([[self.last_session], sessions[new]])
+        steps = np.where(of_session[1:] == of_session[:-1], 1, 1 + self.gap)
+        places = np.empty(len(new), dtype=np.intp)
+        places[new - known] = self.last_place + np.cumsum(steps)
+        last = int(new[-1])
+        return SessionRow(self.gap, self.held.extended(places), int(places[last - known]), int(sessions[last]))

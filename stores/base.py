@@ -4,12 +4,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Scope, Synthesis, Turn
 from langgraph_engram.state import RecallRequest
 from langgraph_engram.stores.index import ScopeIndex, as_of
+
+MEMORY = "memory:"
+"""The location of a store that is gone when it is closed."""
+
+
+def kind_of_location(location: str | Path) -> Literal["memory", "server", "folder"]:
+    """Return what a store's location names: "memory:", the URL of a Chroma server, or a folder."""
+    if location == MEMORY:
+        return "memory"
+    return "server" if isinstance(location, str) and "://" in location else "folder"
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ import copy
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from glob import escape
 from pathlib import Path
 from threading import Lock, RLock
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from uuid import uuid4
 
 import numpy as np
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 
 log = logging.getLogger(__name__)
+
+E = TypeVar("E")
 
 MAX_COMPLETED = 64
 """Rows of completed tasks that are removed together: a request to Chroma costs as much as ten rows."""
@@ -198,39 +200,31 @@ class ChromaStore:
         On a server they are read each time: another process removes them after it has written its revision.
         """
         if self._shared:
-            self._require_open()
-            with translated_errors(self.location):
+            with self._reading():
                 return sorted(self._collections.rare_items(scope, PENDING_TASKS), key=PENDING_TASKS.sort_key)
         return sorted(self.index(scope).pending_tasks.values(), key=PENDING_TASKS.sort_key)
 
     def scopes(self) -> list[Scope]:
         """Return the scopes of which anything is stored, in the order of their keys."""
-        self._require_open()
-        with translated_errors(self.location):
+        with self._reading():
             return self._collections.scopes()
 
     def items(self, scope: Scope, kind: Kind[T]) -> Iterator[T]:
         """Return the items of one kind as they were first written, page by page."""
-        self._require_open()
-        with translated_errors(self.location):
-            yield from self._collections.items(scope, kind)
+        return self._each(lambda: self._collections.items(scope, kind))
 
     def stored(self, scope: Scope, kind: Kind[T], ids: Sequence[str]) -> dict[str, T]:
         """Return those of these items that are stored, by id."""
-        self._require_open()
-        with translated_errors(self.location):
+        with self._reading():
             return self._collections.stored(scope, kind, ids)
 
     def rows(self, scope: Scope) -> Iterator[Row]:
         """Return every row of a scope, of every kind."""
-        self._require_open()
-        with translated_errors(self.location):
-            yield from self._collections.rows(scope)
+        return self._each(lambda: self._collections.rows(scope))
 
     def contains_text(self, text: str) -> bool:
         """Return whether any row, of whatever scope, holds a text word for word."""
-        self._require_open()
-        with translated_errors(self.location):
+        with self._reading():
             return self._collections.contains_text(text)
 
     def secure_delete(self, scope: Scope) -> list[Path]:
@@ -250,6 +244,7 @@ class ChromaStore:
     def drop_index(self, scope: Scope) -> None:
         """Drop the cached index of a scope, and its snapshot: the next read loads it from the rows."""
         with self._lock, self._held_files():
+            self._require_open()
             self._cache.drop(scope)
             if self._snapshots:
                 self._snapshots.drop(scope)
@@ -315,6 +310,25 @@ class ChromaStore:
     def _require_open(self) -> None:
         if self._closed:
             raise closed_error(self.location)
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Hold off closing while rows are read."""
+        with self._lock, translated_errors(self.location):
+            self._require_open()
+            yield
+
+    def _each(self, found: Callable[[], Iterator[E]]) -> Iterator[E]:
+        """Yield what is read page by page; an error once the store is closed."""
+        with self._reading():
+            left = found()
+        while True:
+            with self._reading():
+                try:
+                    item = next(left)
+                except StopIteration:
+                    return
+            yield item
 
     def _held_files(self) -> AbstractContextManager[None]:
         """Hold off a backup of the folder, in whatever process; hold `_lock` first."""

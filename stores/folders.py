@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.errors import EncoderMismatch, InvalidSetting
 from langgraph_engram.settings import StorageSettings
+from langgraph_engram.stores.base import MEMORY, kind_of_location
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.clients import CLIENTS_LOCK, Lazy, open_folder, open_memory, open_server
 from langgraph_engram.stores.collections import ITEMS_PREFIX, MEMORIES, PREFIX
@@ -52,8 +53,6 @@ INDEXES = """
     SELECT segments.id, collections.name FROM segments JOIN collections ON segments.collection = collections.id
     WHERE segments.scope = 'VECTOR'
 """
-MEMORY = "memory:"
-"""The location of a store that is gone when it is closed."""
 PART = "memories"
 """The part of a folder that holds memories."""
 
@@ -85,11 +84,12 @@ def open_store(
     """
     if location == "":
         raise InvalidSetting("the store's location is empty: give a folder, 'memory:' or the URL of a Chroma server")
-    if location == MEMORY:
+    kind = kind_of_location(location)
+    if kind == "memory":
         client, close = open_memory()
         return ChromaStore(lambda: client, encoder, location=MEMORY, settings=settings, on_close=close)
-    if isinstance(location, str) and "://" in location:
-        return _open_on_server(location, encoder, settings, migrate is True)
+    if kind == "server":
+        return _open_on_server(str(location), encoder, settings, migrate is True)
     return _open_in_folder(Path(location).expanduser().resolve(), encoder, settings, migrate is not False)
 
 

@@ -33,7 +33,6 @@ from langgraph_engram.stores.kinds import (
     UNSEARCHED,
     Kind,
     KindIndex,
-    SessionRow,
     SortKey,
     T,
 )
@@ -408,7 +407,6 @@ __all__ = [
     "Matches",
     "RecordIndex",
     "ScopeIndex",
-    "SessionRow",
     "SortKey",
     "T",
     "TurnIndex",

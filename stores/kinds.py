@@ -7,7 +7,7 @@ search loops over no memory in Python, and a commit costs what it adds (docs/dec
 import copy
 from bisect import bisect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from threading import Lock
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from langgraph_engram.embeddings.base import Vectors, opening_of, texts_of_narrative, texts_of_turn
 from langgraph_engram.filters import Condition
 from langgraph_engram.schema import Boundary, Decision, Event, Frozen, PendingTask, Record, Synthesis, Turn
-from langgraph_engram.stores.arrays import Allocate, AppendOnlyArray
+from langgraph_engram.stores.arrays import Allocate, AppendOnlyArray, SessionRow
 from langgraph_engram.stores.bm25 import BM25Index
 from langgraph_engram.stores.packed_items import PackedItems
 from langgraph_engram.stores.vectors import VectorIndex
@@ -121,7 +121,7 @@ class KindIndex(Generic[T]):
         self._known = _Positions()
         self._vectors = VectorIndex(allocate)
         self._columns: dict[str, _Column] = {}
-        self.restored_columns: frozenset[str] = frozenset()
+        self._restored_columns: frozenset[str] = frozenset()
         self._replaced: tuple[int, ...] = ()
         """The positions of the items that were replaced since the index began, in that order."""
         self._ordered: AppendOnlyArray[np.intp] = AppendOnlyArray(np.empty(0, dtype=np.intp))
@@ -255,7 +255,7 @@ class KindIndex(Generic[T]):
                     self._ordered = self._in_order()
         return self._ordered.rows
 
-    def session_row(self, gap: int) -> "SessionRow":
+    def session_row(self, gap: int) -> SessionRow:
         """Return where each item stands when they are in a row, with so many empty places between sessions."""
         row = self._session_rows.get(gap)
         if row is None or len(row.held) < len(self.items):
@@ -287,7 +287,7 @@ class KindIndex(Generic[T]):
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return what `restore` makes this index from: plain JSON, and arrays by name."""
         terms, arrays = self.lexical.state()
-        columns = self.kept_columns()
+        columns = self._kept_columns()
         given = {label: None if of is None else list(of) for label, (_, of) in columns.items()}
         arrays |= {**self._vectors.state(), "order": self.order()}
         packed = self.items.packed
@@ -316,7 +316,7 @@ class KindIndex(Generic[T]):
         for label, given in state["given"].items():
             values: AppendOnlyArray[Any] = AppendOnlyArray(arrays[f"column.{label}"])
             self._columns[label] = _Column(values, 0, None if given is None else frozenset(given))
-        self.restored_columns = frozenset(self._columns)
+        self._restored_columns = frozenset(self._columns)
         self._clear_derived()
 
     def fork(self) -> Self:
@@ -329,7 +329,11 @@ class KindIndex(Generic[T]):
         fork._clear_derived()
         return fork
 
-    def kept_columns(self) -> dict[str, tuple[NDArray[Any], frozenset[str] | None]]:
+    def has_new_columns(self) -> bool:
+        """Return whether `state` holds columns that this index was not restored with."""
+        return not self._kept_columns().keys() <= self._restored_columns
+
+    def _kept_columns(self) -> dict[str, tuple[NDArray[Any], frozenset[str] | None]]:
         """Return the columns that `state` holds: those of numbers that are up to date, and what each depends on."""
         with self._lock:
             columns = dict(self._columns)
@@ -440,48 +444,6 @@ class _Positions:
         known = self if len(self.positions) == size else _Positions(islice(self.positions, size))
         known.positions.update((item_id, position) for position, item_id in enumerate(ids, start=size))
         return known
-
-
-@dataclass(frozen=True, eq=False)
-class SessionRow:
-    """Where items stand in a row: session after session, in order of time within each, with empty places between."""
-
-    gap: int
-    """Empty places before each session, and behind the last."""
-    held: AppendOnlyArray[np.intp] = field(default_factory=lambda: AppendOnlyArray(np.empty(0, dtype=np.intp)))
-    last_place: int = -1
-    last_session: int = -1
-
-    @property
-    def places(self) -> NDArray[np.intp]:
-        """Return the place of each item, `gap` or above, of shape (n,)."""
-        return self.held.rows
-
-    @property
-    def size(self) -> int:
-        """Return how many places there are, at least twice the gap and one."""
-        return max(self.last_place, self.gap) + self.gap + 1
-
-    def extended(self, order: NDArray[np.intp], sessions: NDArray[np.intp]) -> "SessionRow":
-        """Return the row of more items; it is made anew where one stands among those that are in it.
-
-        Args:
-            order: The positions of all items in order of time, of shape (n,).
-            sessions: The code of the session of each item, of shape (n,).
-        """
-        known = len(self.held)
-        new = order[known:]
-        if not len(new):
-            return self
-        new = new[np.argsort(sessions[new], kind="stable")]
-        if known and (new.min() < known or sessions[new[0]] < self.last_session):
-            return SessionRow(self.gap).extended(order, sessions)
-        of_session = np.concatenate([[self.last_session], sessions[new]])
-        steps = np.where(of_session[1:] == of_session[:-1], 1, 1 + self.gap)
-        places = np.empty(len(new), dtype=np.intp)
-        places[new - known] = self.last_place + np.cumsum(steps)
-        last = int(new[-1])
-        return SessionRow(self.gap, self.held.extended(places), int(places[last - known]), int(sessions[last]))
 
 
 @dataclass(frozen=True)

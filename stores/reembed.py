@@ -18,6 +18,7 @@ from langgraph_engram.embeddings.base import Encoder, encode_items
 from langgraph_engram.errors import InvalidInput, StoreError, StoreLocked
 from langgraph_engram.results import ReembedReceipt
 from langgraph_engram.schema import Scope
+from langgraph_engram.stores.base import kind_of_location
 from langgraph_engram.stores.clients import open_server, translated_errors
 from langgraph_engram.stores.collections import (
     GENERATION,
@@ -30,7 +31,7 @@ from langgraph_engram.stores.collections import (
     scope_of,
     unused_collections,
 )
-from langgraph_engram.stores.folders import MEMORY, OPEN_FOLDERS, PART
+from langgraph_engram.stores.folders import OPEN_FOLDERS, PART
 from langgraph_engram.stores.index import SEARCHABLE
 from langgraph_engram.stores.locks import write_lock
 from langgraph_engram.stores.snapshots import Snapshots
@@ -89,7 +90,8 @@ def reembed(location: str, encoder: Encoder, progress: Progress | None = None) -
 @contextmanager
 def _opened(location: str) -> Iterator[tuple["Client", Path | None]]:
     """Open a client of a store that nobody in this process has open, and its folder if it has one."""
-    if "://" in location:
+    kind = kind_of_location(location)
+    if kind == "server":
         client, close = open_server(location)
         try:
             yield client, None
@@ -97,7 +99,7 @@ def _opened(location: str) -> Iterator[tuple["Client", Path | None]]:
             close()
         return
     folder = Path(location).expanduser().resolve()
-    if location == MEMORY or not folder.exists():
+    if kind == "memory" or not folder.exists():
         raise InvalidInput(f"no store at {location!r}: name its folder, or the URL of a Chroma server")
     if OPEN_FOLDERS.is_open(folder, PART):
         raise StoreLocked(f"this process has the store {str(folder)!r} open: close it first")

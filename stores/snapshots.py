@@ -100,7 +100,7 @@ class Snapshots:
         """Write the indexes of scopes with `min_items`, by default `MIN_ITEMS`, of which a snapshot lacks something."""
         for scope, index in indexes:
             kinds: list[KindIndex[Any]] = [index.of_kind(kind) for kind in SEARCHABLE]
-            has_more = any(kind.kept_columns().keys() - kind.restored_columns for kind in kinds)
+            has_more = any(kind.has_new_columns() for kind in kinds)
             if has_more or not self._path(scope).exists():
                 self.write(scope, index, MIN_ITEMS if min_items is None else min_items)
 

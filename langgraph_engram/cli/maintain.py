@@ -76,9 +76,10 @@ def backup(
     """Copy a store's folder while it may be in use, by whatever process."""
     from langgraph_engram.config import resolve
     from langgraph_engram.stores.backup import back_up
+    from langgraph_engram.stores.base import kind_of_location
 
     location = resolve(store, None, None, None).store
-    if "://" in location:
+    if kind_of_location(location) == "server":
         raise InvalidInput(f"{location!r} is a server: copy its folder while it is stopped, or export it")
     with spinner("copying"):
         receipt = back_up(Path(location), folder)
@@ -132,10 +133,11 @@ def _examine(store: str | None, preset: str | None, fix: bool) -> "Diagnosis":
     from langgraph_engram.doctor.doctor import AbsentEncoder
     from langgraph_engram.embeddings.factory import open_encoder
     from langgraph_engram.results import Diagnosis, Finding
+    from langgraph_engram.stores.base import kind_of_location
     from langgraph_engram.stores.folders import open_store
 
     choice = resolve(store, None, preset, None)
-    if "://" not in choice.store and not Path(choice.store).exists():
+    if kind_of_location(choice.store) != "server" and not Path(choice.store).exists():
         raise InvalidInput(f"no memory at {choice.store!r}: name the folder with --store")
     encoder: Encoder = open_encoder(choice.encoder)
     found: list[Finding] = []

@@ -184,9 +184,10 @@ def open_existing(
         InvalidInput: There is no such folder.
     """
     from langgraph_engram.config import resolve
+    from langgraph_engram.stores.base import kind_of_location
 
     location = resolve(store, model, preset, None).store
-    if "://" not in location and not Path(location).exists():
+    if kind_of_location(location) != "server" and not Path(location).exists():
         raise InvalidInput(f"no memory at {location!r}: remember something first, or name the folder with --store")
     return open_memory(store, model, preset, encoder=encoder)
 
@@ -198,11 +199,12 @@ def open_or_make(store: str | None, model: str | None = None, preset: str | None
     Raises:
         InvalidInput: An unknown name.
     """
-    from langgraph_engram.config import IN_MEMORY, resolve
+    from langgraph_engram.config import resolve
+    from langgraph_engram.stores.base import kind_of_location
     from langgraph_engram.stores.locks import missing_folders, remove_folders
 
     location = resolve(store, model, preset, None).store
-    is_folder = location != IN_MEMORY and "://" not in location
+    is_folder = kind_of_location(location) == "folder"
     made = missing_folders(Path(location).expanduser().resolve()) if is_folder else []
     with ExitStack() as closed, open_memory(store, model, preset) as memory:
         try:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.schema import Intent, Record, TimeConstraint
 from langgraph_engram.settings import RetrieveSettings
-from langgraph_engram.stores.index import RecordIndex, ScopeIndex, SessionRow
+from langgraph_engram.stores.arrays import SessionRow
+from langgraph_engram.stores.index import RecordIndex, ScopeIndex
 from langgraph_engram.text.tokens import content_stems, words
 
 Scores = NDArray[np.float32]

@@ -26,6 +26,7 @@ from langgraph_engram.server import factory
 from langgraph_engram.server.auth import CREDENTIALS
 from langgraph_engram.server.identity import principal_of
 from langgraph_engram.server.inspector.app import inspector_routes
+from langgraph_engram.stores.base import kind_of_location
 
 NO_HOST_CHECK = TransportSecuritySettings(enable_dns_rebinding_protection=False)
 """`auth` checks the caller and the host before a request gets here."""
@@ -98,16 +99,9 @@ async def get_info(request: Request) -> JSONResponse:  # noqa: ARG001 - a route 
             "version": version("langgraph-engram"),
             "preset": memory.settings.preset,
             "model": memory.model.name,
-            "store": _store_kind(memory.location),
+            "store": kind_of_location(memory.location),  # the location itself is not for clients
         }
     )
-
-
-def _store_kind(location: str) -> str:
-    """Return the kind of a store; its location is not for clients."""
-    if location == "memory:":
-        return "memory"
-    return "server" if "://" in location else "folder"
 
 
 MCP = McpEndpoint()

@@ -19,8 +19,9 @@ from langgraph.store.base.embed import EmbeddingsLambda
 from langgraph_engram.embeddings.base import Encoder, Vectors
 from langgraph_engram.embeddings.langchain import name_of
 from langgraph_engram.errors import EncoderUnavailable, InvalidSetting
+from langgraph_engram.stores.base import MEMORY, kind_of_location
 from langgraph_engram.stores.clients import Lazy, open_memory, open_server, translated_errors
-from langgraph_engram.stores.folders import MEMORY, OPEN_FOLDERS
+from langgraph_engram.stores.folders import OPEN_FOLDERS
 from langgraph_engram.stores.langgraph_store.index import ItemStore
 
 if TYPE_CHECKING:
@@ -49,11 +50,12 @@ def open_items(location: str | Path) -> tuple[ItemStore, Callable[[], None]]:
     """
     if location == "":
         raise InvalidSetting("the store's location is empty: give a folder, 'memory:' or the URL of a Chroma server")
-    if location == MEMORY:
+    kind = kind_of_location(location)
+    if kind == "memory":
         client, close = open_memory()
         return ItemStore(client, MEMORY), close
-    if isinstance(location, str) and "://" in location:
-        return _open_on_server(location)
+    if kind == "server":
+        return _open_on_server(str(location))
     folder = Path(location).expanduser().resolve()
     items = OPEN_FOLDERS.acquire(folder, PART, partial(_open_in_folder, folder))
     return items, partial(OPEN_FOLDERS.release, folder, PART)

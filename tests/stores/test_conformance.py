@@ -9,7 +9,7 @@ from langgraph_engram.errors import EncoderMismatch, InvalidMessages, StoreError
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.folders import open_store
-from langgraph_engram.stores.index import PENDING_TASKS
+from langgraph_engram.stores.index import PENDING_TASKS, TURNS
 
 SEARCHABLE = ("turns", "events", "boundaries", "records", "syntheses")
 
@@ -229,8 +229,23 @@ def test_using_a_closed_store_is_an_error(store, scope):
     store.close()
     store.close()
 
-    with pytest.raises(StoreError, match="closed"):
-        store.index(scope)
+    for use in (store.index, store.pending_tasks, store.drop_index, lambda _: store.scopes()):
+        with pytest.raises(StoreError, match="closed"):
+            use(scope)
+
+
+def test_a_store_may_be_closed_while_it_is_read(store, scope, turn):
+    """Who reads on, from a page that is held already or another, is told so."""
+    store.commit(scope, Changes(turns=[turn(0), turn(1)]))
+    turns, rows = store.items(scope, TURNS), store.rows(scope)
+    assert next(turns).turn_id == "t0"
+    assert next(rows).kind == "turns"
+
+    store.close()
+
+    for left in (turns, rows):
+        with pytest.raises(StoreError, match="closed"):
+            next(left)
 
 
 def test_a_reopened_store_has_the_same_index(durable, encoder, scope, everything, turn):
