@@ -129,7 +129,10 @@ class Event(Frozen):
 
     @property
     def indexed_text(self) -> str:
-        """The text that the routes search: the title, and the keywords that it lacks (ES-Mem section 3.2)."""
+        """The text that the routes search: the title, and the keywords that it lacks (ES-Mem section 3.2).
+
+        The vector of an open event is made of its topics instead, which are its title so far (docs/decisions/0045).
+        """
         further = [word for word in self.keywords if word.casefold() not in self.summary.casefold()]
         return self.summary + (f" ({', '.join(further)})" if further else "")
 

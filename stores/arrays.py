@@ -207,14 +207,17 @@ class SessionRow:
 
     gap: int
     """Empty places before each session, and behind the last."""
-    held: AppendOnlyArray[np.intp] = field(default_factory=lambda: AppendOnlyArray(np.empty(0, dtype=np.intp)))
+    placed: AppendOnlyArray[np.intp] = field(default_factory=lambda: AppendOnlyArray(np.empty(0, dtype=np.intp)))
+    """The place of each item."""
     last_place: int = -1
+    """The place of the last item of the last session; -1 where there is none."""
     last_session: int = -1
+    """The code of that session."""
 
     @property
     def places(self) -> NDArray[np.intp]:
         """Return the place of each item, `gap` or above, of shape (n,)."""
-        return self.held.rows
+        return self.placed.rows
 
     @property
     def size(self) -> int:
@@ -222,13 +225,13 @@ class SessionRow:
         return max(self.last_place, self.gap) + self.gap + 1
 
     def extended(self, order: NDArray[np.intp], sessions: NDArray[np.intp]) -> "SessionRow":
-        """Return the row of more items; it is made anew where one stands among those that are in it.
+        """Return the row of more items; it is made anew where one stands among those that are in it, or before them.
 
         Args:
             order: The positions of all items in order of time, of shape (n,).
             sessions: The code of the session of each item, of shape (n,).
         """
-        known = len(self.held)
+        known = len(self.placed)
         new = order[known:]
         if not len(new):
             return self
@@ -240,4 +243,4 @@ class SessionRow:
         places = np.empty(len(new), dtype=np.intp)
         places[new - known] = self.last_place + np.cumsum(steps)
         last = int(new[-1])
-        return SessionRow(self.gap, self.held.extended(places), int(places[last - known]), int(sessions[last]))
+        return SessionRow(self.gap, self.placed.extended(places), int(places[last - known]), int(sessions[last]))

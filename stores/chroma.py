@@ -313,7 +313,7 @@ class ChromaStore:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Hold off closing while rows are read."""
+        """Hold off closing, and commits, while rows are read."""
         with self._lock, translated_errors(self.location):
             self._require_open()
             yield

@@ -20,7 +20,7 @@ from langgraph_engram.embeddings.base import Encoder, Vectors, encode_items
 from langgraph_engram.embeddings.langchain import LangChainEncoder
 from langgraph_engram.errors import EncoderUnavailable
 from langgraph_engram.results import Finding
-from langgraph_engram.schema import Scope
+from langgraph_engram.schema import Event, Scope
 from langgraph_engram.stores.collections import (
     COMPLETED,
     KIND_OF_NAME,
@@ -160,8 +160,11 @@ class Examination:
     def _of_another_text(
         self, kind: Kind[Any], readable: dict[str, _Row], vectors: dict[str, NDArray[np.float32]]
     ) -> list[str]:
-        """Return the rows of a sample whose vectors the encoder does not give; all rows where that is most of them."""
-        sample = list(readable)[:SAMPLED]
+        """Return the rows of a sample whose vectors the encoder does not give; all rows where that is most of them.
+
+        Open events are left out: older versions made their vectors of their whole titles.
+        """
+        sample = [key for key, row in readable.items() if not _is_open(row.item)][:SAMPLED]
         if not sample:
             return []
         if isinstance(getattr(self.encoder, "inner", self.encoder), LangChainEncoder):
@@ -238,6 +241,10 @@ class Examination:
     def _note(self, note: str) -> None:
         if note not in self.notes:
             self.notes.append(note)
+
+
+def _is_open(item: Any) -> bool:
+    return isinstance(item, Event) and item.status == "open"
 
 
 def _stored_vectors(collection: "Collection", keys: Sequence[str]) -> Iterator[tuple[str, Vectors]]:

@@ -170,15 +170,20 @@ class RecordIndex(KindIndex[Record]):
         return self.column("has_location", lambda record: bool(record.location), np.bool_)
 
     def mentioning(self, place: str) -> NDArray[np.bool_]:
-        """Return which records name a place in their location, or hold all its content stems; of shape (n,)."""
-        stems, wanted = set(content_stems(place)), place.casefold()
-        located = self.accepted("location", lambda record: record.location, lambda name: wanted in name.casefold())
-        return np.asarray(located | (self.lexical.count_matches(stems) == (len(stems) or -1)))
+        """Return which records hold all content stems of a place, or have it in their location; of shape (n,)."""
+        stems, wanted = set(content_stems(place)), place.strip().casefold()
+        named = self.accepted(
+            "location", lambda record: record.location, lambda name: bool(wanted) and wanted in name.casefold()
+        )
+        if stems:
+            named |= self.lexical.count_matches(stems) == len(stems)
+        return named
 
     def citing(self, turn_id: str) -> list[Record]:
         """Return the records that cite a turn, in the order they were put."""
-        cited = self.terms("cited_turns", lambda record: list(dict.fromkeys(record.source_turn_ids)))
-        return [self.items[position] for position in cited.positions(turn_id)]
+        wanted = turn_id.encode()
+        found = [self.items[position] for position, item in enumerate(self.items.packed) if wanted in item]
+        return [record for record in found if turn_id in record.source_turn_ids]
 
     def successor(self, record: Record) -> Record | None:
         """Return the active record that replaces one, at the end of the chain; None where there is none."""

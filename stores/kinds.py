@@ -145,8 +145,9 @@ class KindIndex(Generic[T]):
     @property
     def nbytes(self) -> int:
         """Return about how many bytes of the process's memory the index takes; vectors in a file take none."""
-        columns = [column.values.nbytes for column in list(self._columns.values())]
-        arrays = self._vectors.nbytes + self._ordered.nbytes + sum(columns)
+        derived = [*(column.values for column in list(self._columns.values())), self._ordered]
+        derived += [row.placed for row in list(self._session_rows.values())]
+        arrays = self._vectors.nbytes + sum(held.nbytes for held in derived)
         return self.items.nbytes + self.lexical.nbytes + arrays + ID_BYTES * len(self)
 
     def get(self, item_id: str) -> T | None:
@@ -258,7 +259,7 @@ class KindIndex(Generic[T]):
     def session_row(self, gap: int) -> SessionRow:
         """Return where each item stands when they are in a row, with so many empty places between sessions."""
         row = self._session_rows.get(gap)
-        if row is None or len(row.held) < len(self.items):
+        if row is None or len(row.placed) < len(self.items):
             order, sessions = self.order(), self.session
             with self._lock:
                 row = (row or SessionRow(gap)).extended(order, sessions)

@@ -7,7 +7,7 @@ vectors as they are: their mean is the first component.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
 
@@ -83,14 +83,17 @@ class VectorIndex:
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that `restored` makes these vectors from."""
         components = self._current_components()
-        named = {"components": components.rows.rows, "basis": components.basis} if components else {}
-        return {"vectors": self.rows, **named}
+        if not components:
+            return {"vectors": self.rows}
+        named = {"components": components.rows.rows, "basis": components.basis, "found_in": components.found_in}
+        return {"vectors": self.rows, **{name: np.asarray(value) for name, value in named.items()}}
 
     def restored(self, arrays: Mapping[str, NDArray[Any]]) -> "VectorIndex":
         """Return the vectors that had this state, in arrays as this empty version allocates them."""
         components = None
         if "components" in arrays:
-            components = _Components(arrays["basis"], AppendOnlyArray(arrays["components"]))
+            rows = AppendOnlyArray(arrays["components"])
+            components = _Components(arrays["basis"], rows, int(arrays["found_in"]))
         return self._version(self._rows.extended(arrays["vectors"]), components)
 
     def _current_components(self) -> "_Components | None":
@@ -99,7 +102,9 @@ class VectorIndex:
         if len(rows) <= MAX_COMPARED or rows.shape[1] <= COMPONENTS:
             return None
         with self._lock:
-            components = self._components or _components_of(rows)
+            components = self._components
+            if components is None or len(rows) >= 2 * components.found_in:
+                components = _components_of(rows)
             self._components = components = components.extended(rows[len(components.rows) :])
         return components
 
@@ -117,18 +122,20 @@ class _Components:
     """Orthonormal columns, of shape (d, COMPONENTS)."""
     rows: AppendOnlyArray[np.float32]
     """The components of each vector, of shape (n, COMPONENTS)."""
+    found_in: int
+    """How many vectors there were when the basis was found: of twice as many it is found anew, for they may differ."""
 
     @property
     def nbytes(self) -> int:
         return self.rows.nbytes + self.basis.nbytes
 
     def extended(self, vectors: Vectors) -> "_Components":
-        return _Components(self.basis, self.rows.extended(vectors @ self.basis)) if len(vectors) else self
+        return replace(self, rows=self.rows.extended(vectors @ self.basis)) if len(vectors) else self
 
     def replaced(self, positions: list[int], vectors: Vectors) -> "_Components":
         known = [row for row, position in enumerate(positions) if position < len(self.rows)]
         rows = self.rows.replaced([positions[row] for row in known], vectors[known] @ self.basis)
-        return _Components(self.basis, rows)
+        return replace(self, rows=rows)
 
     def cosines(self, query: Vectors) -> NDArray[np.float32]:
         cosines: NDArray[np.float32] = np.vecdot(self.rows.rows, query @ self.basis)
@@ -140,4 +147,4 @@ def _components_of(vectors: Vectors) -> _Components:
     basis = np.random.default_rng(0).standard_normal((vectors.shape[1], COMPONENTS), dtype=np.float32)
     for _ in range(ITERATIONS):
         basis, _ = np.linalg.qr(sample.T @ (sample @ basis))
-    return _Components(basis, AppendOnlyArray(vectors @ basis))
+    return _Components(basis, AppendOnlyArray(vectors @ basis), len(vectors))

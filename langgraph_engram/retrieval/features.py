@@ -164,8 +164,7 @@ def _link(index: ScopeIndex) -> RecordLinks:
     if (to_assistant := turns.from_assistant).any():
         asks &= ~records.column("mentions_speaker", lambda record: mentions_speaker(record.content), np.bool_)
     successor = _successors(records)
-    sources = _sources(index)
-    quotes_whole = records.column("quotes_whole", lambda record: _are_few(record, turns), np.bool_)
+    sources, is_whole = _sources(index)
     narrated, narrated_by = covered_by_syntheses(index)
     return RecordLinks(
         turn=turn,
@@ -177,7 +176,7 @@ def _link(index: ScopeIndex) -> RecordLinks:
         answer_types=answer_type_features(records, index.speakers),
         successor=successor,
         sources=sources,
-        is_plain=(successor < 0) & ~records.has_conflicts & quotes_whole,
+        is_plain=(successor < 0) & ~records.has_conflicts & is_whole,
         uncited=_uncited(len(turns), sources, records.active | (successor >= 0)),
         turn_asks=turns.column("asks", lambda turn: ends_asking(turn.text), np.bool_),
         turn_length=turns.column("length", lambda turn: log_length(turn.text), np.float32),
@@ -206,21 +205,20 @@ def _successors(records: RecordIndex) -> Positions:
     return found
 
 
-def _sources(index: ScopeIndex) -> Positions:
-    """Return the positions of the turns that each record cites; -1 for what is missing, or one of too many."""
+def _sources(index: ScopeIndex) -> tuple[Positions, Flags]:
+    """Return the positions of the turns that each record cites, and whether those are all.
+
+    The positions are of shape (n, MAX_CITED_TURNS): -1 for none, for what is missing, and for each of too many.
+    """
 
     def sources(record: Record) -> tuple[int, ...]:
         cited = record.source_turn_ids if len(record.source_turn_ids) <= MAX_CITED_TURNS else ()
         positions = tuple(index.turns.find_position(turn_id) for turn_id in cited)
-        return positions + (-1,) * (MAX_CITED_TURNS - len(cited))
+        is_whole = len(cited) == len(record.source_turn_ids) and -1 not in positions
+        return *positions, *(-1,) * (MAX_CITED_TURNS - len(cited)), is_whole
 
-    return index.records.column("sources", sources, np.intp).reshape(-1, MAX_CITED_TURNS)
-
-
-def _are_few(record: Record, turns: TurnIndex) -> bool:
-    """Return whether a record cites at most `MAX_CITED_TURNS`, and none that is missing."""
-    cited = record.source_turn_ids
-    return len(cited) <= MAX_CITED_TURNS and all(turn_id in turns for turn_id in cited)
+    columns = index.records.column("sources", sources, np.intp).reshape(-1, MAX_CITED_TURNS + 1)
+    return columns[:, :-1], columns[:, -1] > 0
 
 
 def _uncited(turns: int, sources: Positions, standing: Flags) -> Positions:

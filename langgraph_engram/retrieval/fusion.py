@@ -328,4 +328,4 @@ def _routes_of(scores: RouteScores, position: int) -> dict[str, float]:
 
 def _scores_at(scores: Scores, positions: Positions) -> Scores:
     """Return the scores at some positions; 0 at -1."""
-    return np.append(scores, np.float32(0))[positions]
+    return np.append(scores, np.float32(0))[positions] if len(scores) else unscored(len(positions))

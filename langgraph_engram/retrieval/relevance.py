@@ -386,12 +386,12 @@ def truncate(passages: Sequence[S], weight: float, stop: float, threshold: float
     return [passage for passage, _ in takewhile(lambda pair: pair[1], held)]
 
 
-def _strengths(passages: Sequence[Scored], weight: float) -> Scores:
+def _strengths(passages: Sequence[Scored], weight: float) -> Numbers:
     scores = np.array([passage.score for passage in passages], dtype=np.float64)
     best = float(scores.max(initial=0.0)) or 1.0
     return np.asarray(np.maximum(scores / best, LEAST) * _odds([passage.relevance for passage in passages]) ** weight)
 
 
-def _odds(relevance: Sequence[float]) -> Scores:
+def _odds(relevance: Sequence[float]) -> Numbers:
     probability = np.clip(np.array(relevance, dtype=np.float64), LEAST, 1 - LEAST)
     return np.asarray(probability / (1 - probability))

@@ -22,7 +22,7 @@ from langgraph_engram.schema import PendingTask, Scope
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.collections import make_collection, row_id
 from langgraph_engram.stores.folders import open_store
-from langgraph_engram.stores.index import RECORDS, TURNS
+from langgraph_engram.stores.index import EVENTS, RECORDS, TURNS
 
 pytestmark = pytest.mark.usefixtures("syntheses_at_once")
 
@@ -439,6 +439,24 @@ def test_other_weights_under_the_old_name_are_noticed_and_all_is_encoded_anew(fo
         assert found == {"encoder fingerprint"}
         assert mended.is_sound
         assert memory.doctor().findings == []
+
+
+def test_open_events_may_have_the_vectors_of_older_versions(folder):
+    """Those were of their titles and keywords, and not of their topics: nothing is wrong with the encoder."""
+    with open_memory(folder) as memory:
+        for text in ("I baked rye bread.", "The sourdough bread rose, and I baked it in a cast iron pot for two hours."):
+            memory.remember([{"speaker": "Dan", "text": text}], user_id="dan", session_id="s")
+        scope = Scope(user_id="dan")
+        (event,) = memory.store.index(scope).events.items
+        title = HashingEncoder().encode([event.indexed_text])
+        vector = memory.store.index(scope).events.vectors[0]
+        memory.store._collections.memories.update(ids=[row_id(scope, EVENTS, event.event_id)], embeddings=title)
+
+        diagnosis = memory.doctor()
+
+    assert event.status == "open"
+    assert float(vector @ title[0]) < 0.99
+    assert diagnosis.findings == []
 
 
 def test_a_damaged_database_is_said(folder, capsys):

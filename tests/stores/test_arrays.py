@@ -61,9 +61,6 @@ def test_the_rows_it_was_given_are_copied():
     assert given_rows.tolist() == [1, 2]
 
 
-TEXTS = st.text(alphabet="abé \0\ud800", max_size=6)
-
-
 @settings(max_examples=60)
 @given(
     batches=st.lists(st.lists(st.integers(), max_size=700), max_size=4),

@@ -53,6 +53,21 @@ def test_what_is_added_or_replaced_later_is_found_among_many(many):
     assert (np.argmax(first.cosines(many[3])), len(first.cosines(many[3]))) == (3, 800)
 
 
+@pytest.mark.parametrize("kept", [False, True])
+def test_what_is_told_of_something_else_later_is_found_among_many(many, kept):
+    """The nearest are told by components of all vectors, not of the first alone, which differ in other directions."""
+    later = unit(many[:, ::-1] + 0.2 * many[::-1])
+    index = VectorIndex().extended(many[:310])
+    index.cosines(many[0])
+    index = VectorIndex().restored(index.state()) if kept else index
+
+    index = index.extended(later[:600])
+
+    for query in later[:600:60]:
+        exact, found = index.rows @ query, index.cosines(query)
+        assert np.argsort(-found)[:20].tolist() == np.argsort(-exact)[:20].tolist()
+
+
 def test_many_vectors_are_the_same_after_they_were_kept(many):
     """With what estimates them, so that it is not computed again."""
     index = VectorIndex().extended(many)
@@ -60,7 +75,7 @@ def test_many_vectors_are_the_same_after_they_were_kept(many):
 
     restored = VectorIndex().restored(state)
 
-    assert {"vectors", "components", "basis"} == set(state)
+    assert {"vectors", "components", "basis", "found_in"} == set(state)
     assert restored.cosines(many[5]).tolist() == index.cosines(many[5]).tolist()
     assert restored.nbytes == index.nbytes > many.nbytes
 
