@@ -444,7 +444,7 @@ def test_other_weights_under_the_old_name_are_noticed_and_all_is_encoded_anew(fo
 def test_open_events_may_have_the_vectors_of_older_versions(folder):
     """Those were of their titles and keywords, and not of their topics: nothing is wrong with the encoder."""
     with open_memory(folder) as memory:
-        for text in ("I baked rye bread.", "The sourdough bread rose, and I baked it in a cast iron pot for two hours."):
+        for text in ("I baked rye bread.", "The sourdough bread rose, and I baked it in a cast iron pot."):
             memory.remember([{"speaker": "Dan", "text": text}], user_id="dan", session_id="s")
         scope = Scope(user_id="dan")
         (event,) = memory.store.index(scope).events.items
