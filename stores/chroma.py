@@ -29,7 +29,7 @@ from langgraph_engram.stores.arrays import FileBacked
 from langgraph_engram.stores.backup import back_up
 from langgraph_engram.stores.base import Changes, Row
 from langgraph_engram.stores.clients import Lazy, closed_error, translated_errors
-from langgraph_engram.stores.collections import SCHEMA, Batch, Collections, scope_hash
+from langgraph_engram.stores.collections import SCHEMA, Batch, Collections, row_id, scope_hash
 from langgraph_engram.stores.examination import Examination
 from langgraph_engram.stores.index import DECISIONS, PENDING_TASKS, RECORDS, SEARCHABLE, Kind, ScopeIndex, T
 from langgraph_engram.stores.locks import ScopeLocks, write_lock
@@ -101,7 +101,7 @@ class ChromaStore:
         self._cache = _IndexCache(settings)
         self._locks = ScopeLocks() if locks is None else locks
         self._completed: list[str] = []
-        """Completed tasks whose rows are still there; all handles share it."""
+        """The keys of rows of completed tasks that are still there; all handles share it."""
         self._lock = RLock()
         self._closed = False
 
@@ -370,15 +370,15 @@ class ChromaStore:
         self._collections.remove(scope, changes.removed)
         revision = self._revisions.renew(scope)
         if is_marked:
-            self._completed += changes.completed
+            self._completed += [row_id(scope, PENDING_TASKS, item_id) for item_id in changes.completed]
         else:
             self._collections.remove(scope, {PENDING_TASKS.name: changes.completed})
         if changes.removed or len(self._completed) >= MAX_COMPLETED:
-            self._remove_completed()
+            self._remove_completed(() if changes.removed else self._completed)
         return revision
 
-    def _remove_completed(self) -> None:
-        self._collections.remove_completed()
+    def _remove_completed(self, keys: Sequence[str] = ()) -> None:
+        self._collections.remove_completed(keys)
         self._completed.clear()
 
     def _loaded(self, scope: Scope) -> ScopeIndex:

@@ -198,9 +198,9 @@ class Collections:
         for start in range(0, len(keys), self.page_size):
             self.memories.delete(ids=keys[start : start + self.page_size])
 
-    def remove_completed(self) -> None:
-        """Remove the rows of completed tasks, of all scopes."""
-        self.memories.delete(where={"kind": COMPLETED})
+    def remove_completed(self, keys: Sequence[str] = ()) -> None:
+        """Remove the rows of completed tasks: those of these keys, or all, which Chroma looks for in all rows."""
+        self.memories.delete(ids=list(keys) or None, where={"kind": COMPLETED})
 
     def rows(self, scope: Scope) -> Iterator[Row]:
         """Return every row of a scope as it is stored; not the revisions, which hold no memory."""

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import textwrap
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import EncoderMismatch, EncoderUnavailable, StoreError, StoreLocked, StoreUnwritable
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import StorageSettings
+from langgraph_engram.stores import chroma
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.clients import open_memory
@@ -27,6 +29,7 @@ from langgraph_engram.schema import Scope, Turn
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.clients import open_memory
 from langgraph_engram.stores.folders import open_store
+from langgraph_engram.stores import chroma
 from langgraph_engram.stores.base import Changes
 """
 
@@ -103,6 +106,27 @@ def test_what_was_completed_before_a_kill_is_not_pending(tmp_path, encoder, scop
         assert opened.examine(fix=False).findings == []
         opened.close()
     assert reembed(str(killed), HashingEncoder(32)).items == 9
+
+
+def test_rows_of_completed_tasks_are_removed_many_at_once(tmp_path, encoder, scope, everything, turn, monkeypatch):
+    """Without waiting till the store is closed; a task that is pending again meanwhile stays."""
+    monkeypatch.setattr(chroma, "MAX_COMPLETED", 2)
+    (task,) = everything.pending_tasks
+    tasks = [task.model_copy(update={"pending_id": name}) for name in "abcd"]
+    store = open_store(tmp_path / "store", encoder)
+    store.commit(scope, Changes(turns=[turn(0)], pending_tasks=tasks))
+
+    store.commit(scope, Changes(turns=[turn(1)], completed=["a"]))
+    store.commit(scope, Changes(turns=[turn(2)], pending_tasks=tasks[:1]))
+    left = [row.kind for row in store.rows(scope)]
+    store.commit(scope, Changes(turns=[turn(3)], completed=["b"]))
+    rows = Counter(row.kind for row in store.rows(scope))
+
+    assert COMPLETED not in left
+    assert rows == {"turns": 4, "pending_tasks": 3}
+    store.drop_index(scope)
+    assert [task.pending_id for task in store.pending_tasks(scope)] == ["a", "c", "d"]
+    store.close()
 
 
 def test_openers_in_one_process_share_a_store(tmp_path, encoder, scope, turn):
