@@ -288,15 +288,21 @@ class KindIndex(Generic[T]):
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return what `restore` makes this index from: plain JSON, and arrays by name."""
         terms, arrays = self.lexical.state()
-        columns = self._kept_columns()
-        given = {label: None if of is None else list(of) for label, (_, of) in columns.items()}
+        given: dict[str, list[str] | None] = {}
+        indexed: dict[str, list[str]] = {}
+        for label, column in self._kept_columns().items():
+            if isinstance(column.values, BM25Index):
+                indexed[label], parts = column.values.state()
+                arrays |= {f"terms.{label}.{name}": part for name, part in parts.items()}
+            else:
+                given[label] = None if column.given is None else list(column.given)
+                arrays[f"column.{label}"] = column.values.rows
         arrays |= {**self._vectors.state(), "order": self.order()}
         packed = self.items.packed
         arrays["items"] = np.frombuffer(b"".join(packed), dtype=np.uint8)
         arrays["item_sizes"] = np.array([len(item) for item in packed], dtype=np.int64)
-        arrays |= {f"column.{label}": rows for label, (rows, _) in columns.items()}
         ids = list(islice(self._known.positions, len(self)))
-        return {"ids": ids, "terms": terms, "codes": self._codes, "given": given}, arrays
+        return {"ids": ids, "terms": terms, "codes": self._codes, "given": given, "indexed": indexed}, arrays
 
     def restore(self, state: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         """Fill an empty index with what `state` returned of another.
@@ -317,6 +323,10 @@ class KindIndex(Generic[T]):
         for label, given in state["given"].items():
             values: AppendOnlyArray[Any] = AppendOnlyArray(arrays[f"column.{label}"])
             self._columns[label] = _Column(values, 0, None if given is None else frozenset(given))
+        for label, terms in state["indexed"].items():
+            prefix = f"terms.{label}."
+            own = {name.removeprefix(prefix): part for name, part in arrays.items() if name.startswith(prefix)}
+            self._columns[label] = _Column(BM25Index.restored(terms, own), 0, None)
         self._restored_columns = frozenset(self._columns)
         self._clear_derived()
 
@@ -334,16 +344,11 @@ class KindIndex(Generic[T]):
         """Return whether `state` holds columns that this index was not restored with."""
         return not self._kept_columns().keys() <= self._restored_columns
 
-    def _kept_columns(self) -> dict[str, tuple[NDArray[Any], frozenset[str] | None]]:
-        """Return the columns that `state` holds: those of numbers that are up to date, and what each depends on."""
+    def _kept_columns(self) -> "dict[str, _Column]":
+        """Return the columns that `state` holds: of all items or of the first, none of which was replaced since."""
         with self._lock:
             columns = dict(self._columns)
-        return {
-            label: (column.values.rows, given)
-            for label, column in columns.items()
-            if column.is_of(len(self.items), len(self._replaced), given := column.given)
-            and isinstance(column.values, AppendOnlyArray)
-        }
+        return {label: column for label, column in columns.items() if column.replaced == len(self._replaced)}
 
     def _replace(self, items: dict[int, T], vectors: Vectors) -> None:
         for position, item in items.items():

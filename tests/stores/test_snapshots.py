@@ -324,6 +324,33 @@ def test_what_a_later_process_derives_is_kept_too(folder, changes, encoder):
     store.close()
 
 
+def test_what_was_derived_before_a_write_is_kept(folder, changes, encoder, record):
+    """A later process derives what the new items lack, and nothing of the others again."""
+    asked = []
+
+    def derive(store):
+        asked.clear()
+        records = store.index(SCOPE).records
+        lengths = records.column("probe", lambda item: asked.append(item.record_id) or len(item.content), np.intp)
+        terms = records.terms("probe_terms", lambda item: asked.append(item.record_id) or [item.record_id])
+        return lengths.tolist(), [terms.positions(item.record_id).tolist() for item in records.items]
+
+    write(folder, changes, encoder)
+    store = open_store(folder, encoder)
+    derive(store)
+    store.commit(SCOPE, Changes(records=[record(9_000, "Ana: One more.")]))
+    store.close()
+
+    store = open_store(folder, encoder)
+    lengths, positions = derive(store)
+    records = store.index(SCOPE).records.items
+
+    assert asked == ["r9000", "r9000"]
+    assert lengths == [len(item.content) for item in records]
+    assert positions == [[position] for position in range(len(records))]
+    store.close()
+
+
 def test_a_snapshot_stays_till_another_is_written(folder, changes, encoder, monkeypatch, caplog):
     """A search derives more than is in it, and the scope is too small to write it anew, or the disk is full."""
     write(folder, changes, encoder)
