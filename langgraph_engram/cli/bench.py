@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from langgraph_engram.memory import Memory
 
 BENCH = typer.Typer(help="Measure a memory on a data set.", add_completion=False)
-IN_MEMORY = "memory:"
 RULES = "rules"
 Limit = Annotated[
     int | None, typer.Option("--limit", min=1, help="Ask the first N questions only.", show_default=False)
@@ -259,8 +258,9 @@ def segmentation(
 ) -> None:
     """Measure how dialogues are segmented into events, by Pk, WindowDiff and F1."""
     from langgraph_engram.benchmarks.segmentation import run_segmentation
+    from langgraph_engram.stores.base import MEMORY
 
-    with open_memory(IN_MEMORY, model, preset) as memory, progress_bar("reading") as bar:
+    with open_memory(MEMORY, model, preset) as memory, progress_bar("reading") as bar:
         settings = memory.settings.segment.model_copy(update={"strategy": strategy} if strategy else {})
         figures = run_segmentation(file, memory.store, memory.model, settings, limit=limit, progress=bar)
         figures = {"preset": memory.settings.preset, **figures}

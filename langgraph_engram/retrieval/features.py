@@ -247,7 +247,7 @@ def _length(record: Record) -> float:
 
 
 def _mentioned_within(records: RecordIndex, start: datetime, end: datetime) -> Flags:
-    """Return which records were mentioned within a time."""
+    """Return which records were mentioned within a time; one that is open on one side ("since May") prefers nothing."""
     with np.errstate(invalid="ignore"):
         after = records.mentioned_local_time >= start.timestamp()
         before = records.mentioned_local_time <= end.timestamp()

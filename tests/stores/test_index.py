@@ -122,32 +122,21 @@ def test_order_follows_changes(turn):
     assert index.neighbours[0].tolist() == [2, 0, -1]
 
 
-def test_many_threads_may_ask_for_the_order_at_once(turn):
-    """The first to ask puts the new items in order, and the others find it done."""
+@pytest.mark.parametrize(
+    ("ask", "first"), [(TurnIndex.order, 0), (lambda index: index.session_row(2).places, 2)], ids=["order", "row"]
+)
+def test_many_threads_may_ask_at_once(turn, ask, first):
+    """The first to ask puts the new items in order, or in their row, and the others find it done."""
     index = TurnIndex(TURNS)
     index.put([turn(seq) for seq in range(2_000)], np.ones((2_000, 1), dtype=np.float32))
     together = Barrier(4)
 
-    def ask(_):
+    def ask_together(_):
         together.wait()
-        return index.order().tolist()
+        return ask(index).tolist()
 
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(ask, range(4))) == [list(range(2_000))] * 4
-
-
-def test_many_threads_may_ask_for_a_row_at_once(turn):
-    """Each finds all items in it, whoever placed them."""
-    index = TurnIndex(TURNS)
-    index.put([turn(seq) for seq in range(2_000)], np.ones((2_000, 1), dtype=np.float32))
-    together = Barrier(4)
-
-    def ask(_):
-        together.wait()
-        return index.session_row(2).places.tolist()
-
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(ask, range(4))) == [list(range(2, 2_002))] * 4
+        assert list(pool.map(ask_together, range(4))) == [list(range(first, first + 2_000))] * 4
 
 
 def test_syntheses_have_no_neighbours():
