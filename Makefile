@@ -41,7 +41,7 @@ site: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) build dist site *.egg-info $(OUT)
+	rm -rf $(VENV) build dist site *.egg-info lab/*.egg-info $(OUT)
 
 # torch comes first and pinned: left to the others, its newest build brings gigabytes of GPU libraries.
 $(VENV)/.base:
@@ -54,6 +54,7 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/.base
 	$(PIP) install --quiet --editable '.[offline,agents,inspect]'
 	touch $@
 
-$(VENV)/.dev: pyproject.toml | $(VENV)/.base
+$(VENV)/.dev: pyproject.toml lab/pyproject.toml | $(VENV)/.base
 	$(PIP) install --quiet --editable '.[dev]'
+	$(PIP) install --quiet --editable lab
 	touch $@ $(VENV)/.demo

@@ -2,7 +2,7 @@
 
 `graphs nodes prompts stores` are imported as `langgraph_engram.graphs` and so on. The links in `langgraph_engram/` say
 the same to type checkers and editors; nothing is installed through them, so that a checkout without links installs too
-(docs/decisions/0001-folders-and-packaging.md).
+(docs/decisions/0001-one-memory-and-its-laboratory.md).
 """
 
 from setuptools import find_packages, setup

@@ -1,6 +1,8 @@
 """Hooks of the site: the reference of commands is made of their help, and files outside of `docs/` are named."""
 
 import re
+from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 import typer
@@ -9,9 +11,7 @@ from typer.main import get_command
 from langgraph_engram.cli.main import APP
 
 MARK = "<!-- commands -->"
-OUTSIDE = re.compile(
-    r"\[([^\]]*)\]\((?:\.\./)+((?:examples|langgraph_engram|tests|training|benchmarks)/[^)]*|[A-Z]+\.md)\)"
-)
+OUTSIDE = re.compile(r"\[([^\]]*)\]\((?:\.\./)+((?:examples|langgraph_engram|tests|lab)/[^)]*|[A-Z]+\.md)\)")
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
@@ -29,9 +29,10 @@ def commands() -> str:
     group: Any = get_command(APP)
     sections = []
     for name, command in group.commands.items():
-        inner = getattr(command, "commands", {})
         sections += [section(f"engram {name}", command)]
-        sections += [section(f"engram {name} {child}", below) for child, below in inner.items()]
+    with suppress(ModuleNotFoundError):  # the lab is a distribution of its own
+        benches: Any = get_command(import_module("engram_lab.cli").BENCH)
+        sections += [section(f"engram bench {name}", command) for name, command in benches.commands.items()]
     return "\n\n".join([section("engram", group), *sections])
 
 

@@ -10,25 +10,28 @@ from typing import Any, TypeVar, get_args, get_type_hints
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.graph.state import CompiledStateGraph
 from pydantic import BaseModel
 
 from langgraph_engram.state import ReadState, WriteState
 
+Graph = TypeVar("Graph", bound=CompiledStateGraph[Any, Any, Any, Any])
 Saver = TypeVar("Saver", bound=BaseCheckpointSaver[Any] | None)
 
 
 def checkpoint_serializer(more: Iterable[type | tuple[str, str]] = ()) -> JsonPlusSerializer:
-    """Return a serializer for the checkpointer of a graph of yours that holds these graphs, or what they return.
-
-    Args:
-        more: Your own types that the checkpoints hold, or module and name of each.
-    """
+    """Return a serializer for the checkpointer of a graph of yours that holds these graphs, or what they return."""
     return JsonPlusSerializer(allowed_msgpack_modules=[*checkpointed_types(), *more])
 
 
+def checkpointed(graph: Graph, saver: BaseCheckpointSaver[Any] | None) -> Graph:
+    """Return a compiled graph as it is, but with its steps saved in `saver`; None for none."""
+    return graph.copy({"checkpointer": with_known_types(saver)})
+
+
 def with_known_types(saver: Saver) -> Saver:
-    """Return a saver of the same checkpoints that restores these types; one that has a list of its own as it is."""
-    if saver is None or type(saver.serde) is not JsonPlusSerializer or saver.serde._allowed_msgpack_modules is not True:
+    """Return a saver of the same checkpoints that restores these types; one with a serializer of its own as it is."""
+    if saver is None or type(saver.serde) is not JsonPlusSerializer:
         return saver
     cloned = copy.copy(saver)
     cloned.serde = checkpoint_serializer()

@@ -27,7 +27,6 @@ COUNTED = {
     "records": "records",
     "pairs": "candidates",
     "proposals": "proposals",
-    "changed": "changed",
     "decisions": "decisions",
     "synthesis_ids": "syntheses",
     "evidence": "evidence",
@@ -59,36 +58,6 @@ class InstrumentedNode:
         return update
 
 
-class InstrumentedGraph(StateGraph[StateT, None, InputT, OutputT]):
-    """A state graph of instrumented nodes."""
-
-    def __init__(
-        self,
-        name: str,
-        state_schema: type[StateT],
-        context_schema: type[Any] | None = None,
-        *,
-        input_schema: type[InputT],
-        output_schema: type[OutputT],
-    ) -> None:
-        """Create a graph without nodes.
-
-        Args:
-            name: The name of the graph in its events.
-            state_schema: The state of the graph.
-            context_schema: The context that callers of a run may set; None for no context.
-            input_schema: The input of the graph.
-            output_schema: What the graph returns of its state.
-        """
-        super().__init__(state_schema, context_schema, input_schema=input_schema, output_schema=output_schema)
-        self.name = name
-
-    def add_node(self, node: Any, action: Any = None, **options: Any) -> Self:
-        """Add a node under its name; options are LangGraph's."""
-        instrumented = InstrumentedNode(self.name, node, action)
-        return super().add_node(node, instrumented, **{"retry_policy": STORE_RETRY, **options})
-
-
 @dataclass(frozen=True)
 class EntryNode:
     """The node before the first step of a served graph, with the schemas of what clients send."""
@@ -99,14 +68,35 @@ class EntryNode:
     context_schema: type
 
 
-def add_entry(graph: StateGraph[Any, Any, Any, Any], entry: EntryNode | None, first: str) -> None:
-    """Add the edges from START to `first`, through the entry node where there is one."""
-    if entry is None:
-        graph.add_edge(START, first)
-        return
-    graph.add_node(ENTRY_NODE, entry.step)
-    graph.add_edge(START, ENTRY_NODE)
-    graph.add_edge(ENTRY_NODE, first)
+class InstrumentedGraph(StateGraph[StateT, None, InputT, OutputT]):
+    """A state graph of instrumented nodes, which clients of a server enter by the entry node."""
+
+    def __init__(
+        self,
+        name: str,
+        state_schema: type[StateT],
+        input_schema: type[InputT],
+        output_schema: type[OutputT],
+        entry: EntryNode | None,
+    ) -> None:
+        """Create a graph without nodes."""
+        context = entry.context_schema if entry else None
+        given = entry.input_schema if entry else input_schema
+        super().__init__(state_schema, context, input_schema=given, output_schema=output_schema)
+        self.name = name
+        self._entry = entry
+
+    def add_node(self, node: Any, action: Any = None, **options: Any) -> Self:
+        """Add a node under its name; options are LangGraph's."""
+        instrumented = InstrumentedNode(self.name, node, action)
+        return super().add_node(node, instrumented, **{"retry_policy": STORE_RETRY, **options})
+
+    def begin_at(self, first: str) -> None:
+        """Add the edges from START to the first step."""
+        if self._entry:
+            self.add_node(ENTRY_NODE, self._entry.step)
+            self.add_edge(ENTRY_NODE, first)
+        self.add_edge(START, ENTRY_NODE if self._entry else first)
 
 
 def _counts_in(update: Mapping[str, Any]) -> dict[str, int]:

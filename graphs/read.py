@@ -5,7 +5,7 @@ back to `parse_intent` for another round.
 """
 
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END
@@ -13,7 +13,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
 
 from langgraph_engram.graphs.checkpoints import with_known_types
-from langgraph_engram.graphs.instrumentation import EntryNode, InstrumentedGraph, add_entry
+from langgraph_engram.graphs.instrumentation import EntryNode, InstrumentedGraph
 from langgraph_engram.llm.base import Model
 from langgraph_engram.nodes.backtrack import Backtrack
 from langgraph_engram.nodes.conclude import Conclude
@@ -23,7 +23,9 @@ from langgraph_engram.nodes.light_retrieve import LightRetrieve
 from langgraph_engram.nodes.parse_intent import ParseIntentStep
 from langgraph_engram.nodes.reflect import ReflectStep
 from langgraph_engram.nodes.write_answer import WriteAnswerStep
+from langgraph_engram.papers.reading import read_parts
 from langgraph_engram.rerank import Reranker
+from langgraph_engram.retrieval.light import SELECT_BATCH
 from langgraph_engram.settings import DeepSettings, Settings
 from langgraph_engram.state import ReadInput, ReadOutput, ReadState, SelectInput
 from langgraph_engram.stores.base import Store
@@ -43,34 +45,25 @@ def build_read_graph(
     """Build the graph that recalls.
 
     Args:
-        store: Where memories are kept.
-        model: What answers the graph's questions.
-        rule_model: What answers them where no call may be made: in `search`, and for intents that rules parse.
-        settings: A preset, or one with changes.
-        checkpointer: Where each step is saved; None for `search`, and for a graph that another one embeds.
-        reranker: What reorders the evidence; None to keep the order of the fusion.
+        rule_model: What answers where no call may be made: in `search`, and for intents that rules parse.
+        checkpointer: None for `search`, and for a graph that another one embeds.
         entry: The node before the first step, where the graph is served.
     """
-    routing = Routing(settings.deep)
-    graph = InstrumentedGraph(
-        "recall",
-        ReadState,
-        entry.context_schema if entry else None,
-        input_schema=entry.input_schema if entry else ReadInput,
-        output_schema=ReadOutput,
-    )
+    parts = read_parts(store.encoder, settings, reranker)
+    routing = Routing(settings.deep, parts.select_batch)
+    graph = InstrumentedGraph("recall", ReadState, ReadInput, ReadOutput, entry)
     graph.add_node("parse_intent", ParseIntentStep(store, model, rule_model, settings.retrieve))
-    graph.add_node("light_retrieve", LightRetrieve(store, settings.retrieve, reranker))
+    graph.add_node("light_retrieve", LightRetrieve(store, parts.retriever))
     if settings.deep.sufficiency == "judged":
-        graph.add_node("judge_sufficiency", JudgeSufficiency(model, settings.deep, settings.answer))
+        graph.add_node("judge_sufficiency", JudgeSufficiency(model, settings.deep, parts.form))
     if settings.deep.sufficiency != "always":
         graph.add_node("deep_select", DeepSelect(model), input_schema=SelectInput)
-        graph.add_node("backtrack", Backtrack(store, settings.deep))
-    graph.add_node("write_answer", WriteAnswerStep(model, settings.deep, settings.answer))
+        graph.add_node("backtrack", Backtrack(store, settings.deep, parts.turns_around))
+    graph.add_node("write_answer", WriteAnswerStep(model, settings.deep, parts.form))
     if settings.deep.reflect:
-        graph.add_node("reflect", ReflectStep(model, settings.deep, settings.answer))
+        graph.add_node("reflect", ReflectStep(model, settings.deep, parts.form, parts.reflects_on_all))
     graph.add_node("conclude", Conclude(settings.retrieve))
-    add_entry(graph, entry, "parse_intent")
+    graph.begin_at("parse_intent")
     graph.add_edge("parse_intent", "light_retrieve")
     graph.add_conditional_edges("light_retrieve", routing.after_light, routing.light_targets)
     if settings.deep.sufficiency == "judged":
@@ -83,7 +76,7 @@ def build_read_graph(
         further = ["parse_intent"] if settings.deep.max_rounds > 1 else []
         graph.add_conditional_edges("reflect", after_reflect, [*further, "conclude"])
     graph.add_edge("conclude", END)
-    return cast(ReadGraph, graph.compile(checkpointer=with_known_types(checkpointer), name="recall"))
+    return graph.compile(checkpointer=with_known_types(checkpointer), name="recall")
 
 
 @dataclass(frozen=True)
@@ -91,6 +84,7 @@ class Routing:
     """The routers that depend on the preset, and where they may lead, so that its drawing is true."""
 
     settings: DeepSettings
+    select_batch: int = SELECT_BATCH
 
     @property
     def light_targets(self) -> list[str]:
@@ -123,7 +117,8 @@ class Routing:
 
     def _select_deep(self, state: ReadState) -> Literal["conclude"] | list[Send]:
         """Select from the evidence in parallel batches; end without any."""
-        return [Send("deep_select", batch) for batch in batches(state, self.settings)] or "conclude"
+        sent = batches(state, self.settings.select_n, self.select_batch)
+        return [Send("deep_select", batch) for batch in sent] or "conclude"
 
 
 def after_reflect(state: ReadState) -> Literal["parse_intent", "conclude"]:

@@ -1,12 +1,13 @@
 """Align the messages of a call with the stored turns of their sessions, so that only what is new is stored."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from langgraph_engram.pending import stored_turns, turns_begun
 from langgraph_engram.results import count_tokens
-from langgraph_engram.schema import Metadata, Scope, Turn, make_id, unnamed_session_id
+from langgraph_engram.schema import Metadata, PendingTask, Scope, Turn, make_id, unnamed_session_id
 from langgraph_engram.state import Message, RememberRequest
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.datetimes import epoch_seconds
@@ -26,24 +27,19 @@ def name_session(request: RememberRequest) -> str:
 
 
 def share_runs(requests: Sequence[RememberRequest], tokens: int) -> list[list[RememberRequest]]:
-    """Group whole sessions: consecutive short ones share a run, as long as one extraction can read them together.
-
-    Args:
-        requests: What is sent of each session, in order, with the same scope and metadata.
-        tokens: What one extraction reads; 0 for a run of its own for each.
-    """
+    """Group whole sessions: consecutive short ones share a run, as long as one extraction can read them together."""
     groups: list[list[RememberRequest]] = []
-    names, held, is_open = set[str](), 0, False
+    names, tokens_in_group, is_open = set[str](), 0, False
     for request in requests:
         name = name_session(request)
         size = sum(_tokens(message) for message in request.messages)
         is_short = bool(request.messages) and size <= SHORT_SESSION * tokens
-        if not (is_open and is_short and name not in names and held + size <= tokens):
+        if not (is_open and is_short and name not in names and tokens_in_group + size <= tokens):
             groups.append([])
-            names, held = set(), 0
+            names, tokens_in_group = set(), 0
         groups[-1].append(request)
         names.add(name)
-        held, is_open = held + size, is_short
+        tokens_in_group, is_open = tokens_in_group + size, is_short
     return groups
 
 
@@ -76,6 +72,17 @@ def requests_by_session(request: RememberRequest) -> dict[str, RememberRequest]:
     return {session_id: request.model_copy(update={"messages": own}) for session_id, own in sent.items()}
 
 
+def turns_of_run(
+    run_id: str, sessions: Mapping[str, RememberRequest], index: ScopeIndex, pending: Sequence[PendingTask]
+) -> list[list[Turn]]:
+    """Return the turns of each session of a run: those that it stored before it was cut off, and those that are new."""
+    found: list[list[Turn]] = []
+    for session_id, sent in sessions.items():
+        begun = stored_turns(index, turns_begun(pending, run_id, session_id))
+        found.append([*begun, *new_turns(sent, session_id, index, begun)])
+    return found
+
+
 def new_turns(request: RememberRequest, session_id: str, index: ScopeIndex, begun: Sequence[Turn] = ()) -> list[Turn]:
     """Return the turns of a request that are not stored yet.
 
@@ -84,16 +91,10 @@ def new_turns(request: RememberRequest, session_id: str, index: ScopeIndex, begu
     stands. Messages from further back are known where each was said at a time that only one stored turn has. The same
     word alone is known only at the very end of the session, because a call may be sent again. System messages stand
     outside of this order, since agents put them before whatever part of a history they send: one is new where the
-    session does not hold it yet.
-
-    Args:
-        request: What is sent.
-        session_id: Its session.
-        index: What is stored of the scope.
-        begun: The turns that the same run has stored already: the session ended with them when it was cut off.
+    session does not hold it yet. A run that was cut off goes on as if the session still ended with what it had `begun`.
     """
     stored = index.session_turns(session_id)
-    if _is_known_passage(stored, request.messages):
+    if _is_known_span(stored, request.messages):
         return []
     seen = [turn for turn in stored if turn.seq <= begun[-1].seq] if begun else stored
     following = _without_repeated_ids(_following(seen, request.messages))
@@ -135,7 +136,7 @@ def _following(stored: Sequence[Turn], sent: Sequence[Message]) -> list[Message]
     return following
 
 
-def _is_known_passage(stored: Sequence[Turn], sent: Sequence[Message]) -> bool:
+def _is_known_span(stored: Sequence[Turn], sent: Sequence[Message]) -> bool:
     """Return whether all messages stand in a stored session, in its order, at times that only one turn has."""
     counts = Counter(turn.said_at for turn in stored)
     seq_of = {(_content(turn), turn.said_at): turn.seq for turn in stored if counts[turn.said_at] == 1}

@@ -7,8 +7,8 @@ from langgraph.types import Command, StateSnapshot
 
 from langgraph_engram.consolidation.approval import problem_of
 from langgraph_engram.errors import InvalidInput
-from langgraph_engram.formats.requests import check_name
 from langgraph_engram.graphs.write import WriteGraph
+from langgraph_engram.requests import check_name
 from langgraph_engram.results import Approval, Receipt
 from langgraph_engram.runner import WriteRunner, thread_of
 from langgraph_engram.schema import Decision, Proposal, Scope
@@ -33,14 +33,7 @@ def waiting_decisions(store: Store, graph: WriteGraph, scope: Scope) -> list[Dec
 
 
 def approve(runs: WriteRunner, scope: Scope, run_id: str, answer: Answer) -> Receipt:
-    """Resume a run with a person's answer; no model is asked again what it was asked before.
-
-    Args:
-        answer: For all decisions, or for each by its id.
-
-    Raises:
-        InvalidInput: No such run waits here, or the answer leaves a decision open or names one that is not there.
-    """
+    """Resume a run with a person's answer; no model is asked again what it was asked before."""
     with runs.store.writing(scope):
         waiting = {approval.run_id: approval for approval in approvals(runs.store, runs.graph, scope)}
         if check_name("run_id", run_id, "name a run") not in waiting:

@@ -7,11 +7,11 @@ import json
 import os
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
@@ -34,7 +34,7 @@ from langgraph_engram.llm.base import Model
 from langgraph_engram.llm.chat import ChatSettings
 from langgraph_engram.llm.factory import open_model
 from langgraph_engram.presets import preset
-from langgraph_engram.rerank import CrossEncoder, Reranker
+from langgraph_engram.rerank import CrossEncoderReranker, Reranker
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.settings import ExtractSettings, RetrieveSettings, Settings, StorageSettings
 from langgraph_engram.stores.base import Store, kind_of_location
@@ -53,15 +53,7 @@ T = TypeVar("T")
 
 
 def overridden(settings: Settings, text: str) -> Settings:
-    """Return settings with some of them overridden.
-
-    Args:
-        settings: A preset's.
-        text: A JSON object that holds the changes, group by group, or the path of a file that does; empty for none.
-
-    Raises:
-        InvalidSetting: It is no such object or file, or names a setting or a value that does not exist.
-    """
+    """Return settings with those of a JSON object, or of a file that holds one, in place of some."""
     if not text.strip():
         return settings
     whole = settings.model_dump()
@@ -72,14 +64,7 @@ def overridden(settings: Settings, text: str) -> Settings:
 
 
 def chat_settings(text: str) -> ChatSettings:
-    """Return how a chat model is called.
-
-    Args:
-        text: A JSON object that holds what is not as by default, or the path of a file that does; empty for nothing.
-
-    Raises:
-        InvalidSetting: It is no such object or file, or names a setting or a value that does not exist.
-    """
+    """Return how a chat model is called, by a JSON object or the path of a file that holds one; empty for defaults."""
     return _validated(ChatSettings, _read(text, CHAT_VARIABLE, CHAT_EXAMPLE) if text.strip() else {}, CHAT_VARIABLE)
 
 
@@ -130,102 +115,53 @@ def resolve(
     encoder: str | Path | Encoder | Embeddings | None,
     dataset: str | None = None,
     settings: Settings | None = None,
+    environment: Mapping[str, str] = os.environ,
 ) -> Configuration:
-    """Fill in what was not given from the environment, then from defaults. `ENGRAM_SETTINGS` changes the preset.
-
-    Args:
-        store: A folder, a URL, or "memory:".
-        model: A model or its name.
-        preset_name: The preset.
-        encoder: An encoder or its name.
-        dataset: The data set that is measured, for which a preset may have a variant.
-        settings: The caller's own, in place of the preset's.
-
-    Raises:
-        UnknownPreset: No preset of that name.
-        InvalidSetting: `ENGRAM_SETTINGS` does not fit, or an argument is of another type.
-    """
+    """Fill in what was not given from the environment, then from defaults. `ENGRAM_SETTINGS` changes the preset."""
     if store is not None and not (isinstance(store, str | Path) and str(store).strip()):
         raise InvalidSetting(f'store is {store!r}: name a folder, the URL of a Chroma server, or "memory:"')
-    named = preset(preset_name or os.environ.get("ENGRAM_PRESET") or "engram", dataset)
+    named = preset(preset_name or environment.get("ENGRAM_PRESET") or "engram", dataset)
     return Configuration(
-        store=str(store or os.environ.get("ENGRAM_STORE") or DEFAULT_STORE),
-        model=model or os.environ.get("ENGRAM_MODEL") or "rules",
-        settings=_of_kind("settings", settings, Settings) or overridden(named, os.environ.get(SETTINGS_VARIABLE, "")),
-        encoder=encoder or os.environ.get("ENGRAM_ENCODER") or None,
+        store=str(store or environment.get("ENGRAM_STORE") or DEFAULT_STORE),
+        model=model or environment.get("ENGRAM_MODEL") or "rules",
+        settings=_of_kind("settings", settings, Settings) or overridden(named, environment.get(SETTINGS_VARIABLE, "")),
+        encoder=encoder or environment.get("ENGRAM_ENCODER") or None,
     )
 
 
-def resolve_chat(chat: ChatSettings | None = None) -> ChatSettings:
-    """Return how a chat model is called: as given, else as `ENGRAM_CHAT` says, else the defaults.
-
-    Raises:
-        InvalidSetting: `ENGRAM_CHAT` does not fit, or `chat` is of another type.
-    """
-    return _of_kind("chat", chat, ChatSettings) or chat_settings(os.environ.get(CHAT_VARIABLE, ""))
+def resolve_chat(chat: ChatSettings | None = None, environment: Mapping[str, str] = os.environ) -> ChatSettings:
+    """Return how a chat model is called: as given, else as `ENGRAM_CHAT` says, else the defaults."""
+    return _of_kind("chat", chat, ChatSettings) or chat_settings(environment.get(CHAT_VARIABLE, ""))
 
 
 def resolve_model(model: str | BaseChatModel | Model, chat: ChatSettings) -> Model:
-    """Open a model by name: "rules", "openai:NAME", a chat model, or anything that answers questions.
-
-    Raises:
-        UnknownModel: Nothing of that name.
-        ModelUnavailable: It cannot be used as things are, for want of a key.
-    """
+    """Open a model by name: "rules", "openai:NAME", a chat model, or anything that answers questions."""
     return RuleModel() if model == "rules" else open_model(model, chat)
 
 
 def resolve_compressor(extract: ExtractSettings) -> Compressor | None:
     """Return what compresses the sentences of an extraction, if the settings ask for it; it loads at its first use."""
-    if extract.compress_rate is None or extract.strategy == "none":
+    if extract.compress_rate is None:
         return None
     return LLMLingua2(extract.compress_rate, extract.compress_model)
 
 
 def resolve_reranker(retrieve: RetrieveSettings) -> Reranker | None:
     """Return what reranks evidence, if the settings ask for it; it loads at its first use."""
-    return CrossEncoder(retrieve.rerank_model) if retrieve.rerank_model else None
+    return CrossEncoderReranker(retrieve.rerank_model) if retrieve.rerank_model else None
 
 
-class Graphs(NamedTuple):
-    """The two graphs, without checkpoints for the graphs of others, and for runs of our own."""
-
-    write: WriteGraph
-    read: ReadGraph
-    checkpointed_write: WriteGraph
-    checkpointed_read: ReadGraph
-    shared_tokens: int
-    """Tokens of short sessions that one run of the write graph takes; 0 where it takes one session."""
-
-
-def build_graphs(
-    store: Store,
-    model: Model,
-    settings: Settings,
-    of_writes: BaseCheckpointSaver[str] | None,
-    of_reads: BaseCheckpointSaver[str] | None = None,
-) -> Graphs:
-    """Build the graphs of a memory, with what the settings ask for, and the savers of runs of our own."""
-    rules, compressor, reranker = RuleModel(), resolve_compressor(settings.extract), resolve_reranker(settings.retrieve)
-    write, checkpointed_write = (
-        build_write_graph(store, model, settings, saver, compressor) for saver in (None, of_writes)
-    )
-    read, checkpointed_read = (
-        build_read_graph(store, model, rules, settings, saver, reranker) for saver in (None, of_reads)
-    )
-    shares = settings.extract.shared_calls and settings.extract.strategy != "none" and model.name != rules.name
-    shared_tokens = settings.extract.call_tokens if shares else 0
-    return Graphs(write, read, checkpointed_write, checkpointed_read, shared_tokens)
+def build_graphs(store: Store, model: Model, settings: Settings) -> tuple[WriteGraph, ReadGraph]:
+    """Build the two graphs of a memory, with what the settings ask for, and without checkpoints."""
+    compressor, reranker = resolve_compressor(settings.extract), resolve_reranker(settings.retrieve)
+    write = build_write_graph(store, model, settings, compressor=compressor)
+    return write, build_read_graph(store, model, RuleModel(), settings, reranker=reranker)
 
 
 def open_store_and_checkpointer(
     choice: Configuration, settings: StorageSettings, given: BaseCheckpointSaver[str] | None
 ) -> tuple[ChromaStore, BaseCheckpointSaver[str] | None]:
-    """Open a store and, where none is given, a checkpointer of its own; neither stays open where one fails.
-
-    Raises:
-        InvalidSetting: What is given is no checkpointer.
-    """
+    """Open a store and, where none is given, a checkpointer of its own; neither stays open where one fails."""
     own = _of_kind("checkpointer", given, BaseCheckpointSaver) is None
     opened = open_store(choice.store, open_encoder(choice.encoder), settings=settings)
     try:
@@ -248,7 +184,8 @@ def open_checkpointer(store: str) -> BaseCheckpointSaver[str]:
     with _translated_errors(path):
         connection = sqlite3.connect(path, check_same_thread=False)
         try:
-            _shrink_by_itself(connection)
+            if connection.execute("PRAGMA page_count").fetchone() == (0,):  # a file that is there may be read-only
+                connection.execute("PRAGMA auto_vacuum=FULL")
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.execute("PRAGMA secure_delete=ON")  # what is erased is overwritten, not only unlinked
@@ -256,14 +193,6 @@ def open_checkpointer(store: str) -> BaseCheckpointSaver[str]:
             connection.close()
             raise
     return StepSaver(connection, path, serde=serializer)
-
-
-def _shrink_by_itself(connection: sqlite3.Connection) -> None:
-    """Have a database give back the room of what is deleted; one that is in use, or read-only, stays as it is."""
-    if connection.execute("PRAGMA auto_vacuum").fetchone() == (0,):
-        with suppress(sqlite3.OperationalError):
-            connection.execute("PRAGMA auto_vacuum=FULL")
-            connection.execute("VACUUM")
 
 
 @contextmanager
@@ -293,11 +222,7 @@ class StepSaver(SqliteSaver):
 
     @contextmanager
     def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
-        """Yield a cursor, and commit after it.
-
-        Raises:
-            StoreError: The database cannot be read or written.
-        """
+        """Yield a cursor, and commit after it."""
         with _translated_errors(self.path), super().cursor(transaction) as cursor:
             yield cursor
 

@@ -13,7 +13,6 @@ EngramError
 |   |-- StoreUnwritable (OSError)      the folder cannot be written
 |   |-- StoreUnreachable (ConnectionError)  the Chroma server does not answer
 |   |-- StoreFailed                    a Chroma operation failed, perhaps transiently
-|   |-- StoreOutdated                  the store was written by an older version, and is to be migrated
 |   `-- EncoderMismatch (ValueError)   the store's vectors were made by another encoder
 |-- NotAllowed (PermissionError)       the memory belongs to another user
 |-- MissingExtra (ImportError)         an optional package is not installed
@@ -33,12 +32,7 @@ class EngramError(Exception):
     """The root of every error of this package."""
 
     def __init__(self, problem: str = "", *, command: str = "") -> None:
-        """Create the error.
-
-        Args:
-            problem: What was wrong, and what to do wherever that is.
-            command: What to do on the command line; pages say it in their own words.
-        """
+        """Say what was wrong and, in `command`, what to do about it on the command line."""
         super().__init__(f"{problem}: {command}" if command else problem)
         self.problem = problem
 
@@ -91,20 +85,11 @@ class StoreFailed(StoreError):
     """A Chroma operation failed for a reason that may be transient."""
 
 
-class StoreOutdated(StoreError):
-    """The store was written by an older version, and is to be migrated."""
-
-
 class EncoderMismatch(StoreError, ValueError):
     """The store's vectors were made by another encoder."""
 
     def __init__(self, message: str = "", written_with: str = "") -> None:
-        """Create the error.
-
-        Args:
-            message: What was wrong.
-            written_with: The name of the encoder that the store was written with, where that is known.
-        """
+        """Say what was wrong, and the name of the other encoder where that is known."""
         super().__init__(message)
         self.written_with = written_with
 
@@ -134,11 +119,7 @@ class ModelUnavailable(EngramError, ConnectionError):
 
 
 def problems_in(error: "ValidationError", *path: str) -> str:
-    """Return what does not fit, in one line: each value by its path, and what is wrong with it.
-
-    Args:
-        path: Where the validated value stands.
-    """
+    """Return what does not fit, in one line: each value by its path, and what is wrong with it."""
     return "; ".join(
         f"{'.'.join(map(str, (*path, *detail['loc'])))}: "
         f"{'there is no such name' if detail['type'] == 'extra_forbidden' else detail['msg']}".removeprefix(": ")

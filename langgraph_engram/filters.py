@@ -103,42 +103,34 @@ class Condition:
         return _sort(known) == _sort(self.value) and ORDERED[self.operator](known, self.value)
 
 
-def conditions_of(filters: object) -> list[Condition]:
-    """Return the conditions of filters; none for None.
-
-    Raises:
-        InvalidInput: They are no mapping, or a key, an operator or a value is unknown.
-    """
+def check_filters(filters: object) -> Filters | None:
+    """Return filters with a value by operator for each key; None for none."""
     if filters is None:
-        return []
+        return None
     if not isinstance(filters, Mapping):
         raise InvalidInput(f'filters is {short(filters)}: pass a dict, such as {{"session": "s1"}}')
     wanted = {key: value if isinstance(value, Mapping) else {"$eq": value} for key, value in filters.items()}
     if empty := next((key for key, values in wanted.items() if not values), None):
         raise InvalidInput(f"the filter {short(empty)} names no operator: use {', '.join(OPERATORS)}, or a value")
-    return [
-        Condition(key, operator, _checked(key, operator, value))
+    return {
+        key: {operator: _checked(key, operator, value) for operator, value in values.items()}
         for key, values in wanted.items()
-        for operator, value in values.items()
+    } or None
+
+
+def conditions_of(filters: Filters | None) -> list[Condition]:
+    """Return the conditions of filters that were checked; none for None."""
+    return [
+        Condition(key, operator, value)
+        for key, values in (filters or {}).items()
+        for operator, value in (values if isinstance(values, dict) else {"$eq": values}).items()
     ]
 
 
-def check_filters(filters: object) -> Filters | None:
-    """Return filters as they can be saved; None for none. Errors as those of `conditions_of`."""
-    checked: dict[str, dict[str, Any]] = {}
-    for condition in conditions_of(filters):
-        checked.setdefault(condition.key, {})[condition.operator] = condition.value
-    return {**checked} or None
-
-
 def both(fixed: Filters | None, asked: Filters | None) -> Filters | None:
-    """Return filters that hold where both do.
-
-    Raises:
-        InvalidInput: What is asked has another value for an operator of a key that is fixed.
-    """
+    """Return filters that hold where both do."""
     joined: dict[str, dict[str, Any]] = {}
-    for condition in (*conditions_of(fixed), *conditions_of(asked)):
+    for condition in (*conditions_of(check_filters(fixed)), *conditions_of(check_filters(asked))):
         known = joined.setdefault(condition.key, {})
         if known.setdefault(condition.operator, condition.value) != condition.value:
             raise InvalidInput(f"the filter {condition.key!r} is fixed: leave it out")
@@ -146,21 +138,13 @@ def both(fixed: Filters | None, asked: Filters | None) -> Filters | None:
 
 
 def check_limit(limit: object) -> None:
-    """Check a number of items.
-
-    Raises:
-        InvalidInput: It is neither a whole number of at least 1 nor None.
-    """
+    """Refuse a limit that is neither None nor a whole number of at least 1."""
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
         raise InvalidInput(f"the limit is {short(limit)}: give a whole number, at least 1, or leave it out")
 
 
 def check_metadata(metadata: object) -> Metadata:
-    """Return the metadata of a call; empty for None.
-
-    Raises:
-        InvalidInput: It is no small flat dict of strings, numbers and booleans.
-    """
+    """Return the metadata of a call; empty for None."""
     if metadata is None:
         return {}
     if not isinstance(metadata, Mapping):

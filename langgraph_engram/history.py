@@ -3,14 +3,16 @@
 An undone decision stays in the audit trail, marked.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from langgraph_engram.consolidation.merging import as_active, as_merged, conflicts_among, merged, without_conflicts
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.formats.messages import check_size, read_text
-from langgraph_engram.formats.requests import check_name
 from langgraph_engram.inspection import get
+from langgraph_engram.lineage import reached
+from langgraph_engram.requests import check_name
 from langgraph_engram.results import RecordHistory, UndoReceipt, UpdateReceipt
 from langgraph_engram.schema import Decision, PendingTask, Record, Scope, Synthesis, make_id
 from langgraph_engram.screening import screen_text
@@ -27,15 +29,7 @@ DIMENSIONS = ("location", "reason", "purpose")
 
 
 def update(store: Store, scope: Scope, record_id: str, content: str, settings: ReceiveSettings) -> UpdateReceipt:
-    """Give a record another text, in one commit: a new record with its sources takes its place.
-
-    Of the dimensions, those stay that the new text still says. Syntheses over the record turn stale, and pending. In
-    the audit trail it is a run of its own, which `undo` takes back. Secrets are masked or refused as in messages.
-
-    Raises:
-        InvalidInput: No such record is kept here, it is not active, it is a passage of a message, or the text is empty,
-            too long, or holds a secret that is refused.
-    """
+    """Give a record another text, in a run of its own: a new record with its sources takes its place."""
     record = get(store, scope, record_id)
     record_id = record.record_id
     content, masked = screen_text(read_text(content, "the text").strip(), settings)
@@ -63,35 +57,25 @@ def update(store: Store, scope: Scope, record_id: str, content: str, settings: R
 
 
 def undo(store: Store, scope: Scope, run_id: str, waiting: Sequence[Decision] = ()) -> UndoReceipt:
-    """Undo what a run's decisions changed; undone again, an undo that was cut off does the rest.
-
-    Merged and superseded records are active again, what merges made is archived, and syntheses over any of them turn
-    stale, and pending, so that a retry writes them anew. Conflicts are no longer linked.
-
-    Args:
-        waiting: The decisions of other runs that wait for a person.
-
-    Raises:
-        InvalidInput: No such run changed anything here, or a later run builds on what this one did, or would.
-    """
+    """Undo what a run's decisions changed; undone again, an undo that was cut off does the rest."""
     check_name("run_id", run_id, "name a run")
     trail = store.decisions(scope)
     mine = [decision for decision in trail if decision.run_id == run_id and decision.action != "KEEP_BOTH"]
     if not mine:
         raise _nothing_to_undo(run_id, trail)
-    standing = [decision for decision in mine if decision.undone_at is None]
-    if not standing:
+    in_force = [decision for decision in mine if decision.undone_at is None]
+    if not in_force:
         return UndoReceipt(run_id=run_id, already_undone=True)
     index = store.index(scope)
-    _require_last(run_id, standing, trail)
-    _require_unawaited(run_id, standing, waiting)
-    restored = list(_restored(standing, index.records))
-    archived = list(_archived(standing, index.records))
+    _require_last(run_id, in_force, trail)
+    _require_unawaited(run_id, in_force, waiting)
+    restored = list(_restored(in_force, index.records))
+    archived = list(_archived(in_force, index.records))
     records = [*restored, *archived]
     outdated, pending_tasks = _outdated(index, records, run_id, UNDONE)
     now = datetime.now(UTC)
-    marked = [decision.model_copy(update={"undone_at": now}) for decision in standing]
-    written = [*records, *_unlinked(standing, trail, index.records, records)]
+    marked = [decision.model_copy(update={"undone_at": now}) for decision in in_force]
+    written = [*records, *_unlinked(in_force, trail, index.records, records)]
     _commit_records(store, scope, written, marked, outdated, pending_tasks)
     return UndoReceipt(
         run_id=run_id,
@@ -103,15 +87,11 @@ def undo(store: Store, scope: Scope, run_id: str, waiting: Sequence[Decision] = 
 
 
 def history(store: Store, scope: Scope, record_id: str) -> RecordHistory:
-    """Return the lineage of a record in order of time, and the decisions on it and between its members.
-
-    Raises:
-        InvalidInput: No such record is kept here.
-    """
+    """Return the lineage of a record in order of time, and the decisions on it and between its members."""
     record_id = get(store, scope, record_id).record_id
     records = {record.record_id: record for record in store.index(scope).records.items}
     before, after = _links(records.values())
-    lineage = _reached(record_id, before) | _reached(record_id, after)
+    lineage = {*reached([record_id], lambda key: before[key]), *reached([record_id], lambda key: after[key])}
     return RecordHistory(
         records=sorted((records[member] for member in lineage), key=RECORDS.sort_key),
         decisions=[decision for decision in store.decisions(scope) if _concerns(decision, record_id, lineage)],
@@ -173,26 +153,17 @@ def _concerns(decision: Decision, record_id: str, lineage: set[str]) -> bool:
     return record_id in named or len(lineage & named) > 1
 
 
-def _links(records: Iterable[Record]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+def _links(records: Iterable[Record]) -> tuple[Mapping[str, set[str]], Mapping[str, set[str]]]:
     """Return, for each record, those it derives from and those that took its place."""
-    before: dict[str, set[str]] = {}
-    after: dict[str, set[str]] = {}
+    before: defaultdict[str, set[str]] = defaultdict(set)
+    after: defaultdict[str, set[str]] = defaultdict(set)
     for record in records:
         links = [(source, record.record_id) for source in record.derived_from]
         links += [(record.record_id, record.superseded_by)] if record.superseded_by else []
         for older, newer in links:
-            before.setdefault(newer, set()).add(older)
-            after.setdefault(older, set()).add(newer)
+            before[newer].add(older)
+            after[older].add(newer)
     return before, after
-
-
-def _reached(start: str, links: Mapping[str, set[str]]) -> set[str]:
-    found, left = {start}, [start]
-    while left:
-        fresh = links.get(left.pop(), set()) - found
-        found |= fresh
-        left.extend(fresh)
-    return found
 
 
 def _restored(decisions: Sequence[Decision], index: RecordIndex) -> Iterable[Record]:
@@ -213,30 +184,30 @@ def _archived(decisions: Sequence[Decision], index: RecordIndex) -> Iterable[Rec
 
 
 def _unlinked(
-    standing: Sequence[Decision], trail: Sequence[Decision], index: RecordIndex, written: Sequence[Record]
+    in_force: Sequence[Decision], trail: Sequence[Decision], index: RecordIndex, written: Sequence[Record]
 ) -> Iterable[Record]:
     """Yield the records that these decisions alone link as conflicts, without those links, as they are written else."""
-    rest = conflicts_among(decision for decision in trail if decision not in standing)
+    rest = conflicts_among(decision for decision in trail if decision not in in_force)
     known = {record.record_id: record for record in written}
-    for record_id, others in conflicts_among(standing).items():
+    for record_id, others in conflicts_among(in_force).items():
         record = known.get(record_id) or index.get(record_id)
         if record:
             yield without_conflicts(record, {*others} - {*rest.get(record_id, [])})
 
 
-def _require_last(run_id: str, standing: Sequence[Decision], trail: Sequence[Decision]) -> None:
+def _require_last(run_id: str, in_force: Sequence[Decision], trail: Sequence[Decision]) -> None:
     """Refuse where a later decision rests on a result of these."""
     for later in trail:
-        if later.run_id != run_id and not later.undone_at and _builds_on(standing, later):
+        if later.run_id != run_id and not later.undone_at and _builds_on(in_force, later):
             raise InvalidInput(
                 f"run {run_id!r} cannot be undone yet: run {later.run_id!r} builds on it, undo that first"
             )
 
 
-def _require_unawaited(run_id: str, standing: Sequence[Decision], waiting: Sequence[Decision]) -> None:
+def _require_unawaited(run_id: str, in_force: Sequence[Decision], waiting: Sequence[Decision]) -> None:
     """Refuse where a decision that waits for a person would rest on a result of these."""
     for later in waiting:
-        if _builds_on(standing, later):
+        if _builds_on(in_force, later):
             raise InvalidInput(
                 f"run {run_id!r} cannot be undone yet: run {later.run_id!r} waits for approval to change what it made; "
                 f"approve or reject that first",
@@ -244,10 +215,10 @@ def _require_unawaited(run_id: str, standing: Sequence[Decision], waiting: Seque
             )
 
 
-def _builds_on(standing: Sequence[Decision], later: Decision) -> bool:
+def _builds_on(in_force: Sequence[Decision], later: Decision) -> bool:
     """Return whether a decision changes a result of these, or rests on what one of them merged or linked."""
-    merges = {decision.result_id for decision in standing if decision.action == "MERGE"}
-    results = {decision.result_id for decision in standing}
+    merges = {decision.result_id for decision in in_force if decision.action == "MERGE"}
+    results = {decision.result_id for decision in in_force}
     match later.action:
         case "KEEP_BOTH":
             return False
@@ -255,7 +226,7 @@ def _builds_on(standing: Sequence[Decision], later: Decision) -> bool:
             return not merges.isdisjoint(later.pair)
         case "SUPERSEDE":
             return not merges.isdisjoint(later.pair) or not results.isdisjoint({*later.pair} - {later.result_id})
-    return not {*results, *conflicts_among(standing)}.isdisjoint(later.pair)
+    return not {*results, *conflicts_among(in_force)}.isdisjoint(later.pair)
 
 
 def _nothing_to_undo(run_id: str, trail: Sequence[Decision]) -> InvalidInput:

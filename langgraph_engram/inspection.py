@@ -7,14 +7,15 @@ from typing import Any, Literal, TypeVar, get_args
 from pydantic import BaseModel
 
 from langgraph_engram.errors import InvalidInput
-from langgraph_engram.filters import Filters, check_limit, conditions_of
+from langgraph_engram.filters import Filters, check_filters, check_limit, conditions_of
 from langgraph_engram.formats.messages import shown
-from langgraph_engram.formats.requests import check_name
+from langgraph_engram.requests import check_name
 from langgraph_engram.results import Status
 from langgraph_engram.retrieval.standing import profile_of
 from langgraph_engram.schema import Frozen, Record, Scope
 from langgraph_engram.stores.base import Store
-from langgraph_engram.stores.index import KindIndex, Matches
+from langgraph_engram.stores.index import KindIndex
+from langgraph_engram.stores.matches import Matches
 
 ItemKind = Literal["records", "events", "boundaries", "syntheses", "decisions", "turns", "profile"]
 T = TypeVar("T", bound=Frozen)
@@ -25,11 +26,7 @@ PROFILE_TOKENS = 300
 
 
 def status(opened: Store, scope: Scope, *, store: str, preset: str, model: str) -> Status:
-    """Count what is stored, and list the pending tasks.
-
-    Args:
-        store: Where the opened store is, as it is told to people; so are the names of the preset and the model.
-    """
+    """Count what is stored, and list the pending tasks."""
     index = opened.index(scope)
     return Status(
         store=store,
@@ -49,15 +46,8 @@ def status(opened: Store, scope: Scope, *, store: str, preset: str, model: str) 
 def show(
     store: Store, scope: Scope, kind: ItemKind, filters: Filters | None = None, limit: int | None = None
 ) -> Sequence[BaseModel]:
-    """Return everything of one kind that fulfils filters, in order of time; of "profile", in the profile's.
-
-    Args:
-        limit: Return the newest `limit` items only; of a profile, the first.
-
-    Raises:
-        InvalidInput: No such kind; or filters are unknown, or are asked of decisions; or the limit is no number.
-    """
-    conditions = conditions_of(filters)
+    """Return what is stored of one kind, in order of time: the newest `limit`; of a profile, the first."""
+    conditions = conditions_of(check_filters(filters))
     check_limit(limit)
     if kind not in get_args(ItemKind):
         raise InvalidInput(f"unknown kind {shown(kind)}: choose one of {', '.join(get_args(ItemKind))}")
@@ -68,8 +58,8 @@ def show(
     index = store.index(scope)
     matches = Matches(index, conditions)
     if kind == "profile":
-        standing = profile_of(index, PROFILE_TOKENS).records
-        return [item for item in standing if matches.records[index.records.position(item.record_id)]][:limit]
+        records = profile_of(index, PROFILE_TOKENS).records
+        return [item for item in records if matches.records[index.records.position(item.record_id)]][:limit]
     items: KindIndex[Any] = getattr(index, kind)
     order = items.order()
     if kind in ("turns", "records"):
@@ -81,27 +71,19 @@ def show(
 
 
 def get(store: Store, scope: Scope, record_id: str) -> Record:
-    """Return a record by its id or the first characters of it.
-
-    Raises:
-        InvalidInput: No such record is kept here, several are, or it is no name of one.
-    """
+    """Return a record by its id or the first characters of it."""
     return find_one(store.index(scope).records, check_name("record_id", record_id, "name a record"))
 
 
-def find_one(held: KindIndex[T], name: str) -> T:
-    """Return the item of an id, or the only one whose id begins with these characters.
-
-    Raises:
-        InvalidInput: There is none, or there are several; the error names them.
-    """
-    found, noun = held.named(name), held.kind.id_field.removesuffix("_id")
+def find_one(items: KindIndex[T], name: str) -> T:
+    """Return the item of an id, or the only one whose id begins with these characters."""
+    found, noun = items.named(name), items.kind.id_field.removesuffix("_id")
     if len(found) > 1:
-        raise InvalidInput(f"several {held.kind.name} begin with {name!r}: {list_ids(map(held.kind.id_of, found))}")
+        raise InvalidInput(f"several {items.kind.name} begin with {name!r}: {list_ids(map(items.kind.id_of, found))}")
     if not found:
         raise InvalidInput(
             f"unknown {noun} {name!r}",
-            command=f"`engram show --user USER --kind {held.kind.name} --json` lists the ids",
+            command=f"`engram show --user USER --kind {items.kind.name} --json` lists the ids",
         )
     return found[0]
 

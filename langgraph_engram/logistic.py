@@ -1,4 +1,4 @@
-"""Logistic regression over named features, and of texts, with weights that scripts in `training/` have fitted.
+"""Logistic regression over named features, and of texts, with weights that scripts of the lab have fitted.
 
 A text is classified by its embedding and by the words and pairs of words that were frequent in the training texts.
 """
@@ -41,11 +41,7 @@ class LogisticModel:
         return cls(features, stored["intercept"], stored["weights"])
 
     def probability(self, rows: Numbers) -> Numbers:
-        """Return one probability a row, in [0, 1].
-
-        Args:
-            rows: Of shape (n, len(features)).
-        """
+        """Return one probability for each of n rows, of shape (n, len(features))."""
         return sigmoid(self.intercept + rows @ self._column)
 
     @cached_property
@@ -72,30 +68,21 @@ class TextClassifier(Generic[Label]):
         return cls(models, thresholds)
 
     def classify(self, texts: Sequence[str], vectors: NDArray[np.float32]) -> list[Label | None]:
-        """Return the likeliest label of each text; None where that one does not reach its threshold.
-
-        Args:
-            texts: At least one.
-            vectors: Their unit vectors, of shape (len(texts), d).
-        """
-        features = features_of(texts, vectors, self._positions)
+        """Return the likeliest label of each text or None, by unit vectors of shape (len(texts), d)."""
+        features = features_of(texts, vectors, self.terms)
         labels = list(self.models)
         probabilities = np.stack([self.models[label].probability(features) for label in labels])
-        best = [labels[position] for position in probabilities.argmax(axis=0)]
+        likeliest = [labels[position] for position in probabilities.argmax(axis=0)]
         highest = probabilities.max(axis=0)
         return [
             label if probability >= self.thresholds[label] else None
-            for label, probability in zip(best, highest, strict=True)
+            for label, probability in zip(likeliest, highest, strict=True)
         ]
 
     @cached_property
     def terms(self) -> tuple[str, ...]:
         """The words and pairs of words among the features; the columns of the embedding have numbers for names."""
         return tuple(name for name in next(iter(self.models.values())).features if not name.isdigit())
-
-    @cached_property
-    def _positions(self) -> dict[str, int]:
-        return positions_of(self.terms)
 
 
 def terms_of(text: str) -> set[str]:
@@ -104,13 +91,9 @@ def terms_of(text: str) -> set[str]:
     return {*found, *(f"{first} {second}" for first, second in pairwise([START, *found]))}
 
 
-def positions_of(terms: Sequence[str]) -> dict[str, int]:
-    """Return the place of each term."""
-    return {term: position for position, term in enumerate(terms)}
-
-
-def features_of(texts: Sequence[str], vectors: NDArray[np.float32], positions: Mapping[str, int]) -> Numbers:
-    """Return the features of texts, of shape (len(texts), d + len(positions)): the embedding, then 1 for each term."""
+def features_of(texts: Sequence[str], vectors: NDArray[np.float32], terms: Sequence[str]) -> Numbers:
+    """Return the features of texts, of shape (len(texts), d + len(terms)): the embedding, then 1 for each term."""
+    positions = {term: position for position, term in enumerate(terms)}
     found = np.zeros((len(texts), len(positions)))
     for row, text in zip(found, texts, strict=True):
         row[[positions[term] for term in terms_of(text) if term in positions]] = 1

@@ -17,6 +17,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from pydantic import BaseModel
 
 from langgraph_engram.approvals import Answer, approvals, approve, waiting_decisions
+from langgraph_engram.asynchronous import in_thread, iterated_in_thread, warn_if_blocking
 from langgraph_engram.config import build_graphs, open_store_and_checkpointer, resolve, resolve_chat, resolve_model
 from langgraph_engram.doctor.doctor import Doctor
 from langgraph_engram.embeddings.base import Encoder
@@ -26,11 +27,12 @@ from langgraph_engram.errors import StoreError
 from langgraph_engram.filters import Filters
 from langgraph_engram.formats.export import export_file, load_file
 from langgraph_engram.formats.messages import Messages, Session, to_messages
-from langgraph_engram.formats.requests import check_budget, make_scope, recall_request, remember_request
+from langgraph_engram.graphs.checkpoints import checkpointed
 from langgraph_engram.history import history, undo, update
 from langgraph_engram.inspection import PROFILE_TOKENS, ItemKind, get, show, status
 from langgraph_engram.llm.base import Model
 from langgraph_engram.llm.chat import ChatSettings
+from langgraph_engram.requests import check_budget, make_scope, recall_request, remember_request
 from langgraph_engram.results import (
     Approval,
     BackupReceipt,
@@ -48,7 +50,7 @@ from langgraph_engram.results import (
     UpdateReceipt,
 )
 from langgraph_engram.retrieval.standing import profile_of
-from langgraph_engram.runner import Progress, ReadRunner, WriteRunner, in_thread, iterated_in_thread, warn_if_blocking
+from langgraph_engram.runner import Progress, ReadRunner, WriteRunner, shared_tokens
 from langgraph_engram.schema import Metadata, Record, Scope
 from langgraph_engram.settings import AnswerStyle, Settings
 from langgraph_engram.stores.chroma import ChromaStore
@@ -59,7 +61,8 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
     """Long-term memory of many users.
 
     Every method takes the scope by its names: `user_id`, without a default; `tenant`, the organisation of the user; and
-    `agent_id`, for agents that have memories of a user of their own. `aremember` and so on are asynchronous twins.
+    `agent_id`, for agents that have memories of a user of their own. `aremember` and so on are asynchronous twins. An
+    argument that does not fit, or an id that is not in the scope, is an `InvalidInput`, and then nothing is written.
     """
 
     def __init__(
@@ -85,7 +88,6 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             checkpointer: Keeps the steps of all runs; by default a SQLite file keeps those of unfinished ones.
 
         Raises:
-            InvalidInput: An unknown name.
             StoreError: The store cannot be opened.
             ModelUnavailable: The model needs a key that is not set.
         """
@@ -95,13 +97,12 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         self.location = choice.store
         self.store, self._owned = open_store_and_checkpointer(choice, self.settings.storage, checkpointer)
         self._checkpointer = checkpointer or self._owned
-        graphs = build_graphs(self.store, self.model, self.settings, self._checkpointer, checkpointer)
-        self.write_graph, self.read_graph = graphs.write, graphs.read
+        self.write_graph, self.read_graph = build_graphs(self.store, self.model, self.settings)
         tracer = Tracer(self.settings.preset, self.settings.trace.text)
-        receive, shared = self.settings.receive, graphs.shared_tokens
-        self._writes = WriteRunner(self.store, graphs.checkpointed_write, receive, tracer, self._owned, shared)
-        self._reads = ReadRunner(self.read_graph, graphs.checkpointed_read, checkpointer, tracer)
-        self._eraser = Eraser(self.store, self._checkpointer, self.settings.segment)
+        graph, shared = checkpointed(self.write_graph, self._checkpointer), shared_tokens(self.settings, self.model)
+        self._writes = WriteRunner(self.store, graph, self.settings.receive, tracer, self._owned, shared)
+        self._reads = ReadRunner(self.read_graph, checkpointer, tracer)
+        self._eraser = Eraser(self.store, self._checkpointer)
         self._closed = False
 
     def remember(
@@ -118,12 +119,12 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         """Remember messages. Messages that are known are not stored again.
 
         A whole history of the session may be sent, or only its newest messages: they are aligned with the stored end of
-        the session as far as both agree, and what follows is new. So a text that was said before is another turn
-        ("ok" after "ok", "fine"), unless it is the last turn stored: then the call counts as sent again. Messages with
-        an `external_id` or a time of their own are recognised at any position, and so are system messages.
+        the session, and what follows is new. A text that was said before is another turn ("ok" after "ok", "fine"),
+        unless it is the last turn stored: then the call counts as sent again. Messages with an `external_id` or a time
+        of their own are recognised at any position, and so are system messages.
 
         Args:
-            messages: LangChain messages, role and content mappings, or speaker and text mappings; oldest first.
+            messages: LangChain messages, or mappings with role and content or with speaker and text; oldest first.
             session_id: The conversation they belong to; by default, each call is a new conversation.
             close_session: Whether the conversation ends here.
             metadata: A flat dict that `filters` can ask for, kept with the turns that are new and their records.
@@ -132,11 +133,10 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             Counts of what was stored, known, quarantined and left pending, and the usage.
 
         Raises:
-            InvalidInput: The input does not fit; nothing is stored.
             StoreError: The store cannot write.
             CompressorUnavailable: The compressor of the settings is not available. The turns are stored; see `retry`.
-            EncoderUnavailable: The turns have no vectors yet, and wait in the run's checkpoint; see `retry`. Where
-                nothing was ever stored and the encoder does not even tell its dimensions, nothing waits: send it again.
+            EncoderUnavailable: The turns have no vectors yet, and wait in the run's checkpoint; see `retry`. In a store
+                that never held a vector nothing waits: send it again.
         """
         scope = self._scope(user_id, tenant, agent_id)
         said = to_messages(messages)
@@ -192,10 +192,10 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             budget: Tokens of evidence in the result at most.
             stop: How weak a passage ends the list, as a share of the best, in [0, 1]; 0 to fill the budget, by default
                 `retrieve.stop`.
-            now: The time from which "last week" counts, a datetime or ISO 8601 text; by default `as_of`, else the
-                newest turn's time. Without an offset it is UTC.
-            as_of: The time as of which memory is read, in the same forms; a date stands for the end of its day. What
-                was said or superseded later does not count.
+            now: The time from which "last week" counts, a datetime or ISO 8601 text, UTC without an offset; by default
+                `as_of`, else the newest turn's time.
+            as_of: The time as of which memory is read; a date stands for the end of its day. What was said or
+                superseded later does not count.
             filters: What is found fulfils them, such as {"session": "s1"} or {"metadata.project": {"$in": ["atlas"]}}
                 (docs/guides/filters.md).
             limit: Passages at most.
@@ -204,7 +204,9 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             Evidence, best first, as far as it is relevant and fits the budget; no answer.
         """
         scope = self._scope(user_id, tenant, agent_id)
-        request = recall_request(query, scope, "search", budget, now, as_of, None, stop, filters, limit)
+        request = recall_request(
+            query, scope, "search", budget=budget, stop=stop, now=now, as_of=as_of, filters=filters, limit=limit
+        )
         return self._reads.search(request)
 
     def recall(
@@ -233,7 +235,9 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             ModelUnavailable: The model gave no answer; this says nothing about what is stored.
         """
         scope = self._scope(user_id, tenant, agent_id)
-        request = recall_request(query, scope, "recall", budget, now, as_of, answer_style, filters=filters)
+        request = recall_request(
+            query, scope, "recall", budget=budget, now=now, as_of=as_of, filters=filters, answer_style=answer_style
+        )
         return self._reads.recall(request)
 
     def stream(
@@ -252,12 +256,13 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         """Answer from memory, and stream the steps and the answer's text. Arguments and errors as for `recall`.
 
         Yields:
-            An update for each step that is done, one for each chunk of the answer's text, and last the whole
-            recollection. Text after another step replaces what was streamed before. An answer that no model streams
-            comes whole, just before the last update.
+            An update for each step that is done, one for each chunk of the answer's text, and last the recollection.
+            Text after another step replaces what was streamed before; an answer that no model streams comes whole.
         """
         scope = self._scope(user_id, tenant, agent_id)
-        request = recall_request(query, scope, "recall", budget, now, as_of, answer_style, filters=filters)
+        request = recall_request(
+            query, scope, "recall", budget=budget, now=now, as_of=as_of, filters=filters, answer_style=answer_style
+        )
         yield from self._reads.stream(request)
 
     def profile(
@@ -265,21 +270,12 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
     ) -> Profile:
         """Return what the user has said once and for all: instructions, preferences, who they are.
 
-        Args:
-            budget: Tokens of the text at most.
-
-        Returns:
-            A text that quotes them, one a line with its day, and all of their records: instructions first, then what is
-            newest. What was superseded is left out.
+        The text quotes them within the budget of tokens, one a line with its day: instructions first, then the newest.
         """
         return profile_of(self.store.index(self._scope(user_id, tenant, agent_id)), check_budget(budget))
 
     def get(self, record_id: str, *, user_id: str, tenant: str = "default", agent_id: str | None = None) -> Record:
-        """Return a record, whatever its status, by its id or the first characters of it, at least four.
-
-        Raises:
-            InvalidInput: No such record in this scope, or several.
-        """
+        """Return a record, whatever its status, by its id or the first characters of it, at least four."""
         return get(self.store, self._scope(user_id, tenant, agent_id), record_id)
 
     def update(
@@ -293,11 +289,8 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         Args:
             content: The whole text of the record from now on.
 
-        Returns:
-            The new record, and the run under which `undo` takes the edit back.
-
         Raises:
-            InvalidInput: No such record in this scope, or it is not active or a passage of a message; or no text.
+            InvalidInput: The record is not active, or a passage of a message; or the text is empty.
         """
         scope = self._scope(user_id, tenant, agent_id)
         with self.store.writing(scope):
@@ -312,8 +305,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             run_id: The run, by its id in a receipt or a decision.
 
         Raises:
-            InvalidInput: No such run changed anything in this scope, or a later run builds on what it did, or waits
-                for approval to.
+            InvalidInput: A later run builds on what it did, or waits for approval to.
         """
         scope = self._scope(user_id, tenant, agent_id)
         with self.store.writing(scope):
@@ -322,11 +314,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
     def history(
         self, record_id: str, *, user_id: str, tenant: str = "default", agent_id: str | None = None
     ) -> RecordHistory:
-        """Return the lineage of a record: its sources, itself and its successors, with the decisions between them.
-
-        Raises:
-            InvalidInput: No such record in this scope.
-        """
+        """Return the lineage of a record: its sources, itself and its successors, with the decisions between them."""
         return history(self.store, self._scope(user_id, tenant, agent_id), record_id)
 
     def approvals(self, user_id: str, *, tenant: str = "default", agent_id: str | None = None) -> list[Approval]:
@@ -336,13 +324,8 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
     def approve(
         self, run_id: str, answer: Answer, *, user_id: str, tenant: str = "default", agent_id: str | None = None
     ) -> Receipt:
-        """Resume a run that waits: "approve" or True, "reject" or False, for all of it or for each decision by its id.
-
-        Raises:
-            InvalidInput: No such run waits in this scope, or the answer does not fit its decisions.
-        """
-        scope = self._scope(user_id, tenant, agent_id)
-        return approve(self._writes, scope, run_id, answer)
+        """Resume a run that waits: "approve" or True, "reject" or False, for all of it or each decision by its id."""
+        return approve(self._writes, self._scope(user_id, tenant, agent_id), run_id, answer)
 
     def forget(
         self,
@@ -356,13 +339,10 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
     ) -> ErasureReceipt:
         """Forget a session, a turn or a record; all of the user's memory where none is named. There is no way back.
 
-        With turns go the vectors, events, boundaries, records, decisions and syntheses that rest on them or name them,
-        their pending tasks, and the checkpoints of every run of this memory that holds them. `retry` extracts anew from
-        the other turns of a record that goes, and rewrites a synthesis that goes. A record that is forgotten by itself
-        leaves its source turns, and is not extracted from them again.
-
-        What is forgotten is not blocked: said again, it is remembered again. Memories of the user under another
-        `agent_id` or `tenant` are another scope's.
+        With turns goes all that rests on them or names them, and the checkpoints of every run of this memory that holds
+        them. `retry` extracts anew from the other turns of a record that goes, and rewrites a synthesis that goes. A
+        record that is forgotten by itself leaves its source turns, and is not extracted from them again. What is
+        forgotten is not blocked: said again, it is remembered again.
 
         Args:
             session_id: The session to forget; with `turn_id`, the one that holds the turn.
@@ -370,11 +350,9 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
             record_id: The record to forget, with the records it was merged from and into.
 
         Returns:
-            Counts of what was erased, by kind; what is pending; and the residue, where anything is still found. A user
-            without memories gives zeros.
+            Counts of what was erased, by kind; what is pending; and the residue, where anything is still found.
 
         Raises:
-            InvalidInput: No such session, turn or record in this scope.
             StoreError: It failed, or was done only in part; the same call again, or `retry`, does the rest.
         """
         self._reads.discard_running()
@@ -400,9 +378,6 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         Args:
             filters: As for `search`.
             limit: The newest items of that number only; of a profile, the first.
-
-        Raises:
-            InvalidInput: No such kind, or a filter or the limit does not fit.
         """
         return show(self.store, self._scope(user_id, tenant, agent_id), kind, filters, limit)
 
@@ -416,11 +391,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
         tenant: str = "default",
         agent_id: str | None = None,
     ) -> ExportReceipt:
-        """Write what is stored of a user, a session, or everyone to JSON lines, .gz or not (docs/guides/export.md).
-
-        Raises:
-            InvalidInput: Neither a user nor everyone is named, or both; no such session; the file cannot be written.
-        """
+        """Write what is stored of a user, a session, or everyone to JSON lines, .gz or not (docs/guides/export.md)."""
         scope = None if user_id is None else self._scope(user_id, tenant, agent_id)
         return export_file(self._opened, Path(path), scope, session_id, everyone=everyone)
 
@@ -431,10 +402,6 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
 
         Args:
             user_id: Whose memory it becomes; by default everybody keeps their own.
-
-        Raises:
-            InvalidInput: The file is missing or malformed, says not whose memory it is, or holds several users' beside
-                `user_id`; nothing is stored.
         """
         return load_file(self._opened, Path(path), None if user_id is None else self._scope(user_id, tenant, agent_id))
 
@@ -468,7 +435,7 @@ class Memory(AbstractContextManager["Memory", None], AbstractAsyncContextManager
     adoctor = in_thread(doctor)
 
     def close(self) -> None:
-        """Close the store and the checkpoints. Closing twice is harmless."""
+        """Close the store and the checkpoints, if they are open."""
         self._closed = True
         self.store.close()
         if isinstance(self._owned, SqliteSaver):

@@ -33,17 +33,16 @@ def pending_task(run_id: str, turns: Sequence[Turn], step: str, reason: str) -> 
     )
 
 
+def pending_tasks_by_session(run_id: str, turns: Iterable[Turn], step: str, reason: str) -> list[PendingTask]:
+    """Return a task for the turns of each session."""
+    by_session: dict[str, list[Turn]] = {}
+    for turn in turns:
+        by_session.setdefault(turn.session_id, []).append(turn)
+    return [pending_task(run_id, of_session, step, reason) for of_session in by_session.values()]
+
+
 def pending_tasks_for(run_id: str, step: str, failed: Iterable[tuple[Sequence[Turn], str]]) -> list[PendingTask]:
-    """Return the tasks that failed questions of a step leave.
-
-    Args:
-        run_id: The run that asked.
-        step: The step to do again.
-        failed: Turns that each question was about, and why it failed.
-
-    Returns:
-        One task for each group of turns; a group without turns leaves none.
-    """
+    """Return the tasks that failed questions of a step leave: for each, its turns and why it failed."""
     tasks = [pending_task(run_id, turns, step, reason) for turns, reason in failed if turns]
     return list({task.pending_id: task for task in tasks}.values())
 
@@ -58,44 +57,45 @@ def is_cut_off(task: PendingTask) -> bool:
     return task.step == "segment" and task.reason == UNFINISHED
 
 
-def turns_to_extract(turns: Sequence[Turn], retried: Sequence[PendingTask], *, is_retry: bool) -> list[Turn]:
-    """Return the turns to extract from: all of a new run's; of a retry's, those that were never extracted from."""
-    if not is_retry:
-        return list(turns)
-    wanted = {turn_id for task in retried if task.step == "extract" or is_cut_off(task) for turn_id in task.turn_ids}
-    return [turn for turn in turns if turn.turn_id in wanted]
+def turns_of(tasks: Iterable[PendingTask], index: ScopeIndex) -> list[Turn]:
+    """Return the stored turns that tasks are about, by session and position in it."""
+    return stored_turns(index, list(dict.fromkeys(turn_id for task in tasks for turn_id in task.turn_ids)))
 
 
-def turns_to_describe(retried: Sequence[PendingTask]) -> set[str]:
+def with_stored_turns(task: PendingTask, index: ScopeIndex) -> PendingTask:
+    """Return a task without the turns that are gone."""
+    return task.model_copy(update={"turn_ids": [turn_id for turn_id in task.turn_ids if turn_id in index.turns]})
+
+
+def turns_to_extract(tasks: Sequence[PendingTask], index: ScopeIndex) -> list[Turn]:
+    """Return the stored turns of tasks that are still to be extracted from."""
+    return turns_of([task for task in tasks if task.step == "extract" or is_cut_off(task)], index)
+
+
+def turns_to_describe(tasks: Iterable[PendingTask]) -> set[str]:
     """Return the ids of the turns whose events are stored, but could not be described by a model."""
-    return {turn_id for task in retried if task.step == "segment" and not is_cut_off(task) for turn_id in task.turn_ids}
+    return {turn_id for task in tasks if task.step == "segment" and not is_cut_off(task) for turn_id in task.turn_ids}
 
 
-def records_to_consolidate(retried: Sequence[PendingTask], index: ScopeIndex) -> list[Record]:
-    """Return the stored active records whose near-duplicates are still to be decided on."""
-    turn_ids = {turn_id for task in retried if task.step == "consolidate" for turn_id in task.turn_ids}
-    if not turn_ids:
-        return []
-    return [
-        record
-        for record in index.records.items
-        if record.status == "active" and not turn_ids.isdisjoint(record.source_turn_ids)
-    ]
+def records_to_decide(records: Sequence[Record], tasks: Iterable[PendingTask], index: ScopeIndex) -> dict[str, Record]:
+    """Return a run's records by id, with the stored active ones on which an earlier run could not decide."""
+    own = {record.record_id: record for record in records}
+    turn_ids = {turn_id for task in tasks if task.step == "consolidate" for turn_id in task.turn_ids}
+    stored = index.records.items if turn_ids else ()
+    undecided = (record for record in stored if record.status == "active" and record.record_id not in own)
+    return own | {record.record_id: record for record in undecided if not turn_ids.isdisjoint(record.source_turn_ids)}
 
 
 def sessions_to_synthesize(
     run_id: str,
     session_ids: Sequence[str],
     index: ScopeIndex,
-    retried: Sequence[PendingTask],
     tasks: Sequence[PendingTask],
+    pending: Sequence[PendingTask],
 ) -> list[str]:
-    """Return a run's own sessions, then those of the turns on which a synthesis is pending for it or retried.
-
-    Its last session comes first: those before have waited to be summarized with it.
-    """
-    noted = [*retried, *(task for task in tasks if task.run_id == run_id)]
-    turns = stored_turns(index, [turn_id for task in noted if task.step == "synthesize" for turn_id in task.turn_ids])
+    """Return a run's own sessions, the last first, then those of the turns on which it is to write a synthesis."""
+    noted = [*tasks, *(task for task in pending if task.run_id == run_id)]
+    turns = turns_of([task for task in noted if task.step == "synthesize"], index)
     return list(dict.fromkeys([*reversed(session_ids), *(turn.session_id for turn in turns)]))
 
 
@@ -110,92 +110,46 @@ def is_unreceived(task: PendingTask, index: ScopeIndex) -> bool:
     return task.step == RECEIVE and any(turn_id not in index.turns for turn_id in task.turn_ids)
 
 
-def unreceived_ids(tasks: Sequence[PendingTask], run_id: str) -> list[str]:
-    """Return the ids of the tasks of a run whose turns could not be stored."""
-    return [task.pending_id for task in tasks if (task.run_id, task.step) == (run_id, RECEIVE)]
-
-
 def taken_over(tasks: Iterable[PendingTask], run_id: str, turns: Iterable[Turn]) -> tuple[list[PendingTask], list[str]]:
-    """Return what is left of other runs' tasks once a run stores turns that these were cut off before they stored.
-
-    Args:
-        tasks: The tasks of the scope as they stand.
-        run_id: The run that stores the turns, and will do all their steps.
-        turns: Those turns. None was stored before.
-
-    Returns:
-        The tasks that go on with fewer turns, and the ids of those of which nothing is left.
-    """
+    """Return other runs' tasks without the turns that a run stores now, and the ids of those left with none."""
     stored = {turn.turn_id for turn in turns}
     others = [task for task in tasks if task.run_id != run_id and not stored.isdisjoint(task.turn_ids)]
     left = [task.model_copy(update={"turn_ids": [t for t in task.turn_ids if t not in stored]}) for task in others]
     return [task for task in left if task.turn_ids], [task.pending_id for task in left if not task.turn_ids]
 
 
-def is_completed(
-    run_id: str,
-    turns: Sequence[Turn],
-    retried: Sequence[PendingTask],
-    tasks: Sequence[PendingTask],
-    *,
-    is_retry: bool,
-) -> bool:
-    """Return whether a run's work is done already: by its own commit, or by a retry that took the run for dead.
+def is_done_by_another(tasks: Sequence[PendingTask], pending: Sequence[PendingTask]) -> bool:
+    """Return whether a run's work is written already: by its own commit, or by a run that took it for dead.
 
-    Where a retry has done one of its sessions, it does the others as well.
-
-    Args:
-        run_id: The run.
-        turns: Its turns.
-        retried: The tasks that it does again.
-        tasks: The tasks of the scope as they stand.
-        is_retry: Whether it is a retry.
+    Where one of its tasks is done, the others are left to whoever did it, or to a retry.
     """
-    if is_retry:
-        wanted = {task.pending_id for task in retried if task.step != "synthesize"}
-        return bool(wanted) and wanted.isdisjoint(task.pending_id for task in tasks)
-    open_sessions = {task.session_id for task in tasks if task.run_id == run_id and is_cut_off(task)}
-    return not open_sessions.issuperset(turn.session_id for turn in turns)
+    wanted = {task.pending_id for task in tasks if task.step != "synthesize"}
+    return not wanted.issubset(task.pending_id for task in pending)
 
 
 def completed_ids(
-    run_id: str, retried: Sequence[PendingTask], failures: Sequence[PendingTask], tasks: Sequence[PendingTask]
+    run_id: str, tasks: Sequence[PendingTask], failures: Sequence[PendingTask], pending: Sequence[PendingTask]
 ) -> list[str]:
-    """Return the ids of the tasks that a run's commit completes: its own and those retried, but no synthesis.
-
-    Args:
-        run_id: The run.
-        retried: The tasks that it does again.
-        failures: The tasks that it leaves.
-        tasks: The tasks of the scope as they stand.
-    """
-    own = [task for task in tasks if task.run_id == run_id]
-    done = [task.pending_id for task in [*own, *retried] if task.step != "synthesize"]
+    """Return the ids of the tasks that a run's commit completes, but of no synthesis."""
+    own = [task for task in pending if task.run_id == run_id]
+    done = [task.pending_id for task in [*own, *tasks] if task.step != "synthesize"]
     failed = {task.pending_id for task in failures}
     return [pending_id for pending_id in dict.fromkeys(done) if pending_id not in failed]
 
 
 def completed_synthesis_ids(
     run_id: str,
-    retried: Sequence[PendingTask],
-    failures: Sequence[PendingTask],
     tasks: Sequence[PendingTask],
+    failures: Sequence[PendingTask],
+    pending: Sequence[PendingTask],
     written: set[str],
 ) -> list[str]:
-    """Return the ids of the synthesis tasks that a run completes.
-
-    Args:
-        run_id: The run.
-        retried: The tasks that it does again.
-        failures: The tasks that it leaves.
-        tasks: The tasks of the scope as they stand.
-        written: Ids of the turns that its new syntheses rest on: a task about none but those is done as well.
-    """
-    wanted = {task.pending_id for task in retried}
+    """Return the ids of the synthesis tasks that a run completes: also those about none but the turns of `written`."""
+    wanted = {task.pending_id for task in tasks}
     failed = {task.pending_id for task in failures}
     return [
         task.pending_id
-        for task in tasks
+        for task in pending
         if task.step == "synthesize"
         and task.pending_id not in failed
         and (task.run_id == run_id or task.pending_id in wanted or written.issuperset(task.turn_ids))

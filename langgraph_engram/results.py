@@ -6,8 +6,6 @@ An empty result has a verdict or a count of zero; a failure is an error.
 from collections.abc import Iterable
 from typing import Literal
 
-from pydantic import Field
-
 from langgraph_engram.schema import Action, Decision, Evidence, Frozen, PendingTask, Record, Scope
 
 CHARACTERS_PER_TOKEN = 4
@@ -40,7 +38,6 @@ class Usage(Frozen):
     prompt_tokens: int = 0
     completion_tokens: int = 0
     tokens: int = 0
-    """Prompt and completion tokens together."""
     seconds: float = 0.0
     by_node: list[UsageEntry] = []
 
@@ -82,21 +79,11 @@ class SavedMemory(Receipt):
     """The records that were extracted from it."""
 
 
-class Comparisons(Frozen):
-    """What the filter of near-duplicates saves (DimMem section 4)."""
-
-    all_pairs: int
-    made: int
-    saved: float = Field(ge=0, le=1)
-    """The share of all pairs that was not compared; 0 if there are none."""
-
-
 class UndoReceipt(Frozen):
     """What one `undo` reverted. Every field but `run_id` and `already_undone` is a count."""
 
     run_id: str
     decisions: int = 0
-    """Decisions that are marked as undone."""
     restored: int = 0
     """Records that are active again."""
     archived: int = 0
@@ -110,7 +97,6 @@ class UpdateReceipt(Frozen):
     """What one `update` did."""
 
     record: Record
-    """The record as it is now."""
     run_id: str | None = None
     """Under which `undo` takes it back; None where nothing changed."""
     masked: int = 0
@@ -133,9 +119,7 @@ class ErasureReceipt(Frozen):
     syntheses: int = 0
     decisions: int = 0
     pending_tasks: int = 0
-    """Pending tasks that were erased."""
     runs: int = 0
-    """Runs whose checkpoints were deleted."""
     changed: int = 0
     """Remaining events, boundaries and records that were changed."""
     pending: int = 0
@@ -231,7 +215,6 @@ class Status(Frozen):
     turns: int
     events: int
     records: dict[str, int]
-    """Records by status."""
     boundaries: int
     syntheses: int
     decisions: int
@@ -283,9 +266,7 @@ class Finding(Frozen):
     """One thing that is wrong with a store."""
 
     check: str
-    """What was examined."""
     detail: str
-    """What is wrong."""
     scope: Scope | None = None
     """Whose memory it concerns, where it is one user's."""
     ids: list[str] = []

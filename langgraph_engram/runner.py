@@ -1,58 +1,48 @@
 """Run the two graphs: each run on a thread of its own, after earlier runs of its scope, whole, streamed or async."""
 
-import asyncio
 import logging
-import sys
-import warnings
+import os
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager
-from contextvars import copy_context
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import wraps
-from itertools import islice
-from typing import Any, ParamSpec, TypeVar, cast
+from socket import gethostname
+from typing import Any, cast
 
-from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command, Durability
 
-from langgraph_engram.alignment import join_requests, new_turns, requests_by_session, share_runs
+from langgraph_engram.alignment import join_requests, new_turns, requests_by_session, share_runs, turns_of_run
+from langgraph_engram.asynchronous import next_part
 from langgraph_engram.embeddings.base import texts_of_turn
-from langgraph_engram.errors import StoreError
+from langgraph_engram.errors import EncoderUnavailable, StoreError
 from langgraph_engram.formats.messages import Session, to_messages
-from langgraph_engram.formats.requests import errors_of_sessions, remember_request, retry_request, to_sessions
+from langgraph_engram.graphs.checkpoints import checkpointed
 from langgraph_engram.graphs.read import ReadGraph
 from langgraph_engram.graphs.write import WriteGraph
+from langgraph_engram.llm.base import Model
 from langgraph_engram.nodes.report_run import report_run
-from langgraph_engram.pending import is_unreceived, tasks_of_runs
-from langgraph_engram.prompts.write_answer import MORE, UNKNOWN
-from langgraph_engram.results import Comparisons, RecallUpdate, Receipt, Recollection, total
-from langgraph_engram.retrieval.citations import is_unknown
+from langgraph_engram.pending import RECEIVE, is_unreceived, pending_tasks_for, tasks_of_runs
+from langgraph_engram.requests import errors_of_sessions, remember_request, retry_request, to_sessions
+from langgraph_engram.results import RecallUpdate, Receipt, Recollection, total
 from langgraph_engram.schema import Metadata, PendingTask, Scope
 from langgraph_engram.screening import screen
-from langgraph_engram.settings import ReceiveSettings
+from langgraph_engram.settings import ReceiveSettings, Settings
 from langgraph_engram.state import RecallRequest, RememberRequest, WriteInput, WriteOutput, WriteState
-from langgraph_engram.stores.base import Store
-from langgraph_engram.stores.collections import scope_hash
+from langgraph_engram.stores.base import Changes, Store
+from langgraph_engram.stores.rows import scope_hash
+from langgraph_engram.streaming import stream_updates
 from langgraph_engram.tracing import SCOPE_KEY, TracedCall, Tracer, trace_recollection
 
 LOG = logging.getLogger(__name__)
-LIGHT_ANSWER = "judge_sufficiency"
-"""The step whose text is the answer, unless it says that light memory does not suffice."""
-DEEP_ANSWER = "write_answer"
-"""The step whose text is the answer."""
-
 GRAPH_RUN: RunnableConfig = {"run_name": "read graph"}
 """How the runs of the read graph are called in a trace, below the call that they are made for."""
 
 Progress = Callable[[str, int, int], None]
 """Called with the current step, how many sessions are done, and how many there are."""
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
 
 
 def thread_of(run_id: str, scope: Scope) -> RunnableConfig:
@@ -67,11 +57,7 @@ def threads_of(checkpointer: BaseCheckpointSaver[str], scope: Scope) -> list[str
 
 
 def delete_threads(checkpointer: BaseCheckpointSaver[str], threads: Sequence[str]) -> int:
-    """Delete threads; with SQLite also from its write-ahead log.
-
-    Returns:
-        How many were deleted: none where the checkpointer cannot delete, and then they are found as residue.
-    """
+    """Delete threads; with SQLite also from its write-ahead log."""
     try:
         for thread in threads:
             checkpointer.delete_thread(thread)
@@ -109,12 +95,7 @@ class WriteRunner:
         progress: Progress | None = None,
         metadata: Metadata | None = None,
     ) -> Receipt:
-        """Remember whole conversations, each closed, and return the sum of their receipts. Short ones share a run.
-
-        Raises:
-            EngramError: A session could not be remembered; the error names it, or those of its run. Where its messages
-                are invalid nothing was written, else the sessions before were.
-        """
+        """Remember whole conversations, each closed, and return the sum of their receipts. Short ones share a run."""
         requests: list[RememberRequest] = []
         for position, session in enumerate(to_sessions(sessions)):
             with errors_of_sessions([session], position):
@@ -150,10 +131,10 @@ class WriteRunner:
             tasks, index = tasks_of_runs(self.store.pending_tasks(scope)), self.store.index(scope)
             elsewhere = [task for task in tasks if is_unreceived(task, index)]
             receipts.insert(0, _receipt_of_waiting(elsewhere))
-            held = {turn_id for task in tasks if task.run_id in waiting for turn_id in task.turn_ids}
+            awaited = {turn_id for task in tasks if task.run_id in waiting for turn_id in task.turn_ids}
             turns_by_session: dict[str, list[str]] = {}
             for task in tasks:
-                if task not in elsewhere and task.run_id not in interrupted and held.isdisjoint(task.turn_ids):
+                if task not in elsewhere and task.run_id not in interrupted and awaited.isdisjoint(task.turn_ids):
                     turns_by_session.setdefault(task.session_id, []).extend(task.turn_ids)
             requests = (retry_request(scope, *session) for session in turns_by_session.items())
             receipts += [self.remember(request) for request in requests]
@@ -163,7 +144,11 @@ class WriteRunner:
     def run(self, scope: Scope, update: WriteInput | Command[str] | None, run_id: str) -> Receipt:
         """Begin a run, or go on with one that was interrupted, after the runs of its scope that are under way."""
         with self.store.writing(scope), self.tracer.call("remember", scope) as call:
-            receipt = call.run(self._receipt_of_run, update, thread_of(run_id, scope))
+            try:
+                receipt = call.run(self._receipt_of_run, update, thread_of(run_id, scope))
+            except EncoderUnavailable as error:
+                self._note_unreceived(scope, run_id, error)
+                raise
             counts = receipt.model_dump(include={"stored_turns", "records", "quarantined", "pending"})
             call.add(receipt.usage, **counts)
         if receipt.pending and self._awaits_approval(scope, run_id):
@@ -183,7 +168,22 @@ class WriteRunner:
             self._discard([config["configurable"]["thread_id"]])
             return cast(WriteOutput, done)["receipt"]
         left = cast(WriteState, self.graph.get_state(config).values)
-        return report_run(left)["receipt"].model_copy(update={"pending": len(left["turns"])})
+        turn_ids = {turn_id for task in left["tasks"] for turn_id in task.turn_ids}
+        return report_run(left)["receipt"].model_copy(update={"pending": len(turn_ids)})
+
+    def _note_unreceived(self, scope: Scope, run_id: str, error: EncoderUnavailable) -> None:
+        """Leave tasks for what only a run's checkpoint has, unless the store has no vector yet and can hold no row."""
+        state = self.graph.get_state(thread_of(run_id, scope))
+        if state.next != (RECEIVE,):
+            return
+        saver = self.graph.checkpointer
+        place = f"thread {run_id} of {getattr(saver, 'path', None) or f'a {type(saver).__name__}'}"
+        reason = f"{error}; what was said is in {place} (process {os.getpid()} on {gethostname()}) alone: retry there, "
+        sessions = requests_by_session(state.values["request"])
+        with self.store.committing(scope), suppress(EncoderUnavailable):
+            received = turns_of_run(run_id, sessions, self.store.index(scope), self.store.pending_tasks(scope))
+            unstored = [(turns, f"{reason}or send it again") for turns in received]
+            self.store.commit(scope, Changes(pending_tasks=pending_tasks_for(run_id, RECEIVE, unstored)))
 
     def _discard_finished(self, scope: Scope) -> None:
         """Delete the checkpoints that nobody goes on from: of runs that ended as a process died, and of failed ones.
@@ -213,20 +213,22 @@ class WriteRunner:
         return bool(self.graph.get_state(thread_of(run_id, scope)).interrupts)
 
 
+def shared_tokens(settings: Settings, model: Model) -> int:
+    """Return the tokens up to which short sessions share a run; 0 where that saves no call of a language model."""
+    shares = not model.by_rules
+    return settings.extract.call_tokens if shares else 0
+
+
 class ReadRunner:
     """Runs of the read graph: searches without checkpoints, recalls with them where somebody keeps them."""
 
     def __init__(
-        self,
-        search_graph: ReadGraph,
-        recall_graph: ReadGraph,
-        checkpointer: BaseCheckpointSaver[str] | None,
-        tracer: Tracer | None = None,
+        self, graph: ReadGraph, checkpointer: BaseCheckpointSaver[str] | None = None, tracer: Tracer | None = None
     ) -> None:
-        """Run searches on one graph, and recalls on the other, which saves its steps in `checkpointer`, if any."""
+        """Run a graph; the steps of recalls are saved in `checkpointer`, if any."""
         self._tracer = tracer or Tracer()
-        self._search_graph = search_graph
-        self._recall_graph = recall_graph
+        self._search_graph = graph
+        self._recall_graph = checkpointed(graph, checkpointer)
         self._checkpointer = checkpointer
         self._durability: Durability | None = "async" if checkpointer else None
         self._erasures = 0
@@ -293,7 +295,7 @@ class ReadRunner:
                 delete_threads(self._checkpointer, [run_id])
 
 
-def _iterated(call: TracedCall, parts: Iterator[Result]) -> Iterator[Result]:
+def _iterated(call: TracedCall, parts: Iterator[Any]) -> Iterator[Any]:
     """Yield the parts of a stream, each made in the context of a call, which a generator does not keep by itself."""
     while part := call.run(next_part, parts):
         yield part[0]
@@ -317,25 +319,8 @@ def add_receipts(receipts: Sequence[Receipt]) -> Receipt:
     return Receipt(run_id=receipts[-1].run_id if receipts else "", notes=notes, usage=total(entries), **sums)
 
 
-def comparisons_of(receipt: Receipt) -> Comparisons:
-    """Return how many comparisons of vectors the candidate filter saved; for a whole scope, of its summed receipts.
-
-    DimMem section 3.4 reports 59 % saved on LoCoMo and 75 % on LongMemEval.
-    """
-    possible, made = receipt.pairs_possible, receipt.pairs_compared
-    return Comparisons(all_pairs=possible, made=made, saved=1 - made / possible if possible else 0.0)
-
-
 def prefetch_vectors(store: Store, requests: Sequence[RememberRequest]) -> Generator[RememberRequest, None, None]:
-    """Yield requests in order, each once its turns are encoded, while the turns of the next one are being encoded.
-
-    Args:
-        store: The store; each request is written before the next is yielded.
-        requests: The requests to remember messages.
-
-    Raises:
-        EncoderUnavailable: A request's turns cannot be encoded; it is not yielded.
-    """
+    """Yield requests in order, each once its turns are encoded, while the turns of the next one are being encoded."""
     if len(requests) < 2:
         yield from requests
         return
@@ -354,116 +339,3 @@ def _encode(store: Store, request: RememberRequest) -> None:
     texts = [text for turn in turns for text in texts_of_turn(turn)]
     if texts:
         store.encoder.encode(texts)
-
-
-def stream_updates(parts: Iterable[Any]) -> Iterator[RecallUpdate]:
-    """Yield an update for each step and each chunk of the answer's text that a read graph streams, in order.
-
-    An answer that no model wrote word by word is yielded whole, just before the result.
-    """
-    answer, streamed = AnswerStream(), False
-    for part in parts:
-        mode, content = cast(tuple[str, Any], part)
-        if mode == "messages":
-            for update in answer.add(*content):
-                streamed = True
-                yield update
-            continue
-        answer = AnswerStream()
-        for update in _steps(content):
-            if update.recollection and update.recollection.answer and not streamed:
-                yield RecallUpdate(step=update.step, text=update.recollection.answer)
-            yield update
-
-
-class AnswerStream:
-    """The text of one answer; text that may turn out to be "I don't know" of light memory is held back."""
-
-    def __init__(self) -> None:
-        """Begin with no text."""
-        self._held = ""
-        self._is_answer = False
-
-    def add(self, message: BaseMessage, metadata: Mapping[str, Any]) -> Iterator[RecallUpdate]:
-        """Add the text of `message`, and yield all text that certainly belongs to the answer."""
-        step = metadata.get("langgraph_node")
-        if step not in (LIGHT_ANSWER, DEEP_ANSWER) or not message.text:
-            return
-        self._held += str(message.text)
-        self._is_answer = self._is_answer or step == DEEP_ANSWER or not _may_be_unknown(self._held)
-        if self._is_answer:
-            text, self._held = _split_before_mark(self._held)
-            if text:
-                yield RecallUpdate(step=step, text=text)
-
-
-def _split_before_mark(text: str) -> tuple[str, str]:
-    """Return text without `MORE`, and apart from it an end that may turn out to begin another."""
-    text = text.replace(MORE, "")
-    begun = next((size for size in range(len(MORE) - 1, 0, -1) if text.endswith(MORE[:size])), 0)
-    return text[: len(text) - begun], text[len(text) - begun :]
-
-
-def _may_be_unknown(prefix: str) -> bool:
-    """Return whether the beginning of an answer says that it is unknown, or may continue to say so."""
-    text = prefix.strip().casefold()
-    return UNKNOWN.casefold().startswith(text) or is_unknown(text)
-
-
-def _steps(content: Mapping[str, Mapping[str, Any]]) -> Iterator[RecallUpdate]:
-    for step, update in content.items():
-        yield RecallUpdate(step=step, recollection=(update or {}).get("recollection"))
-
-
-def in_thread(method: Callable[Arguments, Result]) -> Callable[Arguments, Coroutine[Any, Any, Result]]:
-    """Return `method` as a coroutine function that runs in a thread, with the same arguments, errors and docstring."""
-
-    @wraps(method)
-    async def run(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> Result:
-        return await asyncio.to_thread(method, *arguments, **keywords)
-
-    return run
-
-
-def warn_if_blocking() -> None:
-    """Warn of a synchronous method that is called in an event loop, which would stand still until it is done.
-
-    Threads, in which LangGraph runs synchronous nodes and tools, have none; that of a notebook has nothing else to do.
-    """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return
-    if "ipykernel" in sys.modules:
-        return
-    frame, depth = sys._getframe(1), 2
-    while frame.f_back and frame.f_code.co_name.startswith("_"):
-        frame, depth = frame.f_back, depth + 1
-    name = frame.f_code.co_name
-    message = f"{name} blocks the running event loop: use its asynchronous twin a{name}, or call it in a thread"
-    warnings.warn(message, RuntimeWarning, stacklevel=depth + 1)
-
-
-def iterated_in_thread(
-    method: Callable[Arguments, Iterator[Result]],
-) -> Callable[Arguments, AsyncGenerator[Result, None]]:
-    """Return a generator method as an asynchronous one; all of it runs in one thread, and ends there."""
-
-    @wraps(method)
-    async def run(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> AsyncGenerator[Result, None]:
-        loop, context, results = asyncio.get_running_loop(), copy_context(), method(*arguments, **keywords)
-        thread = ThreadPoolExecutor(max_workers=1)
-        try:
-            while following := await loop.run_in_executor(thread, context.run, next_part, results):
-                yield following[0]
-        finally:
-            if isinstance(results, Generator):
-                thread.submit(context.run, results.close)  # behind the step that runs: no loop waits for that
-            thread.shutdown(wait=False)
-
-    return run
-
-
-def next_part(results: Iterator[Result]) -> list[Result]:
-    """Return the next result alone in a list; an empty one at the end, for StopIteration cannot leave a coroutine."""
-    return list(islice(results, 1))

@@ -24,7 +24,7 @@ STANDING = "standing"
 RecordKind = Literal["dimensional", "factual", "relational", "key_sentence", "passage"]
 """What a record is: a memory of one of these strategies, or a passage of a long message as it was written."""
 RecordStatus = Literal["active", "superseded", "merged", "archived", "quarantined"]
-EventKind = Literal["window", "event", "session", "buffer"]
+EventKind = Literal["window", "event", "buffer"]
 BoundaryKind = Literal["topic", "session_break", "opening"]
 Action = Literal["MERGE", "SUPERSEDE", "CONFLICT", "KEEP_BOTH"]
 Scalar = str | int | float | bool
@@ -131,7 +131,7 @@ class Event(Frozen):
     def indexed_text(self) -> str:
         """The text that the routes search: the title, and the keywords that it lacks (ES-Mem section 3.2).
 
-        The vector of an open event is made of its topics instead, which are its title so far (docs/decisions/0045).
+        The vector of an open event is made of its topics instead, which are its title so far (docs/decisions/0004).
         """
         further = [word for word in self.keywords if word.casefold() not in self.summary.casefold()]
         return self.summary + (f" ({', '.join(further)})" if further else "")
@@ -186,7 +186,6 @@ class Record(Frozen):
     source_turn_ids: list[str]
     status: RecordStatus = "active"
     reject_reason: str = ""
-    """Why it is quarantined."""
     superseded_by: str | None = None
     conflicts_with: list[str] = []
     """Ids of records that cannot be true together with it, none of them known to be a change of another. One that is
@@ -260,7 +259,7 @@ class PendingTask(Frozen):
     reason: str
     since: datetime
     record_id: str | None = None
-    """The record that a task to forget is about, where it is one."""
+    """The record that a task to forget is about."""
 
     @property
     def awaits_approval(self) -> bool:

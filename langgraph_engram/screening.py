@@ -38,12 +38,7 @@ CARD = re.compile(r"(?<![\w.+-])[2-6](?:[ -]?\d){12,18}(?![\w-]|\.\d)")
 
 
 def screen(request: RememberRequest, settings: ReceiveSettings) -> RememberRequest:
-    """Return a request without secrets, as far as the settings ask for it; what was screened before stays as it is.
-
-    Returns:
-        The request with secrets masked in its messages, or without the messages that hold any, and with their counts.
-        In its metadata they are masked either way.
-    """
+    """Return a request with its secrets masked and counted, or without the messages that hold any."""
     if settings.secrets == "keep":
         return request
     request = _with_masked_metadata(request)
@@ -57,11 +52,7 @@ def screen(request: RememberRequest, settings: ReceiveSettings) -> RememberReque
 
 
 def screen_text(text: str, settings: ReceiveSettings) -> tuple[str, int]:
-    """Return a text without secrets, as far as the settings ask for it, and how many were masked.
-
-    Raises:
-        InvalidInput: It holds a secret, and such texts are refused.
-    """
+    """Return a text without secrets, as far as the settings ask for it, and how many were masked."""
     if settings.secrets == "keep":
         return text, 0
     masked, count = mask_secrets(text)
@@ -71,11 +62,7 @@ def screen_text(text: str, settings: ReceiveSettings) -> tuple[str, int]:
 
 
 def screen_value(value: Any, settings: ReceiveSettings) -> tuple[Any, int]:
-    """Return a value of JSON without secrets in its texts, as `screen_text` does, and how many; names of fields stay.
-
-    Raises:
-        InvalidInput: A text holds a secret, and such texts are refused.
-    """
+    """Return a value of JSON without secrets in its texts, as `screen_text` does, and how many; field names stay."""
     if isinstance(value, str):
         return screen_text(value, settings)
     if isinstance(value, Mapping):

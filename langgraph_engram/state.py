@@ -7,7 +7,6 @@ reloads exactly what was saved.
 import operator
 import re
 from datetime import datetime
-from functools import lru_cache
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
@@ -45,11 +44,7 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def plain_name(name: str) -> str:
-    """Return a speaker's name on one line, so that it cannot pass for a line of the conversation.
-
-    Control characters and white space become single blanks, invisible characters are removed, and a name of more than
-    `MAX_NAME_CHARACTERS` is cut off.
-    """
+    """Return a speaker's name on one line and cut to length, so that it cannot pass for a line of the conversation."""
     words = CONTROL.sub(" ", INVISIBLE.sub("", name)).split()
     return " ".join(words)[:MAX_NAME_CHARACTERS].rstrip()
 
@@ -83,13 +78,7 @@ class ScopedRequest(Frozen):
     @property
     def scope(self) -> Scope:
         """Return whose memory it is."""
-        return _scope(self.tenant, self.user_id, self.agent_id)
-
-
-@lru_cache(maxsize=1024)
-def _scope(tenant: str, user_id: str, agent_id: str | None) -> Scope:
-    """Build a scope once; not cached on a request, whose copy may be about another user."""
-    return Scope(tenant=tenant, user_id=user_id, agent_id=agent_id)
+        return Scope(tenant=self.tenant, user_id=self.user_id, agent_id=self.agent_id)
 
 
 class RememberRequest(ScopedRequest):
@@ -117,7 +106,7 @@ class RecallRequest(ScopedRequest):
     query: str = Field(min_length=1)
     mode: Literal["search", "recall"] = "recall"
     budget: int | None = Field(default=None, ge=1)
-    """Tokens of evidence in the result at most; None for the preset's own."""
+    """Tokens of evidence at most; None for the preset's own."""
     stop: float | None = Field(default=None, ge=0, le=1)
     """Strength at which a search ends, 0 to fill the budget; None for the settings' own."""
     now: Moment | None = None
@@ -175,6 +164,8 @@ class ReadState(TypedDict, total=False):
     """Set by `parse_intent`: seconds of the wall clock, for the time budget."""
     round: int
     """Set by `parse_intent`, raised by `reflect`."""
+    revision: str
+    """Set by `parse_intent`: the revision of the memory that all steps of the run read, as long as it is there."""
     query: str
     """Set by `parse_intent`, rewritten by `reflect`: what is looked for in this round."""
     asked_queries: list[str]
@@ -239,37 +230,34 @@ class WriteState(TypedDict, total=False):
     """Set by `receive`."""
     session_ids: list[str]
     """Set by `receive`: the sessions of this run, in order; nearly always one."""
+    tasks: list[PendingTask]
+    """Set by `receive`: the pending tasks that this run does: that of its new turns, or those of a retry."""
     turns: list[Turn]
-    """Set by `receive`: the new turns of this run, or those that are retried."""
+    """Set by `receive`: the turns to cut and to extract from: the new ones, or those of a retry that were not yet."""
+    stored_turns: int
+    """Set by `receive`: how many turns are new."""
     known_turns: int
-    """Set by `receive`."""
-    retried: list[PendingTask]
-    """Set by `receive`: the pending tasks of a retry; each step does its own part."""
+    """Set by `receive`: how many messages were stored before."""
     events: list[Event]
-    """Set by `segment`: events opened, continued or closed by this run; `describe_events` titles them again."""
+    """Set by `segment`: events opened, continued or closed by this run; named by `extract`."""
     boundaries: list[Boundary]
-    """Set by `segment`, and by `describe_events`."""
+    """Set by `segment`; described by `extract`."""
     records: list[Record]
-    """Set by `extract`, verified by `verify`, added to by `reload_records`, changed by `apply_updates` and
-    `persist`: this run's."""
-    reloaded: list[str]
-    """Set by `reload_records`: ids of those of `records` that were stored before."""
+    """Set by `extract`, verified by `verify`: this run's. Set by `persist` as they are written."""
     pairs: list[Pair]
     """Set by `filter_candidates`."""
     filtered: FilterCounts
     """Set by `filter_candidates`."""
     checked_revision: str
     """Set by `filter_candidates`: the revision of the scope that it searched."""
-    rechecks: int
+    attempts: int
     """Set by `filter_candidates`: how often it has searched."""
     proposals: list[Proposal]
-    """Set by `consolidate`, changed by `approve_updates`."""
-    recheck: bool
+    """Set by `consolidate`, changed by `approve_updates`: decisions that `persist` carries out, as far as they hold."""
+    is_overtaken: bool
     """Set by `persist`: whether another run changed or stored near-duplicates meanwhile; then nothing is written."""
-    changed: list[Record]
-    """Set by `apply_updates`, changed by `persist`: older records whose status this run changes."""
     decisions: list[Decision]
-    """Set by `apply_updates`, changed by `persist`."""
+    """Set by `persist`: those that it carried out."""
     synthesis_ids: list[str]
     """Set by `synthesize`."""
     failures: Annotated[list[PendingTask], operator.add]
@@ -278,22 +266,3 @@ class WriteState(TypedDict, total=False):
     """Added to by every step."""
     receipt: Receipt
     """Set by `report_run`."""
-
-
-__all__ = [
-    "MAX_NAME_CHARACTERS",
-    "BatchSelection",
-    "FilterCounts",
-    "Message",
-    "Moment",
-    "Pair",
-    "Proposal",
-    "ReadInput",
-    "ReadState",
-    "RecallRequest",
-    "RememberRequest",
-    "SelectInput",
-    "WriteInput",
-    "WriteState",
-    "plain_name",
-]

@@ -10,14 +10,13 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Lock, Thread
-from types import TracebackType
 from typing import Any, Literal, Self, cast
 
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from pydantic import BaseModel
 
-from langgraph_engram.llm.base import Answer, Failure, LLMResult, Question
+from langgraph_engram.llm.base import Answer, Capability, Failure, LLMResult, Question
 from langgraph_engram.results import UsageEntry, count_tokens
 
 Request = dict[str, Any]
@@ -27,6 +26,8 @@ Refusal = Literal["json_schema", "json_object", "tools"]
 class FakeModel:
     """Answer questions from a queue, and record them in `asked`."""
 
+    by_rules = False
+
     def __init__(self, answers: Sequence[object] = (), name: str = "fake") -> None:
         """Create a model.
 
@@ -35,6 +36,7 @@ class FakeModel:
             name: Its name in usage entries.
         """
         self.name = name
+        self.capability = Capability()
         self.answers: list[object] = list(answers)
         self.asked: list[Question[Any]] = []
         self._lock = Lock()
@@ -152,9 +154,7 @@ class FakeServer:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *failed: object) -> None:
         """Stop, without waiting for slow replies."""
         self._closing.set()
         self._server.shutdown()
@@ -218,19 +218,18 @@ def _body(request: Request, reply: Reply) -> Request:
     if request.get("tools") and not reply.as_text:
         function = {"name": request["tools"][0]["function"]["name"], "arguments": reply.content}
         message |= {"content": None, "tool_calls": [{"id": "call-1", "type": "function", "function": function}]}
-    choice = {"index": 0, "message": message, "finish_reason": reply.finish_reason}
-    return _completion(request, "chat.completion", choice, reports_usage=reply.usage)
+    usage = {"usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}} if reply.usage else {}
+    return _completion(request, "chat.completion", message=message, finish_reason=reply.finish_reason) | usage
 
 
 def _chunks(request: Request, reply: Reply) -> Iterator[str]:
-    for word in reply.content.split(" "):
-        choice = {"index": 0, "delta": {"role": "assistant", "content": f"{word} "}, "finish_reason": None}
-        yield f"data: {json.dumps(_completion(request, 'chat.completion.chunk', choice, reports_usage=False))}\n\n"
-    last = {"index": 0, "delta": {}, "finish_reason": reply.finish_reason}
-    yield f"data: {json.dumps(_completion(request, 'chat.completion.chunk', last, reports_usage=False))}\n\n"
+    deltas = [{"role": "assistant", "content": f"{word} "} for word in reply.content.split(" ")]
+    for delta, reason in [*((delta, None) for delta in deltas), ({}, reply.finish_reason)]:
+        part = _completion(request, "chat.completion.chunk", delta=delta, finish_reason=reason)
+        yield f"data: {json.dumps(part)}\n\n"
     yield "data: [DONE]\n\n"
 
 
-def _completion(request: Request, kind: str, choice: Request, *, reports_usage: bool) -> Request:
-    usage = {"usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}} if reports_usage else {}
-    return {"id": "reply", "object": kind, "created": 0, "model": request.get("model"), "choices": [choice], **usage}
+def _completion(request: Request, kind: str, **choice: object) -> Request:
+    choices = [{"index": 0, **choice}]
+    return {"id": "reply", "object": kind, "created": 0, "model": request.get("model"), "choices": choices}

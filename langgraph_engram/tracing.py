@@ -5,23 +5,22 @@ the verdict and counts of evidence, calls and tokens: no text. Where `trace.text
 below it, and in them retrieval as a run of the type retriever with its documents, and what the model was asked.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from contextvars import Context
 from dataclasses import dataclass, field
 from typing import Any, ParamSpec, TypeVar
 
-from langchain_core.callbacks import BaseCallbackManager, CallbackManager, Callbacks
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, CallbackManager, Callbacks
 from langchain_core.documents import Document
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import set_config_context, var_child_runnable_config
-from langgraph.config import get_config
 from langsmith import tracing_context
 
 from langgraph_engram.filters import join_metadata
 from langgraph_engram.results import Recollection, Usage
 from langgraph_engram.schema import Evidence, Scope
-from langgraph_engram.stores.collections import scope_hash
+from langgraph_engram.stores.rows import scope_hash
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -48,17 +47,16 @@ class TracedCall:
         self, function: Callable[Arguments, Result], *arguments: Arguments.args, **named: Arguments.kwargs
     ) -> Result:
         """Call a function in the context of the call."""
-        return self.context.run(self._apart, lambda: function(*arguments, **named))
+
+        def apart() -> Result:
+            with nullcontext() if self.shows_text else tracing_context(enabled=False):
+                return function(*arguments, **named)
+
+        return self.context.run(apart)
 
     def add(self, usage: Usage, **outputs: Any) -> None:
         """Say what came of the call, and what it cost."""
         self.outputs = {**outputs, "calls": usage.calls, "tokens": usage.tokens}
-
-    def _apart(self, function: Callable[[], Result]) -> Result:
-        if self.shows_text:
-            return function()
-        with tracing_context(enabled=False):
-            return function()
 
 
 @dataclass(frozen=True)
@@ -111,29 +109,21 @@ def below(callbacks: Callbacks) -> Iterator[Context]:
 @contextmanager
 def retrieval(query: str) -> Iterator[list[Evidence]]:
     """Trace a retrieval below the node that runs; the caller puts what was found into the list."""
+    manager = CallbackManager.configure(inheritable_callbacks=_callbacks_around())
+    run = manager.on_retriever_start(None, query, name="retrieve")
     found: list[Evidence] = []
-    try:
-        callbacks: Callbacks = get_config().get("callbacks")
-    except RuntimeError:  # outside of a graph
-        callbacks = None
-    if not _has_handlers(callbacks):
-        yield found
-        return
-    run = CallbackManager.configure(inheritable_callbacks=callbacks).on_retriever_start(None, query, name="retrieve")
     try:
         yield found
     except BaseException as error:
         run.on_retriever_error(error)
         raise
-    run.on_retriever_end([document_of(evidence) for evidence in found])
+    run.on_retriever_end([document_of(evidence) for evidence in found] if run.handlers else [])
 
 
 def document_of(evidence: Evidence) -> Document:
     """Return evidence as a document, under its own id.
 
-    Its metadata, as JSON: `record_id` and `synthesis_id` if it is one; `turn_ids` and `session_ids` of its sources;
-    `said_at`, ISO 8601, of the first of these; `score`, `relevance`, and `routes`, its score on each route; and what it
-    was written with, under its own keys where they are none of these.
+    Its metadata are JSON: what is below, and what it was written with, under its own keys where they are none of these.
     """
     moments = [turn.said_at for turn in evidence.turns if turn.said_at]
     written = evidence.record.metadata if evidence.record else join_metadata(turn.metadata for turn in evidence.turns)
@@ -157,20 +147,20 @@ def trace_recollection(call: TracedCall, found: Recollection) -> Recollection:
     return found
 
 
+def _callbacks_around() -> Callbacks:
+    return (var_child_runnable_config.get() or RunnableConfig()).get("callbacks")
+
+
 def _handlers_around() -> Callbacks:
     """Return the handlers of the run around, as its child has them, without those that feed LangGraph's streams."""
-    callbacks = (var_child_runnable_config.get() or RunnableConfig()).get("callbacks")
-    if isinstance(callbacks, BaseCallbackManager):
-        manager = callbacks.copy()
-        manager.handlers = [handler for handler in manager.handlers if not _feeds_streams(handler)]
-        manager.inheritable_handlers = [one for one in manager.inheritable_handlers if not _feeds_streams(one)]
-        return manager
-    return [handler for handler in callbacks or () if not _feeds_streams(handler)]
+    callbacks = _callbacks_around()
+    if not isinstance(callbacks, BaseCallbackManager):
+        return _apart_from_streams(callbacks or ())
+    manager = callbacks.copy()
+    manager.handlers = _apart_from_streams(manager.handlers)
+    manager.inheritable_handlers = _apart_from_streams(manager.inheritable_handlers)
+    return manager
 
 
-def _feeds_streams(handler: object) -> bool:
-    return type(handler).__module__.startswith(STREAMS)
-
-
-def _has_handlers(callbacks: Callbacks) -> bool:
-    return bool(callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks)
+def _apart_from_streams(handlers: Iterable[BaseCallbackHandler]) -> list[BaseCallbackHandler]:
+    return [handler for handler in handlers if not type(handler).__module__.startswith(STREAMS)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from langgraph.types import interrupt
 
 from langgraph_engram.consolidation.approval import ANSWERS, AWAITED, apply_answer, describe_proposal, problem_of
-from langgraph_engram.pending import pending_tasks_for
+from langgraph_engram.pending import pending_tasks_for, turns_of
 from langgraph_engram.schema import APPROVAL
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.base import Changes, Store
@@ -17,7 +17,7 @@ from langgraph_engram.stores.base import Changes, Store
 
 @dataclass(frozen=True)
 class ApproveUpdates:
-    """Ask a person. Reads `run_id`, `request`, `turns`, `records`, `proposals`; changes `proposals`."""
+    """Ask a person. Reads `run_id`, `tasks`, `records`, `proposals`; changes `proposals`."""
 
     store: Store
 
@@ -32,9 +32,9 @@ class ApproveUpdates:
         waiting = [proposal for proposal in state["proposals"] if proposal.waits]
         cited = {record_id for proposal in waiting for record_id in proposal.decision.pair}
         known = {record_id: record for record_id in cited if (record := own.get(record_id) or stored.get(record_id))}
-        if state["turns"]:
-            tasks = pending_tasks_for(state["run_id"], APPROVAL, [(state["turns"], AWAITED)])
-            self.store.commit(scope, Changes(pending_tasks=tasks))
+        turns = turns_of(state["tasks"], self.store.index(scope))
+        tasks = pending_tasks_for(state["run_id"], APPROVAL, [(turns, AWAITED)])
+        self.store.commit(scope, Changes(pending_tasks=tasks))
         shown = [describe_proposal(proposal, known).model_dump(mode="json") for proposal in waiting]
         ids = [proposal.decision.decision_id for proposal in waiting]
         asked = {"run_id": state["run_id"], "decisions": shown, "answers": ANSWERS}

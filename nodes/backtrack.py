@@ -1,22 +1,14 @@
 """Backtrack from selected memories to the turns under them, Level 2, within a budget (HyMem section 3.3)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import cast
 
 from langgraph.types import Overwrite
 
-from langgraph_engram.retrieval.excerpts import without_cuts
-from langgraph_engram.retrieval.passages import (
-    consecutive_runs,
-    event_turns,
-    fit_budget,
-    merge_pools,
-    passage_tokens,
-    stands_alone,
-    turn_passage,
-)
+from langgraph_engram.retrieval.passages import consecutive_runs, near_turns, turn_passage, without_cuts
+from langgraph_engram.retrieval.pool import fit_budget, merge_pools, passage_tokens, stands_alone
 from langgraph_engram.schema import Evidence, Turn
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import BatchSelection, ReadState
@@ -27,14 +19,21 @@ from langgraph_engram.temporal.datetimes import epoch_seconds
 
 @dataclass(frozen=True)
 class Backtrack:
-    """Fetch turns. Reads `request`, `evidence`, `selections`, `pool`; sets `selected_ids`, `pool`, `went_deep`."""
+    """Fetch turns.
+
+    Reads `request`, `revision`, `evidence`, `selections`, `pool`; sets `selected_ids`, `pool`, `went_deep`.
+    """
 
     store: Store
     settings: DeepSettings
+    turns_around: Callable[[ScopeIndex, Turn], Sequence[Turn]] = near_turns
+    """Returns what is shown of a source turn."""
 
     def __call__(self, state: ReadState) -> ReadState:
         """Return the pool with the selected memories in the words of their turns, and excerpts completed."""
-        index, budget = index_as_of(self.store, state["request"]), state["request"].budget
+        request = state["request"]
+        index = index_as_of(self.store, request.scope, request.as_of, state.get("revision"))
+        budget = request.budget
         selected = self._selected(state)
         most = self.settings.level2_tokens if budget is None else min(self.settings.level2_tokens, budget)
         others = [passage for passage in selected if not stands_alone(passage)]
@@ -74,10 +73,5 @@ class Backtrack:
     def _around(self, index: ScopeIndex, passage: Evidence) -> list[Turn]:
         wanted: dict[str, Turn] = {}
         for source in passage.turns:
-            session = index.session_turns(source.session_id)
-            if self.settings.whole_events:
-                near = event_turns(index, source, session)
-            else:
-                near = [turn for turn in session if abs(turn.seq - source.seq) <= self.settings.level2_window]
-            wanted |= {turn.turn_id: turn for turn in near}
+            wanted |= {turn.turn_id: turn for turn in self.turns_around(index, source)}
         return sorted(wanted.values(), key=lambda turn: (epoch_seconds(turn.said_at, inf), turn.session_id, turn.seq))

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from langgraph_engram.prompts.write_answer import UNKNOWN
+from langgraph_engram.prompts.answer_form import UNKNOWN
 from langgraph_engram.results import Recollection, Verdict, total
-from langgraph_engram.retrieval.citations import is_unknown, with_citations
+from langgraph_engram.retrieval.citations import is_unknown
 from langgraph_engram.schema import Evidence
 from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.state import ReadState
@@ -21,7 +21,7 @@ class Conclude:
         """Return the result: the evidence alone for a search, else the answer that rests on the pool."""
         searching = state["request"].mode == "search"
         pool = state["evidence"] if searching else state["pool"]
-        answer = with_citations(state.get("answer", ""), pool)
+        answer = state.get("answer", "")
         verdict = self._relevance_verdict(pool) if searching else self._verdict(state, answer)
         quoted = state.get("quoted", False) and not searching
         if not answer or (quoted and verdict == "absent"):

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from langgraph_engram.llm.base import Model, entry_of
 from langgraph_engram.prompts.select_records import SelectRecords
-from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import BatchSelection, ReadState, SelectInput
 
 
@@ -27,15 +26,15 @@ class DeepSelect:
         }
 
 
-def batches(state: ReadState, settings: DeepSettings) -> Sequence[SelectInput]:
-    """Return the inputs of the selection: the best N candidates in batches of d (HyMem section 3.3: N 30, d 50)."""
-    candidates = state["evidence"][: settings.select_n]
+def batches(state: ReadState, most: int, size: int) -> Sequence[SelectInput]:
+    """Return the inputs of the selection: the best N candidates in batches of d (HyMem section 3.3)."""
+    candidates = state["evidence"][:most]
     return [
         {
             "query": state["query"],
             "intent": state["intent"],
-            "batch": candidates[start : start + settings.select_batch],
+            "batch": candidates[start : start + size],
             "start": start,
         }
-        for start in range(0, len(candidates), settings.select_batch)
+        for start in range(0, len(candidates), size)
     ]

@@ -14,9 +14,10 @@ from langgraph_engram.extraction.records import (
     without_known_kinds,
 )
 from langgraph_engram.extraction.standing import mark_standing
-from langgraph_engram.pending import pending_tasks_for, turns_to_extract
+from langgraph_engram.pending import pending_tasks_for
+from langgraph_engram.schema import Event, Turn
 from langgraph_engram.segmentation.titles import describe_by_notes, name_by_notes
-from langgraph_engram.settings import ExtractSettings, SegmentSettings
+from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.index import BOUNDARIES, EVENTS, RECORDS, Kind, ScopeIndex
@@ -29,19 +30,17 @@ class Extract:
     store: Store
     extractor: Extractor
     settings: ExtractSettings
-    segment: SegmentSettings
-    """How events are cut: what is read beside them, and how long their names may be."""
+    context_turns: int = 0
+    """Turns before an event that are read with it."""
 
     def __call__(self, state: WriteState) -> WriteState:
         """Return this run's records, each with its sources among the core turns it was extracted from."""
-        request = state["request"]
+        request, turns = state["request"], state["turns"]
         index = self.store.index(request.scope)
-        is_retry = bool(request.retry_turn_ids)
-        turns = turns_to_extract(state["turns"], state.get("retried", []), is_retry=is_retry)
-        batches = batch_events(index, state["events"], turns, self.settings, self.segment.preceding_turns)
+        batches = batch_events(index, state["events"], turns, self.settings, self.context_turns)
         extracted, usage = self.extractor.extract([batch for batch in batches if batch.says_something])
         settings = self.settings
-        builder = RecordBuilder(request.scope.key, settings.max_records_per_call, settings.dimensions, settings.causal)
+        builder = RecordBuilder(request.scope.key)
         event_of = {turn_id: event.event_id for event in state["events"] for turn_id in event.turn_ids}
         long_turns = [turn for turn in turns if has_passages(turn, settings)]
         records = join_repeats(
@@ -50,17 +49,17 @@ class Extract:
                 *(
                     record
                     for found in extracted
-                    for record in builder.build(found.sentences, found.event_of, found.candidates)
+                    for record in builder.build(found.sentences, found.event_of, found.drafts, found.dimensions)
                 ),
             ]
         )
         notes = {event_id: note for found in extracted for event_id, note in found.notes.items()}
-        events = name_by_notes(state["events"], notes, index, self.segment)
+        events = name_by_notes(state["events"], notes, index)
         boundaries = describe_by_notes(state["boundaries"], notes, index)
         self._encode(index, ((EVENTS, events), (BOUNDARIES, boundaries), (RECORDS, records)))
         records = mark_standing(records, index, turns, request.user_id, self.store.encoder)
-        if is_retry:
-            records = without_known_kinds(records, turns, index)
+        if asked_before := _turns_in_events(turns, index, state["events"]):
+            records = without_known_kinds(records, asked_before, index)
         failed = [(found.turns, found.failure) for found in extracted if found.failure]
         return {
             "events": events,
@@ -81,3 +80,10 @@ class Extract:
         ]
         if texts:
             self.store.encoder.encode(texts)
+
+
+def _turns_in_events(turns: Sequence[Turn], index: ScopeIndex, events: Sequence[Event]) -> list[Turn]:
+    """Return the turns that stored events hold: they were extracted from before, or a question about them failed."""
+    stored = [held for event in events if (held := index.events.get(event.event_id))]
+    known = {turn_id for event in stored for turn_id in event.turn_ids}
+    return [turn for turn in turns if turn.turn_id in known]

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from langgraph_engram.llm.base import Model, entry_of
+from langgraph_engram.prompts.answer_form import AnswerForm
 from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.retrieval.citations import final_answer, rests_on_evidence, with_citations
-from langgraph_engram.retrieval.excerpts import complete_again
-from langgraph_engram.retrieval.passages import light_passages, merge_pools, passage_tokens
+from langgraph_engram.retrieval.passages import complete_again
+from langgraph_engram.retrieval.pool import light_passages, merge_pools, passage_tokens
 from langgraph_engram.schema import Evidence
-from langgraph_engram.settings import AnswerSettings, DeepSettings, styled
+from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import ReadState
 
 
@@ -25,7 +26,7 @@ class JudgeSufficiency:
 
     model: Model
     settings: DeepSettings
-    answer: AnswerSettings = field(default_factory=AnswerSettings)
+    form: AnswerForm = field(default_factory=AnswerForm)
 
     def __call__(self, state: ReadState) -> ReadState:
         """Return whether the pool and the best passages of this round suffice, and the answer; else the earlier one."""
@@ -34,17 +35,9 @@ class JudgeSufficiency:
         pool = merge_pools(self._completed(state["pool"], found, request.budget), found, request.budget)
         if not pool:
             return {"sufficient": False, "answer": "", "pool": pool}
-        earlier = tuple(state.get("earlier_answers", ())) if self.answer.earlier else ()
-        asked = self.model.ask(
-            AnswerLight(
-                request.query,
-                state["intent"],
-                tuple(pool),
-                request.now,
-                styled(self.answer, request.answer_style),
-                earlier,
-            )
-        )
+        earlier = tuple(state.get("earlier_answers", ())) if self.form.shows_earlier else ()
+        form = self.form.styled(request.answer_style)
+        asked = self.model.ask(AnswerLight(request.query, state["intent"], tuple(pool), request.now, form, earlier))
         words, may_go_on = final_answer(asked.answer or "")
         light = with_citations(words, pool)
         sufficient = rests_on_evidence(light)

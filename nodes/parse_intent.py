@@ -38,7 +38,8 @@ class ParseIntentStep:
         request = whole.model_copy(update={"query": truncate_query(whole.query)})
         goes_on = state.get("current_request") == request
         query = state["query"] if goes_on else request.query
-        index = index_as_of(self.store, request)
+        revision = state.get("revision") if goes_on else None
+        index = index_as_of(self.store, request.scope, request.as_of, revision)
         now = request.now or request.as_of or index.newest
         quick = request.mode == "search" or self.settings.intent == "rules"
         model = self.rule_model if quick else self.model
@@ -48,6 +49,7 @@ class ParseIntentStep:
         initial: ReadState = {"request": request, "usage": [usage]} if goes_on else initial_state(request, usage)
         return {
             **initial,
+            "revision": index.revision,
             "query": query,
             "intent": make_intent(query, asked.answer, now, asking_speakers(index.turns.people, request.user_id)),
             "notes": [*before, *([] if asked.answer else [UNPARSED_NOTE])],

@@ -3,27 +3,31 @@
 The same commit completes the run; where a synthesis is due now, that is what it leaves pending.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from langgraph.types import Overwrite
 
-from langgraph_engram.consolidation.conflicts import UpdatedRecords
 from langgraph_engram.consolidation.pairing import PairFinder
-from langgraph_engram.pending import completed_ids, is_completed
-from langgraph_engram.schema import PendingTask
-from langgraph_engram.segmentation.events import EventBuilder
+from langgraph_engram.consolidation.rebase import (
+    MAX_ATTEMPTS,
+    AppliedDecisions,
+    apply_decisions,
+    missed_ids,
+    outdated_ids,
+    undecided_tasks,
+)
+from langgraph_engram.pending import completed_ids, is_done_by_another, records_to_decide, turns_of
+from langgraph_engram.schema import Pair, PendingTask, Record
+from langgraph_engram.segmentation.events import EventBuilder, SummaryLimits
 from langgraph_engram.segmentation.rebase import rebase
-from langgraph_engram.settings import SegmentSettings, SynthesisSettings, UpdateSettings
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.summarization.scheduling import ScopeView, changed_syntheses, due_tasks
+from langgraph_engram.summarization.scheduling import Scheduler, ScopeView, changed_syntheses
 
-NOTHING_KEPT: WriteState = {
-    "events": [], "boundaries": [], "records": [], "recheck": False, "changed": [], "decisions": [],
-}  # fmt: skip
+NOTHING_KEPT: WriteState = {"events": [], "boundaries": [], "records": [], "is_overtaken": False}
 """What a run leaves that worked on what was forgotten."""
 
 
@@ -32,115 +36,100 @@ class Persist:
     """Commit events, boundaries, records and decisions; complete the run. Reads everything before it."""
 
     store: Store
-    segment: SegmentSettings
-    synthesis: SynthesisSettings
-    update: UpdateSettings
+    limits: SummaryLimits
+    scheduler: Scheduler
+    finder: PairFinder
 
     def __call__(self, state: WriteState) -> WriteState:
-        """Write the run's results, what could not be done, and mark syntheses that changes make stale.
+        """Carry out the decisions, write the results and what could not be done, and mark syntheses that get stale.
 
-        Other runs may have written since this one began: its events are rebased on what stands now, and no run can
-        write between the reading and the commit. Where records that it decided about were changed, or near-duplicates
-        were stored that it could not see, nothing is written and it decides anew, or what it decided about them is
-        dropped and pending. Where something that it read was forgotten meanwhile, nothing is written: what is left of
-        it is pending, for a retry.
-
-        Returns:
-            Whether the run is to look again, and what is written in place of what was decided, where a decision was
-            dropped or something was forgotten.
+        Other runs may have written since this one began, and none can between the reading and the commit: events are
+        rebased on what stands now. Where records that it decided about were changed, or near-duplicates were stored
+        that it could not see, nothing is written and it decides anew; what it may not decide anew is left out and
+        pending. Where something that it read was forgotten, or another run has done its work, nothing is written.
         """
         scope = state["request"].scope
         with self.store.committing(scope):
-            index, tasks = self.store.index(scope), self.store.pending_tasks(scope)
-            if _is_forgotten(state, index):
+            index, pending = self.store.index(scope), self.store.pending_tasks(scope)
+            if _is_forgotten(state["tasks"], index):
                 return NOTHING_KEPT
-            if _is_completed(state, tasks):
-                return {"recheck": False}
-            updated = _updated_records(state)
-            kept, dropped = updated.without_outdated(index)
-            missed = self._missed_ids(state, updated, index)
-            is_changed = kept is not updated
-            may_recheck = updated.may_recheck(index, state.get("rechecks", 0), state.get("proposals", []))
-            if (is_changed or missed) and may_recheck:
-                return _recheck(state, updated, index)
-            kept = kept.relinked(index)
-            noted = [*dropped, *updated.missed_tasks(index, missed, dropped)]
-            self.store.commit(scope, self._changes(state, kept, noted, index, tasks))
-        redone: WriteState = {
-            "records": [*kept.records], "changed": [*kept.changed], "decisions": [*kept.decisions],
-        }  # fmt: skip
-        return {**(redone if is_changed else {}), "failures": noted, "recheck": False}
+            records = records_to_decide(state["records"], state["tasks"], index)
+            outdated = outdated_ids(state["proposals"], records, index.records)
+            holding = [proposal for proposal in state["proposals"] if proposal.decision.decision_id not in outdated]
+            applied = apply_decisions(holding, state["records"], index.records)
+            if is_done_by_another(state["tasks"], pending):
+                return _written(applied, [])
+            missed = missed_ids(state["pairs"], self._pairs_now(state, records, index))
+            if (outdated or missed) and _may_decide_anew(state, index):
+                return _decide_anew(state)
+            dropped = [proposal.decision for proposal in state["proposals"] if proposal not in holding]
+            left = undecided_tasks(state["run_id"], index, records, dropped, missed)
+            self.store.commit(scope, self._changes(state, applied, left, index, pending))
+        return _written(applied, left)
 
-    def _missed_ids(self, state: WriteState, updated: UpdatedRecords, index: ScopeIndex) -> set[str]:
-        revision = state.get("checked_revision", index.revision)
-        finder = PairFinder(self.store, self.update)
-        return updated.missed_ids(state["request"].scope, index, finder, state.get("pairs", []), revision)
+    def _pairs_now(self, state: WriteState, records: Mapping[str, Record], index: ScopeIndex) -> Sequence[Pair]:
+        """Return the near-duplicates among what stands now; those that the run saw where nobody has written since."""
+        if state.get("checked_revision", index.revision) == index.revision or _is_half_written(state, index):
+            return state["pairs"]
+        return self.finder.find(state["request"].scope, [*records.values()]).pairs
 
     def _changes(
         self,
         state: WriteState,
-        kept: UpdatedRecords,
-        noted: Sequence[PendingTask],
+        applied: AppliedDecisions,
+        left: Sequence[PendingTask],
         index: ScopeIndex,
-        tasks: Sequence[PendingTask],
+        pending: Sequence[PendingTask],
     ) -> Changes:
         run = rebase(
-            EventBuilder(state["request"].scope.key, self.segment),
+            EventBuilder(state["request"].scope.key, self.limits),
             index,
             state["session_ids"],
-            state.get("events", []),
-            state.get("boundaries", []),
-            kept.written,
-            close_earlier=self.synthesis.enabled and self.synthesis.at_session_close,
+            state["events"],
+            state["boundaries"],
+            applied.records,
+            close_earlier=self.scheduler.settings.enabled,
         )
-        records = [*run.records, *kept.changed]
+        records = [*run.records, *applied.changed]
         syntheses = changed_syntheses(index, records)
         sessions = dict.fromkeys([*reversed(state["session_ids"]), *(event.session_id for event in run.events)])
         view = ScopeView(index, run.events, records, syntheses)
-        due = due_tasks(state["run_id"], view, sessions, self.synthesis, state["turns"])
-        failures = [*state.get("failures", []), *noted]
+        due = self.scheduler.tasks(state["run_id"], view, sessions, turns_of(state["tasks"], index))
+        failures = [*state["failures"], *left]
         return Changes(
             events=run.events,
             boundaries=run.boundaries,
             records=run.records,
             syntheses=syntheses,
-            decisions=kept.decisions,
+            decisions=applied.decisions,
             pending_tasks=[*failures, *due],
-            changed=kept.changed,
-            completed=completed_ids(state["run_id"], state.get("retried", []), failures, tasks),
+            changed=applied.changed,
+            completed=completed_ids(state["run_id"], state["tasks"], failures, pending),
         )
 
 
-def _is_forgotten(state: WriteState, index: ScopeIndex) -> bool:
-    """Return whether a turn or a stored record that a run works on is gone: what it extracted may hold words of it."""
-    return any(turn.turn_id not in index.turns for turn in state["turns"]) or any(
-        record_id not in index.records for record_id in state.get("reloaded", [])
-    )
+def _is_forgotten(tasks: Sequence[PendingTask], index: ScopeIndex) -> bool:
+    """Return whether a turn that a run works on is gone: what it extracted may hold words of it."""
+    return any(turn_id not in index.turns for task in tasks for turn_id in task.turn_ids)
 
 
-def _is_completed(state: WriteState, tasks: Sequence[PendingTask]) -> bool:
-    is_retry = bool(state["request"].retry_turn_ids)
-    return is_completed(state["run_id"], state["turns"], state.get("retried", []), tasks, is_retry=is_retry)
+def _is_half_written(state: WriteState, index: ScopeIndex) -> bool:
+    """Return whether a commit of this run was cut off: what it began is to be finished, not decided anew."""
+    return any(record.record_id in index.records for record in state["records"])
 
 
-def _updated_records(state: WriteState) -> UpdatedRecords:
-    return UpdatedRecords(
-        state["run_id"],
-        state.get("records", []),
-        state.get("changed", []),
-        state.get("decisions", []),
-        dict.fromkeys(state.get("reloaded", [])),
-    )
+def _may_decide_anew(state: WriteState, index: ScopeIndex) -> bool:
+    """Return whether a run may decide anew: not what it began to write or asked a person about, nor endlessly."""
+    is_asked = any(proposal.waits for proposal in state["proposals"])
+    return state["attempts"] < MAX_ATTEMPTS and not is_asked and not _is_half_written(state, index)
 
 
-def _recheck(state: WriteState, updated: UpdatedRecords, index: ScopeIndex) -> WriteState:
-    """Return what a run goes on with: its records as they were before it decided on any, and nothing decided."""
-    failures = [task for task in state.get("failures", []) if task.step != "consolidate"]
-    return {
-        "records": updated.undecided(index),
-        "proposals": [],
-        "recheck": True,
-        "changed": [],
-        "decisions": [],
-        "failures": cast(list[PendingTask], Overwrite(failures)),
-    }
+def _decide_anew(state: WriteState) -> WriteState:
+    """Return what a run goes on with that has decided nothing."""
+    failures = [task for task in state["failures"] if task.step != "consolidate"]
+    return {"is_overtaken": True, "proposals": [], "failures": cast(list[PendingTask], Overwrite(failures))}
+
+
+def _written(applied: AppliedDecisions, left: list[PendingTask]) -> WriteState:
+    update: WriteState = {"records": applied.records, "decisions": applied.decisions, "failures": left}
+    return {**update, "is_overtaken": False}

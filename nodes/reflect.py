@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from time import time
 
 from langgraph_engram.llm.base import Model, entry_of
+from langgraph_engram.prompts.answer_form import AnswerForm
 from langgraph_engram.prompts.reflect import Reflect
 from langgraph_engram.prompts.rendering import CITATION
 from langgraph_engram.results import total
 from langgraph_engram.retrieval.citations import rests_on_evidence
-from langgraph_engram.settings import AnswerSettings, DeepSettings
+from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import ReadState
 from langgraph_engram.text.tokens import content_stems
 
@@ -26,22 +27,18 @@ class ReflectStep:
 
     model: Model
     settings: DeepSettings
-    answer: AnswerSettings = field(default_factory=AnswerSettings)
+    form: AnswerForm = field(default_factory=AnswerForm)
+    on_all: bool = False
+    """Whether each answer is reflected on, and not only those that rules cannot confirm."""
 
     def __call__(self, state: ReadState) -> ReadState:
         """Return the end, or the next query."""
         ended = self._spent(state) or (UNCHANGED if _unchanged(state) else "")
         if ended:
             return {"done": True, "notes": [*state.get("notes", []), ended]}
-        question = Reflect(
-            state["request"].query,
-            state["intent"],
-            state["answer"],
-            tuple(state["pool"]),
-            tuple(state["asked_queries"]),
-            self.answer,
-        )
-        if self.settings.reflect_on == "doubtful" and _is_settled(state):
+        query, pool = state["request"].query, tuple(state["pool"])
+        question = Reflect(query, state["intent"], state["answer"], pool, tuple(state["asked_queries"]), self.form)
+        if not self.on_all and _is_settled(state):
             return {"done": True, "missing": []}
         asked = self.model.ask(question)
         usage, thought = [entry_of("reflect", [asked])], asked.answer

@@ -2,49 +2,63 @@
 
 from dataclasses import dataclass
 
-from langgraph_engram.llm.base import Model
-from langgraph_engram.pending import pending_tasks_for
-from langgraph_engram.segmentation.events import EventBuilder, events_with_turns
-from langgraph_engram.segmentation.segmenter import Segmentation, Segmenter
-from langgraph_engram.settings import SegmentSettings
+from langgraph_engram.pending import pending_tasks_for, turns_to_describe
+from langgraph_engram.schema import Event
+from langgraph_engram.segmentation.events import events_with_turns
+from langgraph_engram.segmentation.segmenter import Segmentation, Segmenter, SessionTurns
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.base import Store
+from langgraph_engram.stores.index import ScopeIndex
 
 
 @dataclass(frozen=True)
 class Segment:
-    """Cut turns into events. Reads `request`, `session_ids`, `turns`; sets `events`, `boundaries`, `failures`."""
+    """Cut turns into events. Reads `request`, `session_ids`, `tasks`, `turns`; sets `events`, `boundaries`."""
 
     store: Store
-    model: Model
-    settings: SegmentSettings
+    segmenter: Segmenter
 
     def __call__(self, state: WriteState) -> WriteState:
         """Return the events that this run opens, continues or closes, and the boundaries before the new ones.
 
-        Turns of a retry that an event holds already are not cut again.
+        Turns that a stored event holds are not cut again; where a model could not describe that event, it is asked
+        again.
         """
-        request = state["request"]
-        index = self.store.index(request.scope)
-        done = [
-            event
-            for session_id in state["session_ids"]
-            for event in events_with_turns(index, session_id, request.retry_turn_ids)
-        ]
-        held = {turn_id for event in done for turn_id in event.turn_ids}
+        index = self.store.index(state["request"].scope)
+        stored = _stored_events(state, index)
+        described = self._described_again(state, index, stored)
+        found = self._cut(state, index, stored)
+        new = {event.event_id for event in found.events}
+        both = found + described
+        current = {event.event_id: event for event in described.events}
+        known = [current.get(event.event_id, event) for event in stored if event.event_id not in new]
+        return {
+            "events": [*known, *found.events],
+            "boundaries": both.boundaries,
+            "failures": pending_tasks_for(state["run_id"], "segment", both.unanswered),
+            "usage": both.usage,
+        }
+
+    def _cut(self, state: WriteState, index: ScopeIndex, stored: list[Event]) -> Segmentation:
+        held = {turn_id for event in stored for turn_id in event.turn_ids}
         turns = [turn for turn in state["turns"] if turn.turn_id not in held]
-        if done and not turns:
-            return {"events": done, "boundaries": []}
-        segmenter = Segmenter(self.model, self.store.encoder, self.settings)
-        builder = EventBuilder(request.scope.key, self.settings)
-        found = Segmentation()
+        request, found = state["request"], Segmentation()
+        if not turns and not request.close_session:
+            return found
         for session_id in state["session_ids"]:
             own = [turn for turn in turns if turn.session_id == session_id]
-            found += segmenter.segment(index, builder, session_id, own, found.events, close=request.close_session)
-        new = {event.event_id for event in found.events}
-        return {
-            "events": [*(event for event in done if event.event_id not in new), *found.events],
-            "boundaries": found.boundaries,
-            "failures": pending_tasks_for(state["run_id"], "segment", found.unanswered),
-            "usage": found.usage,
-        }
+            session = SessionTurns(index, session_id, own, found.events, request.close_session)
+            found += self.segmenter.segment(request.scope.key, session)
+        return found
+
+    def _described_again(self, state: WriteState, index: ScopeIndex, stored: list[Event]) -> Segmentation:
+        wanted = turns_to_describe(state["tasks"])
+        events = [event for event in stored if not wanted.isdisjoint(event.turn_ids)]
+        scope_key = state["request"].scope.key
+        return self.segmenter.describe_again(scope_key, index, events) if events else Segmentation()
+
+
+def _stored_events(state: WriteState, index: ScopeIndex) -> list[Event]:
+    """Return the stored events of a run's sessions that hold turns of its tasks."""
+    turn_ids = [turn_id for task in state["tasks"] for turn_id in task.turn_ids]
+    return [event for session_id in state["session_ids"] for event in events_with_turns(index, session_id, turn_ids)]

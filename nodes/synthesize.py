@@ -4,42 +4,42 @@ No lock on commits is held while the model writes: what changed meanwhile is che
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from langgraph_engram.extraction.capability import ExtractionCapability
 from langgraph_engram.llm.base import Model
-from langgraph_engram.pending import cited_turns, completed_synthesis_ids, sessions_to_synthesize
+from langgraph_engram.pending import cited_turns, completed_synthesis_ids, sessions_to_synthesize, turns_of
 from langgraph_engram.schema import PendingTask, Synthesis
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.summarization.checks import covers_deleted, is_covered_elsewhere, with_current_status
-from langgraph_engram.summarization.scheduling import ScopeView, SynthesisJob, due_jobs, pending_syntheses
+from langgraph_engram.summarization.scheduling import Scheduler, ScopeView, SynthesisJob, pending_syntheses
+from langgraph_engram.summarization.sources import LIMITS, SourceLimits
 from langgraph_engram.summarization.writing import SynthesisWriter
 
 
 @dataclass(frozen=True)
 class Synthesize:
-    """Write syntheses. Reads `request`, `session_ids`, `retried`; sets `synthesis_ids`, adds to `failures`."""
+    """Write syntheses. Reads `request`, `session_ids`, `tasks`; sets `synthesis_ids`, adds to `failures`."""
 
     store: Store
     model: Model
     settings: SynthesisSettings
-    capability: ExtractionCapability = field(default_factory=ExtractionCapability)
-    """What the model has shown of its writing, where `extract` asked it for records."""
+    scheduler: Scheduler
+    limits: SourceLimits = LIMITS
     verify: bool = True
     """Whether a narrative that goes beyond its records is replaced by quotes of them."""
 
     def __call__(self, state: WriteState) -> WriteState:
         """Store the syntheses that are due, new ones in place of those that are stale, and complete their tasks."""
         scope, run_id = state["request"].scope, state["run_id"]
-        index, tasks = self.store.index(scope), self.store.pending_tasks(scope)
-        sessions = sessions_to_synthesize(run_id, state["session_ids"], index, state.get("retried", []), tasks)
-        jobs = due_jobs(ScopeView(index), sessions, self.settings)
-        writer = SynthesisWriter(self.model, self.settings, self.capability, self.verify)
+        index, pending = self.store.index(scope), self.store.pending_tasks(scope)
+        sessions = sessions_to_synthesize(run_id, state["session_ids"], index, state["tasks"], pending)
+        jobs = self.scheduler.jobs(ScopeView(index), sessions)
+        writer = SynthesisWriter(self.model, self.settings, self.limits, self.verify)
         written = writer.write(index, scope.key, jobs)
-        failures = pending_syntheses(run_id, index, jobs, written.reasons, state["turns"])
+        failures = pending_syntheses(run_id, index, jobs, written.reasons, turns_of(state["tasks"], index))
         self._commit(state, index, written.done, failures)
         update: WriteState = {
             "synthesis_ids": [synthesis.synthesis_id for _, synthesis in written.done],
@@ -56,10 +56,10 @@ class Synthesize:
     ) -> None:
         scope = state["request"].scope
         with self.store.committing(scope):
-            index, tasks = self.store.index(scope), self.store.pending_tasks(scope)
+            index, pending = self.store.index(scope), self.store.pending_tasks(scope)
             left = [(job, synthesis) for job, synthesis in done if not covers_deleted(synthesis, before, index)]
             written = {turn.turn_id for job, _ in left for turn in cited_turns(index, job.records)}
-            completed = completed_synthesis_ids(state["run_id"], state.get("retried", []), failures, tasks, written)
+            completed = completed_synthesis_ids(state["run_id"], state["tasks"], failures, pending, written)
             kept = [
                 with_current_status(job, synthesis, index)
                 for job, synthesis in left

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from langgraph_engram.extraction.batching import batch_events
 from langgraph_engram.extraction.evidence import Verifier
-from langgraph_engram.settings import ExtractSettings, SegmentSettings, VerifySettings
+from langgraph_engram.settings import ExtractSettings, VerifySettings
 from langgraph_engram.state import WriteState
 from langgraph_engram.stores.base import Store
 
@@ -22,14 +22,14 @@ class Verify:
     settings: VerifySettings
     extract: ExtractSettings = field(default_factory=ExtractSettings)
     """What shared a prompt."""
-    segment: SegmentSettings = field(default_factory=SegmentSettings)
-    """How many turns were read beside it."""
+    context_turns: int = 0
+    """Turns before an event that were read with it."""
 
     def __call__(self, state: WriteState) -> WriteState:
         """Return the records, those without evidence quarantined, the others with all turns that they rest on."""
         if not self.settings.enabled:
             return {}
         index, turns, events = self.store.index(state["request"].scope), state["turns"], state["events"]
-        prompts = batch_events(index, events, turns, self.extract, self.segment.preceding_turns)
-        verifier = Verifier(index, turns, events, self.settings, prompts)
+        prompts = batch_events(index, events, turns, self.extract, self.context_turns)
+        verifier = Verifier(index, turns, events, prompts)
         return {"records": [record if record.is_passage else verifier.verify(record) for record in state["records"]]}

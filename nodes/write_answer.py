@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 
 from langgraph_engram.errors import ModelUnavailable
 from langgraph_engram.llm.base import LLMResult, Model, entry_of
-from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
+from langgraph_engram.prompts.answer_form import UNKNOWN, AnswerForm
+from langgraph_engram.prompts.write_answer import WriteAnswer
 from langgraph_engram.retrieval.citations import final_answer, with_citations
-from langgraph_engram.retrieval.passages import light_passages, merge_pools
+from langgraph_engram.retrieval.pool import light_passages, merge_pools
 from langgraph_engram.schema import Evidence
-from langgraph_engram.settings import AnswerSettings, DeepSettings, styled
+from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import ReadState
 
 
@@ -22,7 +23,7 @@ class WriteAnswerStep:
 
     model: Model
     settings: DeepSettings
-    answer: AnswerSettings = field(default_factory=AnswerSettings)
+    form: AnswerForm = field(default_factory=AnswerForm)
 
     def __call__(self, state: ReadState) -> ReadState:
         """Return the answer to the query; unknown when nothing was found.
@@ -58,17 +59,9 @@ class WriteAnswerStep:
 
     def _ask(self, state: ReadState, shown: Sequence[Evidence]) -> LLMResult[str]:
         request = state["request"]
-        earlier = tuple(state.get("earlier_answers", ())) if self.answer.earlier else ()
-        return self.model.ask(
-            WriteAnswer(
-                request.query,
-                state["intent"],
-                tuple(shown),
-                request.now,
-                styled(self.answer, request.answer_style),
-                earlier,
-            )
-        )
+        earlier = tuple(state.get("earlier_answers", ())) if self.form.shows_earlier else ()
+        form = self.form.styled(request.answer_style)
+        return self.model.ask(WriteAnswer(request.query, state["intent"], tuple(shown), request.now, form, earlier))
 
 
 def _is_too_long(result: LLMResult[str]) -> bool:

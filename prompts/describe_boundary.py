@@ -1,5 +1,6 @@
 """Ask for the words that describe how one event gives way to the next (ES-Mem section 3.2)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
@@ -40,14 +41,22 @@ class DescribeBoundary(Question[str]):
         ]
 
 
-def plain_text(question: DescribeBoundary) -> str:
-    """Describe a boundary without a model: who speaks first, on what, and after what."""
-    who = question.first_turns[0].speaker if question.first_turns else "Somebody"
-    later = question.later_summary or "something that words do not tell"
-    if question.kind == "opening":
+def boundary_text(kind: BoundaryKind, before: str, after: str, first_turns: Sequence[Turn], gap: str) -> str:
+    """Describe a boundary without a model: who speaks first, on what, and after what.
+
+    Args:
+        kind: Whether it opens a conversation, parts two sessions, or two subjects.
+        before: What the event before it is called; empty for nothing.
+        after: What the event after it is called.
+        first_turns: The turns that this one begins with.
+        gap: The time between the two, in words; empty within a session.
+    """
+    who = first_turns[0].speaker if first_turns else "Somebody"
+    later = after or "something that words do not tell"
+    if kind == "opening":
         return f"The conversation opens with {who} on {later}."
-    after = f"After {question.earlier_summary}" if question.earlier_summary else "After something else"
-    if question.kind == "session_break":
-        gap = f", {question.gap} later," if question.gap else ","
-        return f"{after}{gap} a new conversation begins with {who} on {later}."
-    return f"{after}, {who} brings up {later}."
+    earlier = f"After {before}" if before else "After something else"
+    if kind == "session_break":
+        then = f", {gap} later," if gap else ","
+        return f"{earlier}{then} a new conversation begins with {who} on {later}."
+    return f"{earlier}, {who} brings up {later}."

@@ -4,6 +4,7 @@ The papers ask for topics turn by turn, for boundaries one by one, and for facts
 several short events share one call, and all of it is one answer.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from langchain_core.messages import BaseMessage
@@ -38,6 +39,11 @@ class EventReading(BaseModel):
     events: list[EventNote] = []
     records: list[RecordDraft]
     relations: list[RelationDraft] = []
+
+    @property
+    def drafts(self) -> Sequence[RecordDraft]:
+        """Return what is noted of each record."""
+        return self.records
 
 
 SYSTEM = f"""{RULES}

@@ -1,13 +1,12 @@
 """Ask for the facts of a buffer of turns (StructMem section 2.1 and Figures 4 and 5, factual view)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from langchain_core.messages import BaseMessage
 from pydantic import BaseModel, Field
 
 from langgraph_engram.llm.base import Question
-from langgraph_engram.prompts.rendering import DATA_ONLY, render_sentences
-from langgraph_engram.schema import Turn
+from langgraph_engram.prompts.rendering import DATA_ONLY, AboutSentences
 
 
 class SourcedSentence(BaseModel):
@@ -25,6 +24,11 @@ class SourcedSentences(BaseModel):
 
     sentences: list[SourcedSentence]
 
+    @property
+    def drafts(self) -> Sequence[SourcedSentence]:
+        """Return what is noted of each record."""
+        return self.sentences
+
 
 SYSTEM = f"""You list every fact that a conversation holds about its people: who, what, where, when, how many; what \
 was, is and is planned; opinions, hopes and tastes. What looks minor counts.
@@ -36,14 +40,7 @@ thanks.
 
 
 @dataclass(frozen=True)
-class ExtractFacts(Question[SourcedSentences]):
+class ExtractFacts(AboutSentences, Question[SourcedSentences]):
     """Which facts do these turns state?"""
 
-    turns: tuple[Turn, ...]
-    context: tuple[Turn, ...] = ()
-    shown: tuple[str, ...] = ()
-    """What is read in place of each sentence, in the order of `number_sentences`; none to read what was said."""
-
-    def render(self) -> list[BaseMessage]:
-        """Render for a chat model."""
-        return render_sentences(SYSTEM, self.turns, self.context, shown=self.shown)
+    system = SYSTEM

@@ -5,6 +5,7 @@ sentence stands on its own, so that a small model chooses and labels instead of 
 model reads them. There is no example: a small model copies its names.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,8 +13,8 @@ from langchain_core.messages import BaseMessage
 from pydantic import BaseModel, Field
 
 from langgraph_engram.llm.base import Question
-from langgraph_engram.prompts.rendering import DATA_ONLY, render_sentences
-from langgraph_engram.schema import MemoryType, Turn
+from langgraph_engram.prompts.rendering import DATA_ONLY, AboutSentences, render_sentences
+from langgraph_engram.schema import MemoryType
 
 
 class RecordDraft(BaseModel):
@@ -48,6 +49,11 @@ class Extraction(BaseModel):
 
     records: list[RecordDraft]
 
+    @property
+    def drafts(self) -> Sequence[RecordDraft]:
+        """Return what is noted of each record."""
+        return self.records
+
 
 RULES = """You keep what is worth remembering of a conversation, so that somebody who was not there can rely on it.
 Sentences have numbers in brackets. Go through them in order, and make one record of each that holds a fact, plan, \
@@ -63,15 +69,10 @@ SYSTEM = f"{RULES}\n{DATA_ONLY}"
 
 
 @dataclass(frozen=True)
-class ExtractRecords(Question[Extraction]):
+class ExtractRecords(AboutSentences, Question[Extraction]):
     """What is worth remembering of these turns?"""
 
-    turns: tuple[Turn, ...]
-    """The core turns, whose sentences are numbered from 1."""
-    context: tuple[Turn, ...] = ()
-    """Turns before them, to be read only."""
-    shown: tuple[str, ...] = ()
-    """What is read in place of each sentence, in the order of `number_sentences`; none to read what was said."""
+    system = SYSTEM
     in_passages: frozenset[str] = frozenset()
     """The ids of the turns that are kept as passages as well."""
 

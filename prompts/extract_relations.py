@@ -5,12 +5,9 @@ Small talk has numbers here, and nowhere else: thanks and praise state nothing, 
 
 from dataclasses import dataclass
 
-from langchain_core.messages import BaseMessage
-
 from langgraph_engram.llm.base import Question
 from langgraph_engram.prompts.extract_facts import SourcedSentences
-from langgraph_engram.prompts.rendering import DATA_ONLY, render_sentences
-from langgraph_engram.schema import Turn
+from langgraph_engram.prompts.rendering import DATA_ONLY, AboutSentences
 
 SYSTEM = f"""You list how people relate to one another in a conversation, and how what they tell hangs together.
 Between people: who praises or admires whom and for what; who encourages, supports, advises or congratulates; who \
@@ -25,14 +22,8 @@ one person; that somebody tells it in return for something is a relation.
 
 
 @dataclass(frozen=True)
-class ExtractRelations(Question[SourcedSentences]):
+class ExtractRelations(AboutSentences, Question[SourcedSentences]):
     """Which relations do these turns show?"""
 
-    turns: tuple[Turn, ...]
-    context: tuple[Turn, ...] = ()
-    shown: tuple[str, ...] = ()
-    """What is read in place of each sentence, in the order of `number_sentences`; none to read what was said."""
-
-    def render(self) -> list[BaseMessage]:
-        """Render for a chat model."""
-        return render_sentences(SYSTEM, self.turns, self.context, shown=self.shown, small_talk=True)
+    system = SYSTEM
+    small_talk = True

@@ -7,12 +7,10 @@ words are then those that were said, and rules read the dimensions.
 from dataclasses import dataclass
 from typing import Literal
 
-from langchain_core.messages import BaseMessage
 from pydantic import BaseModel, Field
 
 from langgraph_engram.llm.base import Question
-from langgraph_engram.prompts.rendering import DATA_ONLY, render_sentences
-from langgraph_engram.schema import Turn
+from langgraph_engram.prompts.rendering import DATA_ONLY, AboutSentences
 
 Label = Literal["fact", "episodic", "profile", "skip"]
 
@@ -39,16 +37,7 @@ skip - praise, encouragement, thanks, a question, or nothing to remember.
 
 
 @dataclass(frozen=True)
-class LabelSentences(Question[SentenceLabels]):
+class LabelSentences(AboutSentences, Question[SentenceLabels]):
     """Which of these sentences are worth remembering, and as what?"""
 
-    turns: tuple[Turn, ...]
-    """The core turns, whose sentences are numbered from 1."""
-    context: tuple[Turn, ...] = ()
-    """Turns before them, to be read only."""
-    shown: tuple[str, ...] = ()
-    """What is read in place of each sentence, in the order of `number_sentences`; none to read what was said."""
-
-    def render(self) -> list[BaseMessage]:
-        """Render for a chat model."""
-        return render_sentences(SYSTEM, self.turns, self.context, shown=self.shown)
+    system = SYSTEM

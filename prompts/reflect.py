@@ -9,9 +9,9 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
 from langgraph_engram.llm.base import Question
-from langgraph_engram.prompts.rendering import DATA_ONLY, inside, one_line, show_evidence, without_tags
+from langgraph_engram.prompts.answer_form import AnswerForm
+from langgraph_engram.prompts.rendering import DATA_ONLY, inside, one_line, without_tags
 from langgraph_engram.schema import Evidence, Intent
-from langgraph_engram.settings import AnswerSettings
 
 
 class Reflection(BaseModel):
@@ -41,7 +41,7 @@ class Reflect(Question[Reflection]):
     pool: tuple[Evidence, ...]
     asked: tuple[str, ...] = ()
     """Every query put to memory so far."""
-    settings: AnswerSettings = field(default_factory=AnswerSettings)
+    form: AnswerForm = field(default_factory=AnswerForm)
     """How the answer's reader was shown the pool: what decides is shown here as well."""
 
     def render(self) -> list[BaseMessage]:
@@ -49,7 +49,7 @@ class Reflect(Question[Reflection]):
         return [
             SystemMessage(SYSTEM),
             HumanMessage(
-                f"Found:\n{inside('pool', show_evidence(self.pool, self.settings) or 'nothing')}\n\n"
+                f"Found:\n{inside('pool', self.form.layout(self.pool) or 'nothing')}\n\n"
                 f"Asked so far: {one_line('; '.join(self.asked))}\nQuestion: {without_tags(self.query)}\n"
                 f"Answer: {one_line(self.answer) or 'none'}"
             ),

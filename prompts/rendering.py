@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import lru_cache
 from math import inf
+from typing import ClassVar
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from langgraph_engram.schema import OUTLINE, STANDING, Evidence, Record, Turn
-from langgraph_engram.settings import AnswerSettings
 from langgraph_engram.temporal.datetimes import epoch_seconds, format_day, format_moment
 from langgraph_engram.temporal.find import resolve_times
 from langgraph_engram.text.keywords import is_small_talk
@@ -40,8 +40,6 @@ Position = tuple[float, str, int, str]
 MOST_TURNS = 3
 MOST_CHARACTERS = 600
 """Turns, and characters of each, up to which a record is shown as the turns that it cites."""
-SUMMARIES = "Summaries:"
-OTHERS = "Turns:"
 SHORT_REPLY_STEMS = 5
 """Content stems up to which a reply is kept with its question."""
 CITATION = re.compile(r"\s*\[(\d+(?:\s*[,;]\s*\d+)*)\]")
@@ -69,8 +67,13 @@ def day_headings(moments: Iterable[datetime | None]) -> Iterator[list[str]]:
 
 def quote_turn(turn: Turn) -> str:
     """Quote one turn on one line: speaker, text with relative times resolved, captions of images."""
-    captions = "".join(f" (shares an image: {caption})" for caption in turn.captions)
-    return f"{speaker_name(turn.speaker)}: {plain(resolve_times(turn.text, turn.said_at, turn.date_order) + captions)}"
+    said = resolve_times(turn.text, turn.said_at, turn.date_order) + captions_of(turn)
+    return f"{speaker_name(turn.speaker)}: {plain(said)}"
+
+
+def captions_of(turn: Turn) -> str:
+    """Say what each image that a turn shares shows."""
+    return "".join(f" (shares an image: {caption})" for caption in turn.captions)
 
 
 def number_turns(turns: Sequence[Turn], first: int = 1) -> str:
@@ -88,9 +91,9 @@ def number_evidence(evidence: Sequence[Evidence]) -> str:
 def format_evidence(evidence: Sequence[Evidence]) -> str:
     """Quote passages in the order in which they were said, each turn whole and once.
 
-    Each day, and each session in it, has a line with the time of day at which what is shown of it begins. Many
-    fragments out of order mislead a small reader (docs/decisions/0017). Only what no few short turns stand for,
-    such as a narrative or a long turn, is quoted as the passage itself. Numbers are those of the passages, best first.
+    Each day, and each session in it, has a line with the time of day. Many fragments out of order mislead a small
+    reader (docs/decisions/0017). Only what no few short turns stand for, such as a narrative or a long turn, is quoted
+    as the passage itself.
     """
     lines: dict[Position, tuple[datetime | None, list[int], str]] = {}
     for number, passage in enumerate(evidence, start=1):
@@ -170,78 +173,25 @@ def number_records(records: Sequence[Record]) -> str:
     )
 
 
-def show_evidence(evidence: Sequence[Evidence], settings: AnswerSettings) -> str:
-    """Quote passages as the reader of an answer is shown them; numbers are those of the passages, best first."""
-    match settings.layout:
-        case "turns":
-            return format_evidence(evidence)
-        case "speakers":
-            return _by_speaker(evidence)
-    return "\n".join(_as_found(number, passage, settings) for number, passage in enumerate(evidence, start=1))
-
-
-def _as_found(number: int, passage: Evidence, settings: AnswerSettings) -> str:
-    """Quote one passage as it was found; raw turns as lines under their day."""
-    if passage.record is None and passage.turns:
-        lines = (quote_turn(turn) for turn in passage.turns)
-        return "\n".join([f"[{number}] {format_day(passage.turns[0].said_at)}", *lines])
-    text = f"[{number}] {plain(passage.text)}"
-    return f"{text} ({dimensions})" if settings.dimensions and (dimensions := dimensions_of(passage.record)) else text
-
-
-def dimensions_of(record: Record | None) -> str:
-    """Name the dimensions of a record that are known: "type: episodic; time: 7 May 2023; location: Oslo"."""
-    if record is None:
-        return ""
-    days = dict.fromkeys(format_day(moment) for moment in (record.event_start, record.event_end) if moment)
-    named = {
-        "type": record.memory_type or "",
-        "time": " to ".join(days) or record.time_text,
-        "location": record.location,
-        "reason": record.reason,
-        "purpose": record.purpose,
-        "keywords": ", ".join(record.keywords),
-    }
-    return "; ".join(f"{name}: {plain(value)}" for name, value in named.items() if value)
-
-
-def _by_speaker(evidence: Sequence[Evidence]) -> str:
-    """Quote records under their speakers, in the order of each one's first, then syntheses, then anything else."""
-    groups: dict[str, list[str]] = {}
-    for number, passage in enumerate(evidence, start=1):
-        record = passage.record
-        if record:
-            text = passage.text if passage.shows_others else record.content
-            groups.setdefault(f"Memories of {speaker_name(record.speaker)}:", []).append(
-                f"[{number}] ({format_day(record.mentioned_at)}) {plain(text)}"
-            )
-        elif passage.synthesis_id:
-            groups.setdefault(SUMMARIES, []).append(f"[{number}] {plain(passage.text)}")
-        else:
-            groups.setdefault(OTHERS, []).append(f"[{number}] {plain(passage.text)}")
-    ordered = sorted(groups, key=lambda heading: (heading == SUMMARIES, heading == OTHERS))
-    return "\n".join(line for heading in ordered for line in (heading, *groups[heading]))
-
-
 def ask_about(
     system: str,
     evidence: Sequence[Evidence],
+    shown: str,
     query: str,
     now: datetime | None,
-    settings: AnswerSettings,
     earlier: Sequence[str] = (),
 ) -> list[BaseMessage]:
     """Render a query about numbered passages: the rules, the passages, earlier answers, then the day and the query.
 
     Passages that the standing route found are pointed at by their numbers, outside the tags.
     """
-    shown = [inside("memories", show_evidence(evidence, settings))]
+    pieces = [inside("memories", shown)]
     standing = [f"[{number}]" for number, passage in enumerate(evidence, start=1) if STANDING in passage.routes]
     if standing:
-        shown.append(STANDING_PIECES.format(numbers=" ".join(standing)))
+        pieces.append(STANDING_PIECES.format(numbers=" ".join(standing)))
     if earlier:
-        shown.append(inside("answers", "\n".join(one_line(CITATION.sub("", answer)) for answer in earlier)))
-    parts = "\n\n".join(shown)
+        pieces.append(inside("answers", "\n".join(one_line(CITATION.sub("", answer)) for answer in earlier)))
+    parts = "\n\n".join(pieces)
     today = f"Today: {format_day(now)}\n" if now else ""
     return [SystemMessage(system), HumanMessage(f"{parts}\n\n{today}Question: {without_tags(query)}")]
 
@@ -296,7 +246,7 @@ class Sentence:
 
     @property
     def asks(self) -> bool:
-        """Whether it is a question, and so states nothing."""
+        """Whether it is a question."""
         return not self.image and ends_asking(self.text)
 
     @property
@@ -370,7 +320,7 @@ def render_sentences(
 
     Args:
         system: The rules, the same for every call, so that a prompt cache hits.
-        turns: The core turns; a line says where another session begins.
+        turns: The core turns.
         context: Turns before them.
         event_starts: Positions of turns at which an event begins; none where events make no difference.
         shown: What is read in place of each sentence, small talk and images included, in the order of
@@ -390,6 +340,24 @@ def render_sentences(
         ]
     lines = "\n".join(_lines(turns, sentences, event_starts, shown))
     return [SystemMessage(system), HumanMessage("\n\n".join([*parts, inside("conversation", lines)]))]
+
+
+@dataclass(frozen=True)
+class AboutSentences:
+    """What a question about numbered sentences shows; each has rules of its own."""
+
+    turns: tuple[Turn, ...]
+    """The core turns, in order; their sentences are numbered from 1."""
+    context: tuple[Turn, ...] = ()
+    """Turns before them, to be read only."""
+    shown: tuple[str, ...] = ()
+    """What is read in place of each sentence, in the order of `number_sentences`; none to read what was said."""
+    system: ClassVar[str]
+    small_talk: ClassVar[bool] = False
+
+    def render(self) -> list[BaseMessage]:
+        """Render for a chat model."""
+        return render_sentences(self.system, self.turns, self.context, shown=self.shown, small_talk=self.small_talk)
 
 
 def _lines(

@@ -1,6 +1,5 @@
 """Ask for a narrative of what was just remembered and what it goes back to (StructMem section 3.3)."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,17 +9,12 @@ from langgraph_engram.llm.base import Question
 from langgraph_engram.prompts.rendering import DATA_ONLY, inside, list_records, speaker_name
 from langgraph_engram.schema import Record
 from langgraph_engram.temporal.datetimes import format_day
-from langgraph_engram.text.sentences import ends_asking
-from langgraph_engram.text.tokens import content_stems, words
+from langgraph_engram.text.tokens import words
 
 MOST_WORDS = 140
 """Words of a narrative at most, by default; StructMem asks for 200 to 350."""
 FEWEST_SHARE = 4 / 7
 """The share of them that it has at least, where the memories say as much."""
-HISTORY_SHARE = 0.3
-"""Share of the words that an extractive narrative gives to earlier events."""
-SMOOTHING = 3
-"""Stems added to a sentence's length, so that short sentences do not win by one frequent word."""
 SYSTEM = f"""You tell, in {{fewest}} to {{most}} words and in order of time, what the new memories say and how they \
 follow from the earlier ones: causes, changes, plans and what came of them, and how the people feel about and act \
 towards one another. Use names, dates and places. Weave in what is earlier where it explains something, with its date. \
@@ -65,54 +59,3 @@ def _time_range(records: Sequence[Record]) -> str:
 
 def _people(records: Sequence[Record]) -> list[str]:
     return list(dict.fromkeys(speaker_name(record.speaker) for record in records if record.speaker))
-
-
-def extractive_narrative(question: WriteSynthesis) -> str:
-    """Answer without a model: the sentences whose words recur most in the buffer, those of earlier events first.
-
-    Questions are left out. Where there is nothing else, the first record stands for all, cut to length.
-    """
-    buffer, history, most_words = question.buffer, question.history, question.most_words
-    counts = stem_counts(buffer)
-    earlier = _select(history, counts, int(most_words * HISTORY_SHARE))
-    new = _select(buffer, counts, most_words - len(_format(earlier).split()))
-    return _format([*earlier, *new]) or " ".join(_format(buffer[:1]).split()[:most_words])
-
-
-def _format(records: Sequence[Record]) -> str:
-    """Put sentences under a heading for each day."""
-    lines: list[str] = []
-    previous = None
-    for record in records:
-        day = format_day(record.mentioned_at)
-        lines.append(record.content if day == previous else f"{day}: {record.content}")
-        previous = day
-    return " ".join(lines)
-
-
-def _select(records: Sequence[Record], counts: Counter[str], room: int) -> list[Record]:
-    """Return the most central records that fit, in their order. A day costs its heading once."""
-    ranked = sorted(range(len(records)), key=lambda index: (-centrality(records[index], counts), index))
-    chosen: list[int] = []
-    days: set[str] = set()
-    for index in ranked:
-        if ends_asking(records[index].content):
-            continue
-        day = format_day(records[index].mentioned_at)
-        size = len(records[index].content.split()) + (0 if day in days else len(day.split()))
-        if size <= room:
-            chosen.append(index)
-            days.add(day)
-            room -= size
-    return [records[index] for index in sorted(chosen)]
-
-
-def stem_counts(records: Sequence[Record]) -> Counter[str]:
-    """Return how many records hold each stem."""
-    return Counter(stem for record in records for stem in set(content_stems(record.content)))
-
-
-def centrality(record: Record, counts: Counter[str]) -> float:
-    """Return how often the stems of a record recur in others, on average; few stems count for less."""
-    stems = set(content_stems(record.content))
-    return sum(counts[stem] - 1 for stem in stems) / (len(stems) + SMOOTHING) if stems else 0.0

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from langgraph_engram.errors import InvalidInput, StoreLocked, StoreUnwritable
 from langgraph_engram.results import BackupReceipt
-from langgraph_engram.stores.locks import LOCK_FILE, WRITE_LOCK_FILE, write_lock
-from langgraph_engram.stores.secure_delete import DATABASE
+from langgraph_engram.stores.locks import DATABASE, LOCK_FILE, WRITE_LOCK_FILE, write_lock
 
 SQLITE_MAGIC = b"SQLite format 3\0"
 LEFT_OUT = (LOCK_FILE, WRITE_LOCK_FILE)

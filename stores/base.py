@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol
 
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Scope, Synthesis, Turn
-from langgraph_engram.state import RecallRequest
-from langgraph_engram.stores.index import ScopeIndex, as_of
+from langgraph_engram.stores.as_of import as_of
+from langgraph_engram.stores.index import ScopeIndex
 
 MEMORY = "memory:"
 """The location of a store that is gone when it is closed."""
@@ -71,8 +72,13 @@ class Store(Protocol):
             StoreError: The store cannot write; nothing old is lost.
         """
 
-    def index(self, scope: Scope) -> ScopeIndex:
-        """Return everything of a scope, ready for search, as of the last commit of any process."""
+    def index(self, scope: Scope, revision: str | None = None) -> ScopeIndex:
+        """Return everything of a scope, ready for search, as of the last commit of any process.
+
+        Args:
+            scope: Whose memory it is.
+            revision: That of an index which a run has read: it is returned again, unless it is gone by now.
+        """
 
     def drop_index(self, scope: Scope) -> None:
         """Drop the cached index of a scope: the next read loads it from the rows, whatever its revision."""
@@ -87,7 +93,7 @@ class Store(Protocol):
         """Return every row of a scope, of every kind, read from durable storage."""
 
     def contains_text(self, text: str) -> bool:
-        """Return whether any row, of whatever scope, holds a text word for word."""
+        """Return whether any row holds a text word for word: the one question that is asked of all scopes at once."""
 
     def secure_delete(self, scope: Scope) -> list[Path]:
         """Overwrite what files still hold of a scope's removed rows, as far as possible.
@@ -100,7 +106,7 @@ class Store(Protocol):
         """Close the store. Closing twice is harmless."""
 
 
-def index_as_of(store: Store, request: RecallRequest) -> ScopeIndex:
-    """Return the index that a request is answered from: the present one, or a view of the moment it names."""
-    index = store.index(request.scope)
-    return index if request.as_of is None else as_of(index, request.as_of)
+def index_as_of(store: Store, scope: Scope, moment: datetime | None, revision: str | None = None) -> ScopeIndex:
+    """Return the index of a scope, at a revision if it is still there: the whole of it, or a view of a moment."""
+    index = store.index(scope, revision)
+    return index if moment is None else as_of(index, moment)

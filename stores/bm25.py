@@ -1,30 +1,32 @@
 """BM25 over posting lists, for documents that are added and replaced while others are searched.
 
-`rank_bm25.BM25Okapi` counts the terms and defines the formula, but its `get_scores` reads every document for every
-term, and it holds a dict for each document. Here a query reads only the documents that contain its terms, and terms
-are numbers in arrays. The idf is ln(1 + (N - df + 0.5) / (df + 0.5)): it is never negative, and defined for a corpus
-of any size.
+`rank_bm25.BM25Okapi` reads every document for every term of a query, 200 ms in 10,000 documents; here those alone are
+read that contain it. The postings are sorted by term, but for those of the documents that were written last, among
+which a term is looked for. The idf is ln(1 + (N - df + 0.5) / (df + 0.5)): it is never negative, and defined for a
+corpus of any size.
 """
 
 import copy
 import math
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
 
-from langgraph_engram.stores.arrays import AppendOnlyArray, AppendOnlyList
+from langgraph_engram.stores.arrays import AppendOnlyArray
 
 K1 = 1.2
 """k1: how soon repeats of a term stop counting."""
 B = 0.75
 """b: how much long documents are held back."""
-TERM_BYTES = 600
-"""What a term takes: its name, its number, and the objects around its postings."""
-Postings = AppendOnlyArray[np.int32]
+TERM_BYTES = 200
+"""What a term takes: its name, and its number."""
+MAX_UNSORTED = 4_096
+"""Postings that are not sorted by term, or an eighth of the sorted ones, if that is more."""
+Postings = NDArray[np.int32]
+"""Rows of (position of the document, number of the term, how often it occurs)."""
 
 
 def inverse_document_frequency(documents: int, containing: int) -> float:
@@ -33,35 +35,34 @@ def inverse_document_frequency(documents: int, containing: int) -> float:
 
 
 class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
-    """A `BM25Okapi` that can grow. Many threads may read it; one at a time may change it, or change a fork of it."""
-
-    corpus_size: int
-    avgdl: float
-    doc_freqs: list[dict[str, int]]
-    doc_len: list[int]
+    """One immutable version of a `BM25Okapi`. Many threads may read it; one at a time may make new versions."""
 
     def __init__(self, documents: Iterable[Sequence[str]] = ()) -> None:
         """Index documents, each the list of its terms."""
+        self.k1, self.b = K1, B
         self._terms = _Terms()
-        """Forks share it: it holds the terms of all of them."""
-        self._postings: AppendOnlyList[Postings | None] = AppendOnlyList()
-        """Rows of (position, count) by the number of the term, positions ascending; None for those in `_restored`, and
-        for a term of another fork."""
-        self._restored: NDArray[np.int32] = np.empty((0, 2), dtype=np.int32)
-        """The postings that the index was restored with, term by term."""
-        self._starts: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
-        """Where those of each term begin, and where the last ones end."""
-        self._containing: NDArray[np.int32] = np.empty(0, dtype=np.int32)
-        """How many documents contain each term, by its number."""
-        self._entries: Postings = AppendOnlyArray(np.empty((0, 2), dtype=np.int32))
-        """Rows of (number of the term, count), document by document; a document that was replaced leaves its own."""
+        """Those of all versions, which share them."""
+        self._postings: AppendOnlyArray[np.int32] = AppendOnlyArray(np.empty((0, 3), dtype=np.int32))
+        """Those of each document together; a document that was replaced leaves its own, which count no more."""
         self._spans: AppendOnlyArray[np.int64] = AppendOnlyArray(np.empty((0, 2), dtype=np.int64))
-        """Where the entries of each document begin and end."""
-        self._lengths = AppendOnlyArray(np.empty(0, dtype=np.int32))
-        super().__init__(list(documents), k1=K1, b=B)
+        """Where the postings of each document begin and end."""
+        self._sorted = _SortedPostings(self._postings.rows)
+        self._lengths: AppendOnlyArray[np.int32] = AppendOnlyArray(np.empty(0, dtype=np.int32))
+        self._any_replaced = False
+        self._add(documents)
 
     def __len__(self) -> int:
-        return self.corpus_size
+        return len(self._lengths)
+
+    @property
+    def corpus_size(self) -> int:
+        """Return the number of documents."""
+        return len(self)
+
+    @property
+    def avgdl(self) -> float:
+        """Return the mean number of terms of a document."""
+        return int(self.lengths.sum(dtype=np.int64)) / len(self)
 
     @property
     def lengths(self) -> NDArray[np.int32]:
@@ -69,23 +70,27 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
         return self._lengths.rows
 
     @property
+    def names(self) -> list[str]:
+        """Return the terms, by number; some may be in no document."""
+        return self._terms.names
+
+    @property
     def nbytes(self) -> int:
         """Return about how many bytes the index takes."""
-        arrays = (self._entries, self._entries, self._spans, self._lengths)  # postings are the entries in another order
-        return sum(array.nbytes for array in arrays) + TERM_BYTES * len(self._terms.names)
+        arrays = self._postings.nbytes + self._spans.nbytes + self._lengths.nbytes + self._sorted.nbytes
+        return arrays + TERM_BYTES * len(self.names)
 
     def positions(self, term: str) -> NDArray[np.int32]:
         """Return the positions of the documents that contain a term, ascending."""
-        return self._rows_of(term)[:, 0]
+        return self._of_term(term)[:, 0]
 
     def document_frequency(self, term: str) -> int:
         """Return how many documents contain a term."""
-        number = self._terms.numbers.get(term, len(self._containing))
-        return int(self._containing[number]) if number < len(self._containing) else 0
+        return len(self._of_term(term))
 
     def terms_at(self, position: int) -> frozenset[str]:
         """Return the terms of the document at a position."""
-        return frozenset(self._terms.names[number] for number in self._entries_at(position)[:, 0].tolist())
+        return frozenset(self.names[number] for number in self._of_document(position)[:, 1].tolist())
 
     def contains(self, positions: Sequence[int] | NDArray[np.intp], terms: Sequence[str]) -> NDArray[np.bool_]:
         """Return whether the document at each position contains each term, of shape (positions, terms)."""
@@ -100,78 +105,46 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
 
     def count_matches(self, terms: Iterable[str]) -> NDArray[np.int32]:
         """Count how many of these distinct terms each document contains, as an array of shape (documents,)."""
-        counts = np.zeros(self.corpus_size, dtype=np.int32)
+        counts = np.zeros(len(self), dtype=np.int32)
         for term in terms:
             counts[self.positions(term)] += 1
         return counts
 
     def terms_in_more_than(self, documents: float) -> list[str]:
         """Return the terms that more than so many documents contain."""
-        return [self._terms.names[number] for number in np.flatnonzero(self._containing > documents)]
+        containing = np.bincount(self.postings()[:, 1], minlength=1)
+        return [self.names[number] for number in np.flatnonzero(containing > documents)]
 
-    def state(self) -> tuple[list[str], dict[str, NDArray[Any]]]:
-        """Return the terms and the arrays that `restored` makes this index from."""
-        numbers = np.flatnonzero(self._containing).tolist()
-        postings = [self._rows(number) for number in numbers]
-        arrays = {
-            "postings": np.concatenate([np.empty((0, 2), dtype=np.int32), *postings]),
-            "sizes": self._containing[numbers],
-            "lengths": self.lengths,
-        }
-        names = [self._terms.names[number] for number in numbers]
-        return names, {f"lexical.{name}": array for name, array in arrays.items()}
+    def postings(self) -> Postings:
+        """Return the postings of all documents, in their order."""
+        rows = self._postings.rows
+        if not self._any_replaced:
+            return rows
+        rows = rows[self._is_current(rows, np.arange(len(rows)))]
+        return rows[np.argsort(rows[:, 0], kind="stable")]
 
     @classmethod
-    def restored(cls, terms: Sequence[str], arrays: Mapping[str, NDArray[np.int32]]) -> "BM25Index":
-        """Return the index that had this state."""
+    def restored(cls, names: Iterable[str], postings: Postings, documents: int) -> "BM25Index":
+        """Return the index of so many documents that had these names and postings."""
         index = cls()
-        index._terms = _Terms(terms)
-        rows, sizes = arrays["lexical.postings"], arrays["lexical.sizes"]
-        index._postings = AppendOnlyList([None] * len(terms))
-        index._restored, index._starts = rows, np.concatenate([index._starts, np.cumsum(sizes)])
-        index._containing = np.array(sizes, dtype=np.int32)
-        index._lengths = AppendOnlyArray(arrays["lexical.lengths"])
-        index.corpus_size = len(index._lengths)
-        by_document = np.argsort(rows[:, 0], kind="stable")
-        numbers = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-        index._entries = AppendOnlyArray(np.stack([numbers[by_document], rows[by_document, 1]], axis=1))
-        ends = np.cumsum(np.bincount(rows[:, 0], minlength=index.corpus_size))
-        index._spans = AppendOnlyArray(_spans(ends, 0))
-        index._update_average()
+        index._terms = _Terms(names)
+        index._set(postings, documents)
         return index
-
-    def fork(self) -> "BM25Index":
-        """Return a copy that may change while this one is read. It shares what has not changed."""
-        return copy.copy(self)
 
     def extended(self, documents: Iterable[Sequence[str]]) -> "BM25Index":
         """Return an index with documents added at the end; this one stays as it is."""
-        fork = self.fork()
-        fork.extend(documents)
-        return fork
+        after = copy.copy(self)
+        after._add(documents)
+        return after
 
-    def replaced(self, positions: Iterable[int], documents: Iterable[Sequence[str]]) -> "BM25Index":
-        """Return an index with other documents at `positions`; this one stays as it is."""
-        fork = self.fork()
+    def replaced(self, positions: Sequence[int], documents: Iterable[Sequence[str]]) -> "BM25Index":
+        """Return an index with other documents at some positions; the same ones again cost nothing."""
+        after = copy.copy(self)
         for position, document in zip(positions, documents, strict=True):
-            fork.replace(position, document)
-        return fork
-
-    def extend(self, documents: Iterable[Sequence[str]]) -> None:
-        """Add documents at the end."""
-        self._initialize(list(documents))
-
-    def replace(self, position: int, document: Sequence[str]) -> None:
-        """Replace the document at `position`. The same terms again cost nothing."""
-        old, new = dict(self._entries_at(position).tolist()), self._counts_of(Counter(document))
-        if old == new:
-            return
-        for number in old.keys() | new.keys():
-            if old.get(number) != new.get(number):
-                self._set_posting(number, position, new.get(number, 0))
-        self._spans = self._spans.replaced([position], self._add_entries([new]))
-        self._lengths = self._lengths.replaced([position], np.array([len(document)], dtype=np.int32))
-        self._update_average()
+            rows = self._numbered(position, document)
+            if sorted(rows) != sorted(self._of_document(position).tolist()):
+                after._replace(position, rows, len(document))
+        return after
 
     def get_scores(self, query: Iterable[str]) -> NDArray[np.float64]:
         """Score every document for the terms of `query`; a repeated term counts as often as it is repeated.
@@ -179,15 +152,15 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
         Returns:
             A float64 array of shape (documents,), each score 0 or above.
         """
-        scores = np.zeros(self.corpus_size)
-        lengths = self.lengths
+        scores = np.zeros(len(self))
+        lengths, average = self.lengths, self.avgdl if len(self) else 0.0
         for term, repeats in Counter(query).items():
-            rows = self._rows_of(term)
+            rows = self._of_term(term)
             if not len(rows):
                 continue
             positions, counts = rows.T
-            weight = repeats * inverse_document_frequency(self.corpus_size, len(positions))
-            norm = self.k1 * (1 - self.b + self.b * lengths[positions] / self.avgdl)
+            weight = repeats * inverse_document_frequency(len(self), len(positions))
+            norm = self.k1 * (1 - self.b + self.b * lengths[positions] / average)
             scores[positions] += weight * (counts * (self.k1 + 1) / (counts + norm))
         return scores
 
@@ -196,79 +169,88 @@ class BM25Index(BM25Okapi):  # type: ignore[misc]  # rank-bm25 carries no types
         scores: list[float] = self.get_scores(query)[list(doc_ids)].tolist()
         return scores
 
-    def _initialize(self, corpus: Sequence[Sequence[str]]) -> dict[str, int]:
-        """Let the library count the documents behind those it has, and put its counts into arrays."""
-        if not corpus:  # the library would divide by zero
-            return {}
-        first = self.corpus_size
-        self.doc_freqs, self.doc_len = [], []  # the library adds to them, and a fork shares those it began with
-        containing: dict[str, int] = super()._initialize(corpus)
-        documents = [self._counts_of(counts) for counts in self.doc_freqs]
-        self._lengths = self._lengths.extended(np.array(self.doc_len, dtype=np.int32))
-        self.doc_freqs, self.doc_len = [], []
-        rows: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
-        for position, counts in enumerate(documents, start=first):
-            for number, count in counts.items():
-                rows[number].append((position, count))
-        self._spans = self._spans.extended(self._add_entries(documents))
-        self._set_postings(
-            {
-                number: found.extended(block) if (found := self._posting(number)) else AppendOnlyArray(block)
-                for number, block in ((number, np.array(new, dtype=np.int32)) for number, new in rows.items())
-            }
-        )
-        self._update_average()
-        return containing
+    def _of_term(self, term: str) -> NDArray[np.int32]:
+        """Return rows of (position of the document, how often a term occurs in it), positions ascending."""
+        number = self._terms.numbers.get(term, -1)
+        rows, first = self._sorted.of_term(number), self._sorted.size
+        if self._any_replaced:
+            rows = rows[self._spans.rows[rows[:, 0], 0] < first]
+        unsorted = self._postings.rows[first:]
+        at = np.flatnonzero(unsorted[:, 1] == number)
+        if not len(at):
+            return rows
+        if self._any_replaced:
+            at = at[self._is_current(unsorted[at], first + at)]
+        rows = np.concatenate([rows, unsorted[at][:, [0, 2]]])
+        return rows[np.argsort(rows[:, 0], kind="stable")] if self._any_replaced else rows
 
-    def _calc_idf(self, nd: dict[str, int]) -> None:
-        """Compute nothing ahead: every new document changes every idf, so a query computes those of its terms."""
+    def _is_current(self, rows: Postings, places: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Return whether postings, with their places, are those that their documents have now."""
+        starts, ends = self._spans.rows[rows[:, 0]].T
+        return np.asarray((starts <= places) & (places < ends))
 
-    def _counts_of(self, counts: Mapping[str, int]) -> dict[int, int]:
-        return {self._terms.number_of(term): count for term, count in counts.items()}
-
-    def _entries_at(self, position: int) -> NDArray[np.int32]:
+    def _of_document(self, position: int) -> Postings:
         start, end = self._spans.rows[position]
-        return self._entries.rows[start:end]
+        return self._postings.rows[start:end]
 
-    def _add_entries(self, documents: Sequence[Mapping[int, int]]) -> NDArray[np.int64]:
-        """Add the entries of documents, and return where those of each begin and end."""
-        first = len(self._entries)
-        rows = [entry for counts in documents for entry in counts.items()]
-        self._entries = self._entries.extended(np.array(rows, dtype=np.int32).reshape(-1, 2))
-        return _spans(np.cumsum([len(counts) for counts in documents]), first)
+    def _numbered(self, position: int, document: Iterable[str]) -> list[list[int]]:
+        return [[position, self._terms.number_of(term), count] for term, count in Counter(document).items()]
 
-    def _posting(self, number: int) -> Postings | None:
-        """Return the postings of a term, to be extended."""
-        found = self._postings[number] if number < len(self._postings) else None
-        return AppendOnlyArray(self._rows(number)) if found is None and number < len(self._starts) - 1 else found
+    def _add(self, documents: Iterable[Sequence[str]]) -> None:
+        rows, lengths, ends = [], [], []
+        for position, document in enumerate(documents, start=len(self)):
+            rows += self._numbered(position, document)
+            lengths.append(len(document))
+            ends.append(len(self._postings) + len(rows))
+        starts = [len(self._postings), *ends][: len(ends)]
+        self._postings = self._postings.extended(_as_postings(rows))
+        self._spans = self._spans.extended(np.array([starts, ends], dtype=np.int64).T)
+        self._lengths = self._lengths.extended(np.array(lengths, dtype=np.int32))
+        self._sort_many()
 
-    def _rows(self, number: int) -> NDArray[np.int32]:
-        """Return the postings of a term, of shape (documents that contain it, 2)."""
-        found = self._postings[number] if number < len(self._postings) else None
-        if found is not None:
-            return found.rows
-        start, end = self._starts[number : number + 2] if number < len(self._starts) - 1 else (0, 0)
-        return self._restored[start:end]
+    def _replace(self, position: int, rows: list[list[int]], length: int) -> None:
+        first = len(self._postings)
+        self._postings = self._postings.extended(_as_postings(rows))
+        self._spans = self._spans.replaced([position], np.array([[first, first + len(rows)]], dtype=np.int64))
+        self._lengths = self._lengths.replaced([position], np.array([length], dtype=np.int32))
+        self._any_replaced = True
+        self._sort_many()
 
-    def _rows_of(self, term: str) -> NDArray[np.int32]:
-        return self._rows(self._terms.numbers.get(term, len(self._postings)))
+    def _sort_many(self) -> None:
+        """Sort the postings by term if too many are not, without those that count no more."""
+        if len(self._postings) - self._sorted.size > max(MAX_UNSORTED, self._sorted.size // 8):
+            self._set(self.postings(), len(self))
 
-    def _set_posting(self, number: int, position: int, count: int) -> None:
-        rows = self._rows(number)
-        rows = rows[rows[:, 0] != position]
-        if count:
-            rows = np.insert(rows, int(np.searchsorted(rows[:, 0], position)), (position, count), axis=0)
-        self._set_postings({number: AppendOnlyArray(rows)})
+    def _set(self, postings: Postings, documents: int) -> None:
+        """Take these postings, in the order of the documents, for all there are."""
+        ends = np.cumsum(np.bincount(postings[:, 0], minlength=documents))
+        lengths = np.bincount(postings[:, 0], weights=postings[:, 2], minlength=documents)
+        self._postings = AppendOnlyArray(postings)
+        self._spans = AppendOnlyArray(np.stack([np.concatenate([[0], ends])[:documents], ends], axis=1))
+        self._lengths = AppendOnlyArray(lengths.astype(np.int32))
+        self._sorted = _SortedPostings(postings)
+        self._any_replaced = False
 
-    def _set_postings(self, postings: Mapping[int, Postings]) -> None:
-        missing = len(self._terms.names) - len(self._postings)
-        self._postings = self._postings.extended([None] * missing).replaced(postings)
-        self._containing = np.concatenate([self._containing, np.zeros(missing, dtype=np.int32)])
-        self._containing[list(postings)] = [len(rows) for rows in postings.values()]
 
-    def _update_average(self) -> None:
-        if self.corpus_size:
-            self.avgdl = int(self.lengths.sum(dtype=np.int64)) / self.corpus_size
+class _SortedPostings:
+    """The first postings of an index, sorted by term."""
+
+    def __init__(self, postings: Postings) -> None:
+        """Sort postings that are in the order of their documents."""
+        numbers = postings[:, 1]
+        self.size = len(postings)
+        self._rows = postings[np.argsort(numbers, kind="stable")][:, [0, 2]]
+        self._starts = np.concatenate([[0], np.cumsum(np.bincount(numbers))])
+
+    @property
+    def nbytes(self) -> int:
+        """Return how many bytes they take."""
+        return self._rows.nbytes + self._starts.nbytes
+
+    def of_term(self, number: int) -> NDArray[np.int32]:
+        """Return rows of (position of the document, how often the term occurs in it), positions ascending."""
+        start, end = self._starts[number : number + 2] if 0 <= number < len(self._starts) - 1 else (0, 0)
+        return self._rows[start:end]
 
 
 class _Terms:
@@ -288,7 +270,5 @@ class _Terms:
         return number
 
 
-def _spans(ends: NDArray[np.intp], first: int) -> NDArray[np.int64]:
-    """Return where entries begin and end that end one behind the other, behind the first ones."""
-    ends = np.asarray(ends, dtype=np.int64) + first
-    return np.stack([np.concatenate([np.array([first], dtype=np.int64), ends[:-1]])[: len(ends)], ends], axis=1)
+def _as_postings(rows: list[list[int]]) -> Postings:
+    return np.array(rows, dtype=np.int32).reshape(-1, 3)

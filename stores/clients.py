@@ -4,7 +4,7 @@ A folder's is opened when it is first asked for (`Lazy`): what is in a snapshot 
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -130,21 +130,27 @@ def open_folder(folder: Path) -> "Client":
         StoreError: Chroma cannot open it.
     """
     import chromadb
-    from chromadb.api.shared_system_client import SharedSystemClient
 
-    systems: dict[str, Any] = getattr(SharedSystemClient, "_identifier_to_system", {})
     try:
-        with CLIENTS_LOCK, ExitStack() as failed, translated_errors(str(folder)):
-            if str(folder) not in systems:  # what it cannot start it keeps, and takes for started the next time
-                failed.callback(systems.pop, str(folder), None)
-            client = cast("Client", chromadb.PersistentClient(path=folder, settings=_settings()))
-            failed.pop_all()
-            return client
+        with CLIENTS_LOCK, translated_errors(str(folder)):
+            try:
+                return cast("Client", chromadb.PersistentClient(path=folder, settings=_settings()))
+            except (ValueError, AttributeError, _chroma_errors().ChromaError):
+                _let_go(folder)
+                raise
     except (ValueError, AttributeError) as error:  # what Chroma raises, and raises while it cleans up after that
         raise StoreError(
             f"the store {str(folder)!r} cannot be opened: its database is damaged or not one of Chroma's; choose "
             f"another folder, or restore a copy of the store"
         ) from error
+
+
+def _let_go(folder: Path) -> None:
+    """Have Chroma let go of what it could not start, but takes for started: another client fails, and frees it."""
+    import chromadb
+
+    with suppress(ValueError, AttributeError, KeyError, _chroma_errors().ChromaError):
+        cast("Client", chromadb.PersistentClient(path=folder, settings=_settings())).close()
 
 
 def open_memory() -> "tuple[Client, Callable[[], None]]":

@@ -6,7 +6,7 @@ What is wrong with a row that can be read is mended by writing it again.
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,25 +20,32 @@ from langgraph_engram.embeddings.base import Encoder, Vectors, encode_items
 from langgraph_engram.embeddings.langchain import LangChainEncoder
 from langgraph_engram.errors import EncoderUnavailable
 from langgraph_engram.results import Finding
-from langgraph_engram.schema import Event, Scope
-from langgraph_engram.stores.collections import (
-    COMPLETED,
+from langgraph_engram.schema import Scope
+from langgraph_engram.stores.kinds import PENDING_TASKS, SEARCHABLE, Kind
+from langgraph_engram.stores.locks import DATABASE
+from langgraph_engram.stores.opening import unused_collections
+from langgraph_engram.stores.rows import (
     KIND_OF_NAME,
     KINDS,
-    Batch,
-    Collections,
+    KindItems,
+    Rows,
     decode,
     row_id,
     scope_hash,
     scope_of,
-    unused_collections,
 )
-from langgraph_engram.stores.index import PENDING_TASKS, SEARCHABLE, Kind
-from langgraph_engram.stores.secure_delete import DATABASE, secure_delete
+from langgraph_engram.stores.secure_delete import secure_delete
 
 if TYPE_CHECKING:
     from chromadb import Collection
 
+DETAILS = {
+    "row without a scope": "nobody's search finds it",
+    "unreadable row": "a field is missing or wrong, and its scope cannot be loaded",
+    "row of another scope": "its id says that it is another user's than its scope",
+    "row under another id": "it would be stored twice",
+}
+"""What is wrong with a row, by check."""
 REWRITE = "writes the row again"
 SAMPLED = 64
 """Rows of each page whose vectors are compared with what the encoder gives."""
@@ -70,7 +77,7 @@ class _Row:
 class Examination:
     """One examination of a store's collections. No write may be under way."""
 
-    collections: Collections
+    collections: Rows
     encoder: Encoder
     folder: Path | None
     fix: bool
@@ -102,7 +109,7 @@ class Examination:
 
     def _of_no_kind(self, page: Any) -> None:
         rows = zip(page["ids"], page["metadatas"], strict=True)
-        lost = [key for key, metadata in rows if metadata.get("kind") not in (*KIND_OF_NAME, COMPLETED)]
+        lost = [key for key, metadata in rows if metadata.get("kind") not in KIND_OF_NAME]
         self._add("row without a kind", "nobody's search finds it", lost)
 
     def _readable(self, kind: Kind[Any], page: Any) -> dict[str, _Row]:
@@ -110,32 +117,14 @@ class Examination:
         found: dict[str, _Row] = {}
         wrong: defaultdict[str, list[str]] = defaultdict(list)
         for key, metadata in zip(page["ids"], page["metadatas"], strict=True):
-            if metadata.get("kind") != kind.name:
-                continue
-            try:
-                scope = scope_of(str(metadata.get("scope")))
-            except (ValueError, TypeError):
-                wrong["row without a scope"].append(key)
-                continue
-            try:
-                item = decode(kind.model, metadata)
-            except (ValidationError, ValueError):
-                wrong["unreadable row"].append(key)
-                continue
-            if key.partition(":")[0] != scope_hash(scope):
-                wrong["row of another scope"].append(key)
-            elif key != row_id(scope, kind, kind.id_of(item)):
-                wrong["row under another id"].append(key)
-            else:
-                found[key] = _Row(scope, item)
-        details = {
-            "row without a scope": "nobody's search finds it",
-            "unreadable row": "a field is missing or wrong, and its scope cannot be loaded",
-            "row of another scope": "its id says that it is another user's than its scope",
-            "row under another id": "it would be stored twice",
-        }
+            if metadata.get("kind") == kind.name:
+                row = _read_row(kind, key, metadata)
+                if isinstance(row, str):
+                    wrong[row].append(key)
+                else:
+                    found[key] = row
         for check, keys in wrong.items():
-            self._add(check, f"{kind.name}: {details[check]}", keys)
+            self._add(check, f"{kind.name}: {DETAILS[check]}", keys)
         return found
 
     def _texts(self, kind: Kind[Any], page: Any, readable: dict[str, _Row]) -> None:
@@ -160,18 +149,12 @@ class Examination:
     def _of_another_text(
         self, kind: Kind[Any], readable: dict[str, _Row], vectors: dict[str, NDArray[np.float32]]
     ) -> list[str]:
-        """Return the rows of a sample whose vectors the encoder does not give; all rows where that is most of them.
-
-        Open events are left out: older versions made their vectors of their whole titles.
-        """
-        sample = [key for key, row in readable.items() if not _is_open(row.item)][:SAMPLED]
+        """Return the rows of a sample whose vectors the encoder does not give; all rows where that is most of them."""
+        sample = list(readable)[:SAMPLED]
         if not sample:
             return []
-        if isinstance(getattr(self.encoder, "inner", self.encoder), LangChainEncoder):
-            self._note("vectors were not compared with their texts: the encoder is not on this machine")
-            return []
         try:
-            encoded = encode_items(self.encoder, [kind.texts_of(readable[key].item) for key in sample])
+            encoded = self._encoded([kind.texts_of(readable[key].item) for key in sample])
         except EncoderUnavailable as error:
             self._note(f"vectors were not compared with their texts: {error}")
             return []
@@ -188,6 +171,12 @@ class Examination:
             return list(readable)
         self._add("vector of another text", f"{kind.name}: the encoder gives another one", others, REWRITE)
         return others
+
+    def _encoded(self, texts: Sequence[Sequence[str]]) -> Vectors:
+        """Encode texts, unless that would send them to a service."""
+        if isinstance(getattr(self.encoder, "inner", self.encoder), LangChainEncoder):
+            raise EncoderUnavailable("the encoder is not on this machine")
+        return encode_items(self.encoder, texts)
 
     def _database(self, folder: Path) -> None:
         try:
@@ -208,12 +197,7 @@ class Examination:
             secure_delete(folder, f"{scope}:")
 
     def _queried(self, folder: Path) -> tuple[list[str], set[str], set[str]]:
-        """Return what is damaged in the database; if nothing is, the rows without words, and the removed ones logged.
-
-        Raises:
-            sqlite3.OperationalError: It is in use, or its disk fails.
-            sqlite3.DatabaseError: It is damaged so that it cannot be examined.
-        """
+        """Return what is damaged; if nothing is, the rows without words, and the removed ones that are logged."""
         topic, tasks = f"%/{self.collections.memories.id}", f"%:{PENDING_TASKS.name}:%"
         with closing(sqlite3.connect(folder / DATABASE)) as database:
             damage = [str(row[0]) for row in database.execute("PRAGMA quick_check") if row[0] != "ok"]
@@ -231,7 +215,7 @@ class Examination:
             items = [row.item for row in of_scope]
             is_searched = kind in SEARCHABLE
             vectors = encode_items(self.encoder, [kind.texts_of(item) for item in items] if is_searched else [])
-            batch = Batch(kind, items, vectors if is_searched else None)
+            batch = KindItems(kind, items, vectors if is_searched else None)
             self.collections.write(of_scope[0].scope, [batch], vectors.shape[1])
 
     def _add(self, check: str, detail: str, ids: list[str], fix: str = "") -> None:
@@ -243,8 +227,19 @@ class Examination:
             self.notes.append(note)
 
 
-def _is_open(item: Any) -> bool:
-    return isinstance(item, Event) and item.status == "open"
+def _read_row(kind: Kind[Any], key: str, metadata: Mapping[str, Any]) -> _Row | str:
+    """Return a row that can be read and is where it belongs, or the check that it fails."""
+    try:
+        scope = scope_of(str(metadata.get("scope")))
+    except (ValueError, TypeError):
+        return "row without a scope"
+    try:
+        item = decode(kind.model, metadata)
+    except (ValidationError, ValueError):
+        return "unreadable row"
+    if key.partition(":")[0] != scope_hash(scope):
+        return "row of another scope"
+    return _Row(scope, item) if key == row_id(scope, kind, kind.id_of(item)) else "row under another id"
 
 
 def _stored_vectors(collection: "Collection", keys: Sequence[str]) -> Iterator[tuple[str, Vectors]]:

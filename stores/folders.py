@@ -22,18 +22,9 @@ from langgraph_engram.settings import StorageSettings
 from langgraph_engram.stores.base import MEMORY, kind_of_location
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.clients import CLIENTS_LOCK, Lazy, open_folder, open_memory, open_server
-from langgraph_engram.stores.collections import ITEMS_PREFIX, MEMORIES, PREFIX
-from langgraph_engram.stores.langgraph_store.collections import VECTORS
-from langgraph_engram.stores.langgraph_store.index import WITHOUT_VECTORS
-from langgraph_engram.stores.locks import SERVER_LOCKS, DirectoryLock, make_folder, remove_folders
-from langgraph_engram.stores.secure_delete import (
-    DATABASE,
-    INDEX_HEADER,
-    blank_new_slots,
-    finish_removals,
-    forget_slots,
-    is_shortened,
-)
+from langgraph_engram.stores.locks import DATABASE, SERVER_LOCKS, DirectoryLock, make_folder, remove_folders
+from langgraph_engram.stores.opening import ITEMS_PREFIX, MEMORIES, PREFIX
+from langgraph_engram.stores.secure_delete import INDEX_HEADER, FolderWrites, finish_removals, is_shortened
 from langgraph_engram.stores.snapshots import confirm_current, discard_outdated, withdraw_stamp
 
 if TYPE_CHECKING:
@@ -61,7 +52,6 @@ def open_store(
     location: str | Path,
     encoder: Encoder,
     *,
-    migrate: bool | None = None,
     settings: StorageSettings | None = None,
 ) -> ChromaStore:
     """Open a store.
@@ -70,13 +60,11 @@ def open_store(
         location: A folder, made if it is missing and shared within the process; "memory:" for a fresh store that is
             gone when it is closed; or the `http(s)://` URL of a Chroma server, which several processes may use.
         encoder: What makes the store's vectors. A store is written with one encoder throughout.
-        migrate: Whether a store that an older version wrote is migrated; by default that of a folder is, after a copy
-            of it is made beside it, and that of a server is not.
         settings: How much of it is held in memory. Of those who open a folder in one process, the first one says.
 
     Raises:
         InvalidSetting: The location is empty, or an invalid URL.
-        StoreOutdated: An older version wrote the store, and it is not to be migrated.
+        StoreError: Another version wrote the store.
         StoreLocked: Another process has the folder open.
         StoreUnwritable: The folder cannot be made or written.
         StoreUnreachable: No Chroma server answers.
@@ -89,8 +77,8 @@ def open_store(
         client, close = open_memory()
         return ChromaStore(lambda: client, encoder, location=MEMORY, settings=settings, on_close=close)
     if kind == "server":
-        return _open_on_server(str(location), encoder, settings, migrate is True)
-    return _open_in_folder(Path(location).expanduser().resolve(), encoder, settings, migrate is not False)
+        return _open_on_server(str(location), encoder, settings)
+    return _open_in_folder(Path(location).expanduser().resolve(), encoder, settings)
 
 
 class OpenFolders:
@@ -145,9 +133,7 @@ class OpenFolders:
                 if is_last:
                     closed.callback(self._locks.pop(folder).release)
                     closed.callback(confirm_current, folder)
-                closed.callback(forget_slots, folder)
-                closed.callback(blank_new_slots, folder)
-                closed.callback(_close, opened.client)
+                closed.callback(_close, opened.client, folder)
                 if opened.close_part:
                     opened.close_part(opened.part)
 
@@ -166,7 +152,7 @@ class OpenFolders:
                 finish_removals(folder)
                 discard_cut_off_indexes(folder)
             client = Lazy(partial(_open_client, folder), str(folder))
-            failed.callback(_close, client)
+            failed.callback(_close, client, folder)
             opened = _OpenPart(open_part(client), client, close_part)
             failed.pop_all()
         self._locks[folder] = lock
@@ -178,18 +164,19 @@ def _open_client(folder: Path) -> "Client":
     return open_folder(folder)
 
 
-def _close(client: "Lazy[Client]") -> None:
+def _close(client: "Lazy[Client]", folder: Path) -> None:
     if made := client.close():
         with CLIENTS_LOCK:
             made.close()
+        FolderWrites(folder).blank_new_slots()
 
 
 def discard_cut_off_indexes(folder: Path) -> None:
     """Remove the vector indexes of ours that a process died over as Chroma wrote them; nothing could be read with one.
 
     Chroma writes the list of an index over the old one, in place; files of it that are shortened end the process.
-    Vectors that are searched were in the index alone, and a file says that they are to be made anew; others say
-    nothing. Call it before the folder is opened.
+    Vectors of memories were in the index alone, and a file says that they are to be made anew; those of items are in
+    their rows. Call it before the folder is opened.
     """
     database = folder / DATABASE
     cut_off = [path.parent for path in folder.glob(f"*/{INDEX_LIST}") if _is_cut_off(path)]
@@ -201,8 +188,6 @@ def discard_cut_off_indexes(folder: Path) -> None:
             name = names.get(index.name, "")
             if name.startswith(PREFIX) and name.endswith(MEMORIES):
                 (folder / WITHOUT_INDEX).touch()
-            elif name == VECTORS:
-                (folder / WITHOUT_VECTORS).touch()
             elif not name.startswith(ITEMS_PREFIX):
                 continue
             shutil.rmtree(index)
@@ -238,11 +223,9 @@ OPEN_FOLDERS = OpenFolders()
 """Those of this process, as is the lock of a folder."""
 
 
-def _open_in_folder(folder: Path, encoder: Encoder, settings: StorageSettings | None, migrate: bool) -> ChromaStore:
+def _open_in_folder(folder: Path, encoder: Encoder, settings: StorageSettings | None) -> ChromaStore:
     encoder.name  # noqa: B018  # an encoder that cannot be loaded fails here, before anything is written
-    open_part = partial(
-        ChromaStore, encoder=encoder, location=str(folder), folder=folder, settings=settings, migrate=migrate
-    )
+    open_part = partial(ChromaStore, encoder=encoder, location=str(folder), folder=folder, settings=settings)
     store = OPEN_FOLDERS.acquire(folder, PART, open_part, ChromaStore.free_memory)
     if (folder / WITHOUT_INDEX).exists() and store.encoder.name == encoder.name:
         _make_vectors_anew(store, folder)
@@ -256,7 +239,7 @@ def _open_in_folder(folder: Path, encoder: Encoder, settings: StorageSettings | 
     return store.handle(on_close=partial(OPEN_FOLDERS.release, folder, PART))
 
 
-def _open_on_server(url: str, encoder: Encoder, settings: StorageSettings | None, migrate: bool) -> ChromaStore:
+def _open_on_server(url: str, encoder: Encoder, settings: StorageSettings | None) -> ChromaStore:
     with ExitStack() as failed:
         client, close = open_server(url)
         failed.callback(close)
@@ -268,7 +251,6 @@ def _open_on_server(url: str, encoder: Encoder, settings: StorageSettings | None
             settings=settings,
             on_close=close,
             locks=SERVER_LOCKS.of(url),
-            migrate=migrate,
         )
         failed.pop_all()
     return store

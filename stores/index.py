@@ -1,26 +1,22 @@
 """Hold the memories of one scope in the process.
 
 A store never changes an index that it has handed out: a commit makes the next one, so that a reader in another thread
-sees one moment throughout. Positions are stable: an item may be replaced, but is never moved. Nothing is overwritten
-in a store, so an index can be shown as of an earlier moment: what was said by then, and held to be true then.
+sees one moment throughout. Positions are stable: an item may be replaced, but is never moved.
 """
 
 import copy
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import cached_property
 from math import nan
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_engram.embeddings.base import Vectors
-from langgraph_engram.filters import Condition
-from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Synthesis, Turn
-from langgraph_engram.stores.arrays import Allocate
+from langgraph_engram.schema import Decision, Event, PendingTask, Record, Turn
+from langgraph_engram.stores.kind_index import Codes, KindIndex, Values
 from langgraph_engram.stores.kinds import (
     BOUNDARIES,
     DECISIONS,
@@ -32,8 +28,6 @@ from langgraph_engram.stores.kinds import (
     TURNS,
     UNSEARCHED,
     Kind,
-    KindIndex,
-    SortKey,
     T,
 )
 from langgraph_engram.stores.packed_items import UNPACKED_BYTES
@@ -42,32 +36,15 @@ from langgraph_engram.text.tokens import content_stems
 
 
 class TurnIndex(KindIndex[Turn]):
-    """The turns of a scope."""
+    """The turns of a scope, with columns of shape (n,)."""
 
-    @property
-    def speaker(self) -> NDArray[np.intp]:
-        """Return the code of each turn's speaker, of shape (n,)."""
-        return self.codes("speaker", lambda turn: turn.speaker)
-
-    @property
-    def seq(self) -> NDArray[np.intp]:
-        """Return the position of each turn in its session, of shape (n,)."""
-        return self.column("seq", lambda turn: turn.seq, np.intp)
-
-    @property
-    def from_user(self) -> NDArray[np.bool_]:
-        """Return whether each turn is in the role of the user, of shape (n,)."""
-        return self.column("from_user", lambda turn: turn.role == "user", np.bool_)
-
-    @property
-    def from_assistant(self) -> NDArray[np.bool_]:
-        """Return whether each turn is an assistant's, of shape (n,)."""
-        return self.column("from_assistant", lambda turn: turn.role == "assistant", np.bool_)
-
-    @property
-    def characters(self) -> NDArray[np.intp]:
-        """Return the length of each turn's text, of shape (n,)."""
-        return self.column("characters", lambda turn: len(turn.text), np.intp)
+    speaker = Codes[Turn](lambda turn: turn.speaker)
+    seq = Values[Turn](lambda turn: turn.seq, np.intp)
+    """The position of each turn in its session."""
+    from_user = Values[Turn](lambda turn: turn.role == "user", np.bool_)
+    from_assistant = Values[Turn](lambda turn: turn.role == "assistant", np.bool_)
+    characters = Values[Turn](lambda turn: len(turn.text), np.intp)
+    """The length of each turn's text."""
 
     @cached_property
     def speakers(self) -> list[str]:
@@ -95,79 +72,33 @@ class TurnIndex(KindIndex[Turn]):
 class RecordIndex(KindIndex[Record]):
     """The records of a scope, with the columns that filters and scores read, each of shape (n,)."""
 
-    @property
-    def active(self) -> NDArray[np.bool_]:
-        """Return whether each record is active."""
-        return self.column("active", lambda record: record.status == "active", np.bool_)
-
-    @property
-    def superseded(self) -> NDArray[np.bool_]:
-        """Return whether each record is superseded."""
-        return self.column("superseded", lambda record: record.status == "superseded", np.bool_)
-
-    @property
-    def is_passage(self) -> NDArray[np.bool_]:
-        """Return whether each record is a passage."""
-        return self.column("is_passage", lambda record: record.is_passage, np.bool_)
-
-    @property
-    def speaker(self) -> NDArray[np.intp]:
-        """Return the code of each record's speaker."""
-        return self.codes("speaker", lambda record: record.speaker)
-
-    @property
-    def memory_type(self) -> NDArray[np.intp]:
-        """Return the code of each record's type."""
-        return self.codes("memory_type", lambda record: record.memory_type or "")
-
-    @property
-    def event_start(self) -> NDArray[np.float64]:
-        """Return when the event of each record began: seconds since 1970, nan for unknown."""
-        return self.column("event_start", lambda record: epoch_seconds(record.event_start, nan), np.float64)
-
-    @property
-    def event_end(self) -> NDArray[np.float64]:
-        """Return when the event of each record ended: seconds since 1970, nan for unknown."""
-        return self.column("event_end", lambda record: epoch_seconds(record.event_end, nan), np.float64)
-
-    @property
-    def mentioned_at(self) -> NDArray[np.float64]:
-        """Return when each record was mentioned: seconds since 1970, nan for unknown."""
-        return self.column("mentioned_at", lambda record: epoch_seconds(record.mentioned_at, nan), np.float64)
-
-    @property
-    def mentioned_local_time(self) -> NDArray[np.float64]:
-        """Return each mention time on the speaker's own clock, as seconds to compare days with; nan for unknown."""
-        return self.column(
-            "mentioned_local_time", lambda record: epoch_seconds(wall_time(record.mentioned_at), nan), np.float64
-        )
-
-    @property
-    def mentioned_day(self) -> NDArray[np.intp]:
-        """Return the day of each mention on the speaker's own clock, by its number in the calendar; 0 for unknown."""
-        return self.column(
-            "mentioned_day", lambda record: record.mentioned_at.toordinal() if record.mentioned_at else 0, np.intp
-        )
+    active = Values[Record](lambda record: record.status == "active", np.bool_)
+    superseded = Values[Record](lambda record: record.status == "superseded", np.bool_)
+    is_passage = Values[Record](lambda record: record.is_passage, np.bool_)
+    speaker = Codes[Record](lambda record: record.speaker)
+    memory_type = Codes[Record](lambda record: record.memory_type or "")
+    event_start = Values[Record](lambda record: epoch_seconds(record.event_start, nan), np.float64)
+    """When the event of each record began: seconds since 1970, nan for unknown."""
+    event_end = Values[Record](lambda record: epoch_seconds(record.event_end, nan), np.float64)
+    """When it ended."""
+    mentioned_at = Values[Record](lambda record: epoch_seconds(record.mentioned_at, nan), np.float64)
+    """When each record was mentioned: seconds since 1970, nan for unknown."""
+    mentioned_local_time = Values[Record](lambda record: epoch_seconds(wall_time(record.mentioned_at), nan), np.float64)
+    """Each mention time on the speaker's own clock, as seconds to compare days with; nan for unknown."""
+    mentioned_day = Values[Record](
+        lambda record: record.mentioned_at.toordinal() if record.mentioned_at else 0, np.intp
+    )
+    """The day of each mention on the speaker's own clock, by its number in the calendar; 0 for unknown."""
+    is_standing = Values[Record](lambda record: record.standing is not None, np.bool_)
+    characters = Values[Record](lambda record: len(record.content), np.intp)
+    """The length of each record's content."""
+    has_conflicts = Values[Record](lambda record: bool(record.conflicts_with), np.bool_)
+    """Whether each record was found to be in conflict with another."""
+    has_location = Values[Record](lambda record: bool(record.location), np.bool_)
 
     def standing_positions(self) -> list[int]:
         """Return the positions of the active records that are standing statements."""
-        standing = self.column("standing", lambda record: record.standing is not None, np.bool_)
-        return [int(position) for position in np.flatnonzero(standing & self.active)]
-
-    @property
-    def characters(self) -> NDArray[np.intp]:
-        """Return the length of each record's content."""
-        return self.column("characters", lambda record: len(record.content), np.intp)
-
-    @property
-    def has_conflicts(self) -> NDArray[np.bool_]:
-        """Return whether each record was found to be in conflict with another."""
-        return self.column("has_conflicts", lambda record: bool(record.conflicts_with), np.bool_)
-
-    @property
-    def has_location(self) -> NDArray[np.bool_]:
-        """Return whether each record has a location."""
-        return self.column("has_location", lambda record: bool(record.location), np.bool_)
+        return [int(position) for position in np.flatnonzero(self.is_standing & self.active)]
 
     def mentioning(self, place: str) -> NDArray[np.bool_]:
         """Return which records hold all content stems of a place, or have it in their location; of shape (n,)."""
@@ -210,28 +141,30 @@ class RecordIndex(KindIndex[Record]):
 class ScopeIndex:
     """Everything of one scope, as of one revision."""
 
-    def __init__(self, revision: str = "{}", allocate: Allocate = np.empty) -> None:
-        """Start empty; `allocate` returns the arrays that hold vectors."""
-        self.turns = TurnIndex(TURNS, allocate)
-        self.events = KindIndex(EVENTS, allocate)
-        self.boundaries = KindIndex(BOUNDARIES, allocate)
-        self.records = RecordIndex(RECORDS, allocate)
-        self.syntheses = KindIndex(SYNTHESES, allocate)
-        self.allocate = allocate
+    def __init__(self, revision: str = "{}") -> None:
+        """Start empty."""
+        self.turns = TurnIndex(TURNS)
+        self.events = KindIndex(EVENTS)
+        self.boundaries = KindIndex(BOUNDARIES)
+        self.records = RecordIndex(RECORDS)
+        self.syntheses = KindIndex(SYNTHESES)
         self.pending_tasks: dict[str, PendingTask] = {}
         """Pending tasks by id; replaced as a whole, never changed."""
         self.decisions: dict[str, Decision] = {}
         """Decisions by id; replaced as a whole, never changed."""
         self.revision = revision
         """Identifies the commits that this index has seen."""
+        self.derived: dict[str, Any] = {}
+        """What was computed of this version, by name."""
+        self.view: tuple[datetime, ScopeIndex] | None = None
+        """The view last made of it, and of which moment."""
 
     @property
     def nbytes(self) -> int:
         """Return about how many bytes of the process's memory the index takes, with the view last made of it."""
-        view = _LAST.get(self)
         unsearched = UNPACKED_BYTES * sum(len(getattr(self, kind.name)) for kind in UNSEARCHED)
         own = sum(self.of_kind(kind).nbytes for kind in SEARCHABLE)
-        return own + unsearched + (view[2].nbytes if view else 0)
+        return own + unsearched + (self.view[1].nbytes if self.view else 0)
 
     @property
     def speakers(self) -> list[str]:
@@ -258,143 +191,29 @@ class ScopeIndex:
 
     def with_revision(self, revision: str) -> "ScopeIndex":
         """Return this index under another revision."""
-        index = copy.copy(self)
-        index.revision = revision
-        return index
+        return self._with("revision", revision)
 
     def with_unsearched(self, kind: Kind[T], added: Iterable[T], removed: Iterable[str] = ()) -> "ScopeIndex":
         """Return an index with pending tasks or decisions added, then others removed by id; this one stays as it is."""
-        index = copy.copy(self)
-        held = getattr(self, kind.name) | {kind.id_of(item): item for item in added}
+        items = getattr(self, kind.name) | {kind.id_of(item): item for item in added}
         for item_id in removed:
-            held.pop(item_id, None)
-        setattr(index, kind.name, held)
-        return index
+            items.pop(item_id, None)
+        return self._with(kind.name, items)
 
     def with_items(self, kind: Kind[Any], items: Sequence[Any], vectors: Vectors) -> "ScopeIndex":
         """Return an index with items added or replaced; this one stays as it is."""
+        return self._with(kind.name, self.of_kind(kind).with_items(items, vectors))
+
+    def with_kind(self, of_kind: KindIndex[Any]) -> "ScopeIndex":
+        """Return an index with these items of a kind, instead of its own."""
+        return self._with(of_kind.kind.name, of_kind)
+
+    def _with(self, name: str, value: object) -> "ScopeIndex":
         index = copy.copy(self)
-        of_kind = self.of_kind(kind).fork()
-        of_kind.put(items, vectors)
-        setattr(index, kind.name, of_kind)
+        index.view = None
+        index.derived = {}
+        setattr(index, name, value)
         return index
-
-
-@dataclass(frozen=True, eq=False)
-class Matches:
-    """What of a scope fulfils conditions.
-
-    Of an event its kind and status are asked, and of the rest that one of its turns fulfils it; of a synthesis, that
-    all records and events it tells of do. A boundary is asked of the event that it leads to.
-    """
-
-    index: ScopeIndex
-    conditions: Sequence[Condition]
-
-    @cached_property
-    def records(self) -> NDArray[np.bool_]:
-        """Return which records fulfil them, of shape (n,)."""
-        return self.index.records.matching(self.conditions)
-
-    @cached_property
-    def turns(self) -> NDArray[np.bool_]:
-        """Return which turns fulfil them, of shape (n,)."""
-        return self.index.turns.matching(self.conditions)
-
-    def has(self, item: Event | Boundary | Synthesis) -> bool:
-        """Return whether an item fulfils them."""
-        if not self.conditions:
-            return True
-        if not all(condition.accepts(condition.text_of(item)) for condition in self.conditions if _is_own(condition)):
-            return False
-        if isinstance(item, Synthesis):
-            covered = [self.index.records.find_position(record_id) for record_id in item.covered_record_ids]
-            told = all(position >= 0 and bool(self._members[1][position]) for position in covered)
-            return told and all(all(self._turns_of(event_id)) for event_id in item.seed_event_ids)
-        return any(self._turns_of(item.to_event_id if isinstance(item, Boundary) else item.event_id))
-
-    def _turns_of(self, event_id: str) -> Iterator[bool]:
-        """Yield whether each turn of an event fulfils what is asked of members; a missing turn does not."""
-        event, turns = self.index.events.get(event_id), self.index.turns
-        for turn_id in event.turn_ids if event else ():
-            position = turns.find_position(turn_id)
-            yield position >= 0 and bool(self._members[0][position])
-
-    @cached_property
-    def _members(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return which turns and records fulfil what is asked of members."""
-        asked = [condition for condition in self.conditions if not _is_own(condition)]
-        return self.index.turns.matching(asked), self.index.records.matching(asked)
-
-
-def _is_own(condition: Condition) -> bool:
-    """Return whether an event, a boundary or a synthesis is asked itself, and not its members."""
-    return condition.key in ("kind", "status")
-
-
-_LAST: WeakKeyDictionary[ScopeIndex, tuple[str, datetime, ScopeIndex]] = WeakKeyDictionary()
-"""The view last made of each index, with the revision and the moment it was made for."""
-
-
-def as_of(index: ScopeIndex, moment: datetime) -> ScopeIndex:
-    """Return what a scope held at a moment, ready for search.
-
-    Turns and records mentioned by then are part of it, and so are those of unknown time. A record is active if what
-    superseded it was not known yet. Events, boundaries and syntheses count if they were complete by then; an event
-    that was under way keeps the turns that were said, without the summary that was written later.
-    """
-    cached = _LAST.get(index)
-    if cached is None or cached[:2] != (index.revision, moment):
-        _LAST[index] = cached = (index.revision, moment, _view(index, moment))
-    return cached[2]
-
-
-def _view(index: ScopeIndex, moment: datetime) -> ScopeIndex:
-    view = ScopeIndex(f"{index.revision} as of {moment.isoformat()}", index.allocate)
-    turns = {turn.turn_id for turn in index.turns.items if _is_by(turn.said_at, moment)}
-    known = {
-        record.record_id
-        for record in index.records.items
-        if _is_by(record.mentioned_at, moment) and turns.issuperset(record.source_turn_ids)
-    }
-    events = {event.event_id for event in index.events.items if not turns.isdisjoint(event.turn_ids)}
-    view = _with_kind(view, index, TURNS, lambda turn: turn if turn.turn_id in turns else None)
-    view = _with_kind(view, index, EVENTS, lambda event: _event_as_of(event, turns))
-    view = _with_kind(view, index, BOUNDARIES, lambda boundary: boundary if boundary.to_event_id in events else None)
-    view = _with_kind(view, index, RECORDS, lambda record: _record_as_of(record, known, moment))
-    return _with_kind(
-        view, index, SYNTHESES, lambda synthesis: synthesis if known.issuperset(synthesis.covered_record_ids) else None
-    )
-
-
-def _with_kind(view: ScopeIndex, index: ScopeIndex, kind: Kind[T], item_as_of: Callable[[T], T | None]) -> ScopeIndex:
-    """Add the items of a kind to a view as they were then, with the vectors that they have."""
-    source = index.of_kind(kind)
-    items = {position: then for position, item in enumerate(source.items) if (then := item_as_of(item)) is not None}
-    if not items:
-        return view
-    return view.with_items(kind, list(items.values()), source.vectors[np.array(list(items))])
-
-
-def _is_by(said: datetime | None, moment: datetime) -> bool:
-    return said is None or said <= moment
-
-
-def _event_as_of(event: Event, turns: Collection[str]) -> Event | None:
-    said = [turn_id for turn_id in event.turn_ids if turn_id in turns]
-    if not said or len(said) == len(event.turn_ids):
-        return event if said else None
-    return event.model_copy(update={"turn_ids": said, "summary": "", "status": "open"})
-
-
-def _record_as_of(record: Record, known: Collection[str], moment: datetime) -> Record | None:
-    if record.record_id not in known:
-        return None
-    superseded_later = record.superseded_by is not None and record.superseded_by not in known
-    still_valid = record.status == "superseded" and record.valid_to is not None and record.valid_to > moment
-    if record.status in ("merged", "superseded") and (superseded_later or still_valid):
-        return record.model_copy(update={"status": "active", "superseded_by": None, "valid_to": None})
-    return record
 
 
 __all__ = [
@@ -409,11 +228,8 @@ __all__ = [
     "UNSEARCHED",
     "Kind",
     "KindIndex",
-    "Matches",
     "RecordIndex",
     "ScopeIndex",
-    "SortKey",
     "T",
     "TurnIndex",
-    "as_of",
 ]

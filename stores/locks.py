@@ -2,23 +2,21 @@
 
 A scope has two locks. `writing` is held for a whole run by callers that wait for it, so that runs of a scope follow one
 another. `committing` is held to read and commit as one, never while a model is asked, so that turns and events stay
-whole when runs of a scope overlap. `writing` is never taken inside `committing` (docs/decisions/0009).
+whole when runs of a scope overlap. `writing` is never taken inside `committing` (docs/decisions/0005).
 """
 
 import shutil
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock, RLock
-from typing import Literal
+from typing import Any, Literal
 from weakref import WeakValueDictionary
 
 from filelock import FileLock, Timeout
 
 from langgraph_engram.errors import StoreLocked, StoreUnwritable
 from langgraph_engram.schema import Scope
-from langgraph_engram.stores.secure_delete import DATABASE, blank_new_slots
 
 LockKind = Literal["writing", "committing"]
 
@@ -28,42 +26,24 @@ class ScopeLocks:
 
     def __init__(self) -> None:
         """Start with none."""
-        self._counted: dict[tuple[LockKind, str], _CountedLock] = {}
+        self._locks: WeakValueDictionary[tuple[LockKind, str], RLock] = WeakValueDictionary()
         self._lock = Lock()
 
     def __len__(self) -> int:
         """Return how many locks are held or waited for."""
-        return len(self._counted)
+        return len(self._locks)
 
-    def writing(self, scope: Scope) -> AbstractContextManager[None]:
+    def writing(self, scope: Scope) -> AbstractContextManager[Any]:
         """Hold off other runs of a scope; waits for the one under way."""
-        return self._hold("writing", scope)
+        return self._lock_of("writing", scope)
 
-    def committing(self, scope: Scope) -> AbstractContextManager[None]:
+    def committing(self, scope: Scope) -> AbstractContextManager[Any]:
         """Hold off other commits to a scope that read before they write; waits for the one under way."""
-        return self._hold("committing", scope)
+        return self._lock_of("committing", scope)
 
-    @contextmanager
-    def _hold(self, kind: LockKind, scope: Scope) -> Iterator[None]:
-        key = (kind, scope.key)
+    def _lock_of(self, kind: LockKind, scope: Scope) -> RLock:
         with self._lock:
-            counted = self._counted.setdefault(key, _CountedLock())
-            counted.users += 1
-        try:
-            with counted.lock:
-                yield
-        finally:
-            with self._lock:
-                counted.users -= 1
-                if not counted.users:
-                    del self._counted[key]
-
-
-@dataclass
-class _CountedLock:
-    lock: RLock = field(default_factory=RLock)
-    users: int = 0
-    """How many threads hold it or wait for it."""
+            return self._locks.setdefault((kind, scope.key), RLock())
 
 
 class ServerLocks:
@@ -83,6 +63,8 @@ class ServerLocks:
 SERVER_LOCKS = ServerLocks()
 """Those of this process."""
 
+DATABASE = "chroma.sqlite3"
+"""Chroma's database in a folder."""
 COPY_IT = "Chroma writes to a store that it opens, also to read it: copy the folder to where it can, and open the copy"
 """What to do about a store that is read-only."""
 LOCK_FILE = ".engram.lock"
@@ -97,8 +79,6 @@ POLL_SECONDS = 0.001
 def write_lock(folder: Path) -> Iterator[None]:
     """Hold off every write to the Chroma of a folder, and be held off by it, in this process and in others.
 
-    What a write leaves of the process's memory in a vector index is blanked at the end.
-
     Raises:
         StoreLocked: Somebody has written for a minute.
     """
@@ -110,7 +90,6 @@ def write_lock(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        blank_new_slots(folder)
         lock.release()
 
 

@@ -1,14 +1,12 @@
 """Hold many items as JSON, a tenth of what they take as objects, with those read last as objects beside it."""
 
 import sys
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import index
 from threading import Lock
 from typing import Generic, SupportsIndex, TypeVar, overload
 
 from langgraph_engram.schema import Frozen
-from langgraph_engram.stores.arrays import AppendOnlyList
 
 T = TypeVar("T", bound=Frozen)
 
@@ -21,18 +19,19 @@ PACKED_BYTES = sys.getsizeof(b"") + 16
 
 
 class PackedItems(Sequence[T]):
-    """One immutable version of a list of items; another version with items added or replaced shares the others."""
+    """One immutable version of a list of items; another version with items added shares it, up to its own length."""
 
-    __slots__ = ("_characters", "_packed", "_unpacked")
+    __slots__ = ("_characters", "_packed", "_size", "_unpacked")
 
     def __init__(self, model: type[T], packed: Iterable[bytes] = ()) -> None:
         """Start with the items of a model, each as JSON."""
         self._unpacked = _Unpacked(model)
-        self._packed = AppendOnlyList(packed)
+        self._packed = list(packed)
+        self._size = len(self._packed)
         self._characters = sum(map(len, self._packed))
 
     def __len__(self) -> int:
-        return len(self._packed)
+        return self._size
 
     @overload
     def __getitem__(self, at: SupportsIndex) -> T: ...
@@ -40,11 +39,18 @@ class PackedItems(Sequence[T]):
     def __getitem__(self, at: slice) -> list[T]: ...
     def __getitem__(self, at: SupportsIndex | slice) -> T | list[T]:
         if isinstance(at, slice):
-            return [self._unpacked.get(packed) for packed in self._packed[at]]
-        return self._unpacked.get(self._packed.at(index(at)))
+            return [self[position] for position in range(*at.indices(self._size))]
+        position = index(at)
+        if not -self._size <= position < self._size:
+            raise IndexError(position)
+        return self._unpacked.item(self._packed[position if position >= 0 else position + self._size])
 
     def __iter__(self) -> Iterator[T]:
-        return map(self._unpacked.peek, self._packed)
+        return self.at(range(self._size))
+
+    def at(self, positions: Iterable[int]) -> Iterator[T]:
+        """Yield the items at positions; those that were read last stay objects, however many these are."""
+        return (self._unpacked.item(self._packed[position], lets_go=False) for position in positions)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
@@ -55,57 +61,52 @@ class PackedItems(Sequence[T]):
         return repr(list(self))
 
     @property
-    def packed(self) -> Sequence[bytes]:
+    def packed(self) -> list[bytes]:
         """Return the items as JSON."""
-        return self._packed
+        return self._packed[: self._size]
 
     @property
     def nbytes(self) -> int:
         """Return about how many bytes the items take, as JSON and as objects."""
-        return self._characters + PACKED_BYTES * len(self) + UNPACKED_BYTES * len(self._unpacked)
+        return self._characters + PACKED_BYTES * len(self) + UNPACKED_BYTES * len(self._unpacked.items)
 
     def extended(self, items: Iterable[T]) -> "PackedItems[T]":
         """Return a version with items added at the end."""
-        packed = [self._unpacked.pack(item) for item in items]
-        return self._version(self._packed.extended(packed), sum(map(len, packed)))
+        added = list(map(self._unpacked.pack, items))
+        shared = self._packed if len(self._packed) == self._size else self.packed
+        shared += added
+        return self._version(shared, self._size + len(added), sum(map(len, added)))
 
     def replaced(self, items: Mapping[int, T]) -> "PackedItems[T]":
-        """Return a version with other items at some positions."""
-        packed = {at: self._unpacked.pack(item) for at, item in items.items()}
-        longer = sum(len(item) - len(self._packed[at]) for at, item in packed.items())
-        return self._version(self._packed.replaced(packed), longer)
+        """Return a version with other items at some positions; it copies the list, unless there is none."""
+        packed = self.packed if items else self._packed
+        longer = 0
+        for position, item in items.items():
+            before, packed[position] = packed[position], self._unpacked.pack(item)
+            longer += len(packed[position]) - len(before)
+        return self._version(packed, self._size, longer)
 
-    def _version(self, packed: AppendOnlyList[bytes], longer: int) -> "PackedItems[T]":
+    def _version(self, packed: list[bytes], size: int, longer: int) -> "PackedItems[T]":
         version: PackedItems[T] = PackedItems.__new__(PackedItems)
-        version._packed, version._unpacked, version._characters = packed, self._unpacked, self._characters + longer
+        version._unpacked, version._packed, version._size = self._unpacked, packed, size
+        version._characters = self._characters + longer
         return version
 
 
 class _Unpacked(Generic[T]):
-    """The items read last, by their JSON. Many threads may use it at once."""
+    """Items as objects, by their JSON; as many as were made last. Many threads may use it at once."""
 
     def __init__(self, model: type[T]) -> None:
         self._model = model
-        self._items: OrderedDict[bytes, T] = OrderedDict()
+        self.items: dict[bytes, T] = {}
         self._lock = Lock()
 
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def get(self, packed: bytes) -> T:
-        """Return an item, and hold it as an object from now on."""
-        item = self._items.get(packed)
+    def item(self, packed: bytes, lets_go: bool = True) -> T:
+        """Return an item, and hold it as an object from now on, where there is room or another is let go of."""
+        item = self.items.get(packed)
         if item is None:
             item = self._model.model_validate_json(packed)
-            self._hold(packed, item)
-        return item
-
-    def peek(self, packed: bytes) -> T:
-        """Return an item, and let go of no other for it."""
-        item = self._items.get(packed)
-        if item is None:
-            item = self._model.model_validate_json(packed)
-            if len(self._items) < MAX_UNPACKED:
+            if lets_go or len(self.items) < MAX_UNPACKED:
                 self._hold(packed, item)
         return item
 
@@ -117,6 +118,6 @@ class _Unpacked(Generic[T]):
 
     def _hold(self, packed: bytes, item: T) -> None:
         with self._lock:
-            self._items[packed] = item
-            while len(self._items) > MAX_UNPACKED:
-                self._items.popitem(last=False)
+            if len(self.items) >= MAX_UNPACKED:
+                del self.items[next(iter(self.items))]
+            self.items[packed] = item

@@ -7,9 +7,8 @@ after, what is not in use is found by the next move, or by `engram doctor`.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import numpy as np
@@ -20,22 +19,19 @@ from langgraph_engram.results import ReembedReceipt
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.base import kind_of_location
 from langgraph_engram.stores.clients import open_server, translated_errors
-from langgraph_engram.stores.collections import (
-    GENERATION,
-    KIND_OF_NAME,
-    Batch,
-    Collections,
-    collection_name,
-    decode,
-    make_collection,
-    scope_of,
-    unused_collections,
-)
 from langgraph_engram.stores.folders import OPEN_FOLDERS, PART
-from langgraph_engram.stores.index import SEARCHABLE
-from langgraph_engram.stores.locks import write_lock
+from langgraph_engram.stores.kinds import SEARCHABLE
+from langgraph_engram.stores.opening import (
+    GENERATION,
+    collection_name,
+    make_collection,
+    open_rows,
+    unused_collections,
+    written_with,
+)
+from langgraph_engram.stores.rows import KIND_OF_NAME, KindItems, Rows, decode, scope_of
+from langgraph_engram.stores.secure_delete import FolderWrites
 from langgraph_engram.stores.snapshots import Snapshots
-from langgraph_engram.stores.versions import open_collections, written_with
 
 if TYPE_CHECKING:
     from chromadb.api.client import Client
@@ -66,20 +62,18 @@ def reembed(location: str, encoder: Encoder, progress: Progress | None = None) -
         name = written_with(client)
         if name is None:
             raise InvalidInput(f"no memory at {location!r}: remember something first")
-        before = open_collections(client, name, location, partial(_refuse, location))
-        held = nullcontext if folder is None else partial(write_lock, folder)
+        before = open_rows(client, name, location)
+        held = nullcontext if folder is None else FolderWrites(folder).held
         _drop(client, unused_collections(before))
         if name == encoder.name:
             return ReembedReceipt(before=name, after=name, items=0)
         generation, seen = uuid4().hex[:8], _commits(before)
-        with held():
-            before.remove_completed()
         items = _encode(before, encoder, generation, held, progress)
         if _commits(before) != seen:
             raise StoreError(f"the store {location!r} was written to meanwhile: stop who writes, and move it again")
         if folder:
             Snapshots(folder, name).clear()
-        root = before.revisions
+        root = before.root
         root.modify(metadata={**(root.metadata or {}), "encoder": encoder.name, GENERATION: generation})
         if progress:
             progress("switched", items, items)
@@ -110,45 +104,39 @@ def _opened(location: str) -> Iterator[tuple["Client", Path | None]]:
         OPEN_FOLDERS.release(folder, MOVING)
 
 
-def _refuse(location: str, version: int) -> NoReturn:
-    raise StoreError(f"the store {location!r} has schema {version}: migrate it first with `engram doctor --fix`")
-
-
-def _commits(collections: Collections) -> list[Any]:
+def _commits(rows: Rows) -> list[Any]:
     """Return what changes with every commit of another process on a server."""
-    return list(collections.revisions.get(include=["metadatas"])["metadatas"] or [])
+    return list(rows.root.get(include=["metadatas"])["metadatas"] or [])
 
 
-def _encode(
-    before: Collections, encoder: Encoder, generation: str, held: Callable[[], Any], progress: Progress | None
-) -> int:
+def _encode(before: Rows, encoder: Encoder, generation: str, held: Callable[[], Any], progress: Progress | None) -> int:
     """Write all rows, in their order, with new vectors to a collection of a generation; return how many have one."""
     total, dimensions = before.memories.count(), encoder.encode([]).shape[1]
     rows = items = 0
     with held():
         after = replace(before, memories=make_collection(before.client, collection_name(generation), encoder.name))
     for page in before.pages(["metadatas"]):
-        for scope, batches in _encoded(encoder, page["metadatas"]).items():
+        for scope, parts in _encoded(encoder, page["metadatas"]).items():
             with held():
-                after.write(scope, batches, dimensions)
-            items += sum(len(batch.items) for batch in batches if batch.vectors is not None)
+                after.write(scope, parts, dimensions)
+            items += sum(len(part.items) for part in parts if part.vectors is not None)
         rows += len(page["ids"])
         if progress:
             progress("encoding", rows, total)
     return items
 
 
-def _encoded(encoder: Encoder, metadatas: Sequence[Mapping[str, Any]]) -> dict[Scope, list[Batch[Any]]]:
+def _encoded(encoder: Encoder, metadatas: Sequence[Mapping[str, Any]]) -> dict[Scope, list[KindItems[Any]]]:
     """Return the items of rows by scope, in the order of the rows, with new vectors where they are searched."""
     kinds = [KIND_OF_NAME[metadata["kind"]] for metadata in metadatas]
     items = [decode(kind.model, metadata) for kind, metadata in zip(kinds, metadatas, strict=True)]
     texts = [kind.texts_of(item) for kind, item in zip(kinds, items, strict=True) if kind in SEARCHABLE]
     vectors = iter(encode_items(encoder, texts)[:, np.newaxis])
-    batches: dict[Scope, list[Batch[Any]]] = {}
+    parts: dict[Scope, list[KindItems[Any]]] = {}
     for kind, item, metadata in zip(kinds, items, metadatas, strict=True):
-        batch = Batch(kind, [item], next(vectors) if kind in SEARCHABLE else None)
-        batches.setdefault(scope_of(metadata["scope"]), []).append(batch)
-    return batches
+        part = KindItems(kind, [item], next(vectors) if kind in SEARCHABLE else None)
+        parts.setdefault(scope_of(metadata["scope"]), []).append(part)
+    return parts
 
 
 def _drop(client: "Client", names: list[str]) -> None:

@@ -4,13 +4,13 @@ import json
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import numpy as np
 
 from langgraph_engram.schema import Scope
-from langgraph_engram.stores.collections import scope_hash
+from langgraph_engram.stores.rows import scope_hash
 
 if TYPE_CHECKING:
     from chromadb import Collection
@@ -18,19 +18,6 @@ if TYPE_CHECKING:
 
 SILENT_MS = 24 * 60 * 60 * 1000
 """After how many milliseconds without a commit a writer's row is removed."""
-
-
-class Revisions(Protocol):
-    """The revisions of a store's scopes, as one writer sees them."""
-
-    def read(self, scope: Scope) -> str:
-        """Return the revision of a scope: a text that changes with every commit of any process."""
-
-    def renew(self, scope: Scope) -> str:
-        """Record a commit to a scope, and return the revision with it."""
-
-    def only_mine_since(self, before: str, now: str) -> bool:
-        """Return whether nobody but this writer has committed between two revisions."""
 
 
 class LocalRevisions:

@@ -1,4 +1,4 @@
-"""Overwrite what Chroma's own files still hold of removed rows (docs/decisions/0020).
+"""Overwrite what Chroma's own files still hold of removed rows (docs/decisions/0023).
 
 Chroma removes a row without overwriting it, and keeps what was written last in a log beside it, removed or not. So the
 log loses all but the newest entry of each row of ours, the full-text index its removed terms, and the file its free
@@ -13,12 +13,13 @@ import logging
 import sqlite3
 import struct
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+
+from langgraph_engram.stores.locks import DATABASE, write_lock
 
 log = logging.getLogger(__name__)
 
-DATABASE = "chroma.sqlite3"
 WAIT_SECONDS = 10.0
 """How long to wait for a reader of the database to finish."""
 REMOVE_OUTDATED = """
@@ -37,17 +38,38 @@ HEADER_BYTES = 100
 INDEX_HEADER = "header.bin"
 LENGTH_BYTES = 4
 """Bytes in which an index keeps the length of a vector, beside its slots."""
-BLANKED: dict[Path, int] = {}
-"""When the vector indexes whose free slots are blanked were written, by the paths of their headers."""
+
+
+class FolderWrites:
+    """The writes of Chroma to a folder, each followed by a blanking of what it left of the process's memory."""
+
+    def __init__(self, folder: Path) -> None:
+        """Take all vector indexes in the folder for new."""
+        self.folder = folder
+        self._blanked: dict[Path, int] = {}
+        """When the vector indexes whose free slots are blanked were written, by the paths of their headers."""
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold off every other write to the folder and every backup of it; blank new slots at the end."""
+        with write_lock(self.folder):
+            try:
+                yield
+            finally:
+                self.blank_new_slots()
+
+    def blank_new_slots(self) -> None:
+        """Blank the free slots of the vector indexes that were written since this was called last."""
+        for header in self.folder.glob(f"*/{INDEX_HEADER}"):
+            with suppress(OSError):  # what cannot be written holds what it held
+                written = header.stat().st_mtime_ns
+                if self._blanked.get(header) != written:
+                    blank_free_slots(header)
+                    self._blanked[header] = written
 
 
 def announce_removal(folder: Path, prefix: str) -> None:
-    """Have removed rows overwritten at the next opening of a folder, unless `secure_delete` did so before.
-
-    Args:
-        folder: The store's folder.
-        prefix: What the ids of the rows begin with.
-    """
+    """Have removed rows overwritten at the next opening of a folder, unless `secure_delete` did so before."""
     with suppress(OSError):  # where no file can be made, the removal says so
         (folder / f"{UNFINISHED}{prefix.removesuffix(':')}").touch()
 
@@ -59,15 +81,7 @@ def finish_removals(folder: Path) -> None:
 
 
 def secure_delete(folder: Path, prefix: str) -> bool:
-    """Overwrite what the files of an embedded store hold of removed rows.
-
-    Args:
-        folder: The store's folder. No write of Chroma's may be under way in this process.
-        prefix: What the ids of the rows begin with.
-
-    Returns:
-        Whether it succeeded: another version of Chroma, or a long read, may stand in the way.
-    """
+    """Overwrite what the files of an embedded store hold of removed rows."""
     for header in folder.glob(f"*/{INDEX_HEADER}"):
         blank_free_slots(header)
     try:
@@ -81,23 +95,6 @@ def secure_delete(folder: Path, prefix: str) -> bool:
         return False
     (folder / f"{UNFINISHED}{prefix.removesuffix(':')}").unlink(missing_ok=True)
     return True
-
-
-def blank_new_slots(folder: Path) -> None:
-    """Blank the free slots of the vector indexes that were written since this was called last."""
-    for header in folder.glob(f"*/{INDEX_HEADER}"):
-        with suppress(OSError):  # what cannot be written holds what it held
-            written = header.stat().st_mtime_ns
-            if BLANKED.get(header) != written:
-                blank_free_slots(header)
-                BLANKED[header] = written
-
-
-def forget_slots(folder: Path) -> None:
-    """Forget what is known of the vector indexes of a folder. Call it when the folder is closed."""
-    for header in list(BLANKED):
-        if header.is_relative_to(folder):
-            BLANKED.pop(header, None)
 
 
 def blank_free_slots(header: Path) -> None:

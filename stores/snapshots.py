@@ -1,10 +1,10 @@
-"""Keep the index of a scope in a file beside an embedded store, so that a large scope opens without reading its rows.
+"""Keep the index of a scope in a file beside an embedded store: to read it takes a tenth of what to read its rows does.
 
 A snapshot is never newer or older than the rows: it is written when the store is closed and removed before the next
 commit to its scope, as it is when something is forgotten. A stamp of the database and the snapshots, written when
 everything is closed and removed when the database is opened, tells whether anybody wrote to it since, or a process was
 killed: then all snapshots are removed, and else those that are not as the stamp says. One that is damaged, of another
-encoder or of another version is ignored (docs/decisions/0044).
+encoder or of another version is ignored (docs/decisions/0003).
 """
 
 import json
@@ -20,24 +20,27 @@ from zlib import error as ZlibError
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import TypeAdapter
 
 from langgraph_engram.schema import Scope
-from langgraph_engram.stores.arrays import Allocate
-from langgraph_engram.stores.collections import SCHEMA, scope_hash
+from langgraph_engram.stores.arrays import AppendOnlyArray
+from langgraph_engram.stores.bm25 import BM25Index
 from langgraph_engram.stores.index import SEARCHABLE, UNSEARCHED, KindIndex, ScopeIndex
-from langgraph_engram.stores.locks import unwritable
-from langgraph_engram.stores.secure_delete import DATABASE
+from langgraph_engram.stores.kind_index import Column
+from langgraph_engram.stores.locks import DATABASE, unwritable
+from langgraph_engram.stores.opening import SCHEMA
+from langgraph_engram.stores.rows import scope_hash
 
 log = logging.getLogger(__name__)
 
 FOLDER = "snapshots"
 STAMP = "stamp"
 PACKAGE = "langgraph-engram"
-FORMAT = 5
+FORMAT = 6
 """The version of snapshots, beside that of the package; to be raised with any change of what an index derives."""
 MIN_ITEMS = 500
 """Items of the smallest scope that has a snapshot beside the one used last; the rows of a smaller one are soon read."""
+LEXICAL = "lexical"
+"""What the terms of the items themselves are called among the columns."""
 DAMAGED = (OSError, ValueError, LookupError, TypeError, EOFError, zipfile.BadZipFile, ZlibError)
 """What reading a damaged file raises; pydantic's errors are `ValueError`s."""
 
@@ -48,20 +51,16 @@ class Snapshots:
 
     folder: Path
     encoder_name: str
-    allocate: Allocate = np.empty
-    """Returns the arrays that hold the vectors of an index that is read."""
 
     def are_current(self) -> bool:
         """Return whether the database is as it was when this version wrote a snapshot with this encoder."""
         try:
-            path = next(iter(_stamped(self.folder)), None)
-            if path is None:
-                return False
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as parts:
-                written: list[Any] = json.loads(parts["head"].tobytes())
+            for path in _stamped(self.folder):
+                with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                    return bool(_head(arrays)["store"] == self._store)
         except DAMAGED:
-            return False
-        return written[:-1] == self._store
+            pass
+        return False
 
     def read(self, scope: Scope, revision: str) -> ScopeIndex | None:
         """Return the index of a scope under a revision; None without a sound snapshot of it."""
@@ -69,40 +68,24 @@ class Snapshots:
         if not path.exists():
             return None
         try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as parts:
-                return self._index(scope, revision, parts)
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                head = _head(arrays)
+                if (head["store"], head["scope"]) != (self._store, scope.key):
+                    raise ValueError("it is of another version, encoder or scope")
+                return _unpacked(head, arrays, revision)
         except DAMAGED as error:
             log.warning("the snapshot %s is removed, and the rows are read: %s", path, error)
             self.drop(scope)
             return None
 
-    def write(self, scope: Scope, index: ScopeIndex, min_items: int) -> None:
-        """Write the index of a scope, if it has so many items; without space for it, what was written before stays."""
-        if sum(len(index.of_kind(kind)) for kind in SEARCHABLE) < min_items:
-            return
-        path = self._path(scope)
-        draft, replaced = path.with_suffix(".tmp"), path.with_suffix(".old")
-        try:
-            path.parent.mkdir(exist_ok=True)
-            with draft.open("wb") as file:
-                np.savez(file, allow_pickle=False, **self._parts(scope, index))
-                file.flush()
-                os.fsync(file.fileno())
-            if path.exists():
-                path.replace(replaced)
-            draft.replace(path)
-            _erase(replaced)
-        except OSError as error:
-            log.warning("no snapshot could be written in %s: %s", path.parent, error)
-            _erase(draft)
-
     def write_missing(self, indexes: Iterable[tuple[Scope, ScopeIndex]], min_items: int | None = None) -> None:
-        """Write the indexes of scopes with `min_items`, by default `MIN_ITEMS`, of which a snapshot lacks something."""
+        """Write the indexes of scopes with `min_items`, or `MIN_ITEMS`, of which no snapshot has all columns."""
         for scope, index in indexes:
             kinds: list[KindIndex[Any]] = [index.of_kind(kind) for kind in SEARCHABLE]
-            has_more = any(kind.has_new_columns() for kind in kinds)
-            if has_more or not self._path(scope).exists():
-                self.write(scope, index, MIN_ITEMS if min_items is None else min_items)
+            has_more = any(not kind.current_columns().keys() <= kind.saved_columns for kind in kinds)
+            is_large = sum(map(len, kinds)) >= (MIN_ITEMS if min_items is None else min_items)
+            if is_large and (has_more or not self._path(scope).exists()):
+                self._write(scope, index)
 
     def drop(self, scope: Scope) -> None:
         """Remove the snapshot of a scope, and overwrite what it held."""
@@ -120,33 +103,23 @@ class Snapshots:
     def _store(self) -> list[Any]:
         return [version(PACKAGE), FORMAT, SCHEMA, self.encoder_name]
 
-    def _head(self, scope: Scope) -> list[Any]:
-        return [*self._store, scope.key]
-
-    def _parts(self, scope: Scope, index: ScopeIndex) -> dict[str, NDArray[Any]]:
-        parts = {"head": _packed(json.dumps(self._head(scope)).encode())}
-        for kind in UNSEARCHED:
-            parts[kind.name] = _packed(_adapter(kind.model).dump_json(list(getattr(index, kind.name).values())))
-        for kind in SEARCHABLE:
-            state, arrays = index.of_kind(kind).state()
-            parts[f"{kind.name}.state"] = _packed(json.dumps(state).encode())
-            parts |= {f"{kind.name}.arrays.{name}": array for name, array in arrays.items()}
-        return parts
-
-    def _index(self, scope: Scope, revision: str, parts: Mapping[str, NDArray[Any]]) -> ScopeIndex:
-        if json.loads(parts["head"].tobytes()) != self._head(scope):
-            raise ValueError("it is of another version, encoder or scope")
-        index = ScopeIndex(revision, self.allocate)
-        for kind in SEARCHABLE:
-            of_kind: KindIndex[Any] = index.of_kind(kind)
-            prefix = f"{kind.name}.arrays."
-            of_kind.restore(
-                json.loads(parts[f"{kind.name}.state"].tobytes()),
-                {name.removeprefix(prefix): parts[name] for name in parts if name.startswith(prefix)},
-            )
-        for kind in UNSEARCHED:
-            index = index.with_unsearched(kind, _adapter(kind.model).validate_json(parts[kind.name].tobytes()))
-        return index
+    def _write(self, scope: Scope, index: ScopeIndex) -> None:
+        """Write the index of a scope; without space for it, what was written before stays."""
+        path = self._path(scope)
+        draft = path.with_suffix(".tmp")
+        head, arrays = _packed(index)
+        head |= {"store": self._store, "scope": scope.key}
+        try:
+            path.parent.mkdir(exist_ok=True)
+            with draft.open("wb") as file:
+                np.savez(file, allow_pickle=False, head=_bytes_of(json.dumps(head).encode()), **arrays)
+                file.flush()
+                os.fsync(file.fileno())
+            _erase(path)
+            draft.replace(path)
+        except OSError as error:
+            log.warning("no snapshot could be written in %s: %s", path.parent, error)
+            _erase(draft)
 
 
 def discard_outdated(folder: Path) -> None:
@@ -215,9 +188,66 @@ def _erase(path: Path) -> None:
         raise unwritable(path.parent.parent, error) from error
 
 
-def _adapter(model: type[Any]) -> TypeAdapter[list[Any]]:
-    return TypeAdapter(list[model])  # type: ignore[valid-type]  # it is a class
+def _packed(index: ScopeIndex) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return what `_unpacked` makes an index from: plain JSON, and arrays by name."""
+    head: dict[str, Any] = {}
+    arrays: dict[str, NDArray[Any]] = {}
+    for kind in UNSEARCHED:
+        head[kind.name] = [item.model_dump(mode="json") for item in getattr(index, kind.name).values()]
+    for kind in SEARCHABLE:
+        of_kind: KindIndex[Any] = index.of_kind(kind)
+        items = of_kind.items.packed
+        head[kind.name] = {"ids": of_kind.ids(), "names": of_kind.names, "columns": {}}
+        parts: dict[str, NDArray[Any]] = {"vectors": of_kind.vectors, "order": of_kind.order()}
+        parts |= {"items": _bytes_of(b"".join(items)), "sizes": np.array(list(map(len, items)), dtype=np.int64)}
+        for label, column in {LEXICAL: Column(of_kind.lexical), **of_kind.current_columns()}.items():
+            head[kind.name]["columns"][label], parts[f"column.{label}"] = _packed_column(column)
+        arrays |= {f"{kind.name}.{name}": array for name, array in parts.items()}
+    return head, arrays
 
 
-def _packed(content: bytes) -> NDArray[np.uint8]:
+def _unpacked(head: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], revision: str) -> ScopeIndex:
+    index = ScopeIndex(revision)
+    for kind in UNSEARCHED:
+        index = index.with_unsearched(kind, map(kind.model.model_validate, head[kind.name]))
+    for kind in SEARCHABLE:
+        known, prefix = head[kind.name], f"{kind.name}."
+        items, ends = arrays[prefix + "items"].tobytes(), np.cumsum(arrays[prefix + "sizes"]).tolist()
+        columns = {
+            label: _unpacked_column(column, arrays[f"{prefix}column.{label}"])
+            for label, column in known["columns"].items()
+        }
+        lexical = columns.pop(LEXICAL).values
+        if not isinstance(lexical, BM25Index):
+            raise ValueError("the terms of its items are no index of terms")
+        of_kind = index.of_kind(kind).restored(
+            known["ids"],
+            [items[start:end] for start, end in zip([0, *ends], ends, strict=False)],
+            arrays[prefix + "vectors"],
+            arrays[prefix + "order"],
+            lexical,
+        )
+        of_kind.columns, of_kind.saved_columns, of_kind.names = columns, frozenset(columns), known["names"]
+        index = index.with_kind(of_kind)
+    return index
+
+
+def _packed_column(column: Column) -> tuple[dict[str, Any], NDArray[Any]]:
+    if isinstance(column.values, BM25Index):
+        return {"terms": column.values.names, "size": len(column.values)}, column.values.postings()
+    return {"given": column.given and sorted(column.given)}, column.values.rows
+
+
+def _unpacked_column(head: Mapping[str, Any], values: NDArray[Any]) -> Column:
+    if "terms" in head:
+        return Column(BM25Index.restored(head["terms"], values, head["size"]))
+    return Column(AppendOnlyArray(values), None if head["given"] is None else frozenset(head["given"]))
+
+
+def _head(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    head: dict[str, Any] = json.loads(arrays["head"].tobytes())
+    return head
+
+
+def _bytes_of(content: bytes) -> NDArray[np.uint8]:
     return np.frombuffer(content, dtype=np.uint8)

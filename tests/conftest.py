@@ -14,10 +14,12 @@ from langgraph_engram.schema import Event, Evidence, Intent, Record, Scope, Turn
 from langgraph_engram.state import Message, RecallRequest, RememberRequest
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.folders import open_store
+from langgraph_engram.summarization.scheduling import Scheduler
 
 settings.register_profile("engram", deadline=None)
 settings.load_profile("engram")
 
+SCHEDULER = "langgraph_engram.graphs.write_parts.Scheduler"
 NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
 
 
@@ -51,8 +53,8 @@ def turn() -> Callable[..., Turn]:
 def syntheses_at_once() -> Iterator[None]:
     """Have each session that ends told by a synthesis, however short it is and whoever writes."""
     with pytest.MonkeyPatch.context() as patch:
-        at_each_end = {"min_buffer_tokens": 0, "window_seconds": 10**9, "new_by": "any"}
-        patch.setenv("ENGRAM_SETTINGS", json.dumps({"synthesis": at_each_end}))
+        patch.setenv("ENGRAM_SETTINGS", json.dumps({"synthesis": {"window_seconds": 10**9}}))
+        patch.setattr(SCHEDULER, lambda settings, **_: Scheduler(settings, min_tokens=0))
         yield
 
 

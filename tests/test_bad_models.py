@@ -11,6 +11,7 @@ import pytest
 from langchain_openai import ChatOpenAI
 from pydantic import BaseModel
 
+from langgraph_engram.llm.base import Capability
 from langgraph_engram.llm.chat import ChatModel, ChatSettings
 from langgraph_engram.memory import Memory
 from langgraph_engram.rule_model.model import RULES
@@ -103,11 +104,13 @@ class Asking:
     """A chat model whose server is told what the rules would answer."""
 
     name = "openai:fake"
+    by_rules = False
 
     def __init__(self, server, **settings):
         chat = ChatOpenAI(base_url=server.url, api_key="any", model="fake", timeout=0.3, max_retries=0)
         self.server = server
-        self.chat = ChatModel(chat, self.name, ChatSettings(retries=0, **settings), sleep=lambda seconds: None)
+        self.capability = Capability()
+        self.chat = ChatModel(chat, self.name, ChatSettings(retries=0, **settings))
 
     def ask(self, question):
         return self.ask_all([question])[0]

@@ -22,14 +22,15 @@ SOURCES = (
     "prompts",
     "stores",
     "tests",
-    "training",
     "docs",
     "examples",
-    "benchmarks",
+    "lab",
 )
 MODULES = {path.name for folder in SOURCES for path in (ROOT / folder).rglob("*.py")} | {"setup.py"}
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)")
 PATH = re.compile(r"`((?:\w+/)+(?:[\w.]+\.(?:py|md|json))?)(?:::\w+)?`")
+HAS_LAB = importlib.util.find_spec("engram_lab") is not None
+"""Whether `engram bench` is there: the lab is a distribution of its own."""
 COMMAND = re.compile(r"^(?:\w+=\S+ )*engram (bench \w+|\w+)([^#\n]*)", re.MULTILINE)
 
 
@@ -57,7 +58,7 @@ def test_relative_links_resolve(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
 def test_paths_that_are_named_exist(page):
-    """A path in backticks stands in the repository, or in the package."""
+    """A path in backticks stands in the repository, in the package or in the lab."""
     text = page.read_text(encoding="utf-8")
     named, files = set(PATH.findall(text)), set(re.findall(r"`(\w+\.py)`", text))
 
@@ -67,7 +68,7 @@ def test_paths_that_are_named_exist(page):
 
 def places(page: Path) -> tuple[Path, ...]:
     """Where a path may begin."""
-    return ROOT, ROOT / "langgraph_engram", page.parent
+    return ROOT, ROOT / "langgraph_engram", ROOT / "lab/engram_lab", page.parent
 
 
 @pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
@@ -77,6 +78,8 @@ def test_commands_and_their_options_exist(page):
 
     missing = []
     for command, arguments in COMMAND.findall(page.read_text(encoding="utf-8")):
+        if command.startswith("bench") and not HAS_LAB:
+            continue
         with contextlib.redirect_stdout(io.StringIO()) as shown:
             code = run([*command.split(), "--help"])
         options = [option for option in re.findall(r"--[a-z-]+", arguments) if option not in shown.getvalue()]
@@ -135,7 +138,7 @@ def test_the_reference_of_commands_has_each_with_its_options():
     reference = script("site_hooks").commands()
 
     assert all(f"## engram {command.__name__}\n" in reference for commands in COMMANDS.values() for command in commands)
-    assert "## engram bench locomo\n" in reference
+    assert ("## engram bench locomo\n" in reference) == HAS_LAB
     assert "`--date-order <day_first|month_first>`" in reference
 
 
@@ -192,7 +195,9 @@ def test_every_decision_is_in_the_index():
 def test_settings_that_are_named_exist(page):
     """Who copies `group.name` from a page changes something."""
     groups = {
-        name: type(field.default).model_fields for name, field in Settings.model_fields.items() if name != "preset"
+        name: type(field.default).model_fields
+        for name, field in Settings.model_fields.items()
+        if name not in ("preset", "paper")
     }
     named = re.findall(rf"`({'|'.join(groups)})\.([a-z_0-9]+)", page.read_text(encoding="utf-8"))
 

@@ -16,6 +16,7 @@ import time
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import httpx
@@ -159,7 +160,8 @@ def run_line(line: str, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
             for name, _, value in (assignment.partition("=") for assignment in assignments):
                 monkeypatch.setenv(name, value)
         case ["engram", "bench", *arguments]:
-            assert run(["bench", *arguments[:1], "--help"]) == 0, place
+            # The lab is a distribution of its own.
+            assert find_spec("engram_lab") is None or run(["bench", *arguments[:1], "--help"]) == 0, place
         case ["engram", command, *arguments] if command in SERVERS:
             serve(command, arguments, settings, place)
         case ["engram", "mcp", *arguments]:

@@ -31,8 +31,8 @@ SAID = [
     {"speaker": "Ben", "text": "I keep bees in the garden.", "said_at": "2023-05-08T12:01:00Z"},
 ]
 SETTINGS = ChatSettings()
-MOST_REQUESTS = 3 * len(SETTINGS.structured_methods) * (1 + SETTINGS.retries)
-"""Of a batch and its two halves: each way of asking for JSON may be tried, with all retries of each."""
+MOST_REQUESTS = 3 * (len(SETTINGS.structured_methods) + 1)
+"""Of a batch and its two halves: each way of asking for JSON may be tried, and one repair."""
 
 RUNGS = {
     "refuses connections": (None, "Connection refused"),
@@ -71,18 +71,17 @@ def misbehaving(reply):
         yield f"http://127.0.0.1:{closed.getsockname()[1]}/v1", []
 
 
-def chat_at(url, slept):
+def chat_at(url):
     chat = ChatOpenAI(base_url=url, api_key="any", model="fake", timeout=0.3, max_retries=0)
-    return ChatModel(chat, "openai:fake", SETTINGS, sleep=slept.append)
+    return ChatModel(chat, "openai:fake", SETTINGS)
 
 
 @pytest.mark.parametrize("rung", RUNGS)
 def test_a_model_that_fails_costs_no_turn(rung, tmp_path):
-    """Retries are bounded; turns are kept and found; receipt and status say why; a retry with a good model finishes."""
+    """Requests are bounded, turns kept and found; receipt and status say why; a retry with a good model finishes."""
     reply, word = RUNGS[rung]
-    slept = []
     with misbehaving(reply) as (url, requests):
-        with Memory(tmp_path / "s", chat_at(url, slept), encoder="hashing") as memory:
+        with Memory(tmp_path / "s", chat_at(url), encoder="hashing") as memory:
             receipt = memory.remember(SAID, user_id="ana", session_id="s1")
 
             status = memory.status("ana")
@@ -96,7 +95,6 @@ def test_a_model_that_fails_costs_no_turn(rung, tmp_path):
     assert all(word in task.reason for task in status.pending)
     assert any("Oslo" in passage.text for passage in found)
     assert asked <= MOST_REQUESTS
-    assert sum(slept) <= MOST_REQUESTS * 60
     with Memory(tmp_path / "s", "rules", encoder="hashing") as memory:
         mended = memory.retry(user_id="ana")
         assert (mended.pending, mended.notes, memory.status("ana").pending) == (0, [], [])
@@ -108,30 +106,11 @@ def test_a_model_that_fails_costs_no_turn(rung, tmp_path):
 def test_a_model_that_fails_gives_no_answer_and_says_so(rung):
     """A question raises one error with the reason: not "absent", which would be said of the memory."""
     reply, _ = RUNGS[rung]
-    with misbehaving(reply) as (url, _), Memory("memory:", chat_at(url, []), encoder="hashing") as memory:
+    with misbehaving(reply) as (url, _), Memory("memory:", chat_at(url), encoder="hashing") as memory:
         memory.remember(SAID, user_id="ana", session_id="s1")
 
         with pytest.raises(ModelUnavailable, match="gave no answer"):
             memory.recall("Where does Runa live?", user_id="ana")
-
-
-def test_the_pause_that_a_server_asks_for_is_kept():
-    """Two seconds are waited for, each time; an hour is not."""
-    slept = []
-    with (
-        misbehaving(RUNGS["rate-limited"][0]) as (url, _),
-        Memory("memory:", chat_at(url, slept), encoder="hashing") as m,
-    ):
-        m.remember(SAID, user_id="ana")
-    waited = list(slept)
-    slept.clear()
-    with misbehaving(RUNGS["rate-limited for an hour"][0]) as (url, requests):
-        with Memory("memory:", chat_at(url, slept), encoder="hashing") as memory:
-            memory.remember(SAID, user_id="ana")
-        assert (len(requests), slept) == (1, [])
-
-    assert len(waited) == SETTINGS.retries
-    assert all(2 <= pause < 60 for pause in waited)
 
 
 @pytest.mark.parametrize("known", [[], SAID[:1]], ids=["at first", "later"])
@@ -282,6 +261,7 @@ folder, frozen = Path(sys.argv[1]), sys.argv[2].split()
 SAID = [{"speaker": "Ana", "text": "My sister Runa lives in Oslo."}]
 with Memory(folder, "rules", encoder="hashing") as memory:
     memory.remember(SAID, user_id="ana", session_id="s1")
+    memory.search("Where does Runa live?", user_id="ana")  # reads weights, which the user below may not be let at
 for path in [folder, *folder.rglob("*")]:
     os.chmod(path, 0o777 if path.is_dir() else 0o666)
 for path in frozen:
@@ -318,7 +298,7 @@ def test_a_store_that_is_read_only_says_so(frozen, found, word):
     with TemporaryDirectory() as home:
         Path(home).chmod(0o755)  # for whoever it is that may not write, where root runs the tests
         arguments = [sys.executable, "-c", READ_ONLY, Path(home) / "store", frozen]
-        done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+        done = subprocess.run(arguments, cwd=home, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
     said = done.stdout.strip().split("|")

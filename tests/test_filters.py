@@ -4,20 +4,16 @@ import json
 from datetime import date
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_engram.cli.main import run
 from langgraph_engram.errors import InvalidInput
-from langgraph_engram.filters import FIELDS, OPERATORS, both, check_metadata, conditions_of
-from langgraph_engram.formats.messages import Session
+from langgraph_engram.filters import FIELDS, OPERATORS, both, conditions_of
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import PRESETS
-from langgraph_engram.schema import Record
 from langgraph_engram.state import RecallRequest, RememberRequest
-from langgraph_engram.stores.index import RECORDS, Matches, RecordIndex, ScopeIndex
 
 pytestmark = pytest.mark.usefixtures("syntheses_at_once")
 
@@ -118,19 +114,6 @@ def test_nothing_that_fulfils_is_told(memory):
     assert result.notes == ["nothing that was found fulfils the filters"]
 
 
-def test_a_standing_statement_is_filtered_like_anything():
-    """An instruction of another session does not come along."""
-    with Memory("memory:", "rules") as memory:
-        said = {"role": "user", "content": "Please always answer me in German."}
-        memory.remember([said], user_id="ana", session_id="one")
-        memory.remember([{"role": "user", "content": "I bought a kayak."}], user_id="ana", session_id="two")
-        inside = memory.search("What did I buy?", user_id="ana", filters={"session": "two"})
-        profile = [len(memory.show("profile", "ana", filters={"session": name})) for name in ("one", "two")]
-
-    assert not any("German" in passage.text for passage in inside.evidence)
-    assert profile == [1, 0]
-
-
 def test_a_search_returns_as_many_as_asked(memory):
     """The best ones; and the newest of what is shown."""
     everything = memory.search("Where did they hike?", user_id="ana", stop=0)
@@ -164,39 +147,6 @@ def test_metadata_stands_with_turns_and_the_records_made_of_them(memory):
     assert [type(value) for value in turn.metadata.values()] == [str, int, bool]
     assert records
     assert all(record.metadata == turn.metadata for record in records)
-
-
-def test_an_edit_keeps_the_metadata(tmp_path):
-    """What a record is merged into has the metadata of all, of one key the newest."""
-    with Memory(tmp_path / "store", "rules", encoder="hashing") as memory:
-        memory.remember([{"role": "user", "content": "I live in Oslo."}], user_id="ana", metadata={"source": "mail"})
-        (record,) = memory.show("records", "ana")
-        edited = memory.update(record.record_id, "Ana lives in Bergen.", user_id="ana").record
-    with Memory(tmp_path / "store", "rules", encoder="hashing") as memory:
-        kept = memory.get(edited.record_id, user_id="ana")
-
-    assert kept.metadata == {"source": "mail"}
-
-
-def test_sessions_share_their_metadata():
-    """`remember_sessions` keeps it with all of them."""
-    with Memory("memory:", "rules", encoder="hashing") as memory:
-        sessions = [Session(name, [{"role": "user", "content": f"I like {name}."}]) for name in ("figs", "plums")]
-        memory.remember_sessions(sessions, user_id="ana", metadata={"file": "fruit.json"})
-
-        assert len(memory.show("turns", "ana", filters={"metadata.file": "fruit.json"})) == 2
-
-
-def test_metadata_survives_export_and_load(memory, tmp_path):
-    """Byte for byte, into another store."""
-    first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
-    memory.export(first, everyone=True)
-    with Memory("memory:", "rules", encoder="hashing") as other:
-        other.load(first)
-        other.export(second, everyone=True)
-
-        assert found(other, {"metadata.rank": {"$gte": 2}}) == [2, 3]
-    assert first.read_bytes() == second.read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -283,28 +233,6 @@ def test_requests_take_them_as_json():
         RememberRequest.model_validate({"user_id": "ana", "metadata": {"a": []}})
 
 
-def test_a_key_is_filtered_once_for_each_of_its_values():
-    """A scope of many records is compared by the distinct values of a column, not record by record."""
-    asked = []
-    (condition,) = conditions_of({"session": "s1"})
-
-    class Counted(type(condition)):
-        def accepts(self, text):
-            asked.append(text)
-            return super().accepts(text)
-
-    index = ScopeIndex("r")
-    known = {"event_id": "e", "source_turn_ids": ["t"], "content": "x"}
-    records = [Record(record_id=f"r{n}", session_id=f"s{n % 3}", seq=n, **known) for n in range(300)]
-    index.records = RecordIndex(RECORDS)
-    index.records.put(records, np.ones((300, 2), dtype=np.float32))
-
-    matched = Matches(index, [Counted(**vars(condition))]).records
-
-    assert matched.sum() == 100
-    assert sorted(asked) == ["s0", "s1", "s2"]
-
-
 @given(SCALARS, SCALARS)
 def test_the_operators_are_each_others_opposites(known, value):
     """$ne is not $eq, $nin is not $in, and of two values of one kind exactly one of <, = and > holds."""
@@ -336,16 +264,6 @@ def test_what_is_fixed_stays():
         both(fixed, {"session": "s2"})
 
 
-def test_metadata_is_copied():
-    """What a caller changes later is not what was kept."""
-    mine = {"a": 1}
-    kept = check_metadata(mine)
-    mine["a"] = 2
-
-    assert kept == {"a": 1}
-    assert check_metadata(None) == {}
-
-
 def test_the_documentation_names_every_key_and_operator():
     """docs/guides/filters.md has a row for each."""
     text = (Path(__file__).parents[1] / "docs" / "guides" / "filters.md").read_text(encoding="utf-8")
@@ -374,15 +292,11 @@ def test_the_command_line_filters(tmp_path, capsys, monkeypatch):
 
     texts = [hike[3] for hike in HIKES]
     assert shown("session=alps") == texts[:2]
-    assert shown("session=alps", "session=coast") == texts[:3]
     assert shown("day>=2024-05-02", "day<2024-07-04") == texts[1:3]
     assert shown("metadata.rank>1", "metadata.project!=boreal") == texts[1:2]
     assert shown("metadata.done=true") == texts[:1]
-    assert shown('metadata.project="atlas"') == texts[:2]
     _, out, _ = engram("recall", "Where?", "--search", "--json", "--filter", "session=coast", "--limit", "1")
     assert [passage["turns"][0]["text"] for passage in json.loads(out)["evidence"]] == [texts[2]]
-    assert "project=atlas, rank=2" in engram("show", "--kind", "turns", "--filter", "session=alps", "--limit", "1")[1]
-    assert "none fulfils" in engram("show", "--filter", "session=none")[1]
     for wrong in ("session", "=s1", "sesion=s1", "type=facts", "day>=never", "day>2024-01-01 --"):
         code, out, err = engram("show", "--filter", wrong)
         assert (code, out, err.count("\n")) == (2, "", 1)

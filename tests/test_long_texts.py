@@ -68,8 +68,3 @@ def test_opposite_sentences_do_not_divide_by_nothing():
     east = np.array([1, 0], dtype=np.float32)
 
     assert np.isfinite(mean_of(["a", "b"], {"a": east, "b": -east})).all()
-
-
-def test_no_turns_give_no_rows():
-    """Nothing in, nothing out."""
-    assert len(encode_turns(HashingEncoder(), [])) == 0

@@ -66,6 +66,11 @@ CALLS = {
     "a mapping for a chat": lambda _: Memory("memory:", encoder="hashing", chat={"retries": 1}),
     "a folder for the memory of tools": lambda _: create_memory_tools("./engram-data"),
     "a folder for the memory of a middleware": lambda _: EngramMiddleware("./engram-data"),
+    "an unknown mode of a middleware": lambda memory: EngramMiddleware(memory, mode="deep"),
+    "unknown words to keep": lambda memory: EngramMiddleware(memory, keep="some"),
+    "an unknown thing to do on errors": lambda memory: EngramMiddleware(memory, on_error="ignore"),
+    "an unknown tool of a middleware": lambda memory: EngramMiddleware(memory, tools=["recall"]),
+    "an unknown tool": lambda memory: create_memory_tools(memory, tools=["recall"]),
     "a text for a list of tools": lambda memory: create_memory_tools(memory, tools="save_memory"),
     "a text for a checkpointer": lambda _: Memory("memory:", encoder="hashing", checkpointer="x"),
     "a misspelt index": lambda _: EngramStore("memory:", index={"dim": 3}),
@@ -86,6 +91,11 @@ COMMANDS = [
     ["remember", "{good}", "-u", "ana", "--metadata", "colour"],
     ["remember", "{good}", "-u", "ana", "--preset", "zebra"],
     ["remember", "{good}", "-u", "ana", "--model", "zebra"],
+    ["recall"],
+    ["recall", "Where?"],
+    ["recall", "Where?", "-u", "ana", "--budget", "0"],
+    ["recall", "Where?", "-u", "ana", "--now", "yesterday"],
+    ["recall", "Where?", "-u", "ana", "--bogus"],
     ["recall", "", "-u", "ana"],
     ["recall", "Where?", "-u", "ana", "--limit", "3"],
     ["recall", "Where?", "-u", "ana", "--search", "--limit", "0"],
@@ -93,11 +103,17 @@ COMMANDS = [
     ["recall", "Where?", "-u", "ana", "--as-of", "someday"],
     ["show", "-u", "ana", "--filter", "day>tomorrow"],
     ["show", "-u", "ana", "--limit", "many"],
+    ["show", "-u", "ana", "--kind", "zebras"],
+    ["status"],
+    ["nonsense"],
     ["update", "r0", "text", "-u", "ana"],
     ["undo", "r0", "-u", "ana"],
     ["history", "r0", "-u", "ana"],
     ["forget", "-u", "ana", "--session", "s0", "--yes"],
+    ["forget", "-u", "ana", "--turn", "t0", "--yes"],
+    ["forget", "-u", "ana", "--record", "r0", "--yes"],
     ["approve", "r0", "-u", "ana"],
+    ["approve", "-u", "ana", "--reject"],
     ["load", "{broken}"],
     ["export", "{folder}", "-u", "ana"],
     ["export", "{good}"],
@@ -144,7 +160,7 @@ def test_a_malformed_command_fails_in_one_line(arguments, as_json, tmp_path, cap
     """With exit code 2 or 1, on standard output the error as JSON where that was asked for, and nothing stored."""
     monkeypatch.setenv("ENGRAM_STORE", str(tmp_path / "store"))
     monkeypatch.setenv("ENGRAM_ENCODER", "hashing")
-    for name in ("ENGRAM_MODEL", "ENGRAM_PRESET", "ENGRAM_TOKENS"):
+    for name in ("ENGRAM_MODEL", "ENGRAM_PRESET", "ENGRAM_TOKENS", "ENGRAM_USER"):
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "store").mkdir()
     two = {"sessions": [{"session_id": name, "messages": [GOOD]} for name in ("a", "b")]}
@@ -165,7 +181,8 @@ def test_a_malformed_command_fails_in_one_line(arguments, as_json, tmp_path, cap
     out, err = capsys.readouterr()
     assert code in (1, 2)
     assert err.count("\n") == 1
-    assert "Traceback" not in err
+    assert err.startswith("engram: ")
+    assert not any(word in err for word in ("Traceback", "Value error"))
     assert bool(json.loads(out)["error"]) if options else out == ""
     with Memory(tmp_path / "store", "rules", encoder="hashing") as memory:
         assert memory.store.scopes() == []

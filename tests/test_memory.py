@@ -4,21 +4,11 @@ import asyncio
 
 import pytest
 
-from langgraph_engram.errors import (
-    InvalidInput,
-    InvalidMessages,
-    MissingUser,
-    ModelUnavailable,
-    UnknownModel,
-    UnknownPreset,
-)
 from langgraph_engram.formats.messages import Session
-from langgraph_engram.llm.base import Failure
 from langgraph_engram.memory import Memory
 from langgraph_engram.presets import PRESETS
 from langgraph_engram.results import Receipt
 from langgraph_engram.state import Message
-from langgraph_engram.testing import FakeModel
 
 pytestmark = pytest.mark.usefixtures("syntheses_at_once")
 
@@ -62,37 +52,6 @@ def test_what_is_told_is_found_with_its_source(memory, user):
     assert [turn.text for turn in found.evidence[0].turns] == ["My sister Runa lives in Oslo."]
 
 
-def test_the_same_messages_twice_store_nothing(memory, user):
-    """Ingesting again changes nothing that is kept."""
-    memory.remember(TOLD, user_id=user, session_id="s1", close_session=True)
-    kinds = ("turns", "events", "records", "boundaries", "decisions", "syntheses")
-    before = [memory.show(kind, user) for kind in kinds]
-
-    receipt = memory.remember(TOLD, user_id=user, session_id="s1", close_session=True)
-
-    assert [memory.show(kind, user) for kind in kinds] == before
-    assert (receipt.stored_turns, receipt.known_turns, receipt.records) == (0, 3, 0)
-
-
-def test_a_second_ok_is_a_second_turn(memory, user):
-    """A history in which the same word stands twice keeps it twice."""
-    memory.remember([OK], user_id=user, session_id="s1")
-
-    receipt = memory.remember([OK, OK], user_id=user, session_id="s1")
-
-    assert (receipt.stored_turns, receipt.known_turns) == (1, 1)
-    assert texts(memory, user) == ["ok", "ok"]
-
-
-def test_a_whole_history_or_its_newest_message_may_be_sent(memory, user):
-    """Both ways of calling end in the same memory."""
-    for sent in (TOLD[:1], TOLD[:2], TOLD[2:], TOLD[1:], [*TOLD, *MORE]):
-        memory.remember(sent, user_id=user, session_id="s1")
-
-    assert texts(memory, user) == [message["text"] for message in [*TOLD, *MORE]]
-    assert [turn.seq for turn in memory.show("turns", user)] == [0, 1, 2, 3]
-
-
 def test_an_open_event_goes_on_in_the_next_call(memory, user):
     """A conversation that goes on about one thing is one event, with one id, closed when the session closes."""
     memory.remember([{"speaker": "Ben", "text": "I keep bees in the garden."}], user_id=user, session_id="s1")
@@ -120,16 +79,6 @@ def test_a_session_may_be_closed_without_a_new_turn(memory, user):
     assert {event.status for event in memory.show("events", user)} == {"closed"}
 
 
-def test_a_call_without_a_session_is_one_of_its_own(memory, user):
-    """Nothing is aligned across calls that name no session."""
-    memory.remember(TOLD[:2], user_id=user)
-    memory.remember(TOLD[1:], user_id=user)
-
-    turns = memory.show("turns", user)
-    assert len(turns) == 4
-    assert len({turn.session_id for turn in turns}) == 2
-
-
 @pytest.mark.parametrize("whose", [{"user_id": "other"}, {"tenant": "other"}, {"agent_id": "other"}])
 def test_scopes_see_nothing_of_one_another(memory, user, whose):
     """Another user, tenant or agent finds nothing, and its own words stay its own."""
@@ -142,66 +91,6 @@ def test_scopes_see_nothing_of_one_another(memory, user, whose):
     assert (found.verdict, found.evidence) == ("absent", [])
     assert texts(memory, other.pop("user_id"), **other) == [MORE[0]["text"]]
     assert len(memory.show("turns", user)) == 3
-
-
-@pytest.mark.parametrize("name", ["", "   ", None, 7])
-def test_memory_never_guesses_whose_it_is(memory, name):
-    """Every way in asks for a user."""
-    calls = [
-        lambda: memory.remember(TOLD, user_id=name),
-        lambda: memory.remember_sessions([], user_id=name),
-        lambda: memory.search("x", user_id=name),
-        lambda: memory.recall("x", user_id=name),
-        lambda: memory.retry(user_id=name),
-        lambda: memory.status(name),
-        lambda: memory.show("turns", name),
-    ]
-
-    for call in calls:
-        with pytest.raises(MissingUser):
-            call()
-
-
-@pytest.mark.parametrize("query", ["", " \n", None])
-def test_an_empty_question_is_refused(memory, user, query):
-    """There is nothing to look for."""
-    with pytest.raises(InvalidMessages):
-        memory.search(query, user_id=user)
-    with pytest.raises(InvalidMessages):
-        memory.recall(query, user_id=user)
-
-
-@pytest.mark.parametrize("whose", [{"tenant": ""}, {"agent_id": ""}, {"session_id": ""}])
-def test_empty_names_are_refused(memory, user, whose):
-    """A name that is given must say something; nothing is stored."""
-    with pytest.raises(InvalidInput):
-        memory.remember(TOLD, user_id=user, **whose)
-    assert memory.show("turns", user) == []
-
-
-@pytest.mark.parametrize("budget", [0, -5])
-def test_a_budget_is_at_least_a_token(memory, user, budget):
-    """A budget that holds nothing is a mistake."""
-    with pytest.raises(InvalidInput, match="budget"):
-        memory.search("x", user_id=user, budget=budget)
-
-
-def test_unknown_names_say_what_there_is(memory, user):
-    """A preset, a model or a kind that does not exist is refused by name."""
-    with pytest.raises(UnknownPreset, match="engram"):
-        Memory(store="memory:", encoder="hashing", preset="nothing")
-    with pytest.raises(UnknownModel):
-        Memory(store="memory:", encoder="hashing", model="nothing")
-    with pytest.raises(InvalidInput, match="records"):
-        memory.show("things", user)
-
-
-def test_bad_messages_store_nothing(memory, user):
-    """One message that cannot be kept refuses the call."""
-    with pytest.raises(InvalidMessages, match=r"messages\[1\]"):
-        memory.remember([*TOLD[:1], {"role": "wizard", "content": "x"}], user_id=user)
-
-    assert memory.show("turns", user) == []
 
 
 def test_status_counts_what_is_kept(memory, user):
@@ -268,16 +157,6 @@ def test_closing_twice_is_harmless(tmp_path):
 
     with Memory(store=tmp_path / "store", encoder="hashing") as again:
         assert len(again.show("turns", "ana")) == 3
-
-
-def test_a_model_that_does_not_answer_is_an_error(user):
-    """A failure to answer never looks like an empty memory."""
-    with Memory(store="memory:", encoder="hashing", model=FakeModel([Failure("unreachable", "down")] * 9)) as memory:
-        memory.remember(TOLD, user_id=user)
-
-        with pytest.raises(ModelUnavailable, match="down"):
-            memory.recall("Where does Runa live?", user_id=user)
-        assert memory.search("Where does Runa live?", user_id=user).evidence
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from langgraph_engram.ablations import without
 from langgraph_engram.llm.base import Question
 from langgraph_engram.memory import Memory
-from langgraph_engram.presets import preset
+from langgraph_engram.presets import changed, preset
 from langgraph_engram.prompts.extract_facts import SourcedSentence, SourcedSentences
 from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, LabelGuess
 from langgraph_engram.prompts.track_topics import TopicNote, TopicTrack
@@ -110,7 +109,7 @@ def test_decisions_see_the_dimensions_of_the_records(write, name):
 
 def test_content_only_records_have_no_dimension(write):
     """Each record is flat text with the moment of its mention (DimMem section 4.3)."""
-    memory, _ = write(without(preset("dimmem"), ["content-only"]), NEAR_DUPLICATES)
+    memory, _ = write(changed(preset("dimmem"), "paper", dimensions=False), NEAR_DUPLICATES)
 
     first, second = memory.show("records", "ana")
     for record in (first, second):
@@ -171,7 +170,7 @@ def test_esmem_asks_for_each_topic_with_what_the_turn_before_was_about(write):
 
 def test_esmem_without_segmentation_finds_its_windows(write):
     """Windows have topics, keywords and a boundary before each, by the same questions; none is judged."""
-    settings = without(preset("esmem"), ["segmentation"])
+    settings = changed(preset("esmem"), "paper", windows=True)
 
     memory, asked = write(settings, talk(("bees", "skis"), 25), answer=by_script)
 
@@ -186,7 +185,7 @@ def test_esmem_without_segmentation_finds_its_windows(write):
 
 def test_esmem_without_segmentation_answers_by_rules():
     """Without a language model windows are found as well."""
-    settings = without(preset("esmem"), ["segmentation"])
+    settings = changed(preset("esmem"), "paper", windows=True)
     said = [*talk(("bees",), 25), {"speaker": "Ana", "text": "My sister Runa moved to Oslo."}]
     with Memory("memory:", "rules", encoder="hashing", settings=settings) as memory:
         memory.remember(said, user_id="ana", session_id="s1", close_session=True)
@@ -202,15 +201,13 @@ HELP = [
 ]
 
 
-@pytest.mark.parametrize(("parts", "kinds", "syntheses"), [((), {"factual", "relational"}, 1),
-    (("relations",), {"factual"}, 1), (("relations", "synthesis"), {"factual"}, 0)])  # fmt: skip
-def test_structmem_can_be_flat(write, parts, kinds, syntheses):
-    """Facts and relations; facts alone; and facts without narratives, the flat memory (StructMem Table 2)."""
-    memory, asked = write(without(preset("structmem"), parts), HELP)
+@pytest.mark.parametrize(("relations", "kinds"), [(True, {"factual", "relational"}), (False, {"factual"})])
+def test_structmem_can_be_flat(write, relations, kinds):
+    """Facts and relations, and facts alone (StructMem Table 2)."""
+    memory, asked = write(changed(preset("structmem"), "paper", relations=relations), HELP)
 
     assert {record.kind for record in memory.show("records", "ana")} == kinds
     assert bool(asked_about(asked, "ExtractRelations")) is ("relational" in kinds)
-    assert len(memory.show("syntheses", "ana")) == syntheses
 
 
 def test_structmem_keeps_what_is_inferred(write):

@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 import pytest
 from langchain_core.messages import BaseMessage
 
-from langgraph_engram.ablations import without
 from langgraph_engram.errors import InvalidInput
 from langgraph_engram.graphs.read import build_read_graph
 from langgraph_engram.llm.base import Question
@@ -13,7 +12,6 @@ from langgraph_engram.memory import Memory
 from langgraph_engram.presets import preset
 from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.prompts.reflect import Reflection
-from langgraph_engram.prompts.rendering import show_evidence
 from langgraph_engram.prompts.write_answer import WriteAnswer
 from langgraph_engram.results import count_tokens
 from langgraph_engram.rule_model.model import RuleModel
@@ -50,6 +48,7 @@ class WatchedModel(RuleModel):
     """Answer by rules, and keep every question."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.asked: list[Question] = []
 
     def ask(self, question):
@@ -57,11 +56,9 @@ class WatchedModel(RuleModel):
         return super().ask(question)
 
 
-def told(
-    name: str, query: str = "What did Ana pay for the lighthouse?", parts: tuple[str, ...] = (), **changed: object
-):
+def told(name: str, query: str = "What did Ana pay for the lighthouse?", **changed: object):
     """Remember all sessions under a preset, ask, and return the last question put to the reader."""
-    model, settings = WatchedModel(), without(preset(name), parts)
+    model, settings = WatchedModel(), preset(name)
     for group, values in changed.items():
         settings = settings.model_copy(update={group: getattr(settings, group).model_copy(update=values)})
     with Memory("memory:", model, encoder="hashing", settings=settings) as memory:
@@ -97,24 +94,7 @@ def test_esmem_reads_the_raw_turns_of_ten_events():
 
 def test_esmem_reads_as_many_events_as_k_says():
     """ES-Mem appendix C: K is what its sweep changes."""
-    assert [len(told("esmem", retrieve={"top_k": k}).evidence) for k in (1, 5)] == [1, 5]
-
-
-def test_esmem_without_raw_text_reads_summaries():
-    """ES-Mem Figure 3, w/o raw: no word of a turn reaches the reader."""
-    question = told("esmem", parts=("raw",))
-
-    assert len(question.evidence) == 10
-    assert raw_turns(question.evidence) == 0
-    assert "because my brother sold his" not in text_of(question)
-
-
-def test_esmem_without_boundaries_still_finds_events():
-    """ES-Mem Figure 3, w/o bnd: events are ranked by their summaries alone."""
-    question = told("esmem", parts=("boundary",))
-
-    assert len(question.evidence) == 10
-    assert any("lighthouse" in turn.text for turn in question.evidence[0].turns)
+    assert [len(told("esmem", paper={"top_k": k}).evidence) for k in (1, 5)] == [1, 5]
 
 
 def test_structmem_reads_sixty_entries_by_speaker_and_five_syntheses():
@@ -129,14 +109,6 @@ def test_structmem_reads_sixty_entries_by_speaker_and_five_syntheses():
     headings = [line for line in shown.splitlines() if line.endswith(":") and "[" not in line]
     assert sorted(headings[:2]) == ["Memories of Ana:", "Memories of Ben:"]
     assert headings[2:] == ["Summaries:"]
-
-
-def test_structmem_without_cross_events_reads_entries_alone():
-    """StructMem Table 2, w/o Cross-Event."""
-    question = told("structmem", parts=("synthesis",))
-
-    assert len(question.evidence) == 60
-    assert all(passage.record for passage in question.evidence)
 
 
 def test_dimmem_reads_the_union_of_its_routes_with_their_dimensions():
@@ -185,18 +157,17 @@ ASSISTED = [
 
 
 @pytest.mark.parametrize(
-    ("query", "changed", "parts", "replied"),
+    ("query", "changed", "replied"),
     [
-        ("Which airline did you recommend for Porto?", {}, (), True),
-        ("Where do I fly in May?", {}, (), False),
-        ("Where do I fly in May?", {"assistant_replies": "always"}, (), True),
-        ("Which airline did you recommend for Porto?", {}, ("assistant",), False),
+        ("Which airline did you recommend for Porto?", {}, True),
+        ("Where do I fly in May?", {}, False),
+        ("Where do I fly in May?", {"assistant_replies": "always"}, True),
     ],
 )
-def test_dimmem_fetches_the_assistants_reply_where_it_is_asked_for(query, changed, parts, replied):
+def test_dimmem_fetches_the_assistants_reply_where_it_is_asked_for(query, changed, replied):
     """DimMem Eq. 8 and Figure 3: the reply to the turn that a record cites, by its pointer, and only on demand."""
-    model, settings = WatchedModel(), without(preset("dimmem"), parts)
-    settings = settings.model_copy(update={"retrieve": settings.retrieve.model_copy(update=changed)})
+    model, settings = WatchedModel(), preset("dimmem")
+    settings = settings.model_copy(update={"paper": settings.paper.model_copy(update=changed)})
     with Memory("memory:", model, encoder="hashing", settings=settings) as memory:
         memory.remember(ASSISTED, user_id="ana", session_id="s1", close_session=True)
         memory.recall(query, user_id="ana")
@@ -204,15 +175,6 @@ def test_dimmem_fetches_the_assistants_reply_where_it_is_asked_for(query, change
 
     assert any(passage.record and passage.record.speaker == "user" for passage in question.evidence)
     assert ("\n" in "".join(p.text for p in question.evidence if p.record and p.record.speaker == "user")) is replied
-
-
-def test_level_two_alone_reads_raw_units():
-    """HyMem Table 2: nothing is extracted, and the k raw units nearest to the query are read."""
-    question = told("hymem", parts=("level1",))
-
-    assert len(question.evidence) == 10
-    assert all(passage.record is None for passage in question.evidence)
-    assert any("lighthouse" in turn.text for turn in question.evidence[0].turns)
 
 
 @pytest.mark.parametrize(
@@ -259,4 +221,4 @@ def test_the_reflection_sees_what_the_reader_saw():
         graph.invoke({"request": RecallRequest(user_id="ana", query="List everything that Ana said of the kayak.")})
     light, reflection = model.asked
 
-    assert show_evidence(light.evidence, light.settings) in text_of(reflection)
+    assert light.form.layout(light.evidence) in text_of(reflection)

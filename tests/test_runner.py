@@ -13,17 +13,17 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from langgraph_engram.embeddings.base import HashingEncoder
-from langgraph_engram.embeddings.caching import CachedEncoder
+from langgraph_engram.embeddings.caching import CachingEncoder
 from langgraph_engram.errors import EncoderUnavailable
 from langgraph_engram.memory import Memory
 from langgraph_engram.nodes.receive import Receive
-from langgraph_engram.prompts.write_answer import MORE, UNKNOWN
-from langgraph_engram.results import Receipt
-from langgraph_engram.runner import AnswerStream, _may_be_unknown, add_receipts, comparisons_of, prefetch_vectors
+from langgraph_engram.prompts.answer_form import MORE, UNKNOWN
+from langgraph_engram.runner import prefetch_vectors
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import Settings, UpdateSettings
 from langgraph_engram.state import Message, RememberRequest
 from langgraph_engram.stores.folders import open_store
+from langgraph_engram.streaming import AnswerStream, _may_be_unknown
 from tests.failing import Failing
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
@@ -53,7 +53,7 @@ def inner():
 
 @pytest.fixture
 def store(inner):
-    opened = open_store("memory:", CachedEncoder(inner))
+    opened = open_store("memory:", CachingEncoder(inner))
     yield opened
     opened.close()
 
@@ -173,25 +173,6 @@ def test_words_of_other_steps_are_no_answer():
     assert not list(AnswerStream().add(AIMessageChunk(UNKNOWN), {"langgraph_node": "reflect"}))
 
 
-COUNTS = st.tuples(st.integers(0, 1000), st.integers(0, 1000)).map(lambda one: (max(one), min(one)))
-
-
-@given(st.lists(COUNTS, max_size=5))
-def test_saved_comparisons_are_a_share_of_all(counts):
-    """Run by run or at once: all pairs, those compared, and the share between 0 and 1 that was not."""
-    receipts = [Receipt(run_id="r", pairs_possible=possible, pairs_compared=made) for possible, made in counts]
-
-    told = comparisons_of(add_receipts(receipts))
-
-    assert (told.all_pairs, told.made) == (sum(one for one, _ in counts), sum(made for _, made in counts))
-    assert told.saved == (1 - told.made / told.all_pairs if told.all_pairs else 0)
-
-
-def test_three_of_four_are_saved():
-    """One comparison of four possible ones saves 75 %."""
-    assert comparisons_of(Receipt(run_id="r", pairs_possible=4, pairs_compared=1)).saved == 0.75
-
-
 ASKING = Settings(update=UpdateSettings(approve=["SUPERSEDE"]))
 HOMES = [
     {"speaker": "Ana", "text": f"I live in {home}.", "said_at": f"2024-03-0{day}T09:00:00Z"}
@@ -266,13 +247,8 @@ def test_what_failed_and_was_sent_again_is_deleted_by_a_retry(tmp_path):
         assert len(memory.show("turns", "ana")) == 1
 
 
-@pytest.mark.parametrize("older", [False, True])
-def test_the_file_of_checkpoints_shrinks(tmp_path, older):
-    """What a large run took is given back when it is finished; a file of an older version gives it back once opened."""
-    if older:
-        with closing(sqlite3.connect(tmp_path / "checkpoints.sqlite")) as database:
-            database.execute("PRAGMA journal_mode=WAL")
-            database.executescript("CREATE TABLE t (x); INSERT INTO t VALUES (randomblob(9000000)); DELETE FROM t;")
+def test_the_file_of_checkpoints_shrinks(tmp_path):
+    """What a large run took is given back when it is finished."""
     said = [{"speaker": "Ana", "text": f"On day {number} I planted {number} tulips. " * 20} for number in range(40)]
 
     with Memory(tmp_path, "rules", encoder="hashing") as memory:

@@ -8,30 +8,30 @@ from pathlib import Path
 import pytest
 
 from langgraph_engram import server
-from langgraph_engram.server import factory as opening
+from langgraph_engram.server import factory
 
 ROOT = Path(__file__).parent.parent
 CONFIGURATION = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))
 
 
-@pytest.fixture
-def served(monkeypatch):
+@pytest.fixture(scope="module")
+def served():
     """Serve a memory of this process, without weights."""
-    monkeypatch.setenv("ENGRAM_STORE", "memory:")
-    monkeypatch.setenv("ENGRAM_ENCODER", "hashing")
-    monkeypatch.delenv("ENGRAM_MODEL", raising=False)
-    monkeypatch.delenv("ENGRAM_PRESET", raising=False)
-    opening.close()
-    yield
-    opening.close()
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("ENGRAM_STORE", "memory:")
+        environment.setenv("ENGRAM_ENCODER", "hashing")
+        environment.delenv("ENGRAM_MODEL", raising=False)
+        environment.delenv("ENGRAM_PRESET", raising=False)
+        with factory.memory():
+            yield
 
 
 @pytest.mark.parametrize("name", CONFIGURATION["graphs"])
 def test_each_graph_is_named_by_module(name, served):
     """A module path loads one copy of our classes, and leads to a graph of that name."""
-    module, factory = CONFIGURATION["graphs"][name]["path"].split(":")
+    module, function = CONFIGURATION["graphs"][name]["path"].split(":")
 
-    graph = asyncio.run(getattr(importlib.import_module(module), factory)())
+    graph = asyncio.run(getattr(importlib.import_module(module), function)())
 
     assert graph.name == name
     assert graph.get_input_jsonschema()["properties"].keys() == {"messages" if name == "agent" else "request"}

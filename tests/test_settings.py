@@ -12,7 +12,7 @@ from langgraph_engram.settings import Settings
 
 def test_settings_of_a_preset_are_changed(monkeypatch, tmp_path):
     """As JSON or as a file of JSON; what is not named stays as the preset has it."""
-    changes = {"update": {"approve": ["MERGE"]}, "retrieve": {"top_k": 7}}
+    changes = {"update": {"approve": ["MERGE"]}, "paper": {"top_k": 7}}
     (tmp_path / "settings.json").write_text(json.dumps(changes))
 
     monkeypatch.setenv("ENGRAM_SETTINGS", json.dumps(changes))
@@ -23,17 +23,16 @@ def test_settings_of_a_preset_are_changed(monkeypatch, tmp_path):
     plain = resolve("memory:", None, "dimmem", None).settings
 
     assert from_json == from_file
-    assert (from_json.update.approve, from_json.retrieve.top_k) == (["MERGE"], 7)
-    assert from_json.model_copy(update={"update": plain.update, "retrieve": plain.retrieve}) == plain
+    assert (from_json.update.approve, from_json.paper.top_k) == (["MERGE"], 7)
+    assert from_json.model_copy(update={"update": plain.update, "paper": plain.paper}) == plain
     assert from_json.update.model_copy(update={"approve": plain.update.approve}) == plain.update
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        *("{", "[]", "/nowhere/settings.json", '{"no": 1}', '{"retrieve": {"top_k": "many"}}'),
+        *("{", "[]", "/nowhere/settings.json", '{"no": 1}', '{"retrieve": {"budget": "much"}}'),
         *('{"storage": {"memory_limit_mb": -1}}', '{"storage": {"memory_limit_mb": "much"}}'),
-        *('{"storage": {"vectors_on_disk_from": 0}}', '{"storage": {"scopes_in_memory": 0}}'),
     ],
 )
 def test_what_does_not_fit_is_refused(text):

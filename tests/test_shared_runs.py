@@ -5,24 +5,23 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from langgraph_engram.alignment import join_requests, requests_by_session, share_runs
-from langgraph_engram.benchmarks.cost import CountingModel
 from langgraph_engram.errors import StoreError
-from langgraph_engram.extraction.batching import Batch, batch_events
+from langgraph_engram.extraction.batching import TurnBatch, batch_events
 from langgraph_engram.extraction.evidence import Verifier
 from langgraph_engram.extraction.extractor import Extractor
 from langgraph_engram.formats.messages import Session
 from langgraph_engram.llm.base import Failure
 from langgraph_engram.memory import Memory
 from langgraph_engram.nodes.receive import Receive
-from langgraph_engram.pending import UNFINISHED, is_completed, pending_tasks_for
-from langgraph_engram.presets import PRESETS, changed
+from langgraph_engram.presets import PRESETS
 from langgraph_engram.prompts.extract_events import EventNote, EventReading
 from langgraph_engram.prompts.extract_records import RecordDraft
 from langgraph_engram.prompts.rendering import OTHER_SESSION, number_sentences, render_sentences
-from langgraph_engram.rule_model.model import RULES
-from langgraph_engram.settings import ExtractSettings, VerifySettings
+from langgraph_engram.rule_model.model import RULES, RuleModel
+from langgraph_engram.settings import ExtractSettings
 from langgraph_engram.state import Message
 from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.summarization.scheduling import Scheduler
 from langgraph_engram.testing import FakeModel
 
 NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
@@ -35,6 +34,16 @@ WEEKS = (
 )
 NAMES = {"topics", "summary", "text"}
 """What a model calls events and boundaries."""
+
+
+SCHEDULER = "langgraph_engram.graphs.write_parts.Scheduler"
+
+
+class NamedRules(RuleModel):
+    """Rules that a memory takes for a language model: short sessions share its calls."""
+
+    name = "named rules"
+    by_rules = False
 
 
 def session(week, *texts):
@@ -131,12 +140,11 @@ def test_a_long_session_is_a_run_of_its_own(memory, asked):
 def test_only_where_a_model_reads_events_together_do_sessions_share_runs(name, model):
     """The papers' presets are as their papers say, and rules have nothing to save."""
     preset, writer = ("engram", "rules") if name == "rules" else (name, model)
-    decisive = changed(PRESETS[preset], "extract", call_tokens=50)
 
-    with Memory("memory:", writer, encoder="hashing", settings=decisive) as opened:
+    with Memory("memory:", writer, encoder="hashing", settings=PRESETS[preset]) as opened:
         shared = opened._writes.shared_tokens
 
-    assert shared == (50 if name == "engram" else 0)
+    assert bool(shared) == (name == "engram")
 
 
 @pytest.mark.parametrize("step", ["extract", "consolidate"])
@@ -168,7 +176,7 @@ def die(*_):
 @pytest.fixture(scope="module")
 def unbroken():
     """What is stored of the sessions where nothing goes wrong."""
-    with Memory("memory:", CountingModel(), encoder="hashing") as opened:
+    with Memory("memory:", NamedRules(), encoder="hashing") as opened:
         opened.remember_sessions(SESSIONS, user_id="ana")
         yield stored(opened)
 
@@ -180,7 +188,7 @@ def unbroken():
 def test_a_run_that_dies_loses_no_session(tmp_path, monkeypatch, unbroken, node, keeps_checkpoints):
     """Another process finishes all its sessions: from its checkpoint, or from the turns that are stored."""
 
-    with monkeypatch.context() as patch, Memory(tmp_path, CountingModel(), encoder="hashing") as memory:
+    with monkeypatch.context() as patch, Memory(tmp_path, NamedRules(), encoder="hashing") as memory:
         patch.setattr(f"langgraph_engram.nodes.{node}.__call__", die)
         with pytest.raises(Dying):
             memory.remember_sessions(SESSIONS, user_id="ana")
@@ -188,7 +196,7 @@ def test_a_run_that_dies_loses_no_session(tmp_path, monkeypatch, unbroken, node,
         for file in tmp_path.glob("checkpoints.sqlite*"):
             file.unlink()
 
-    with Memory(tmp_path, CountingModel(), encoder="hashing") as memory:
+    with Memory(tmp_path, NamedRules(), encoder="hashing") as memory:
         waiting = memory.status("ana").pending
         memory.retry(user_id="ana")
         finished, left = stored(memory), memory.status("ana").pending
@@ -206,10 +214,10 @@ def test_a_run_that_dies_loses_no_session(tmp_path, monkeypatch, unbroken, node,
 
 def test_a_narrative_for_which_all_sessions_of_a_run_waited_is_pending_with_them(tmp_path, monkeypatch):
     """Only together do they hold enough, and the process dies before it is written."""
-    enough = changed(PRESETS["engram"], "synthesis", min_buffer_tokens=60, new_by="any")
+    monkeypatch.setattr(SCHEDULER, lambda settings, **_: Scheduler(settings, min_tokens=60))
     with (
         monkeypatch.context() as patch,
-        Memory(tmp_path, CountingModel(), encoder="hashing", settings=enough) as memory,
+        Memory(tmp_path, NamedRules(), encoder="hashing") as memory,
     ):
         patch.setattr("langgraph_engram.nodes.synthesize.Synthesize.__call__", die)
         with pytest.raises(Dying):
@@ -217,7 +225,7 @@ def test_a_narrative_for_which_all_sessions_of_a_run_waited_is_pending_with_them
     for file in tmp_path.glob("checkpoints.sqlite*"):
         file.unlink()
 
-    with Memory(tmp_path, CountingModel(), encoder="hashing", settings=enough) as memory:
+    with Memory(tmp_path, NamedRules(), encoder="hashing") as memory:
         memory.retry(user_id="ana")
         (synthesis,) = memory.show("syntheses", "ana")
         records = {record.record_id for record in memory.show("records", "ana") if record.status == "active"}
@@ -225,10 +233,10 @@ def test_a_narrative_for_which_all_sessions_of_a_run_waited_is_pending_with_them
     assert records <= set(synthesis.covered_record_ids)
 
 
-def test_a_narrative_tells_the_sessions_of_a_run_in_order(model):
+def test_a_narrative_tells_the_sessions_of_a_run_in_order(model, monkeypatch):
     """The last one brings those before it along."""
-    enough = changed(PRESETS["engram"], "synthesis", min_buffer_tokens=60, new_by="any")
-    with Memory("memory:", model, encoder="hashing", settings=enough) as opened:
+    monkeypatch.setattr(SCHEDULER, lambda settings, **_: Scheduler(settings, min_tokens=60))
+    with Memory("memory:", model, encoder="hashing") as opened:
         opened.remember_sessions(SESSIONS, user_id="ana")
         (synthesis,) = opened.show("syntheses", "ana")
         session_of = {record.record_id: record.session_id for record in opened.show("records", "ana")}
@@ -290,15 +298,6 @@ def test_each_session_of_a_request_is_aligned_with_its_own_end(store, to_remembe
     assert (update["session_ids"], update["known_turns"]) == (["a", "b"], 1)
 
 
-def test_a_run_of_which_a_retry_did_a_session_leaves_the_others_to_it(turn):
-    """Nothing is written twice, and what is left is pending until it is done."""
-    turns = [turn(0, session_id="a"), turn(1, session_id="b")]
-    tasks = pending_tasks_for("run", "segment", [([one], UNFINISHED) for one in turns])
-
-    assert not is_completed("run", turns, [], tasks, is_retry=False)
-    assert is_completed("run", turns, [], tasks[1:], is_retry=False)
-
-
 @pytest.fixture
 def shared(turn):
     """Two sessions in one batch: a question ends the first, a short reply begins the second."""
@@ -308,7 +307,7 @@ def shared(turn):
         turn(0, "In Oslo.", turn_id="u0", session_id="s2"),
         turn(1, "I rent a flat near the harbour.", turn_id="u1", session_id="s2"),
     )
-    return Batch(turns, (), {"t0": "e0", "t1": "e0", "u0": "e1", "u1": "e1"})
+    return TurnBatch(turns, (), {"t0": "e0", "t1": "e0", "u0": "e1", "u1": "e1"})
 
 
 def test_a_prompt_says_where_a_conversation_ends(shared):
@@ -329,8 +328,8 @@ def test_what_another_session_says_is_no_evidence(turn, record):
     apart = unnamed.model_copy(update={"session_id": "s2"})
 
     def status(said):
-        batch = Batch((named, said), (), {"t0": "e0", "u0": "e1"})
-        verifier = Verifier(ScopeIndex(), batch.turns, [], VerifySettings(), [batch])
+        batch = TurnBatch((named, said), (), {"t0": "e0", "u0": "e1"})
+        verifier = Verifier(ScopeIndex(), batch.turns, [], [batch])
         fields = {"event_id": "e1", "session_id": said.session_id, "source_turn_ids": ["u0"]}
         return verifier.verify(record(1, "In Oslo lives Tom, who moved there.", **fields)).status
 
@@ -355,7 +354,7 @@ def test_what_is_drawn_from_a_call_is_drawn_from_each_session(shared):
     found, _ = Extractor(FakeModel([EventReading(events=notes, records=drafts)]), ExtractSettings()).extract([shared])
 
     assert [[turn.turn_id for turn in part.turns] for part in found] == [["t0", "t1"], ["u0", "u1"]]
-    assert [[candidate.sources for _, candidate in part.candidates] for part in found] == [
+    assert [[candidate.sources for _, candidate in part.drafts] for part in found] == [
         [[1], [1, 3], [9]],
         [[3, 4], [1, 3]],
     ]

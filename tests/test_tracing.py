@@ -191,7 +191,7 @@ def test_an_error_ends_its_run(open_memory, tracer, monkeypatch):
     """The run of the call has it; without text only its kind."""
     for text in (True, False):
         memory = open_memory(settings=Settings(trace=TraceSettings(text=text)))
-        monkeypatch.setattr(memory.store, "index", lambda scope: (_ for _ in ()).throw(ValueError(SECRET)))
+        monkeypatch.setattr(memory.store, "index", lambda *_: (_ for _ in ()).throw(ValueError(SECRET)))
         search = RunnableLambda(partial(memory.search, user_id="ana"))
         with pytest.raises(ValueError, match=SECRET):
             search.invoke("Where?", {"callbacks": [tracer]})

@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_engram.consolidation.conflicts import MAX_RECHECKS
+from langgraph_engram.consolidation.rebase import MAX_ATTEMPTS
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.memory import Memory
@@ -112,7 +112,7 @@ def overtaken(store, graph, node, first, slow, quick, looks=1):
     """Stop a run after a step, let another run whole, and let the first go on; gives the receipt and the turn."""
     graph.invoke(request("first", first), thread("first"))
     graph.invoke(request("slow", slow), thread("slow"), interrupt_after=[node])
-    graph.update_state(thread("slow"), {"rechecks": looks})
+    graph.update_state(thread("slow"), {"attempts": looks})
     turn_id = store.index(ANA).session_turns("s1")[-1].turn_id
     graph.invoke(request("quick", quick), thread("quick"))
     return graph.invoke(None, thread("slow"))["receipt"], turn_id
@@ -122,21 +122,19 @@ def statuses(store):
     return sorted((record.content, record.status) for record in store.index(ANA).records.items)
 
 
-@pytest.mark.parametrize("node", ["consolidate", "apply_updates"])
 @pytest.mark.parametrize("told", [HOMES, (*BEES, f"{BEES[0]}..")])
-def test_a_decision_about_a_record_that_another_run_changed_is_made_again(store, graph, node, told):
+def test_a_decision_about_a_record_that_another_run_changed_is_made_again(store, graph, told):
     """The run looks again before it writes: nothing is pending, and one record is left."""
-    receipt, _ = overtaken(store, graph, node, *told)
+    receipt, _ = overtaken(store, graph, "consolidate", *told)
 
     assert (receipt.pending, receipt.decisions) == (0, 1)
     assert [record.status for record in store.index(ANA).records.items].count("active") == 1
     assert store.pending_tasks(ANA) == []
 
 
-@pytest.mark.parametrize("node", ["consolidate", "apply_updates"])
-def test_a_decision_that_was_overtaken_too_often_is_pending(store, graph, node):
+def test_a_decision_that_was_overtaken_too_often_is_pending(store, graph):
     """Lisbon, then Porto and Faro at once: the later decision is dropped and pending, and a retry leaves one home."""
-    receipt, turn_id = overtaken(store, graph, node, *HOMES, looks=MAX_RECHECKS)
+    receipt, turn_id = overtaken(store, graph, "consolidate", *HOMES, looks=MAX_ATTEMPTS)
     before, (pending,) = statuses(store), store.pending_tasks(ANA)
     (decision,) = store.decisions(ANA)
 
@@ -151,7 +149,7 @@ def test_a_decision_that_was_overtaken_too_often_is_pending(store, graph, node):
 
 def test_a_merge_with_a_record_that_another_run_merged_makes_nothing(store, graph):
     """What it would have made is not written; its own record stands, pending, until a retry merges it too."""
-    receipt, turn_id = overtaken(store, graph, "apply_updates", *BEES, f"{BEES[0]}..", looks=MAX_RECHECKS)
+    receipt, turn_id = overtaken(store, graph, "consolidate", *BEES, f"{BEES[0]}..", looks=MAX_ATTEMPTS)
     before = store.index(ANA).records.items
 
     graph.invoke({"request": {"user_id": "ana", "session_id": "s1", "retry_turn_ids": [turn_id]}}, thread("retry"))
@@ -182,7 +180,7 @@ def test_a_run_that_is_overtaken_again_and_again_ends(store, graph):
     """It looks so often; what it did not see then is pending, and a retry leaves one home."""
     graph.invoke(request("slow", HOMES[0]), thread("slow"), interrupt_before=["persist"])
     (turn,) = store.index(ANA).session_turns("s1")
-    for look in range(MAX_RECHECKS):
+    for look in range(MAX_ATTEMPTS):
         graph.invoke(request(f"quick {look}", f"I live in Faro{'!' * look}."), thread(f"quick {look}"))
         graph.invoke(None, thread("slow"), interrupt_before=["persist"])
     receipt = graph.get_state(thread("slow")).values["receipt"]

@@ -4,16 +4,18 @@ Then it reads memory as it stood, forgets something, and lets an agent use the m
 """
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import replace
 from importlib.resources import files
 from importlib.util import find_spec
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 import typer
 
+from langgraph_engram.cli import options
 from langgraph_engram.cli.format import format_cost, format_receipt, print_recollection
-from langgraph_engram.cli.options import AsJson, Model, Preset, open_memory
+from langgraph_engram.cli.opening import Invocation
 from langgraph_engram.cli.output import print_json, print_text, progress_bar, spinner
 
 if TYPE_CHECKING:
@@ -35,14 +37,12 @@ ABOUT_SECRET = "What is the code of Maren's locker?"
 CONVERSATION_FILE = "conversation.json"
 QUESTIONS_FILE = "questions.json"
 
-
 DemoStore = Annotated[
     str, typer.Option("--store", help="A folder, or the URL of a Chroma server, that the memory stays in.")
 ]
 
 
-@dataclass(frozen=True)
-class TurnReference:
+class TurnReference(TypedDict):
     """A turn of the sample conversation."""
 
     session_id: str
@@ -50,8 +50,7 @@ class TurnReference:
     """The turn's index in its session, from 0."""
 
 
-@dataclass(frozen=True)
-class DemoQuestion:
+class DemoQuestion(TypedDict):
     """A question about the sample conversation, and its expected result."""
 
     question: str
@@ -73,80 +72,74 @@ def load_sessions() -> "list[Session]":
 
 def load_questions() -> list[DemoQuestion]:
     """Return the questions in the order in which they are asked; exactly one has no answer."""
-    return [
-        DemoQuestion(**{**question, "evidence": [TurnReference(**turn) for turn in question["evidence"]]})
-        for question in json.loads(_read(QUESTIONS_FILE))
-    ]
+    questions: list[DemoQuestion] = json.loads(_read(QUESTIONS_FILE))
+    return questions
 
 
-def demo(store: DemoStore = DEMO_STORE, model: Model = None, preset: Preset = None, as_json: AsJson = False) -> None:
+@options.shared("model", "preset", "as_json")
+def demo(
+    command: Invocation,
+    store: DemoStore = DEMO_STORE,
+) -> None:
     """Remember a sample conversation of a year, answer ten questions, and show more. Needs no key and no network."""
-    questions = load_questions()
-    with open_memory(store, model, preset) as memory:
+    questions, command = load_questions(), replace(command, store=store)
+    with command.open() as memory:
         with progress_bar("opening the memory") as bar:
             receipt = memory.remember_sessions(load_sessions(), user_id=DEMO_USER, progress=bar)
             answers: list[Recollection] = []
             for index, question in enumerate(questions):
                 bar("asking", index, len(questions))
-                answers.append(memory.recall(question.question, user_id=DEMO_USER))
-        if not as_json:
+                answers.append(memory.recall(question["question"], user_id=DEMO_USER))
+        if not command.as_json:
             _print(receipt, questions, answers)
         with spinner("reading the past, forgetting, and asking an agent"):
-            scenes = [play(memory) for play in (_read_the_past, _forget, _ask_an_agent)]
-    if as_json:
+            scenes = {
+                "As memory stood": _read_the_past(memory),
+                "Erasure": _forget(memory),
+                "An agent, in a new conversation": _ask_an_agent(command, memory),
+            }
+    if command.as_json:
         pairs = [_as_json(*pair) for pair in zip(questions, answers, strict=True)]
-        print_json({"answers": pairs, "receipt": receipt, "scenes": {scene.title: scene.lines for scene in scenes}})
+        print_json({"answers": pairs, "receipt": receipt, "scenes": scenes})
     else:
         _print_scenes(scenes, f"--user {DEMO_USER} --store {quote(store)}")
 
 
-@dataclass(frozen=True)
-class Scene:
-    """Something that the demo shows after its questions."""
-
-    title: str
-    lines: list[str]
-
-
-def _read_the_past(memory: "Memory") -> Scene:
+def _read_the_past(memory: "Memory") -> list[str]:
     """Ask the same question of memory as it is and as it stood on a day."""
     now = memory.recall(PLAN, user_id=DEMO_USER)
     then = memory.recall(PLAN, user_id=DEMO_USER, as_of=BEFORE_THE_FLOOD)
-    return Scene(
-        "As memory stood",
-        [PLAN, f"now: {_first_line(now)}", f"--as-of {BEFORE_THE_FLOOD}: {_first_line(then)}"],
-    )
+    return [PLAN, f"now: {_first_line(now)}", f"--as-of {BEFORE_THE_FLOOD}: {_first_line(then)}"]
 
 
-def _forget(memory: "Memory") -> Scene:
+def _forget(memory: "Memory") -> list[str]:
     """Tell memory something, and erase it with all that came of it."""
     memory.remember([{"speaker": "Maren", "text": SECRET}], user_id=DEMO_USER, session_id=SECRET_SESSION)
     before = memory.recall(ABOUT_SECRET, user_id=DEMO_USER)
     erased = memory.forget(user_id=DEMO_USER, session_id=SECRET_SESSION)
     after = memory.search(ABOUT_SECRET, user_id=DEMO_USER)
     left = sum(SECRET_WORD in evidence.text for evidence in after.evidence)
-    return Scene(
-        "Erasure",
-        [
-            ABOUT_SECRET,
-            f"before: {_first_line(before)}",
-            f"forget --session {SECRET_SESSION}: {erased.turns} turn and {erased.records} record erased",
-            f"after: {left} passages with {SECRET_WORD!r}",
-        ],
-    )
+    return [
+        ABOUT_SECRET,
+        f"before: {_first_line(before)}",
+        f"forget --session {SECRET_SESSION}: {erased.turns} turn and {erased.records} record erased",
+        f"after: {left} passages with {SECRET_WORD!r}",
+    ]
 
 
-def _ask_an_agent(memory: "Memory") -> Scene:
+def _ask_an_agent(command: Invocation, memory: "Memory") -> list[str]:
     """Ask an agent in a new conversation what was said in another."""
     if find_spec("langchain") is None:
-        return Scene("An agent", ["needs the extra agents: pip install 'langgraph-engram[agents]'"])
+        return ["needs the extra agents: pip install 'langgraph-engram[agents]'"]
+    from langgraph_engram.config import resolve_chat
     from langgraph_engram.integrations.agent import Context, build_agent
 
     said = {"messages": [("user", PLAN)]}
     thread: RunnableConfig = {"configurable": {"thread_id": CONVERSATION}}
-    reply = build_agent(memory).invoke(said, thread, context=Context(user_id=DEMO_USER))
+    agent = build_agent(memory, str(command.choice.model), resolve_chat(environment=command.defaults.variables))
+    reply = agent.invoke(said, thread, context=Context(user_id=DEMO_USER))
     memory.forget(user_id=DEMO_USER, session_id=CONVERSATION)  # the year ends where it did
-    return Scene("An agent, in a new conversation", [f"user: {PLAN}", f"agent: {reply['messages'][-1].text}"])
+    return [f"user: {PLAN}", f"agent: {reply['messages'][-1].text}"]
 
 
 def _first_line(recollection: "Recollection") -> str:
@@ -154,14 +147,12 @@ def _first_line(recollection: "Recollection") -> str:
 
 
 def _as_json(question: DemoQuestion, recollection: "Recollection") -> dict[str, object]:
+    shown = recollection.model_dump(include={"answer", "verdict", "evidence", "usage"}, mode="json")
     return {
-        "question": question.question,
-        "expected": question.expected,
-        "expected_verdict": question.verdict,
-        "answer": recollection.answer,
-        "verdict": recollection.verdict,
-        "evidence": recollection.evidence,
-        "usage": recollection.usage,
+        "question": question["question"],
+        "expected": question["expected"],
+        "expected_verdict": question["verdict"],
+        **shown,
     }
 
 
@@ -171,23 +162,23 @@ def _print(receipt: "Receipt", questions: list[DemoQuestion], answers: "list[Rec
     print_text(f"cost: {format_cost(receipt.usage)}", "dim")
     for number, (question, recollection) in enumerate(zip(questions, answers, strict=True), start=1):
         print_text()
-        print_text(f"{number}. {question.question}", "cyan")
-        print_text(f"expected: {question.expected or 'no answer'}", "dim", indent=3)
+        print_text(f"{number}. {question['question']}", "cyan")
+        print_text(f"expected: {question['expected'] or 'no answer'}", "dim", indent=3)
         print_recollection(recollection, indent=3)
 
 
-def _print_scenes(scenes: list[Scene], options: str) -> None:
-    for scene in scenes:
+def _print_scenes(scenes: Mapping[str, list[str]], same_memory: str) -> None:
+    for title, lines in scenes.items():
         print_text()
-        print_text(scene.title, "cyan")
-        for line in scene.lines:
+        print_text(title, "cyan")
+        for line in lines:
             print_text(line, indent=3, hang=2)
     print_text()
     print_text("The memory stays. Ask it yourself, look at it, then begin your own:", "bold")
     for command in (
-        f'engram recall "Who is Biscuit?" {options}',
-        f"engram status {options}",
-        f"engram inspect {options}",
+        f'engram recall "Who is Biscuit?" {same_memory}',
+        f"engram status {same_memory}",
+        f"engram inspect {same_memory}",
         "engram remember FILE --user YOU",
     ):
         print_text(command, indent=3)

@@ -1,15 +1,17 @@
-"""Format receipts, recollections and costs for people."""
+"""Format receipts, recollections and costs for people, and say what is left to do."""
 
 from collections.abc import Sequence
-from shlex import quote
 from typing import TYPE_CHECKING
 
+from langgraph_engram.cli.opening import Invocation
 from langgraph_engram.cli.output import one_line, print_text
 
 if TYPE_CHECKING:
-    from langgraph_engram.results import Receipt, Recollection, Usage
+    from langgraph_engram.results import ErasureReceipt, ExportReceipt, LoadReceipt, Receipt, Recollection, Usage
     from langgraph_engram.schema import Evidence, PendingTask
 
+ITEMS = {"turns": "turn", "events": "event", "records": "record", "syntheses": "synthesis", "decisions": "decision"}
+"""The counts that receipts have in common, and what each one is of."""
 VERDICT_STYLES = {"sufficient": "green", "partial": "yellow", "absent": "red"}
 SHOWN_EVIDENCE = 5
 """Passages shown with an answer that cites none."""
@@ -17,9 +19,16 @@ MISSING_CHARACTERS = 200
 """Characters shown of what is missing; `--json` has it whole."""
 
 
-def format_count(number: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun: "1 turn", "2,000 turns"."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+def format_count(number: int, noun: str) -> str:
+    """Return a number with its noun: "1 turn", "2,000 syntheses"."""
+    plural = noun.removesuffix("is") + "es" if noun.endswith("is") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def format_items(receipt: "ErasureReceipt | ExportReceipt | LoadReceipt", *, with_zeros: bool) -> str:
+    """Return how many items of each kind a receipt counts, in one line."""
+    counts = {noun: getattr(receipt, field) for field, noun in ITEMS.items()}
+    return ", ".join(format_count(number, noun) for noun, number in counts.items() if number or with_zeros)
 
 
 def format_cost(usage: "Usage") -> str:
@@ -43,18 +52,13 @@ def format_receipt(receipt: "Receipt") -> str:
         format_count(receipt.records, "record"),
         f"{receipt.quarantined:,} quarantined" if receipt.quarantined else "",
         format_count(receipt.decisions, "decision"),
-        format_count(receipt.syntheses, "synthesis", "syntheses"),
+        format_count(receipt.syntheses, "synthesis"),
     ]
-    return ", ".join(part for part in parts if part)
+    return ", ".join(filter(None, parts))
 
 
 def print_recollection(recollection: "Recollection", indent: int = 0) -> None:
-    """Print an answer, or what a search found: verdict, evidence, what is missing, and the cost.
-
-    Args:
-        recollection: What was found.
-        indent: Columns to the left of it.
-    """
+    """Print an answer, or what a search found: verdict, evidence, what is missing, and the cost."""
     for line in (recollection.answer or "").splitlines():
         print_text(one_line(line), "bold", indent, hang=2)
     rounds = f", {format_count(recollection.rounds, 'round')}" if recollection.rounds > 1 else ""
@@ -68,27 +72,22 @@ def print_recollection(recollection: "Recollection", indent: int = 0) -> None:
     print_text(f"cost: {format_cost(recollection.usage)}", "dim", indent)
 
 
-def scope_options(user: str, store: str | None, tenant: str, agent: str | None) -> str:
-    """Return the options of a command on the same memory: "--user ana --store notes"."""
-    given = {"--user": user, "--store": store, "--tenant": None if tenant == "default" else tenant, "--agent": agent}
-    return " ".join(f"{name} {quote(value)}" for name, value in given.items() if value is not None)
-
-
-def next_steps(pending: "Sequence[PendingTask]", options: str) -> list[str]:
-    """Return what is left to do, with its command, a line each; none where nothing is pending.
-
-    Args:
-        pending: What is left.
-        options: Those of `scope_options`.
-    """
+def next_steps(pending: "Sequence[PendingTask]", command: Invocation) -> list[str]:
+    """Return what is left to do, with its command, a line each; none where nothing is pending."""
     waiting = {task.run_id for task in pending if task.awaits_approval}
     steps: list[str] = []
     if waiting:
         verb = "waits" if len(waiting) == 1 else "wait"
-        steps.append(f"{format_count(len(waiting), 'run')} {verb} for approval: engram approve {options}")
+        steps.append(f"{format_count(len(waiting), 'run')} {verb} for approval: engram approve {command.options}")
     if any(task.run_id not in waiting for task in pending):
-        steps.append(f"try again with the same options: engram retry {options}")
+        steps.append(f"try again with the same options: engram retry {command.options}")
     return steps
+
+
+def print_next_steps(pending: "Sequence[PendingTask]", command: Invocation, indent: int = 0) -> None:
+    """Print what is left to do."""
+    for step in next_steps(pending, command):
+        print_text(step, "yellow", indent)
 
 
 def _shown_evidence(recollection: "Recollection") -> "list[tuple[int, Evidence]]":

@@ -6,21 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from langgraph_engram.cli.format import format_count, next_steps, scope_options
-from langgraph_engram.cli.options import (
-    Agent,
-    AsJson,
-    Defaults,
-    Filter,
-    Model,
-    Preset,
-    RecordId,
-    Store,
-    Tenant,
-    User,
-    open_existing,
-    read_filters,
-)
+from langgraph_engram.cli import options
+from langgraph_engram.cli.format import format_count, print_next_steps
+from langgraph_engram.cli.opening import Invocation
 from langgraph_engram.cli.output import one_line, print_json, print_table, print_text
 
 if TYPE_CHECKING:
@@ -77,25 +65,25 @@ DATES = frozenset({"event_start", "event_end", "window_start", "window_end"})
 """Times of which only the date is shown."""
 
 
+@options.shared("user", "store", "tenant", "agent", "as_json")
 def show(
-    user: User,
+    command: Invocation,
     kind: Annotated[ShownKind, typer.Option("--kind", help="What to list.")] = ShownKind.RECORDS,
-    filters: Filter = None,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="The newest N only.", show_default=False)] = None,
-    store: Store = None,
-    tenant: Tenant = "default",
-    agent: Agent = None,
-    as_json: AsJson = False,
+    filters: options.Filter = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="The newest N only.")] = None,
 ) -> None:
     """List what is stored for a user, with ids; tab-separated lines in a pipe, or JSON with every field."""
-    with open_existing(store) as memory:
-        items = memory.show(kind.value, user, filters=read_filters(filters), limit=limit, tenant=tenant, agent_id=agent)
-    if as_json:
+    with command.open_existing() as memory:
+        wanted = options.read_filters(filters)
+        items = memory.show(kind.value, filters=wanted, limit=limit, **command.scope)
+    if command.as_json:
         print_json(items)
     elif items:
         print_table([*COLUMNS[kind]], [_row(kind, item) for item in items])
     else:
-        print_text(f"no {kind.value} are stored for {user}" + (", or none fulfils the filters" if filters else ""))
+        print_text(
+            f"no {kind.value} are stored for {command.user}" + (", or none fulfils the filters" if filters else "")
+        )
 
 
 def _row(kind: ShownKind, item: "BaseModel") -> list[str]:
@@ -118,29 +106,21 @@ def format_cell(field: str, value: object) -> str:
     return str(value)
 
 
-def status(
-    context: typer.Context,
-    user: User,
-    store: Store = None,
-    model: Model = None,
-    preset: Preset = None,
-    tenant: Tenant = "default",
-    agent: Agent = None,
-    as_json: AsJson = False,
-) -> None:
+@options.shared("user", "store", "model", "preset", "tenant", "agent", "as_json")
+def status(command: Invocation) -> None:
     """Count what is stored for a user, list what is pending, and say which store and model it is, and why."""
-    with open_existing(store, model, preset) as memory:
-        counts = memory.status(user, tenant=tenant, agent_id=agent)
-    if as_json:
+    with command.open_existing() as memory:
+        counts = memory.status(**command.scope)
+    if command.as_json:
         print_json(counts)
     else:
-        given: Defaults = context.obj
-        chosen = {"store": store, "model": model, "preset": preset, "encoder": None}
-        sources = {name: given.source(name, value) for name, value in chosen.items()}
-        _print_status(counts, sources, scope_options(user, store, tenant, agent))
+        chosen = {"store": command.store, "model": command.model, "preset": command.preset, "encoder": None}
+        sources = {name: command.defaults.source(name, value) for name, value in chosen.items()}
+        _print_status(counts, sources)
+        print_next_steps(counts.pending, command, indent=2)
 
 
-def _print_status(counts: "Status", sources: dict[str, str], options: str) -> None:
+def _print_status(counts: "Status", sources: dict[str, str]) -> None:
     by_status = ", ".join(f"{number:,} {name}" for name, number in sorted(counts.records.items()))
     lines = {
         "turns": f"{counts.turns:,}",
@@ -161,22 +141,17 @@ def _print_status(counts: "Status", sources: dict[str, str], options: str) -> No
         turns = format_count(len(task.turn_ids), "turn") if task.record_id is None else f"record {task.record_id}"
         where = f" of session {task.session_id}" if task.session_id else ""
         print_text(f"{task.step}: {turns}{where}: {one_line(task.reason)}", "yellow", indent=2)
-    for step in next_steps(counts.pending, options):
-        print_text(step, "yellow", indent=2)
 
 
+@options.shared("user", "store", "tenant", "agent", "as_json")
 def history(
-    record_id: RecordId,
-    user: User,
-    store: Store = None,
-    tenant: Tenant = "default",
-    agent: Agent = None,
-    as_json: AsJson = False,
+    command: Invocation,
+    record_id: options.RecordId,
 ) -> None:
     """Show a record's lineage in order of time, with the decisions that made it."""
-    with open_existing(store) as memory:
-        lineage = memory.history(record_id, user_id=user, tenant=tenant, agent_id=agent)
-    if as_json:
+    with command.open_existing() as memory:
+        lineage = memory.history(record_id, **command.scope)
+    if command.as_json:
         print_json(lineage)
         return
     print_table([*COLUMNS[ShownKind.RECORDS]], [_row(ShownKind.RECORDS, record) for record in lineage.records])

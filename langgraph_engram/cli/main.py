@@ -9,7 +9,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
+from importlib.metadata import entry_points, version
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -17,11 +17,10 @@ from typing import Annotated, NoReturn
 import typer
 from typer.main import get_command
 
-from langgraph_engram.cli.bench import BENCH
 from langgraph_engram.cli.demo import demo
 from langgraph_engram.cli.inspect import history, show, status
 from langgraph_engram.cli.maintain import backup, doctor, export, load, reembed
-from langgraph_engram.cli.options import defaults
+from langgraph_engram.cli.opening import read_defaults
 from langgraph_engram.cli.output import DEBUG_VARIABLE, FAILED, INTERRUPTED, MISUSED, BugReport, fail, wants_json
 from langgraph_engram.cli.recall import recall
 from langgraph_engram.cli.remember import remember, retry
@@ -35,6 +34,10 @@ USAGE_ERROR: type[typer.BadParameter] = typer.BadParameter.__mro__[2]
 GC_THRESHOLD = 300_000
 """Objects between garbage collections: what a command imports and loads, 250,000 for a search, stays till it ends. To
 look for garbage in it every 700 objects, Python's default, took a tenth of the time of a search."""
+
+EXTENSIONS = "engram.commands"
+"""The group of entry points under which a distribution adds a command."""
+NOT_INSTALLED = "bench is not installed: pip install langgraph-engram-lab (from a clone: pip install ./lab)"
 
 APP = typer.Typer(pretty_exceptions_enable=False)
 
@@ -55,7 +58,6 @@ def engram(
             metavar="FILE",
             help="Store, user, model, preset and encoder where neither options nor ENGRAM_* name them. "
             "\\[default: ./engram.toml, if there]",
-            show_default=False,
         ),
     ] = None,
     encoder: Annotated[
@@ -63,7 +65,6 @@ def engram(
         typer.Option(
             "--encoder",
             help="minilm, hashing, openai:NAME, or a folder. \\[env var: ENGRAM_ENCODER] \\[default: minilm]",
-            show_default=False,
         ),
     ] = None,
     version: Annotated[  # noqa: ARG001 - printed by its callback
@@ -80,7 +81,9 @@ def engram(
 
     Exit codes: 0 done, 1 it failed, 2 bad usage or bad input, 3 "doctor" found a fault.
     """
-    context.obj = context.with_resource(defaults(config, encoder))
+    context.obj = defaults = read_defaults(config, encoder)
+    user = {"user": defaults.variables.get("ENGRAM_USER")}
+    context.default_map = {command.__name__: user for group in COMMANDS.values() for command in group}
 
 
 COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
@@ -95,7 +98,20 @@ COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
 for panel, commands in COMMANDS.items():
     for command in commands:
         APP.command(rich_help_panel=panel)(command)
-APP.add_typer(BENCH, name="bench", rich_help_panel="Maintain")
+
+
+def bench(context: typer.Context) -> None:
+    """Measure a memory on a data set; needs langgraph-engram-lab."""
+    found = [entry for entry in entry_points(group=EXTENSIONS) if entry.name == "bench"]
+    if not found:
+        raise typer.Exit(fail(NOT_INSTALLED, MISUSED, wants_json(context.args)))
+    command = get_command(found[0].load())
+    with command.make_context("bench", list(context.args), parent=context.parent) as inner:
+        command.invoke(inner)
+
+
+TAKES_ALL = {"ignore_unknown_options": True, "allow_extra_args": True, "allow_interspersed_args": False}
+APP.command(rich_help_panel="Maintain", add_help_option=False, context_settings=TAKES_ALL)(bench)
 
 
 def main() -> NoReturn:
@@ -114,11 +130,7 @@ def main() -> NoReturn:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command; without one, show the help.
-
-    Returns:
-        The exit code: 0 done, 1 the operation failed, 2 bad usage or bad input, 130 interrupted.
-    """
+    """Run one command, or show the help, and return 0, 1 (it failed), 2 (bad usage or input) or 130 (interrupted)."""
     as_json = wants_json(arguments)
     try:
         code = get_command(APP).main(list(arguments) or ["--help"], prog_name="engram", standalone_mode=False) or 0

@@ -1,66 +1,59 @@
 """`engram export`, `load`, `backup`, `reembed` and `doctor`: move memories, keep copies, and keep a store sound."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from langgraph_engram.cli.format import format_count
-from langgraph_engram.cli.options import Agent, AsJson, Preset, Store, Tenant, open_existing, open_memory, open_or_make
+from langgraph_engram.cli import options
+from langgraph_engram.cli.format import format_count, format_items
+from langgraph_engram.cli.opening import Invocation
 from langgraph_engram.cli.output import one_line, print_json, print_text, progress_bar, spinner
-from langgraph_engram.errors import EncoderMismatch, InvalidInput, StoreOutdated
+from langgraph_engram.errors import EncoderMismatch, InvalidInput
 
 if TYPE_CHECKING:
     from langgraph_engram.embeddings.base import Encoder
-    from langgraph_engram.results import Diagnosis, ExportReceipt, Finding, LoadReceipt
+    from langgraph_engram.results import Diagnosis, ExportReceipt, LoadReceipt
 
 UNSOUND = 3
 """The exit code of a store in which something is wrong."""
 SHOWN_IDS = 3
 """Ids shown of one finding; `--json` has all."""
 
-AnyUser = Annotated[
-    str | None, typer.Option("--user", "-u", metavar="USER", help="Whose memory it is.", show_default=False)
-]
+AnyUser = Annotated[str | None, typer.Option("--user", "-u", metavar="USER", help="Whose memory it is.")]
 
 
+@options.shared("store", "tenant", "agent", "as_json")
 def export(
+    command: Invocation,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines; gzipped if its name ends in .gz.")],
-    user: AnyUser = None,
+    only_user: AnyUser = None,
     everyone: Annotated[bool, typer.Option("--all", help="Every user, of all tenants and agents.")] = False,
-    session: Annotated[
-        str | None, typer.Option("--session", help="The only session to export.", show_default=False)
-    ] = None,
-    store: Store = None,
-    tenant: Tenant = "default",
-    agent: Agent = None,
-    as_json: AsJson = False,
+    session: Annotated[str | None, typer.Option("--session", help="The only session to export.")] = None,
 ) -> None:
     """Write all that is stored of a user, or of all, to a file that `engram load` reads."""
-    if user is None and not everyone:
+    if only_user is None and not everyone:
         raise InvalidInput("whose memory is exported? Name one with --user, or everybody with --all")
-    with spinner("exporting"), open_existing(store) as memory:
-        receipt = memory.export(
-            file, user_id=user, everyone=everyone, session_id=session, tenant=tenant, agent_id=agent
-        )
-    if as_json:
+    with spinner("exporting"), command.open_existing() as memory:
+        scope = {**command.scope, "user_id": only_user}
+        receipt = memory.export(file, everyone=everyone, session_id=session, **scope)
+    if command.as_json:
         print_json(receipt)
     else:
         print_text(f"exported to {receipt.path}: {_format_counts(receipt)}", "bold")
 
 
+@options.shared("store", "tenant", "agent", "as_json")
 def load(
+    command: Invocation,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What `engram export` wrote.")],
-    user: AnyUser = None,
-    store: Store = None,
-    tenant: Tenant = "default",
-    agent: Agent = None,
-    as_json: AsJson = False,
+    only_user: AnyUser = None,
 ) -> None:
     """Load an exported file: everybody's own, or as the memory of one user. Loading twice adds nothing."""
-    with spinner("loading"), open_or_make(store) as memory:
-        receipt = memory.load(file, user_id=user, tenant=tenant, agent_id=agent)
-    if as_json:
+    with spinner("loading"), command.open_or_make() as memory:
+        receipt = memory.load(file, **{**command.scope, "user_id": only_user})
+    if command.as_json:
         print_json(receipt)
         return
     print_text(f"loaded: {_format_counts(receipt)}" if _total(receipt) else "nothing new: all was stored", "bold")
@@ -68,40 +61,38 @@ def load(
         print_text(f"{format_count(receipt.differing, 'item')} stored otherwise, and left as stored", "yellow")
 
 
+@options.shared("store", "as_json")
 def backup(
+    command: Invocation,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to make; --store opens it.")],
-    store: Store = None,
-    as_json: AsJson = False,
 ) -> None:
     """Copy a store's folder while it may be in use, by whatever process."""
-    from langgraph_engram.config import resolve
     from langgraph_engram.stores.backup import back_up
     from langgraph_engram.stores.base import kind_of_location
 
-    location = resolve(store, None, None, None).store
+    location = command.choice.store
     if kind_of_location(location) == "server":
         raise InvalidInput(f"{location!r} is a server: copy its folder while it is stopped, or export it")
     with spinner("copying"):
         receipt = back_up(Path(location), folder)
-    if as_json:
+    if command.as_json:
         print_json(receipt)
     else:
         print_text(f"copied to {receipt.path}: {format_count(receipt.files, 'file')}, {receipt.bytes:,} bytes", "bold")
 
 
+@options.shared("store", "as_json")
 def reembed(
+    command: Invocation,
     encoder: Annotated[str, typer.Argument(metavar="ENCODER", help='"minilm", "openai:NAME", ... as ENGRAM_ENCODER.')],
-    store: Store = None,
-    as_json: AsJson = False,
 ) -> None:
     """Make a store's vectors anew with another encoder, beside the old ones, and switch over at the end."""
-    from langgraph_engram.config import resolve
     from langgraph_engram.embeddings.factory import open_encoder
     from langgraph_engram.stores.reembed import reembed as move
 
     with progress_bar("opening the store") as bar:
-        receipt = move(resolve(store, None, None, None).store, open_encoder(encoder), bar)
-    if as_json:
+        receipt = move(command.choice.store, open_encoder(encoder), bar)
+    if command.as_json:
         print_json(receipt)
     elif receipt.before == receipt.after:
         print_text(f"nothing to do: the store has the encoder {receipt.after}", "bold")
@@ -110,16 +101,15 @@ def reembed(
         print_text(f"open the store with ENGRAM_ENCODER={encoder} from now on", "yellow")
 
 
+@options.shared("store", "preset", "as_json")
 def doctor(
+    command: Invocation,
     fix: Annotated[bool, typer.Option("--fix", help="Mend what can be rebuilt from the stored turns.")] = False,
-    store: Store = None,
-    preset: Preset = None,
-    as_json: AsJson = False,
 ) -> None:
     """Examine a whole store without a model. Exit code 3: something is wrong, and was not mended."""
     with spinner("examining the store"):
-        diagnosis = _examine(store, preset, fix)
-    if as_json:
+        diagnosis = _examine(replace(command, model="rules"), fix)
+    if command.as_json:
         print_json(diagnosis)
     else:
         _print_diagnosis(diagnosis)
@@ -127,46 +117,29 @@ def doctor(
         raise typer.Exit(UNSOUND)
 
 
-def _examine(store: str | None, preset: str | None, fix: bool) -> "Diagnosis":
-    """Examine a store under the encoder that it was written with, and in the version that it is of."""
-    from langgraph_engram.config import resolve
+def _examine(command: Invocation, fix: bool) -> "Diagnosis":
+    """Examine a store under the encoder that it was written with."""
     from langgraph_engram.doctor.doctor import AbsentEncoder
     from langgraph_engram.embeddings.factory import open_encoder
     from langgraph_engram.results import Diagnosis, Finding
-    from langgraph_engram.stores.base import kind_of_location
     from langgraph_engram.stores.folders import open_store
 
-    choice = resolve(store, None, preset, None)
-    if kind_of_location(choice.store) != "server" and not Path(choice.store).exists():
-        raise InvalidInput(f"no memory at {choice.store!r}: name the folder with --store")
+    choice = command.choice
+    command.require_store()
     encoder: Encoder = open_encoder(choice.encoder)
     found: list[Finding] = []
     try:
-        open_store(choice.store, encoder, migrate=False).close()
+        open_store(choice.store, encoder).close()
     except EncoderMismatch as error:
         found.append(Finding(check="encoder", detail=str(error)))
         encoder = AbsentEncoder(error.written_with)
-    except StoreOutdated as error:
-        found.append(_outdated(error, fix))
     try:
-        open_store(choice.store, encoder, migrate=fix).close()
-        with open_memory(choice.store, "rules", preset, encoder=encoder) as memory:
+        with command.open(encoder) as memory:
             diagnosis = memory.doctor(fix=fix)
     except EncoderMismatch as error:
         found.append(Finding(check="encoder", detail=f"vectors are of several encoders: {error}"))
         return Diagnosis(store=choice.store, encoder=encoder.name, findings=found, notes=["nothing else was examined"])
-    except StoreOutdated as error:
-        found = (
-            found if any(finding.check == "schema version" for finding in found) else [*found, _outdated(error, fix)]
-        )
-        return Diagnosis(store=choice.store, encoder=encoder.name, findings=found, notes=["nothing else was examined"])
     return diagnosis.model_copy(update={"findings": [*found, *diagnosis.findings]})
-
-
-def _outdated(error: StoreOutdated, fix: bool) -> "Finding":
-    from langgraph_engram.results import Finding
-
-    return Finding(check="schema version", detail=str(error), fix="migrates it; a folder is copied before", fixed=fix)
 
 
 def _print_diagnosis(diagnosis: "Diagnosis") -> None:
@@ -185,16 +158,9 @@ def _print_diagnosis(diagnosis: "Diagnosis") -> None:
 
 
 def _format_counts(receipt: "ExportReceipt | LoadReceipt") -> str:
-    counts = [
-        format_count(receipt.turns, "turn"),
-        format_count(receipt.events, "event"),
-        format_count(receipt.records, "record"),
-        format_count(receipt.syntheses, "synthesis", "syntheses"),
-        format_count(receipt.decisions, "decision"),
-        f"{receipt.pending_tasks:,} pending" if receipt.pending_tasks else "",
-        f"of {format_count(receipt.scopes, 'user')}" if receipt.scopes > 1 else "",
-    ]
-    return ", ".join(part for part in counts if part)
+    pending = f", {receipt.pending_tasks:,} pending" if receipt.pending_tasks else ""
+    users = f", of {format_count(receipt.scopes, 'user')}" if receipt.scopes > 1 else ""
+    return f"{format_items(receipt, with_zeros=True)}{pending}{users}"
 
 
 def _total(receipt: "ExportReceipt | LoadReceipt") -> int:

@@ -15,12 +15,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 import typer
-from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 if TYPE_CHECKING:
@@ -35,8 +33,6 @@ NO_BREAK = "\xa0"
 MIN_WIDTH = 20
 SHORT_CELL, LONG_WORD = 16, 48
 """Columns of a cell that is never broken, and of one word, such as an id, that is not."""
-LONG_CELL = 24
-"""Columns that each longer cell needs in a table; where they are not there, items are printed one below the other."""
 
 
 def one_line(text: str) -> str:
@@ -45,14 +41,7 @@ def one_line(text: str) -> str:
 
 
 def print_text(text: str = "", style: str = "", indent: int = 0, hang: int = 0) -> None:
-    """Print text: wrapped under its indent on a terminal, unbroken in a pipe.
-
-    Args:
-        text: What to print; line breaks are kept.
-        style: A style of rich.
-        indent: Columns to the left of it.
-        hang: Further columns to the left of lines that are wrapped.
-    """
+    """Print text: wrapped on a terminal under its indent, and further lines under `hang` more; unbroken in a pipe."""
     console = Console(highlight=False)
     width = max(console.width - indent - hang, MIN_WIDTH)
     for line in _printable(text).split("\n"):
@@ -62,9 +51,9 @@ def print_text(text: str = "", style: str = "", indent: int = 0, hang: int = 0) 
 
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print rows: in a pipe lines of tab-separated cells, on a terminal a table of the columns that are filled.
+    """Print rows: in a pipe as lines of tab-separated cells, on a terminal as a block of the cells that are filled.
 
-    Where the terminal is too narrow for a table, each row is printed as a block of lines, its longer cells last.
+    In a block short cells stand side by side, and each longer one on lines of its own.
     """
     console = Console(highlight=False)
     printable = [[one_line(cell) for cell in row] for row in rows]
@@ -72,58 +61,26 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         for line in [titles, *printable]:
             typer.echo("\t".join(line))
         return
-    columns = [_Column(title, cells) for title, cells in zip(titles, zip(*printable, strict=True), strict=True)]
-    filled = [column for column in columns if any(column.cells)]
-    if sum(column.least_width for column in filled) > console.width:
-        _print_blocks(filled, console.width)
-    else:
-        console.print(_table(filled))
-
-
-@dataclass(frozen=True)
-class _Column:
-    """One column of a table."""
-
-    title: str
-    cells: Sequence[str]
-
-    @property
-    def unbroken(self) -> bool:
-        """Return whether its cells are short, or single words to copy."""
-        return all(cell_len(cell) <= (SHORT_CELL if " " in cell else LONG_WORD) for cell in self.cells)
-
-    @property
-    def least_width(self) -> int:
-        """Return how many columns of a terminal it needs, with the space beside it."""
-        return 2 + (max(map(cell_len, [self.title, *self.cells])) if self.unbroken else LONG_CELL)
-
-
-def _table(columns: Sequence[_Column]) -> Table:
-    """Return a table whose longer columns share the width by their average length."""
-    table = Table(header_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), expand=True)
-    for column in columns:
-        share = None if column.unbroken else 1 + sum(map(len, column.cells)) // len(column.cells) // SHORT_CELL
-        table.add_column(column.title, overflow="fold", no_wrap=column.unbroken, ratio=share)
-    for row in zip(*(column.cells for column in columns), strict=True):
-        table.add_row(*map(Text, row))
-    return table
-
-
-def _print_blocks(columns: Sequence[_Column], width: int) -> None:
-    """Print the cells of each row that are filled: the short ones side by side, each longer one on lines of its own."""
-    short, long = ([column for column in columns if column.unbroken is unbroken] for unbroken in (True, False))
-    for row in range(len(columns[0].cells)):
-        pairs = [f"{column.title} {column.cells[row]}".replace(" ", NO_BREAK) for column in short if column.cells[row]]
-        for line in wrap("  ".join(pairs), width, break_long_words=False, break_on_hyphens=False):
+    is_short = [all(map(_is_short, cells)) for cells in zip(*printable, strict=True)]
+    for row in printable:
+        cells = [(title, cell, short) for title, cell, short in zip(titles, row, is_short, strict=True) if cell]
+        pairs = [f"{title} {cell}".replace(" ", NO_BREAK) for title, cell, short in cells if short]
+        for line in wrap("  ".join(pairs), console.width, break_long_words=False, break_on_hyphens=False):
             print_text(line.replace(NO_BREAK, " "), "bold")
-        for column in long:
-            if column.cells[row]:
-                print_text(f"{column.title}: {column.cells[row]}", indent=2, hang=2)
+        for title, cell, _ in (filled for filled in cells if not filled[-1]):
+            print_text(f"{title}: {cell}", indent=2, hang=2)
+
+
+def _is_short(cell: str) -> bool:
+    """Return whether a cell is short, or a single word to copy."""
+    return cell_len(cell) <= (SHORT_CELL if " " in cell else LONG_WORD)
 
 
 def print_json(result: "BaseModel | Sequence[BaseModel] | dict[str, object]") -> None:
     """Print one JSON document, in ASCII, so that it survives every terminal and pipe."""
-    typer.echo(json.dumps(_as_json(result), indent=2))
+    from pydantic_core import to_jsonable_python
+
+    typer.echo(json.dumps(to_jsonable_python(result), indent=2))
 
 
 @contextmanager
@@ -141,21 +98,13 @@ def spinner(first_step: str) -> Iterator[Callable[[str], None]]:
         yield lambda text: status.update(escape(text))
 
 
-@dataclass(frozen=True)
-class Bar:
-    """One line of progress, called with the current step, how much is done, and how much there is."""
-
-    progress: Progress
-    task: TaskID
-
-    def __call__(self, step: str, done: int, total: int) -> None:
-        """Show the step and how far it has come."""
-        self.progress.update(self.task, description=step, completed=done, total=total)
-
-
 @contextmanager
-def progress_bar(first_step: str) -> Iterator[Bar]:
-    """Show progress while the context lasts; nothing of it stays on the screen."""
+def progress_bar(first_step: str) -> Iterator[Callable[[str, int, int], None]]:
+    """Show progress while the context lasts; nothing of it stays on the screen.
+
+    Yields:
+        A function that shows the current step, how much is done, and how much there is.
+    """
     console = Console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
     with Progress(
@@ -167,7 +116,8 @@ def progress_bar(first_step: str) -> Iterator[Bar]:
         redirect_stderr=False,
         disable=not console.is_terminal,
     ) as progress:
-        yield Bar(progress, progress.add_task(first_step, total=None))
+        task = progress.add_task(first_step, total=None)
+        yield lambda step, done, total: progress.update(task, description=step, completed=done, total=total)
 
 
 def fail(message: str, code: int, as_json: bool) -> int:
@@ -203,15 +153,3 @@ class BugReport:
 def _printable(text: str) -> str:
     """Replace control characters, which could steer a terminal; line breaks and tabs stay."""
     return CONTROL_CHARACTER.sub("\ufffd", text)
-
-
-def _as_json(result: object) -> object:
-    from pydantic import BaseModel
-
-    if isinstance(result, BaseModel):
-        return result.model_dump(mode="json")
-    if isinstance(result, dict):
-        return {key: _as_json(value) for key, value in result.items()}
-    if isinstance(result, list | tuple):
-        return [_as_json(item) for item in result]
-    return result

@@ -6,20 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from langgraph_engram.cli import options
 from langgraph_engram.cli.format import print_recollection
-from langgraph_engram.cli.options import (
-    Agent,
-    AsJson,
-    Filter,
-    Model,
-    Preset,
-    Store,
-    Tenant,
-    User,
-    loading_encoder,
-    open_existing,
-    read_filters,
-)
+from langgraph_engram.cli.opening import Invocation, loading_encoder
 from langgraph_engram.cli.output import print_json, spinner
 from langgraph_engram.errors import InvalidInput
 
@@ -28,15 +17,14 @@ if TYPE_CHECKING:
     from langgraph_engram.results import Recollection
 
 
+@options.shared("user", "store", "model", "preset", "tenant", "agent", "as_json")
 def recall(
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What is asked.", show_default=False)],
-    user: User,
+    command: Invocation,
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What is asked.")],
     search: Annotated[bool, typer.Option("--search", help="Find evidence only; no model is asked.")] = False,
-    budget: Annotated[
-        int | None, typer.Option("--budget", min=1, help="Tokens of evidence.", show_default=False)
-    ] = None,
+    budget: Annotated[int | None, typer.Option("--budget", min=1, help="Tokens of evidence.")] = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="The first N passages of a --search only.", show_default=False)
+        int | None, typer.Option("--limit", min=1, help="The first N passages of a --search only.")
     ] = None,
     stop: Annotated[
         float | None,
@@ -45,56 +33,42 @@ def recall(
             min=0,
             max=1,
             help="How weak a passage ends a --search, as a share of the best; 0 to fill the budget.",
-            show_default=False,
         ),
     ] = None,
     now: Annotated[
         str | None,
-        typer.Option(
-            "--now",
-            help='The date that "last week" counts from, ISO 8601. \\[default: the newest turn\'s]',
-            show_default=False,
-        ),
+        typer.Option("--now", help='The date that "last week" counts from, ISO 8601. \\[default: the newest turn\'s]'),
     ] = None,
     as_of: Annotated[
-        str | None,
-        typer.Option("--as-of", help="Answer as memory stood then: a date or a time, ISO 8601.", show_default=False),
+        str | None, typer.Option("--as-of", help="Answer as memory stood then: a date or a time, ISO 8601.")
     ] = None,
     style: Annotated[
         Literal["auto", "short", "full"] | None,
-        typer.Option("--style", help="How long the answer is. \\[default: as the question asks]", show_default=False),
+        typer.Option("--style", help="How long the answer is. \\[default: as the question asks]"),
     ] = None,
-    filters: Filter = None,
-    store: Store = None,
-    model: Model = None,
-    preset: Preset = None,
-    tenant: Tenant = "default",
-    agent: Agent = None,
-    as_json: AsJson = False,
+    filters: options.Filter = None,
 ) -> None:
     """Answer a question from memory, with the evidence that the answer rests on."""
     if limit and not search:
         raise InvalidInput("--limit is for --search: an answer needs its evidence whole; --budget limits that")
     if stop is not None and not search:
         raise InvalidInput("--stop is for --search: what an answer is written from has limits of its own")
-    encoder = loading_encoder()
+    encoder = loading_encoder(command.defaults)
     from langgraph_engram.formats.messages import read_moment, read_until
 
     moment, until = read_moment(now), read_until(as_of)
-    with spinner("remembering") as show_step, open_existing(store, model, preset, encoder) as memory:
+    with spinner("remembering") as show_step, command.open_existing(encoder) as memory:
         recall = partial(_recall_with_progress, memory, show_step, answer_style=style)
         ask = partial(memory.search, limit=limit, stop=stop) if search else recall
         recollection = ask(
             question,
-            user_id=user,
             budget=budget,
             now=moment,
             as_of=until,
-            filters=read_filters(filters),
-            tenant=tenant,
-            agent_id=agent,
+            filters=options.read_filters(filters),
+            **command.scope,
         )
-    if as_json:
+    if command.as_json:
         print_json(recollection)
     else:
         print_recollection(recollection)

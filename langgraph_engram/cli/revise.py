@@ -4,20 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from langgraph_engram.cli.format import format_count, format_receipt, next_steps, scope_options
-from langgraph_engram.cli.options import (
-    RUN_HELP,
-    Agent,
-    AsJson,
-    Model,
-    Preset,
-    RecordId,
-    RunId,
-    Store,
-    Tenant,
-    User,
-    open_existing,
-)
+from langgraph_engram.cli import options
+from langgraph_engram.cli.format import format_count, format_items, format_receipt, print_next_steps
+from langgraph_engram.cli.opening import Invocation
 from langgraph_engram.cli.output import one_line, print_json, print_text
 from langgraph_engram.errors import InvalidInput
 
@@ -25,37 +14,29 @@ if TYPE_CHECKING:
     from langgraph_engram.results import Approval, ErasureReceipt, UndoReceipt
 
 
+@options.shared("user", "store", "model", "preset", "tenant", "agent", "as_json")
 def approve(
-    user: User,
-    run_id: Annotated[str | None, typer.Argument(metavar="RUN_ID", help=RUN_HELP, show_default=False)] = None,
+    command: Invocation,
+    run_id: Annotated[str | None, typer.Argument(metavar="RUN_ID", help=options.RUN_HELP)] = None,
     reject: Annotated[bool, typer.Option("--reject", help="Reject them instead: everything stays as it is.")] = False,
-    store: Store = None,
-    model: Model = None,
-    preset: Preset = None,
-    tenant: Tenant = "default",
-    agent: Agent = None,
-    as_json: AsJson = False,
 ) -> None:
     """Approve all decisions of a run that waits for a person; without a run, list those that wait."""
     if reject and run_id is None:
         raise InvalidInput("--reject names no run: engram approve --user USER lists those that wait")
-    with open_existing(store, model, preset) as memory:
+    with command.open_existing() as memory:
         if run_id is None:
-            waiting = memory.approvals(user, tenant=tenant, agent_id=agent)
+            waiting = memory.approvals(**command.scope)
         else:
-            receipt = memory.approve(
-                run_id, "reject" if reject else "approve", user_id=user, tenant=tenant, agent_id=agent
-            )
-        pending = memory.status(user, tenant=tenant, agent_id=agent).pending
-    if as_json:
+            receipt = memory.approve(run_id, "reject" if reject else "approve", **command.scope)
+        pending = memory.status(**command.scope).pending
+    if command.as_json:
         print_json(waiting if run_id is None else receipt)
         return
     if run_id is None:
         _print_approvals(waiting)
     else:
         print_text(f"{'rejected' if reject else 'approved'}: {format_receipt(receipt)}", "bold")
-    for step in next_steps(pending, scope_options(user, store, tenant, agent)):
-        print_text(step, "yellow")
+    print_next_steps(pending, command)
 
 
 def _print_approvals(waiting: "list[Approval]") -> None:
@@ -72,50 +53,41 @@ def _print_approvals(waiting: "list[Approval]") -> None:
             print_text(f"{after}{one_line(decision.new)}", "green", indent=4, hang=2)
 
 
+@options.shared("user", "store", "tenant", "agent", "as_json")
 def update(
-    record_id: RecordId,
-    text: Annotated[str, typer.Argument(help="The whole text of the record from now on.", show_default=False)],
-    user: User,
-    store: Store = None,
-    tenant: Tenant = "default",
-    agent: Agent = None,
-    as_json: AsJson = False,
+    command: Invocation,
+    record_id: options.RecordId,
+    text: Annotated[str, typer.Argument(help="The whole text of the record from now on.")],
 ) -> None:
     """Correct what a record says. The old one stays in its history."""
-    with open_existing(store) as memory:
-        receipt = memory.update(record_id, text, user_id=user, tenant=tenant, agent_id=agent)
-        pending = memory.status(user, tenant=tenant, agent_id=agent).pending
-    if as_json:
+    with command.open_existing() as memory:
+        receipt = memory.update(record_id, text, **command.scope)
+        pending = memory.status(**command.scope).pending
+    if command.as_json:
         print_json(receipt)
         return
-    options = scope_options(user, store, tenant, agent)
     if receipt.run_id is None:
         print_text("nothing to do: the record says so already", "bold")
     else:
         print_text(f"record {receipt.record.record_id} takes its place", "bold")
-        print_text(f"to take it back: engram undo {receipt.run_id} {options}")
-    for step in next_steps(pending, options):
-        print_text(step, "yellow")
+        print_text(f"to take it back: engram undo {receipt.run_id} {command.options}")
+    print_next_steps(pending, command)
 
 
+@options.shared("user", "store", "tenant", "agent", "as_json")
 def undo(
-    run_id: RunId,
-    user: User,
-    store: Store = None,
-    tenant: Tenant = "default",
-    agent: Agent = None,
-    as_json: AsJson = False,
+    command: Invocation,
+    run_id: options.RunId,
 ) -> None:
     """Take back what a run merged, superseded or linked. Nothing is deleted; its decisions stay in the history."""
-    with open_existing(store) as memory:
-        receipt = memory.undo(run_id, user_id=user, tenant=tenant, agent_id=agent)
-        pending = memory.status(user, tenant=tenant, agent_id=agent).pending
-    if as_json:
+    with command.open_existing() as memory:
+        receipt = memory.undo(run_id, **command.scope)
+        pending = memory.status(**command.scope).pending
+    if command.as_json:
         print_json(receipt)
     else:
         print_text(_format_undo(receipt), "bold")
-        for step in next_steps(pending, scope_options(user, store, tenant, agent)):
-            print_text(step, "yellow")
+        print_next_steps(pending, command)
 
 
 def _format_undo(receipt: "UndoReceipt") -> str:
@@ -126,13 +98,14 @@ def _format_undo(receipt: "UndoReceipt") -> str:
         f"{format_count(receipt.decisions, 'decision')} undone",
         f"{format_count(receipt.restored, 'record')} active again" if receipt.restored else "",
         f"{format_count(receipt.archived, 'merged record')} archived" if receipt.archived else "",
-        f"{format_count(receipt.stale_syntheses, 'synthesis', 'syntheses')} stale" if receipt.stale_syntheses else "",
+        f"{format_count(receipt.stale_syntheses, 'synthesis')} stale" if receipt.stale_syntheses else "",
     ]
-    return ", ".join(part for part in parts if part)
+    return ", ".join(filter(None, parts))
 
 
+@options.shared("user", "store", "tenant", "agent", "as_json")
 def forget(
-    user: User,
+    command: Invocation,
     session: Annotated[
         str | None, typer.Option("--session", help="The session to forget; all of the user otherwise.")
     ] = None,
@@ -146,20 +119,16 @@ def forget(
         str | None, typer.Option("--record", help="The record to forget, likewise; its turns stay.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
-    store: Store = None,
-    tenant: Tenant = "default",
-    agent: Agent = None,
-    as_json: AsJson = False,
 ) -> None:
     """Forget a user, or one session, turn or record of theirs. There is no way back."""
+    narrowed = {"session": session, "turn": turn, "record": record}
+    what = " and ".join(f"{name} {value}" for name, value in narrowed.items() if value is not None) or "all memory"
     if not yes:
-        _confirm(user, session, turn, record, as_json)
-    with open_existing(store) as memory:
-        receipt = memory.forget(
-            user_id=user, session_id=session, turn_id=turn, record_id=record, tenant=tenant, agent_id=agent
-        )
-        pending = memory.status(user, tenant=tenant, agent_id=agent).pending
-    if as_json:
+        _confirm(f"{what} of {command.user}", command.as_json)
+    with command.open_existing() as memory:
+        receipt = memory.forget(session_id=session, turn_id=turn, record_id=record, **command.scope)
+        pending = memory.status(**command.scope).pending
+    if command.as_json:
         print_json(receipt)
         return
     print_text(_format_erasure(receipt), "bold")
@@ -167,33 +136,19 @@ def forget(
         print_text(f"still found: {where}", "red")
     if receipt.records and record is not None:
         print_text("the turns that it came from stay, and can still be found: engram forget --turn TURN_ID erases one")
-    for step in next_steps(pending, scope_options(user, store, tenant, agent)):
-        print_text(step, "yellow")
+    print_next_steps(pending, command)
 
 
 def _format_erasure(receipt: "ErasureReceipt") -> str:
     """Return what was erased, in one line."""
-    parts = [
-        format_count(receipt.turns, "turn") if receipt.turns else "",
-        format_count(receipt.events, "event") if receipt.events else "",
-        format_count(receipt.records, "record") if receipt.records else "",
-        format_count(receipt.syntheses, "synthesis", "syntheses") if receipt.syntheses else "",
-        format_count(receipt.decisions, "decision") if receipt.decisions else "",
-        f"the checkpoints of {format_count(receipt.runs, 'run')}" if receipt.runs else "",
-    ]
-    erased = ", ".join(part for part in parts if part)
+    checkpoints = f"the checkpoints of {format_count(receipt.runs, 'run')}" if receipt.runs else ""
+    erased = ", ".join(filter(None, [format_items(receipt, with_zeros=False), checkpoints]))
     return f"forgotten: {erased}" if erased else "nothing to forget: nothing of it is stored"
 
 
-def _confirm(user: str, session: str | None, turn: str | None, record: str | None, as_json: bool) -> None:
-    """Ask for confirmation.
-
-    Raises:
-        InvalidInput: Nobody can be asked, or the answer is no.
-    """
-    narrowed = {"session": session, "turn": turn, "record": record}
-    what = " and ".join(f"{name} {value}" for name, value in narrowed.items() if value is not None) or "all memory"
+def _confirm(what: str, as_json: bool) -> None:
+    """Ask for confirmation, and fail where nobody can be asked."""
     if as_json or not typer.get_text_stream("stdin").isatty():
-        raise InvalidInput(f"{what} of {user} would be forgotten for good: confirm it with --yes")
-    if not typer.confirm(f"Forget {what} of {user} for good?", err=True):
+        raise InvalidInput(f"{what} would be forgotten for good: confirm it with --yes")
+    if not typer.confirm(f"Forget {what} for good?", err=True):
         raise InvalidInput("nothing was forgotten")

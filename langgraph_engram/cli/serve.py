@@ -11,7 +11,8 @@ from urllib.parse import urlencode
 
 import typer
 
-from langgraph_engram.cli.options import Agent, Model, Preset, Store, Tenant, User, open_existing, open_memory
+from langgraph_engram.cli import options
+from langgraph_engram.cli.opening import Defaults, Invocation, variable_of
 from langgraph_engram.cli.output import one_line, print_text
 from langgraph_engram.errors import InvalidInput, MissingExtra
 
@@ -51,7 +52,9 @@ ENVIRONMENT = {"LANGSMITH_TRACING": "false", "LANGGRAPH_NO_VERSION_CHECK": "true
 """Keeps the server from sending anything to the internet; what is set in the environment wins."""
 
 
+@options.shared("store", "model", "preset")
 def serve(
+    command: Invocation,
     host: Host = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=1, max=65535, help="The port to listen on.")] = 2024,
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="Runs at the same time.")] = 10,
@@ -61,16 +64,11 @@ def serve(
             "--graph",
             metavar="NAME=PATH:ATTRIBUTE",
             help="A graph of your own, of a module or a file, served beside: mine=app.agent:graph. Repeat it for more.",
-            show_default=False,
         ),
     ] = None,
     config: Annotated[
-        Path | None,
-        typer.Option("--config", help="A langgraph.json of your own, whose graphs are served.", show_default=False),
+        Path | None, typer.Option("--config", help="A langgraph.json of your own, whose graphs are served.")
     ] = None,
-    store: Store = None,
-    model: Model = None,
-    preset: Preset = None,
 ) -> None:
     """Serve the graphs to LangGraph's SDK and Studio, pages at /memory, tools at /mcp. See the README for tokens.
 
@@ -82,29 +80,19 @@ def serve(
     served = configuration()
     graphs = {**own_graphs(graph or [], config), **served["graphs"]}
     _require_free(host, port)
-    given = {"ENGRAM_STORE": store, "ENGRAM_MODEL": model, "ENGRAM_PRESET": preset}
-    defaults = {name: value for name, value in ENVIRONMENT.items() if name not in os.environ}
-    env = defaults | {name: value for name, value in given.items() if value}
+    given = {"store": command.store, "model": command.model, "preset": command.preset}
     _print_addresses(f"http://{host}:{port}", list(graphs))
-    _run(host, port, jobs, {**served, "graphs": graphs, "env": env})
+    _run(host, port, jobs, {**served, "graphs": graphs, "env": server_variables(command.defaults, given)})
 
 
+@options.shared("store", "model", "preset")
 def inspect(
+    command: Invocation,
     host: Host = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=1, max=65535, help="The port to listen on.")] = 2025,
     user: Annotated[
-        str | None,
-        typer.Option(
-            "--user",
-            "-u",
-            help="Whose memory the printed address shows.",
-            envvar="ENGRAM_USER",
-            show_default=False,
-        ),
+        str | None, typer.Option("--user", "-u", help="Whose memory the printed address shows.", envvar="ENGRAM_USER")
     ] = None,
-    store: Store = None,
-    model: Model = None,
-    preset: Preset = None,
 ) -> None:
     """Serve pages to look at memories, ask them, correct them and forget: a timeline, records, answers, health."""
     credentials = _require_tokens_beyond(host)
@@ -116,7 +104,7 @@ def inspect(
     from langgraph_engram.server.inspector.app import inspector_routes
     from langgraph_engram.server.inspector.visit import BASE
 
-    with open_existing(store, model, preset) as memory:
+    with command.open_existing() as memory:
         if user:
             memory.status(user)  # reads the memory once, so that the first page need not wait for it
         print_text(f"http://{host}:{port}{BASE}" + (f"?{urlencode({'user': user})}" if user else ""))
@@ -125,11 +113,7 @@ def inspect(
 
 
 def _require_tokens_beyond(host: str) -> "Credentials":
-    """Return the credentials of the environment.
-
-    Raises:
-        InvalidInput: None are configured, and others than this machine would be served.
-    """
+    """Return the credentials of the environment, which are needed where others than this machine are served."""
     from langgraph_engram.server.credentials import is_loopback, read_credentials
 
     credentials = read_credentials(os.environ)
@@ -141,13 +125,9 @@ def _require_tokens_beyond(host: str) -> "Credentials":
     return credentials
 
 
-def own_graphs(options: list[str], config: Path | None) -> dict[str, Any]:
-    """Return the graphs of a user, as `langgraph.json` holds them; paths of files are absolute.
-
-    Raises:
-        InvalidInput: An option is none, a name is taken or given twice, or a file is missing or no configuration.
-    """
-    given = [("--graph", option.partition("="), Path()) for option in options]
+def own_graphs(named: list[str], config: Path | None) -> dict[str, Any]:
+    """Return the graphs of a user, as `langgraph.json` holds them; paths of files are absolute."""
+    given = [("--graph", option.partition("="), Path()) for option in named]
     if config is not None:
         entries = _graphs_of(config)
         given += [(str(config), (name, "=", path), config.parent) for name, path in entries.items()]
@@ -168,11 +148,7 @@ def own_graphs(options: list[str], config: Path | None) -> dict[str, Any]:
 
 
 def _graphs_of(config: Path) -> dict[str, str]:
-    """Return the paths of the graphs of a `langgraph.json`, by name.
-
-    Raises:
-        InvalidInput: It is missing, or none.
-    """
+    """Return the paths of the graphs of a `langgraph.json`, by name."""
     try:
         entries = json.loads(config.read_text(encoding="utf-8"))["graphs"].items()
     except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
@@ -182,11 +158,7 @@ def _graphs_of(config: Path) -> dict[str, str]:
 
 
 def _require_free(host: str, port: int) -> None:
-    """Check that nothing listens on a port: LangGraph's server would take another one.
-
-    Raises:
-        InvalidInput: Something does, or there is no such address.
-    """
+    """Check that nothing listens on a port: LangGraph's server would take another one."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         with socket.socket(family, socket.SOCK_STREAM) as tried:
@@ -210,35 +182,36 @@ def _print_addresses(url: str, graphs: list[str]) -> None:
         print_text(f"{name:<10}{address}")
 
 
+def server_variables(defaults: Defaults, given: dict[str, str | None]) -> dict[str, str]:
+    """Return the variables of a server: what options name, what holds without them, and what keeps it quiet."""
+    quiet = {**ENVIRONMENT, "LOG_LEVEL": "WARNING"}
+    if not sys.stdout.isatty() or defaults.variables.get("NO_COLOR"):
+        quiet["LOG_COLOR"] = "false"
+    unset = {name: value for name, value in quiet.items() if name not in defaults.variables}
+    ours = {name: value for name, value in defaults.variables.items() if name.startswith(variable_of(""))}
+    return {**unset, **ours, **{variable_of(name): value for name, value in given.items() if value}}
+
+
 def _run(host: str, port: int, jobs: int, served: dict[str, object]) -> None:
-    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
-        os.environ.setdefault("LOG_COLOR", "false")  # read when the server is imported
-    os.environ.setdefault("LOG_LEVEL", "WARNING")
     from langgraph_api.cli import run_server
 
     run_server(host, port, reload=False, n_jobs_per_worker=jobs, open_browser=False, **served)
 
 
-def mcp(
-    user: User,
-    tenant: Tenant = "default",
-    agent: Agent = None,
-    store: Store = None,
-    model: Model = None,
-    preset: Preset = None,
-) -> None:
+@options.shared("user", "store", "model", "preset", "tenant", "agent")
+def mcp(command: Invocation) -> None:
     """Serve the tools remember, recall and search over standard input and output, for one user."""
     if find_spec("mcp") is None:
         raise MissingExtra("the Model Context Protocol is not installed: pip install 'langgraph-engram[mcp]'")
-    from langgraph_engram.formats.requests import make_scope
     from langgraph_engram.integrations.mcp import build_mcp_server
+    from langgraph_engram.requests import make_scope
 
-    scope = make_scope(user, tenant, agent)
+    scope = make_scope(command.user, command.tenant, command.agent)
 
     def scope_of(context: Any) -> "Scope":  # noqa: ARG001 - the whole server is one user's
         return scope
 
-    with open_memory(store, model, preset) as memory:
+    with command.open() as memory:
         build_mcp_server(lambda: memory, scope_of).run("stdio")
 
 

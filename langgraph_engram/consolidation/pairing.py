@@ -15,9 +15,13 @@ from numpy.typing import NDArray
 from langgraph_engram.consolidation.similarity import (
     ComparisonSet,
     NearDuplicate,
+    Positions,
     common_terms,
     keyword_index,
     near_duplicates,
+    rivals_of,
+    standing_alike,
+    with_shared_keywords,
 )
 from langgraph_engram.consolidation.triage import InformativeStems, ruled_out_reason, states_change
 from langgraph_engram.schema import FilterCounts, Pair, Record, Scope
@@ -27,8 +31,10 @@ from langgraph_engram.stores.index import ScopeIndex
 
 DECIDED = "decided before"
 BY_ASSISTANT = "both said by an assistant"
+STANDING_COSINE = 0.6
+"""Minimum cosine of a pair of standing statements of one kind, whatever their keywords."""
 
-_Match: TypeAlias = tuple[Record, Record, NearDuplicate]
+Match: TypeAlias = tuple[Record, Record, NearDuplicate]
 """An earlier record, a new one, and how alike they are."""
 
 
@@ -62,8 +68,8 @@ class PairFinder:
             return PairedRecords()
         index = self.store.index(scope)
         old = _old_active(index, new)
-        matches, compared = self._compare(self._comparison_set(index, new, old), len(new))
-        pairs, ruled_out = self._triage(matches, index, new)
+        matches, compared = self._compare(self.comparison_set(index, new, old), len(new))
+        pairs, ruled_out = self.triage(matches, index, new)
         undecided = self._undecided(scope, pairs)
         ruled_out[DECIDED] = len(pairs) - len(undecided)
         counts = FilterCounts(
@@ -74,45 +80,65 @@ class PairFinder:
         )
         return PairedRecords(undecided, counts, index.revision)
 
-    def _comparison_set(self, index: ScopeIndex, new: Sequence[Record], old: NDArray[np.bool_]) -> ComparisonSet:
+    def comparison_set(self, index: ScopeIndex, new: Sequence[Record], old: NDArray[np.bool_]) -> ComparisonSet:
+        """Return what new records are compared with: the old ones and one another, those that may change.
+
+        Args:
+            index: What is stored of the scope.
+            new: The new records.
+            old: Which of the stored ones may be compared.
+        """
         terms = keyword_index(index.records, new)
         active = np.concatenate([old, np.ones(len(new), dtype=np.bool_)])
-        return ComparisonSet(
-            index=terms,
-            stored=index.records.vectors,
-            new=self.store.encoder.encode([record.indexed_text for record in new]),
-            comparable=active & terms.states if self.settings.selective else active,
-            ignored=common_terms(terms, index.speakers, self.settings) if self.settings.selective else frozenset(),
-        )
+        encoded = self.store.encoder.encode([record.indexed_text for record in new])
+        ignored = common_terms(terms, index.speakers)
+        return ComparisonSet(terms, index.records.vectors, encoded, active & terms.states, ignored)
 
-    def _compare(self, compared: ComparisonSet, new: int) -> tuple[list[_Match], int]:
-        records, keyword_counts = compared.index.records, compared.keyword_counts()
-        matches: list[_Match] = []
-        comparisons = 0
-        for position in range(len(records) - new, len(records)):
-            found, count = near_duplicates(compared, position, keyword_counts, self.settings)
-            matches += [(records[match.position], records[position], match) for match in found]
-            comparisons += count
-        return matches, comparisons
+    def alike(self, compared: ComparisonSet, position: int, counts: Positions) -> tuple[list[NearDuplicate], int]:
+        """Return the earlier records that a new one resembles, and how many vectors were compared.
 
-    def _triage(
-        self, matches: Sequence[_Match], index: ScopeIndex, new: Sequence[Record]
+        They pass both thresholds, set the same slot to another value, or are standing statements of its kind and close
+        in meaning.
+
+        Args:
+            compared: All records.
+            position: The position of the new one.
+            counts: What `compared.keyword_counts` returns.
+        """
+        near = with_shared_keywords(compared, position, counts, self.settings.jaccard)
+        rivals, standing = rivals_of(compared, position), standing_alike(compared, position)
+        others = np.union1d(np.union1d(near, rivals), standing)
+        cosines = compared.cosines(position, others)
+        passing = (np.isin(others, near) & (cosines >= self.settings.cosine)) | np.isin(others, rivals)
+        passing |= np.isin(others, standing) & (cosines >= STANDING_COSINE)
+        return near_duplicates(compared, position, others[passing], cosines[passing]), len(others)
+
+    def triage(
+        self, matches: Sequence[Match], index: ScopeIndex, new: Sequence[Record]
     ) -> tuple[list[Pair], Counter[str]]:
         """Return the pairs to decide on, and how many were ruled out for which reason."""
-        if not self.settings.selective:
-            return [_pair(*match) for match in matches], Counter()
-        informative = InformativeStems.among(index.records.lexical, new, index.speakers, self.settings)
+        informative = InformativeStems.among(index.records.lexical, new, index.speakers)
         pairs: list[Pair] = []
         ruled_out = Counter[str]()
         for older, newer, match in matches:
             by_assistant = _is_by_assistant(older, index) and _is_by_assistant(newer, index)
             is_advice = by_assistant and not states_change(newer)
-            reason = BY_ASSISTANT if is_advice else ruled_out_reason(older, newer, informative, self.settings)
+            reason = BY_ASSISTANT if is_advice else ruled_out_reason(older, newer, informative)
             if reason:
                 ruled_out[reason] += 1
             else:
-                pairs.append(_pair(older, newer, match))
+                pairs.append(pair_of(older, newer, match))
         return pairs, ruled_out
+
+    def _compare(self, compared: ComparisonSet, new: int) -> tuple[list[Match], int]:
+        records, keyword_counts = compared.index.records, compared.keyword_counts()
+        matches: list[Match] = []
+        comparisons = 0
+        for position in np.flatnonzero(compared.comparable[len(records) - new :]) + len(records) - new:
+            found, count = self.alike(compared, int(position), keyword_counts)
+            matches += [(records[match.position], records[int(position)], match) for match in found]
+            comparisons += count
+        return matches, comparisons
 
     def _undecided(self, scope: Scope, pairs: Sequence[Pair]) -> list[Pair]:
         """Leave out what the audit trail says was decided on, undone or not."""
@@ -130,7 +156,7 @@ def possible_pairs(old: int, new: int) -> int:
 def _old_active(index: ScopeIndex, new: Sequence[Record]) -> NDArray[np.bool_]:
     """Return which records of a scope are active and no passages, and are not the new ones written before."""
     records = index.records
-    old = records.active & ~records.is_passage
+    old: NDArray[np.bool_] = records.active & ~records.is_passage
     old[[records.position(record.record_id) for record in new if record.record_id in records]] = False
     return old
 
@@ -141,7 +167,8 @@ def _is_by_assistant(record: Record, index: ScopeIndex) -> bool:
     return turn is not None and turn.role == "assistant"
 
 
-def _pair(earlier: Record, new: Record, match: NearDuplicate) -> Pair:
+def pair_of(earlier: Record, new: Record, match: NearDuplicate) -> Pair:
+    """Return an earlier record and a new one as a pair, in the order in which they were said."""
     is_older = new.mentioned_at and earlier.mentioned_at and new.mentioned_at < earlier.mentioned_at
     older, newer = (new, earlier) if is_older else (earlier, new)
     return Pair(older_id=older.record_id, newer_id=newer.record_id, jaccard=match.jaccard, cosine=match.cosine)

@@ -1,15 +1,13 @@
-"""Turn verdicts on clusters or pairs into resolutions that do not contradict one another, and these into proposals.
+"""Turn verdicts on clusters into resolutions that do not contradict one another, and these into proposals.
 
-What a verdict does not say clearly keeps everything. Pair by pair, the result does not depend on the order of the
-pairs: a record that any pair supersedes is superseded by the newest that does, what merges in a chain of pairs ends in
-one record, and conflicts are between records that stay. A merge that would lose a cited source, that says what its
-sources do not, or that makes one of two events is refused.
+What a verdict does not say clearly keeps everything. A merge that would lose a cited source, that says what its sources
+do not, or that makes one of two events is refused.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from langgraph_engram.consolidation.merging import merged, objection_to_merge
 from langgraph_engram.extraction.evidence import verify_record
@@ -17,7 +15,6 @@ from langgraph_engram.pending import stored_turns
 from langgraph_engram.prompts.decide_update import UpdateVerdict, UpdateVerdicts
 from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import Action, Decision, Event, Pair, Proposal, Record, make_id
-from langgraph_engram.settings import UpdateSettings, VerifySettings
 from langgraph_engram.stores.index import ScopeIndex
 
 NO_VERDICT = "the answer says nothing of them, so nothing changes"
@@ -25,7 +22,10 @@ NO_SUCH_MEMBER = "the answer names a memory that is not among them, so nothing c
 ONE_MEMBER = "the answer names one memory alone, so nothing changes"
 NAMED_TWICE = "an earlier verdict is about some of them, so nothing changes"
 OTHERS_STAY = "the others stand beside what was decided"
-WITH_REPLACED = "something else takes the place of one of them"
+MAX_CLUSTER = 8
+"""Records of a cluster; a larger one is split at its weakest links."""
+CALL_TOKENS = 1200
+"""Tokens of the clusters that share one question; a longer cluster has a question of its own."""
 LINE_TOKENS = 25
 """Tokens of what stands around a record's content in a question: its number, its day and its dimensions."""
 
@@ -33,25 +33,16 @@ Cluster: TypeAlias = tuple[Record, ...]
 """Records that resemble one another, oldest first."""
 ClusterBatch: TypeAlias = tuple[Cluster, ...]
 """Clusters that share a question."""
-_PairVerdict: TypeAlias = tuple[Record, Record, UpdateVerdict]
-"""An older record, a newer one, and what was answered of them."""
 
 
-def clusters_of(
-    pairs: Sequence[Pair], own: Mapping[str, Record], index: ScopeIndex, settings: UpdateSettings
-) -> list[Cluster]:
-    """Return what is decided on together: the connected records, or each pair alone.
+def clusters_of(linked: Iterable[Sequence[str]], own: Mapping[str, Record], index: ScopeIndex) -> list[Cluster]:
+    """Return the records of these ids as clusters, oldest first; what is gone leaves its cluster.
 
     Args:
-        pairs: The near-duplicates.
+        linked: The ids of the records of each cluster.
         own: The run's records by id; others are looked up in the index.
         index: What is stored of the scope.
-        settings: How large a cluster may be, or whether pairs are asked about one by one.
     """
-    if settings.ask == "pairs":
-        linked = [[pair.older_id, pair.newer_id] for pair in pairs]
-    else:
-        linked = connected_ids(pairs, settings.max_cluster)
     found = (
         [record for record_id in ids if (record := own.get(record_id) or index.records.get(record_id))]
         for ids in linked
@@ -59,18 +50,42 @@ def clusters_of(
     return [tuple(sorted(group, key=by_age)) for group in found if len(group) > 1]
 
 
-def batch_clusters(clusters: Sequence[Cluster], settings: UpdateSettings) -> list[ClusterBatch]:
-    """Return the clusters in batches of at most `call_tokens`, or of one cluster."""
-    batches: list[list[Cluster]] = []
-    held = 0
-    for cluster in clusters:
-        size = sum(count_tokens(record.content) + LINE_TOKENS for record in cluster)
-        if not batches or settings.ask == "pairs" or held + size > settings.call_tokens:
-            batches.append([])
-            held = 0
-        batches[-1].append(cluster)
-        held += size
-    return [tuple(batch) for batch in batches]
+class Resolver(Protocol):
+    """What is asked about near-duplicates together, and what follows from the answers."""
+
+    def batches(self, pairs: Sequence[Pair], own: Mapping[str, Record], index: ScopeIndex) -> list[ClusterBatch]:
+        """Return the clusters that share each question."""
+
+    def resolve(self, answered: Sequence[tuple[ClusterBatch, UpdateVerdicts]]) -> list["Resolution"]:
+        """Return what becomes of the clusters of each answered batch."""
+
+
+class ClusterResolver:
+    """Decide on clusters of connected records, several of them in a question."""
+
+    def batches(self, pairs: Sequence[Pair], own: Mapping[str, Record], index: ScopeIndex) -> list[ClusterBatch]:
+        """Return the clusters in batches of at most `CALL_TOKENS`, or of one cluster."""
+        batches: list[list[Cluster]] = []
+        held = 0
+        for cluster in clusters_of(connected_ids(pairs, MAX_CLUSTER), own, index):
+            size = sum(count_tokens(record.content) + LINE_TOKENS for record in cluster)
+            if not batches or held + size > CALL_TOKENS:
+                batches.append([])
+                held = 0
+            batches[-1].append(cluster)
+            held += size
+        return [tuple(batch) for batch in batches]
+
+    def resolve(self, answered: Sequence[tuple[ClusterBatch, UpdateVerdicts]]) -> list["Resolution"]:
+        """Return what becomes of the clusters of each answered batch."""
+        return [
+            resolution
+            for batch, answer in answered
+            for number, cluster in enumerate(batch, start=1)
+            for resolution in resolve_cluster(
+                cluster, [verdict for verdict in answer.verdicts if verdict.cluster == number]
+            )
+        ]
 
 
 def connected_ids(pairs: Sequence[Pair], most: int | None = None) -> list[list[str]]:
@@ -115,20 +130,6 @@ class Resolution:
     """The text of the record that a merge makes."""
 
 
-def resolve(answered: Sequence[tuple[ClusterBatch, UpdateVerdicts]], settings: UpdateSettings) -> list[Resolution]:
-    """Return what becomes of the clusters of each answered batch."""
-    if settings.ask == "pairs":
-        return resolve_pairs([(older, newer, _pair_verdict(answer)) for ((older, newer),), answer in answered])
-    return [
-        resolution
-        for batch, answer in answered
-        for number, cluster in enumerate(batch, start=1)
-        for resolution in resolve_cluster(
-            cluster, [verdict for verdict in answer.verdicts if verdict.cluster == number]
-        )
-    ]
-
-
 def resolve_cluster(records: Sequence[Record], verdicts: Sequence[UpdateVerdict]) -> list[Resolution]:
     """Resolve the verdicts on one cluster, given oldest first: on distinct members, then on those that stay."""
     resolutions: list[Resolution] = []
@@ -154,33 +155,6 @@ def resolve_cluster(records: Sequence[Record], verdicts: Sequence[UpdateVerdict]
     return resolutions
 
 
-def resolve_pairs(decided: Sequence[_PairVerdict]) -> list[Resolution]:
-    """Resolve the verdicts on pairs of original records, the same for every order of pairs."""
-    pairs = sorted(decided, key=lambda pair: (by_age(pair[0]), by_age(pair[1])))
-    superseding = {
-        older.record_id: (older, newer, verdict) for older, newer, verdict in pairs if verdict.action == "SUPERSEDE"
-    }  # sorted: the newest that supersedes it comes last
-    merging = [
-        (older, newer, verdict)
-        for older, newer, verdict in pairs
-        if verdict.action == "MERGE"
-        and verdict.content.strip()
-        and superseding.keys().isdisjoint((older.record_id, newer.record_id))
-    ]
-    merged_ids = {record.record_id for older, newer, _ in merging for record in (older, newer)}
-    resolutions = [*_supersessions(superseding), *_merges(merging)]
-    resolved = {frozenset((older.record_id, newer.record_id)) for older, newer, _ in [*superseding.values(), *merging]}
-    for older, newer, verdict in pairs:
-        ids = frozenset((older.record_id, newer.record_id))
-        if ids in resolved:
-            continue
-        stay = ids.isdisjoint(superseding) and ids.isdisjoint(merged_ids)
-        action: Action = "CONFLICT" if verdict.action == "CONFLICT" and stay else "KEEP_BOTH"
-        reason = verdict.reason if verdict.action in (action, "KEEP_BOTH") else WITH_REPLACED
-        resolutions.append(Resolution((older, newer), action, reason))
-    return resolutions
-
-
 @dataclass(frozen=True)
 class Proposer:
     """Make proposals of resolutions."""
@@ -189,8 +163,8 @@ class Proposer:
     index: ScopeIndex
     events: Sequence[Event]
     pairs: Sequence[Pair]
-    verify: VerifySettings
-    """How a merged text is verified against its sources."""
+    verify: bool
+    """Whether a merged text is verified against its sources."""
 
     def propose(self, resolution: Resolution) -> Proposal:
         """Return a resolution as a decision to carry out; a merge that must not be keeps everything, and says why."""
@@ -206,13 +180,13 @@ class Proposer:
 
     def _unsupported(self, made: Record) -> str:
         """Return what a merged text says that its sources do not; empty if there is nothing."""
-        if not self.verify.enabled:
+        if not self.verify:
             return ""
         sources = stored_turns(self.index, made.source_turn_ids)
         cited = {turn.turn_id for turn in sources}
         events = {event.event_id: event for event in [*self.index.events.items, *self.events]}
         nearby = [turn_id for event in events.values() if cited & {*event.turn_ids} for turn_id in event.turn_ids]
-        return verify_record(made, sources, stored_turns(self.index, nearby), self.verify).reject_reason
+        return verify_record(made, sources, stored_turns(self.index, nearby)).reject_reason
 
     def _decision(self, resolution: Resolution, action: Action, reason: str, result_id: str | None) -> Decision:
         ids = [record.record_id for record in resolution.members]
@@ -230,12 +204,6 @@ class Proposer:
         )
 
 
-def _pair_verdict(answer: UpdateVerdicts) -> UpdateVerdict:
-    """Return the verdict on a pair; where there is none, both stay."""
-    verdicts = (verdict for verdict in answer.verdicts if verdict.cluster == 1)
-    return next(verdicts, UpdateVerdict(action="KEEP_BOTH", reason=NO_VERDICT))
-
-
 def _objection(numbers: Sequence[int], most: int) -> str:
     if numbers[0] < 1 or numbers[-1] > most:
         return NO_SUCH_MEMBER
@@ -250,29 +218,3 @@ def _replaced(numbers: Sequence[int], action: Action) -> set[int]:
         case "SUPERSEDE":
             return {*numbers[:-1]}
     return set()
-
-
-def _supersessions(superseding: Mapping[str, _PairVerdict]) -> Iterator[Resolution]:
-    groups: dict[str, list[_PairVerdict]] = {}
-    for pair in superseding.values():
-        groups.setdefault(pair[1].record_id, []).append(pair)
-    for group in groups.values():
-        olds = sorted((older for older, _, _ in group), key=by_age)
-        newest = group[0][1]
-        yield Resolution((*olds, newest), "SUPERSEDE", _joined(verdict.reason for _, _, verdict in group))
-
-
-def _merges(merging: Sequence[_PairVerdict]) -> Iterator[Resolution]:
-    known = {record.record_id: record for older, newer, _ in merging for record in (older, newer)}
-    links = [
-        Pair(older_id=older.record_id, newer_id=newer.record_id, jaccard=0, cosine=0) for older, newer, _ in merging
-    ]
-    for ids in connected_ids(links):
-        members = tuple(sorted((known[record_id] for record_id in ids), key=by_age))
-        verdicts = [verdict for older, _, verdict in merging if older.record_id in ids]
-        content = _joined(verdict.content.strip() for verdict in verdicts)
-        yield Resolution(members, "MERGE", _joined(verdict.reason for verdict in verdicts), content)
-
-
-def _joined(texts: Iterable[str]) -> str:
-    return " ".join(dict.fromkeys(text for text in texts if text))

@@ -2,7 +2,7 @@
 
 Both thresholds are in DimMem section 3.4. Two records that set one slot of one person to different values are rivals,
 though they may share no word. Standing statements of one kind are compared by meaning alone: they are few, and a later
-one on the same matter takes the place of the earlier (docs/decisions/0040).
+one on the same matter takes the place of the earlier (docs/decisions/0011).
 """
 
 from collections.abc import Collection, Sequence
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from langgraph_engram.consolidation.triage import common_from, slot_in, states_something
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.schema import Record
-from langgraph_engram.settings import UpdateSettings
 from langgraph_engram.stores.bm25 import BM25Index
 from langgraph_engram.stores.index import RecordIndex
 from langgraph_engram.text.tokens import words
@@ -76,15 +75,15 @@ class ComparisonSet:
             counts[self.index.keywords.positions(term)] -= 1
         return counts
 
-    def cosines(self, position: int, candidates: Positions) -> NDArray[np.float32]:
-        """Return the cosine of a new record with each candidate, as an array of shape (candidates,)."""
+    def cosines(self, position: int, others: Positions) -> NDArray[np.float32]:
+        """Return the cosine of a new record with each of others, as an array of shape (others,)."""
         first_new = len(self.stored)
         vector = self.new[position - first_new]
-        cosines = np.empty(len(candidates), dtype=np.float32)
-        old = candidates < first_new
+        cosines = np.empty(len(others), dtype=np.float32)
+        old = others < first_new
         if old.any():
-            cosines[old] = self.stored[candidates[old]] @ vector
-        cosines[~old] = self.new[candidates[~old] - first_new] @ vector
+            cosines[old] = self.stored[others[old]] @ vector
+        cosines[~old] = self.new[others[~old] - first_new] @ vector
         return cosines
 
 
@@ -98,38 +97,14 @@ class NearDuplicate:
 
 
 def near_duplicates(
-    compared: ComparisonSet, position: int, counts: Positions, settings: UpdateSettings
-) -> tuple[list[NearDuplicate], int]:
-    """Find the earlier records that a new one resembles.
-
-    Args:
-        compared: All records.
-        position: The position of the new one.
-        counts: What `compared.keyword_counts` returns.
-        settings: The thresholds.
-
-    Returns:
-        Those that pass both thresholds, set the same slot to another value, or are standing statements of its kind and
-        close in meaning, by position; and how many vectors were compared.
-    """
-    if not compared.comparable[position]:
-        return [], 0
-    if settings.filter == "embedding":
-        near = np.flatnonzero(compared.comparable[:position])
-    else:
-        near = _keyword_candidates(compared, position, counts, settings.jaccard)
-    rivals = _rivals(compared, position) if settings.selective else np.empty(0, dtype=np.intp)
-    standing = _standing_alike(compared, position) if settings.selective else np.empty(0, dtype=np.intp)
-    candidates = np.union1d(np.union1d(near, rivals), standing)
-    cosines = compared.cosines(position, candidates)
-    passing = (np.isin(candidates, near) & (cosines >= settings.cosine)) | np.isin(candidates, rivals)
-    passing |= np.isin(candidates, standing) & (cosines >= settings.standing_cosine)
+    compared: ComparisonSet, position: int, others: Positions, cosines: NDArray[np.float32]
+) -> list[NearDuplicate]:
+    """Return how much a new record resembles some earlier ones, with their cosines, in order."""
     own = compared.keywords(position)
-    found = [
-        NearDuplicate(int(candidate), jaccard(own, compared.keywords(int(candidate))), float(cosine))
-        for candidate, cosine in zip(candidates[passing], cosines[passing], strict=True)
+    return [
+        NearDuplicate(int(other), jaccard(own, compared.keywords(int(other))), float(cosine))
+        for other, cosine in zip(others, cosines, strict=True)
     ]
-    return found, len(candidates)
 
 
 def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
@@ -137,14 +112,14 @@ def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
     return len(first & second) / len(first | second) if first and second else 0.0
 
 
-def common_terms(index: KeywordIndex, speakers: Collection[str], settings: UpdateSettings) -> frozenset[str]:
+def common_terms(index: KeywordIndex, speakers: Collection[str]) -> frozenset[str]:
     """Return the keyword terms that say nothing: names of speakers, and what a large share of the scope holds."""
     names = {name.casefold() for name in speakers} | {word for name in speakers for word in words(name)}
-    common = index.keywords.terms_in_more_than(common_from(len(index.records), settings))
+    common = index.keywords.terms_in_more_than(common_from(len(index.records)))
     return frozenset([*(f"{kind}: {name}" for kind in TYPES for name in names), *common])
 
 
-def _keyword_candidates(compared: ComparisonSet, position: int, counts: Positions, least: float) -> Positions:
+def with_shared_keywords(compared: ComparisonSet, position: int, counts: Positions, least: float) -> Positions:
     """Return the positions of the earlier records of the same type whose keywords overlap enough, in order."""
     own = compared.keywords(position)
     holders = [compared.index.keywords.positions(term) for term in own]
@@ -157,7 +132,7 @@ def _keyword_candidates(compared: ComparisonSet, position: int, counts: Position
     return near
 
 
-def _rivals(compared: ComparisonSet, position: int) -> Positions:
+def rivals_of(compared: ComparisonSet, position: int) -> Positions:
     """Return the positions of the earlier records that set the new one's slot to another value, in order."""
     records = compared.index.records
     own = slot_in(records[position])
@@ -168,7 +143,7 @@ def _rivals(compared: ComparisonSet, position: int) -> Positions:
     return np.array([rival for rival in rivals if compared.comparable[rival]], dtype=np.intp)
 
 
-def _standing_alike(compared: ComparisonSet, position: int) -> Positions:
+def standing_alike(compared: ComparisonSet, position: int) -> Positions:
     """Return the positions of the earlier standing statements of the new one's kind, in order."""
     kind = compared.index.records[position].standing
     holders = compared.index.standing.positions(kind) if kind else ()

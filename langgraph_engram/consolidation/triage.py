@@ -11,7 +11,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from langgraph_engram.schema import Record
-from langgraph_engram.settings import UpdateSettings
 from langgraph_engram.stores.bm25 import BM25Index
 from langgraph_engram.text.slots import Slot, slot_of
 from langgraph_engram.text.statements import (
@@ -28,6 +27,12 @@ ONE_TURN = "said in one turn"
 TWO_TIMES = "two times"
 TWO_SPEAKERS = "two speakers, and no change"
 LITTLE_SHARED = "little shared that says something"
+COMMON_SHARE = 0.01
+"""Share of a scope's records from which a word that they hold is not informative."""
+COMMON_FLOOR = 10
+"""Records of a scope that may hold an informative word, however small the scope."""
+MIN_SHARED_WORDS = 2
+"""Informative words that the contents of a pair must share."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +47,10 @@ class InformativeStems:
     names: frozenset[str]
 
     @classmethod
-    def among(
-        cls, stored: BM25Index, new: Sequence[Record], names: Collection[str], settings: UpdateSettings
-    ) -> "InformativeStems":
+    def among(cls, stored: BM25Index, new: Sequence[Record], names: Collection[str]) -> "InformativeStems":
         """Count the stems of a scope's records and of new ones."""
         counts = Counter(stem for record in new for stem in set(content_stems(record.content)))
-        most = common_from(len(stored) + len(new), settings)
+        most = common_from(len(stored) + len(new))
         return cls(stored, counts, most, frozenset(content_stems(" ".join(names))))
 
     def of(self, record: Record) -> frozenset[str]:
@@ -56,14 +59,13 @@ class InformativeStems:
         return frozenset(stem for stem in stems if self.stored.document_frequency(stem) + self.new[stem] <= self.most)
 
 
-def ruled_out_reason(older: Record, newer: Record, informative: InformativeStems, settings: UpdateSettings) -> str:
+def ruled_out_reason(older: Record, newer: Record, informative: InformativeStems) -> str:
     """Return the reason why two records are two things; empty where somebody has to decide.
 
     Args:
         older: A record.
         newer: A record that came later, or with it.
         informative: Which words say something here.
-        settings: How many of them both must hold.
     """
     if not set(older.source_turn_ids).isdisjoint(newer.source_turn_ids):
         return ONE_TURN
@@ -77,14 +79,14 @@ def ruled_out_reason(older: Record, newer: Record, informative: InformativeStems
         return TWO_SPEAKERS
     if older.standing and older.standing == newer.standing:
         return ""
-    if changes or len(informative.of(older) & informative.of(newer)) >= settings.min_shared_words:
+    if changes or len(informative.of(older) & informative.of(newer)) >= MIN_SHARED_WORDS:
         return ""
     return LITTLE_SHARED
 
 
-def common_from(records: int, settings: UpdateSettings) -> float:
+def common_from(records: int) -> float:
     """Return how many of a scope's records may hold a word before it says nothing about any single one of them."""
-    return max(float(settings.common_floor), settings.common_share * records)
+    return max(float(COMMON_FLOOR), COMMON_SHARE * records)
 
 
 def states_something(record: Record) -> bool:

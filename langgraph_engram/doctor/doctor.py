@@ -16,7 +16,7 @@ from langgraph_engram.doctor.scope import ScopeExamination
 from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.erasure.checkpoints import damaged_files, turns_of
 from langgraph_engram.errors import EncoderUnavailable, EngramError
-from langgraph_engram.formats.requests import recall_request
+from langgraph_engram.requests import recall_request
 from langgraph_engram.results import Diagnosis, Finding, Recollection
 from langgraph_engram.runner import delete_threads, thread_of, threads_of
 from langgraph_engram.schema import Scope
@@ -33,11 +33,7 @@ class AbsentEncoder:
     name: str
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Encode nothing.
-
-        Raises:
-            EncoderUnavailable: There are texts.
-        """
+        """Encode nothing."""
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)
         raise EncoderUnavailable(f"the store was written with the encoder {self.name!r}: name it (ENGRAM_ENCODER)")
@@ -68,11 +64,7 @@ class Doctor:
     _mends_links: bool = False
 
     def run(self) -> Diagnosis:
-        """Examine everything.
-
-        Raises:
-            StoreError: The store cannot be read at all.
-        """
+        """Examine everything."""
         examination = self.store.examine(fix=self.fix)
         self.findings += examination.findings
         self.notes += examination.notes
@@ -102,7 +94,7 @@ class Doctor:
         self._checkpoints(scope)
         with self.store.writing(scope):
             for _ in range(MAX_ROUNDS if self._mends_links else 1):
-                findings, changes = self._of_scope(scope).run()
+                findings, changes = self._of_scope(scope).run(scope)
                 for finding in findings:
                     self.findings.append(finding.model_copy(update={"fixed": self._mends_links and bool(finding.fix)}))
                 if not self._mends_links or not any(finding.fix for finding in findings):
@@ -114,12 +106,10 @@ class Doctor:
 
     def _of_scope(self, scope: Scope) -> ScopeExamination:
         return ScopeExamination(
-            scope,
             self.store.index(scope),
             self.store.decisions(scope),
             self.store.pending_tasks(scope),
             lambda run_id: self._is_saved(scope, run_id),
-            self.settings.segment,
             self.settings.verify,
         )
 
@@ -172,7 +162,7 @@ class Doctor:
 
     def _foreign(self, text: str, scope: Scope) -> set[str]:
         """Search a scope for a text, and return the ids of what is found and is not stored in it."""
-        evidence = self.search(recall_request(text, scope, "search", None)).evidence
+        evidence = self.search(recall_request(text, scope, "search")).evidence
         turns = {turn.turn_id for passage in evidence for turn in passage.turns}
         records = {passage.record.record_id for passage in evidence if passage.record}
         return (turns - self.store.stored(scope, TURNS, [*turns]).keys()) | (

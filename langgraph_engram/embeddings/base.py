@@ -15,8 +15,6 @@ from langgraph_engram.text.tokens import content_stems
 
 Vectors: TypeAlias = NDArray[np.float32]
 
-APPLICATION = "langgraph-engram"
-"""The name of the user's cache folder."""
 LONG_TEXT = 1000
 """Characters from which a text is encoded sentence by sentence: about what 256 tokens hold."""
 MAX_OPENING = 200
@@ -60,20 +58,12 @@ def texts_of_narrative(text: str) -> list[str]:
 
 
 def encode_turns(encoder: Encoder, turns: Sequence[Turn]) -> Vectors:
-    """Encode turns, in order, as a store holds them.
-
-    Returns:
-        A float32 array of shape (len(turns), dimensions); each row has length 1.
-    """
+    """Encode turns, in order, as a store holds them: one unit row a turn."""
     return encode_items(encoder, [texts_of_turn(turn) for turn in turns])
 
 
 def encode_items(encoder: Encoder, texts_by_item: Sequence[Sequence[str]]) -> Vectors:
-    """Encode items, in order, each by the mean of its texts.
-
-    Returns:
-        A float32 array of shape (len(texts_by_item), dimensions); each row has length 1.
-    """
+    """Encode items, in order, each by the mean of its texts: one unit row an item."""
     if not texts_by_item:
         return encoder.encode([])
     distinct = list(dict.fromkeys(text for texts in texts_by_item for text in texts))
@@ -82,12 +72,7 @@ def encode_items(encoder: Encoder, texts_by_item: Sequence[Sequence[str]]) -> Ve
 
 
 def mean_of(texts: Sequence[str], vectors: Mapping[str, Vectors]) -> Vectors:
-    """Return the mean of the vectors of texts, weighted by length and scaled to length 1.
-
-    Args:
-        texts: At least one text. The vector of a single text is returned as it is.
-        vectors: The unit vector of each text, of shape (dimensions,).
-    """
+    """Return the mean of the unit vectors of texts, at least one, weighted by length and scaled to length 1."""
     if len(texts) == 1:
         return vectors[texts[0]]
     weights = np.array([len(text) for text in texts], dtype=np.float32)
@@ -103,29 +88,21 @@ class HashingEncoder:
 
     def __init__(self, dimensions: int = DIMENSIONS) -> None:
         """Create an encoder with this many dimensions, at least 1."""
+        self.name = f"hashing-{dimensions}"
         self._dimensions = dimensions
 
-    @property
-    def name(self) -> str:
-        """Return the name of the vector space."""
-        return f"hashing-{self._dimensions}"
-
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Encode texts, in order.
-
-        Returns:
-            A float32 array of shape (len(texts), dimensions); each row has length 1, also for a text without content
-            stems.
-        """
+        """Encode texts, in order; a text without content stems has a vector of length 1 too."""
         vectors = np.zeros((len(texts), self._dimensions), dtype=np.float32)
         for row, text in zip(vectors, texts, strict=True):
-            for stem in content_stems(text):
-                row[_hash(stem) // 2 % self._dimensions] += 1 if _hash(stem) % 2 else -1
+            for position, sign in map(_hash, content_stems(text)):
+                row[position % self._dimensions] += sign
             if not row.any():
                 row[0] = 1  # no stems, or stems that cancel out: one direction for all of them
         return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
 
 
 @lru_cache(maxsize=100_000)
-def _hash(stem: str) -> int:
-    return int.from_bytes(hashlib.blake2b(stem.encode("utf-8", "surrogatepass"), digest_size=8).digest())
+def _hash(stem: str) -> tuple[int, int]:
+    number = int.from_bytes(hashlib.blake2b(stem.encode("utf-8", "surrogatepass"), digest_size=8).digest())
+    return number // 2, 1 if number % 2 else -1

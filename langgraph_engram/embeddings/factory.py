@@ -8,9 +8,8 @@ from pathlib import Path
 from langchain_core.embeddings import Embeddings
 
 from langgraph_engram.embeddings.base import Encoder, HashingEncoder
-from langgraph_engram.embeddings.caching import CachedEncoder
+from langgraph_engram.embeddings.caching import CachingEncoder
 from langgraph_engram.embeddings.langchain import LangChainEncoder
-from langgraph_engram.embeddings.minilm import MiniLM
 from langgraph_engram.embeddings.minilm_onnx import OnnxMiniLM
 from langgraph_engram.embeddings.minilm_torch import TorchMiniLM
 from langgraph_engram.errors import EncoderUnavailable, InvalidSetting
@@ -21,34 +20,27 @@ NO_KEY = "not-needed"
 """Sent to self-hosted servers, which take any key."""
 
 
-def open_encoder(
-    encoder: str | Path | Encoder | Embeddings | None = None, *, threads: int | None = None
-) -> CachedEncoder:
+def open_encoder(encoder: str | Path | Encoder | Embeddings | None = None) -> CachingEncoder:
     """Open an encoder, with a cache of recent vectors. Nothing heavy is loaded before its first `encode`.
 
     Args:
-        encoder: None, "minilm" or "auto" for all-MiniLM-L6-v2 with the fastest available backend; "minilm:onnx" or
-            "minilm:torch" for one of them; "hashing" for an encoder that needs no weights; a folder of
-            all-MiniLM-L6-v2; "openai:NAME" (OpenAI, or any server at `OPENAI_BASE_URL`); "PROVIDER:NAME" where
+        encoder: None, "minilm", "minilm:onnx" or "auto" for all-MiniLM-L6-v2 in ONNX Runtime; "minilm:torch" for the
+            same in sentence-transformers; "hashing" for an encoder that needs no weights; a folder of all-MiniLM-L6-v2;
+            "openai:NAME" (OpenAI, or any server at `OPENAI_BASE_URL`); "PROVIDER:NAME" where
             `langchain` is installed; an encoder; or a LangChain `Embeddings`.
-        threads: Threads of all-MiniLM-L6-v2; None for the defaults of its backend.
 
     Raises:
         InvalidSetting: It is none of these.
         EncoderUnavailable: A key or a package is missing.
     """
-    if isinstance(encoder, CachedEncoder):
-        return encoder
-    return CachedEncoder(_open(encoder, threads))
+    return encoder if isinstance(encoder, CachingEncoder) else CachingEncoder(_open(encoder or "minilm"))
 
 
-def _open(encoder: str | Path | Encoder | Embeddings | None, threads: int | None) -> Encoder:
-    if encoder is None:
-        return MiniLM(threads=threads)
+def _open(encoder: str | Path | Encoder | Embeddings) -> Encoder:
     if isinstance(encoder, str):
-        return _open_by_name(encoder, threads)
+        return _open_by_name(encoder)
     if isinstance(encoder, Path):
-        return _open_folder(encoder, threads)
+        return _open_folder(encoder)
     if isinstance(encoder, Embeddings):
         return LangChainEncoder(encoder)
     if callable(getattr(encoder, "encode", None)) and isinstance(getattr(encoder, "name", None), str):
@@ -58,21 +50,19 @@ def _open(encoder: str | Path | Encoder | Embeddings | None, threads: int | None
     )
 
 
-def _open_by_name(name: str, threads: int | None) -> Encoder:
+def _open_by_name(name: str) -> Encoder:
     match name:
-        case "" | "minilm" | "auto":
-            return MiniLM(threads=threads)
-        case "minilm:onnx":
-            return OnnxMiniLM(threads=threads)
+        case "minilm" | "minilm:onnx" | "auto":
+            return OnnxMiniLM()
         case "minilm:torch":
-            return TorchMiniLM(threads=threads or 1)
+            return TorchMiniLM()
         case "hashing":
             return HashingEncoder()
     folder = Path(name).expanduser()
     provider, _, model = name.partition(":")
     if provider and model and not folder.is_dir():
         return LangChainEncoder(_openai_embeddings(model) if provider == OPENAI else _by_langchain(name))
-    return _open_folder(folder, threads)
+    return _open_folder(folder)
 
 
 def _openai_embeddings(model: str) -> Embeddings:
@@ -104,10 +94,10 @@ def _by_langchain(name: str) -> Embeddings:
     return embeddings
 
 
-def _open_folder(folder: Path, threads: int | None) -> Encoder:
+def _open_folder(folder: Path) -> Encoder:
     if not folder.is_dir():
         raise _unknown(str(folder))
-    return MiniLM(folder, threads=threads)
+    return OnnxMiniLM(folder)
 
 
 def _unknown(name: str) -> InvalidSetting:

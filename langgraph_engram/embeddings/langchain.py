@@ -33,70 +33,48 @@ class LangChainEncoder:
                 Pass one where two models would get the same name.
         """
         self._embeddings = embeddings
-        self._name = name or name_of(embeddings)
-
-    @property
-    def name(self) -> str:
-        """Return the name of the vector space, such as "OpenAIEmbeddings:text-embedding-3-small"."""
-        return self._name
+        self.name = name or name_of(embeddings)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Encode texts, in order, in one call of `embed_documents`. No texts cost one call that learns the dimensions.
-
-        Returns:
-            A float32 array of shape (len(texts), dimensions); each row has length 1.
 
         Raises:
             EncoderUnavailable: The embeddings failed, or gave too few vectors, of unequal lengths, or not of finite
                 numbers.
         """
-        if not texts:
-            return self._embed([PROBE])[:0]
-        return self._embed(list(texts))
+        return self._embed(list(texts)) if texts else self._embed([PROBE])[:0]
 
     def _embed(self, texts: list[str]) -> Vectors:
         try:
             lists = self._embeddings.embed_documents(texts)
         except Exception as error:  # each service has errors of its own
             reason = " ".join(str(error).split())[:MAX_REASON]
-            raise EncoderUnavailable(
-                f"{self.name!r} gave no vectors: {type(error).__name__}: {reason}; check the embeddings, or try again"
-            ) from error
+            raise self._unavailable(f"gave no vectors: {type(error).__name__}: {reason}") from error
         dimensions = {len(vector) for vector in lists}
         if len(lists) != len(texts) or len(dimensions) != 1 or 0 in dimensions:
-            raise EncoderUnavailable(
-                f"{self.name!r} gave {len(lists)} vectors of {sorted(dimensions)} dimensions for {len(texts)} texts: "
-                "check the embeddings"
+            raise self._unavailable(
+                f"gave {len(lists)} vectors of {sorted(dimensions)} dimensions for {len(texts)} texts"
             )
         vectors = np.asarray(lists, dtype=np.float64)
         if not np.isfinite(vectors).all():
-            raise EncoderUnavailable(
-                f"{self.name!r} gave a vector with a number that is not finite: check the embeddings"
-            )
+            raise self._unavailable("gave a vector with a number that is not finite")
         return _normalize(vectors)
+
+    def _unavailable(self, reason: str) -> EncoderUnavailable:
+        return EncoderUnavailable(f"{self.name!r} {reason}; check the embeddings, or try again")
 
 
 def name_of(embeddings: Embeddings) -> str:
     """Return the name of an embeddings' vector space: its class, its model and the dimensions chosen for it."""
-    kind = type(embeddings).__name__
-    model = next((value for value in _values(embeddings, MODEL_ATTRIBUTES) if isinstance(value, str) and value), None)
-    size = next((value for value in _values(embeddings, SIZE_ATTRIBUTES) if isinstance(value, int)), None)
-    return ":".join([kind, *([model] if model else []), *([str(size)] if size else [])])
+    names = [getattr(embeddings, attribute, None) for attribute in MODEL_ATTRIBUTES]
+    sizes = [getattr(embeddings, attribute, None) for attribute in SIZE_ATTRIBUTES]
+    model = next((name for name in names if isinstance(name, str) and name), "")
+    size = next((str(size) for size in sizes if isinstance(size, int)), "")
+    return ":".join(part for part in (type(embeddings).__name__, model, size) if part)
 
 
 def _normalize(vectors: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Vectors:
-    """Scale each row to length 1. A row of zeros, which has no direction, becomes one with equal components.
-
-    Args:
-        vectors: Finite numbers, of shape (texts, dimensions); at least one dimension.
-
-    Returns:
-        Float32, of the same shape.
-    """
+    """Scale each row to length 1. A row of zeros, which has no direction, becomes one with equal components."""
     largest = np.abs(vectors).max(axis=1, keepdims=True)
     vectors = np.where(largest > 0, vectors / np.where(largest > 0, largest, 1), 1)
     return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
-
-
-def _values(embeddings: Embeddings, attributes: Sequence[str]) -> list[object]:
-    return [getattr(embeddings, attribute, None) for attribute in attributes]

@@ -1,20 +1,22 @@
 """Run all-MiniLM-L6-v2 in ONNX Runtime: the vectors of torch at half the cost, and torch is never imported.
 
-The graph ships with the package and holds no weights (`training/minilm_graph.py` writes it). Those are mapped from the
-file that torch would load, so nothing is exported, converted or cached (docs/decisions/0043).
+The graph ships with the package and holds no weights (the lab's `minilm_graph` writes it). Those are mapped from the
+file that torch would load, so nothing is exported, converted or cached (docs/decisions/0004). The encoders for ONNX of
+sentence-transformers and chromadb would import torch, which takes 5 s, or download weights of their own.
 
 The texts of a batch are packed: their tokens stand one after another in the layers, which take nearly all of the time,
-and are padded to one length for the attention alone (docs/decisions/0045).
+and are padded to one length for the attention alone (docs/decisions/0004).
 """
 
 import json
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,8 +30,8 @@ from langgraph_engram.embeddings.minilm_weights import (
     TOKENIZER,
     VECTOR_SPACE,
     WEIGHTS,
-    empty_vectors,
     find_weights,
+    installed_weights,
     matches_proof,
     replace_surrogates,
 )
@@ -60,7 +62,7 @@ MIN_SHARE = 128
 NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
 """Must be set before the import, or ONNX Runtime 1.29 and later reports each session to its makers."""
 MAX_THREADS = 4
-"""Concurrent batches by default, on a machine with as many cores."""
+"""Concurrent batches, on a machine with as many cores. A query or a message is one batch."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +74,11 @@ class _Network:
     weights: dict[str, Vectors]
     """What the session may read from as long as it lives."""
 
-    def encode(self, texts: Sequence[str], threads: int) -> Vectors:
-        """Encode texts in order, up to `threads` batches at once, into an array of shape (len(texts), 384)."""
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Encode texts in order, several batches at once, into an array of shape (len(texts), 384)."""
         if not texts:
-            return empty_vectors()
+            return np.zeros((0, DIMENSIONS), dtype=np.float32)
+        threads = min(_usable_cores(), MAX_THREADS)
         tokens = [self.tokenizer.encode(replace_surrogates(text)).ids for text in texts]
         batches = make_batches([len(ids) for ids in tokens], threads)
         rows = self._run_all([[tokens[index] for index in batch] for batch in batches], threads)
@@ -84,9 +87,9 @@ class _Network:
         return vectors
 
     def _run_all(self, batches: list[list[list[int]]], threads: int) -> list[Vectors]:
-        if min(threads, len(batches)) == 1:
-            return [self._run(batch) for batch in batches]
-        with ThreadPoolExecutor(min(threads, len(batches))) as pool:
+        if len(batches) == 1:
+            return [self._run(batches[0])]
+        with ThreadPoolExecutor(threads) as pool:
             return list(pool.map(self._run, batches))
 
     def _run(self, batch: list[list[int]]) -> Vectors:
@@ -99,36 +102,35 @@ class OnnxMiniLM:
 
     name = VECTOR_SPACE
 
-    def __init__(self, folder: Path | None = None, *, threads: int | None = None) -> None:
-        """Create an encoder; nothing is loaded yet.
-
-        Args:
-            folder: A folder of weights; None for the installed package's, or the hub's.
-            threads: Batches encoded at once; None for the cores that this process may use, at most `MAX_THREADS`.
-                A single batch, such as a query or a message, always takes one thread.
-        """
+    def __init__(self, folder: Path | None = None) -> None:
+        """Create an encoder of a folder of weights, or else of the installed package's or the hub's."""
         self._folder = folder
-        self._threads = threads or min(_usable_cores(), MAX_THREADS)
         self._network: _Network | None = None
         self._lock = Lock()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Encode texts, in order, of which the first 256 tokens are read. Many threads may call it at once.
 
-        Returns:
-            A float32 array of shape (len(texts), 384); each row has length 1.
-
         Raises:
-            EncoderUnavailable: The first call found no weights, or wrong ones.
+            EncoderUnavailable: The first call found no weights, or wrong ones; or ONNX Runtime cannot run them.
         """
-        return self.load().encode(texts, self._threads)
+        return self._loaded().encode(texts)
 
-    def load(self) -> _Network:
-        """Load the graph if it is not loaded: 0.3 s, or a download first.
+    def start_loading(self) -> Thread:
+        """Load the graph in a thread, unless the weights would have to be downloaded first.
 
-        Raises:
-            EncoderUnavailable: There are no weights, or wrong ones; or ONNX Runtime cannot run them.
+        What fails there fails again when the encoder is first used, and is said then.
         """
+        thread = Thread(target=self._load_installed)
+        thread.start()
+        return thread
+
+    def _load_installed(self) -> None:
+        with suppress(EncoderUnavailable):
+            if self._folder or installed_weights():
+                self._loaded()
+
+    def _loaded(self) -> _Network:
         with self._lock:
             if self._network is None:
                 self._network = _open_network(find_weights(self._folder))
@@ -136,14 +138,9 @@ class OnnxMiniLM:
 
 
 def make_batches(lengths: Sequence[int], threads: int) -> list[list[int]]:
-    """Split texts into batches, none above a thread's share, the longest texts first.
+    """Split texts of these numbers of tokens into batches of their indices, none above a thread's share.
 
-    Args:
-        lengths: Tokens of each text, at least one.
-        threads: Batches that run at once, where there is enough for each.
-
-    Returns:
-        Indices of `lengths`, each once. The longest batches come first, so that threads finish at about the same time.
+    The longest come first, so that threads finish at about the same time.
     """
     limit = min(BATCH, -(-len(lengths) // max(1, min(threads, sum(lengths) // MIN_SHARE))))
     batches: list[list[int]] = []
@@ -183,11 +180,7 @@ def pack(texts: Sequence[Sequence[int]]) -> dict[str, NDArray[Any]]:
 
 
 def map_weights(path: Path) -> dict[str, Vectors]:
-    """Map the tensors that the graph uses from a safetensors file; none is read yet.
-
-    Raises:
-        ValueError: It is no such file, or is cut short.
-    """
+    """Map the tensors that the graph uses from a safetensors file, unread; raise ValueError if it is none or cut."""
     content = np.memmap(path, mode="r")
     start = LENGTH_BYTES + int.from_bytes(content[:LENGTH_BYTES].tobytes(), "little")
     tensors: dict[str, Vectors] = {}
@@ -199,21 +192,16 @@ def map_weights(path: Path) -> dict[str, Vectors]:
 
 
 def _open_network(folder: Path) -> _Network:
-    """Load the graph with the weights in `folder`, and check it on texts whose similarities are published.
-
-    Raises:
-        EncoderUnavailable: A package is missing, or the vectors are wrong.
-    """
+    """Load the graph with the weights in `folder`, and check it on texts whose similarities are published."""
     try:
         network = _load_network(folder)
     except ImportError as error:
-        missing = f"the package {error.name!r} is missing" if error.name else str(error)
         raise EncoderUnavailable(
-            f"cannot import ONNX Runtime: {missing}; `pip install onnxruntime tokenizers`"
+            f"cannot import ONNX Runtime: {error}; `pip install onnxruntime tokenizers`, or use 'minilm:torch'"
         ) from error
     except ValueError as error:
         raise EncoderUnavailable(f"cannot load {str(folder / WEIGHTS)!r} into ONNX Runtime: {error}") from error
-    if not matches_proof(network.encode(PROOF_TEXTS, threads=1)):
+    if not matches_proof(network.encode(PROOF_TEXTS)):
         raise EncoderUnavailable(f"{str(folder)!r} does not give the vectors of {VECTOR_SPACE} in ONNX Runtime")
     return network
 
@@ -222,10 +210,6 @@ def _load_network(folder: Path) -> _Network:
     """Load the graph, the weights and the tokenizer: about 0.2 s.
 
     ONNX Runtime's telemetry is switched off for this process, unless the environment sets it.
-
-    Raises:
-        ImportError: ONNX Runtime or the package `tokenizers` is missing.
-        ValueError: The weights do not fit the graph.
     """
     os.environ.setdefault(NO_TELEMETRY, "1")
     from onnxruntime import InferenceSession, OrtValue, SessionOptions
@@ -250,7 +234,4 @@ def _load_network(folder: Path) -> _Network:
 
 
 def _usable_cores() -> int:
-    """Return how many cores this process may use, or the machine has where the system does not say."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

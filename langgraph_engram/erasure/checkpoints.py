@@ -87,13 +87,7 @@ class Residue:
     checkpointer: BaseCheckpointSaver[str] | None
 
     def find(self, scope: Scope, marks: ErasureMarks, *, of_everything: bool) -> list[str]:
-        """Return where traces are left; an empty list if there are none.
-
-        Args:
-            scope: Whose memories were erased.
-            marks: The ids and texts of what was erased.
-            of_everything: Whether everything of the scope was erased, so that anything left is a trace.
-        """
+        """Return where traces are left; an empty list if there are none."""
         residue = [f"{kind}: {count} in the store" for kind, count in self._rows(scope, marks, of_everything).items()]
         searched = None if of_everything else marks
         if self.checkpointer and (threads := threads_with(self.checkpointer, scope, searched)):

@@ -6,6 +6,7 @@ are deleted first, and what the selection depends on is deleted from the store l
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -23,16 +24,15 @@ from langgraph_engram.pending import (
     UNFINISHED,
     is_cut_off,
     is_unreceived,
-    pending_task,
+    pending_tasks_by_session,
     stored_turns,
     tasks_of_runs,
 )
 from langgraph_engram.results import ErasureReceipt
 from langgraph_engram.runner import delete_threads
-from langgraph_engram.schema import Boundary, Event, PendingTask, Record, Scope, Turn, make_id
+from langgraph_engram.schema import Boundary, Event, PendingTask, Record, Scope, make_id
 from langgraph_engram.segmentation.boundaries import relink_boundary
 from langgraph_engram.segmentation.titles import EventNamer
-from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.stores.base import Changes, Store
 from langgraph_engram.stores.index import EVENTS, ScopeIndex
 
@@ -47,16 +47,11 @@ class Eraser:
 
     store: Store
     checkpointer: BaseCheckpointSaver[str] | None
-    settings: SegmentSettings
 
     def forget(self, scope: Scope, target: Target) -> ErasureReceipt:
         """Erase the target, after the current runs of the scope.
 
         It is announced as a pending task first, so that `finish` does the rest where it is cut off.
-
-        Raises:
-            InvalidInput: The target is not stored here.
-            StoreError: The store failed; repeating the call, or `finish`, does the rest.
         """
         with self.store.writing(scope), self.store.committing(scope):
             stored, announced = self._stored(scope)
@@ -86,11 +81,7 @@ class Eraser:
         return _receipt(scope, target, erased, changes, runs, residue)
 
     def finish(self, scope: Scope) -> None:
-        """Finish the erasures of a scope that were announced and cut off.
-
-        Raises:
-            StoreError: The store failed; repeating the call does the rest.
-        """
+        """Finish the erasures of a scope that were announced and cut off."""
         for task in self.store.pending_tasks(scope):
             if task.step == FORGET:
                 left = frozenset(task.turn_ids) if task.record_id is None else None
@@ -115,7 +106,7 @@ class Eraser:
     def _changes(self, stored: StoredScope, erased: Erased, target: Target, threads: list[str]) -> Changes:
         if target.is_everything:
             return Changes(removed=erased.ids())
-        cleanup = Cleanup(stored, erased, str(uuid4()), self.settings)
+        cleanup = Cleanup(stored, erased, str(uuid4()))
         events, restored = cleanup.events(), cleanup.records()
         without_run = [task for task in stored.pending_tasks if task.awaits_approval and task.run_id in threads]
         return Changes(
@@ -136,22 +127,17 @@ class Cleanup:
     erased: Erased
     run_id: str
     """The run id of new pending tasks."""
-    settings: SegmentSettings
 
     def events(self) -> list[Event]:
         """Return the events that lose a turn or whose titles repeat erased words, as they are without it."""
-        lost = {turn.turn_id for turn in self.erased.turns}
+        lost = self.erased.turn_ids
         remaining = self._remaining_events()
         shorter = [event for event in remaining if not lost.isdisjoint((*event.turn_ids, *event.context_turn_ids))]
         repeating = [event for event in remaining if event not in shorter and self._repeats_erased(event)]
-        return [self._without_turns(event, lost) for event in [*shorter, *repeating]]
+        return [without_turns(self.stored.index, event, lost) for event in [*shorter, *repeating]]
 
     def boundaries(self, events: Sequence[Event]) -> list[Boundary]:
-        """Return the boundaries beside what is erased or changed, described with the current titles of events.
-
-        Args:
-            events: The changed events.
-        """
+        """Return the boundaries beside what is erased or changed, described with the current titles of events."""
         index, erased = self.stored.index, {boundary.boundary_id for boundary in self.erased.boundaries}
         current = {event.event_id: event for event in [*self._remaining_events(), *events]}
         changed = {event.event_id for event in (*events, *self.erased.events)}
@@ -181,16 +167,11 @@ class Cleanup:
         ]
 
     def pending_tasks(self, restored: Sequence[Record]) -> list[PendingTask]:
-        """Return the steps to repeat for the turns that are left, and those that were pending already.
-
-        Args:
-            restored: What `records` returned.
-        """
+        """Return the steps to repeat for the turns that are left, and those that were pending already."""
         parts = {part for record in self.erased.records for part in record.derived_from}
         unmerged = [record for record in restored if record.status == "active" and record.record_id in parts]
         covered = {record_id for synthesis in self.erased.syntheses for record_id in synthesis.covered_record_ids}
-        erased = {record.record_id for record in self.erased.records}
-        uncovered = [self.stored.index.records.get(record_id) for record_id in covered - erased]
+        uncovered = [self.stored.index.records.get(record_id) for record_id in covered - self.erased.record_ids]
         return [
             *self._still_pending(),
             *self._enqueue(self._turns_to_extract(), "extract"),
@@ -205,22 +186,10 @@ class Cleanup:
     def _repeats_erased(self, event: Event) -> bool:
         return self.erased.is_repeated_in(event.session_id, [event.summary, *event.topics, *event.keywords])
 
-    def _without_turns(self, event: Event, lost: set[str]) -> Event:
-        turn_ids = [turn_id for turn_id in event.turn_ids if turn_id not in lost]
-        turns = stored_turns(self.stored.index, turn_ids)
-        session = [turn for turn in self.stored.index.session_turns(event.session_id) if turn.turn_id not in lost]
-        update = {
-            "turn_ids": turn_ids,
-            "context_turn_ids": [turn_id for turn_id in event.context_turn_ids if turn_id not in lost],
-            "started_at": turns[0].said_at if turns else event.started_at,
-            "ended_at": turns[-1].said_at if turns else event.ended_at,
-        }
-        return EventNamer(session, self.settings).named(event.model_copy(update=update))
-
     def _describe_again(self, boundary: Boundary, current: Mapping[str, Event]) -> Boundary:
         later = current[boundary.to_event_id]
         earlier = current.get(boundary.from_event_id or "") or _event_before(later, current.values())
-        first_turns = stored_turns(self.stored.index, later.turn_ids)[: self.settings.boundary_side]
+        first_turns = stored_turns(self.stored.index, later.turn_ids)[:1]
         return relink_boundary(boundary, earlier, later, first_turns)
 
     def _restored(self, record: Record, erased: Mapping[str, Record]) -> Record:
@@ -235,7 +204,7 @@ class Cleanup:
 
     def _still_pending(self) -> list[PendingTask]:
         """Return erased tasks for the turns that are left, or that may still be extracted from."""
-        dropped = {turn.turn_id for turn in self.erased.turns} or _cited(self.erased.records)
+        dropped = self.erased.turn_ids or _cited(self.erased.records)
         return [
             remaining
             for task in self.erased.pending_tasks
@@ -247,18 +216,28 @@ class Cleanup:
 
     def _turns_to_extract(self) -> set[str]:
         """Return the turns that lost a record which cites an erased turn too; the parts of a merge are restored."""
-        lost = {turn.turn_id for turn in self.erased.turns}
-        if not lost:
+        if not self.erased.turns:
             return set()
-        return _cited(record for record in self.erased.records if not record.derived_from) - lost
+        return _cited(record for record in self.erased.records if not record.derived_from) - self.erased.turn_ids
 
     def _enqueue(self, turn_ids: Iterable[str], step: str, reason: str = PART_FORGOTTEN) -> list[PendingTask]:
         """Return a pending task for each session of the turns that are left."""
-        by_session: dict[str, list[Turn]] = {}
-        lost = {turn.turn_id for turn in self.erased.turns}
-        for turn in stored_turns(self.stored.index, [turn_id for turn_id in turn_ids if turn_id not in lost]):
-            by_session.setdefault(turn.session_id, []).append(turn)
-        return [pending_task(self.run_id, turns, step, reason) for turns in by_session.values()]
+        turns = stored_turns(self.stored.index, list(set(turn_ids) - self.erased.turn_ids))
+        return pending_tasks_by_session(self.run_id, turns, step, reason)
+
+
+def without_turns(index: ScopeIndex, event: Event, lost: AbstractSet[str]) -> Event:
+    """Return an event without turns that are lost, under a title of what is left."""
+    turn_ids = [turn_id for turn_id in event.turn_ids if turn_id not in lost]
+    turns = stored_turns(index, turn_ids)
+    session = [turn for turn in index.session_turns(event.session_id) if turn.turn_id not in lost]
+    update = {
+        "turn_ids": turn_ids,
+        "context_turn_ids": [turn_id for turn_id in event.context_turn_ids if turn_id not in lost],
+        "started_at": turns[0].said_at if turns else event.started_at,
+        "ended_at": turns[-1].said_at if turns else event.ended_at,
+    }
+    return EventNamer(session).named(event.model_copy(update=update))
 
 
 def _event_before(later: Event, events: Iterable[Event]) -> Event | None:
@@ -276,7 +255,7 @@ def _event_before(later: Event, events: Iterable[Event]) -> Event | None:
 def _announcement(target: Target, erased: Erased) -> PendingTask | None:
     """Return the task to erase something; none where no turn and no record is. Of turns it holds the ids alone."""
     unreceived = {turn_id for task in erased.pending_tasks if task.step == RECEIVE for turn_id in task.turn_ids}
-    turn_ids = sorted({turn.turn_id for turn in erased.turns} | unreceived)
+    turn_ids = sorted(erased.turn_ids | unreceived)
     if not turn_ids and target.record_id is None:
         return None
     return PendingTask(
@@ -293,13 +272,11 @@ def _announcement(target: Target, erased: Erased) -> PendingTask | None:
 
 def _finished(announced: Iterable[PendingTask], index: ScopeIndex, erased: Erased) -> list[str]:
     """Return the ids of the announced tasks of which nothing is left once something is erased."""
-    turns = {turn.turn_id for turn in erased.turns}
-    records = {record.record_id for record in erased.records}
     return [
         pending_id
         for pending_id, task in {task.pending_id: task for task in announced}.items()
-        if (task.record_id is None or task.record_id in records or task.record_id not in index.records)
-        and all(turn_id in turns or turn_id not in index.turns for turn_id in task.turn_ids)
+        if (task.record_id is None or task.record_id in erased.record_ids or task.record_id not in index.records)
+        and all(turn_id in erased.turn_ids or turn_id not in index.turns for turn_id in task.turn_ids)
     ]
 
 
@@ -320,7 +297,6 @@ def _marks_of(stored: StoredScope, erased: Erased) -> ErasureMarks:
 def _receipt(
     scope: Scope, target: Target, erased: Erased, changes: Changes, runs: int, residue: list[str]
 ) -> ErasureReceipt:
-    tasks: list[PendingTask] = list(changes.pending_tasks)
     return ErasureReceipt(
         scope=scope,
         session_id=target.session_id,
@@ -329,6 +305,6 @@ def _receipt(
         **{name: len(ids) for name, ids in erased.ids().items()},
         runs=runs,
         changed=len(changes.events) + len(changes.boundaries) + len(changes.changed),
-        pending=len({turn_id for task in tasks for turn_id in task.turn_ids}),
+        pending=len({turn_id for task in changes.pending_tasks for turn_id in task.turn_ids}),
         residue=residue,
     )

@@ -7,12 +7,14 @@ records that it was merged from are erased with it, because they say the same.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from langgraph_engram.errors import InvalidInput
-from langgraph_engram.formats.requests import check_name
 from langgraph_engram.inspection import find_one
+from langgraph_engram.lineage import merged_from, reached
 from langgraph_engram.pending import stored_turns
+from langgraph_engram.requests import check_name
 from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Synthesis, Turn
 from langgraph_engram.stores.index import (
     BOUNDARIES,
@@ -45,22 +47,14 @@ class Target:
         return self == Target()
 
     def of_whole_id(self, index: ScopeIndex) -> "Target":
-        """Return the target with the whole id of its record.
-
-        Raises:
-            InvalidInput: No record or several begin with what names it.
-        """
+        """Return the target with the whole id of its record."""
         if self.record_id is None:
             return self
         return replace(self, record_id=find_one(index.records, self.record_id).record_id)
 
 
 def make_target(session_id: object, turn_id: object, record_id: object) -> Target:
-    """Return a target of valid ids.
-
-    Raises:
-        InvalidInput: An id is no name, or a record is named beside a session or a turn.
-    """
+    """Return a target of valid ids."""
     values = {"session_id": session_id, "turn_id": turn_id, "record_id": record_id}
     ids = {name: check_name(name, value) for name, value in values.items() if value is not None}
     if "record_id" in ids and len(ids) > 1:
@@ -100,6 +94,16 @@ class Erased:
         """Return the ids by the name of their kind, in the order of erasure."""
         return {kind.name: [kind.id_of(item) for item in getattr(self, kind.name)] for kind in ERASURE_ORDER}
 
+    @cached_property
+    def turn_ids(self) -> frozenset[str]:
+        """The ids of the erased turns."""
+        return frozenset(turn.turn_id for turn in self.turns)
+
+    @cached_property
+    def record_ids(self) -> frozenset[str]:
+        """The ids of the erased records."""
+        return frozenset(record.record_id for record in self.records)
+
     def texts(self) -> set[str]:
         """Return the texts of erased turns and records. Those of syntheses may be about what is left."""
         turns = [text for turn in self.turns for text in (turn.text, *turn.captions)]
@@ -112,14 +116,7 @@ class Erased:
 
 
 def select_erased(stored: StoredScope, target: Target) -> Erased:
-    """Select what is erased.
-
-    Args:
-        target: What is to be forgotten, `of_whole_id`.
-
-    Raises:
-        InvalidInput: The target is not stored here.
-    """
+    """Select what is erased."""
     if target.is_everything:
         return _select_everything(stored)
     if target.record_id is not None:
@@ -134,11 +131,7 @@ def select_erased(stored: StoredScope, target: Target) -> Erased:
 
 
 def _target_turns(target: Target, index: ScopeIndex) -> list[Turn]:
-    """Return the turns of the session, or those with the id, that a target names.
-
-    Raises:
-        InvalidInput: There is no such turn, or several sessions have a turn with this external id.
-    """
+    """Return the turns of the session, or those with the id, that a target names."""
     turns = index.turns.items if target.session_id is None else index.turns.in_session(target.session_id)
     if target.turn_id is None:
         return list(turns)
@@ -179,7 +172,8 @@ def _require_session(stored: StoredScope, session_id: str) -> None:
 def _select_record(stored: StoredScope, record_id: str) -> Erased:
     """Select what is erased with a record."""
     records = {record.record_id: record for record in stored.index.records.items}
-    gone = _with_merged(_with_parts(record_id, records), records)
+    parts = reached([record_id], lambda key: [part for part in records[key].derived_from if part in records])
+    gone = _with_merged(parts, records)
     cited = {turn_id for gone_id in gone for turn_id in records[gone_id].source_turn_ids}
     to_extract = [
         task for task in stored.pending_tasks if task.step == "extract" and not cited.isdisjoint(task.turn_ids)
@@ -196,14 +190,7 @@ def _select_record(stored: StoredScope, record_id: str) -> Erased:
 def _select_turns(
     stored: StoredScope, turns: Sequence[Turn], session_id: str | None, gone: Iterable[str] = ()
 ) -> Erased:
-    """Select what is erased with turns, and with a whole session where one is named.
-
-    Args:
-        stored: What is stored.
-        turns: The turns.
-        session_id: Their session, if all of it is erased.
-        gone: The ids of turns that may be erased already.
-    """
+    """Select what is erased with turns, and with a whole session where one is named; `gone` may be erased already."""
     index = stored.index
     ids = {turn.turn_id for turn in turns}.union(gone)
     by_stems = Erased(lost_stems=_lost_stems(index, turns))
@@ -257,24 +244,8 @@ def _texts_of(record: Record) -> list[str]:
 
 def _with_merged(record_ids: Iterable[str], records: Mapping[str, Record]) -> list[str]:
     """Return ids of records with those of all records merged from them, directly or not."""
-    found = dict.fromkeys(record_ids)
-    while further := [
-        record_id
-        for record_id, record in records.items()
-        if record_id not in found and not found.keys().isdisjoint(record.derived_from)
-    ]:
-        found |= dict.fromkeys(further)
-    return list(found)
-
-
-def _with_parts(record_id: str, records: Mapping[str, Record]) -> list[str]:
-    """Return a record's id with those of all records that it was merged from, directly or not."""
-    found, left = {record_id: None}, [record_id]
-    while left:
-        parts = [part for part in records[left.pop()].derived_from if part in records and part not in found]
-        found |= dict.fromkeys(parts)
-        left += parts
-    return list(found)
+    merged = merged_from(records.values())
+    return reached(record_ids, lambda key: merged.get(key, ()))
 
 
 def _affected_syntheses(index: ScopeIndex, records: set[str], events: set[str]) -> list[Synthesis]:

@@ -1,7 +1,7 @@
 """Batch the new turns of events for extraction: several short events share a call, up to a size, also of sessions.
 
-Only what somebody said is extracted from: the output of a tool and a system's instructions are left out, and under
-DimMem an assistant's turns as well. Of what is kept as passages, code and tables are not read.
+Only what somebody said is extracted from: the output of a tool and a system's instructions are left out. Of what is
+kept as passages, code and tables are not read.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ from langgraph_engram.text.markdown import passages_of, without_code
 
 
 @dataclass(frozen=True)
-class Batch:
+class TurnBatch:
     """The turns that share one call, and those that are read beside them."""
 
     turns: tuple[Turn, ...]
@@ -59,7 +59,7 @@ class Batch:
             position for position, owner in enumerate(owners) if position == 0 or owner != owners[position - 1]
         )
 
-    def parts(self, most: int) -> "list[Batch]":
+    def parts(self, most: int) -> "list[TurnBatch]":
         """Return the batch in parts of at most `most` numbered sentences, or one turn; small talk alone is no part."""
         sizes = Counter(sentence.turn.turn_id for sentence in self.sentences if sentence.number)
         starts = [start for start, _ in buffers([sizes[turn.turn_id] for turn in self.turns], most)]
@@ -67,23 +67,23 @@ class Batch:
         return [part for start, end in spans if (part := self._part(start, end)).says_something]
 
     @property
-    def without_long_replies(self) -> "Batch":
+    def without_long_replies(self) -> "TurnBatch":
         """Return the batch without the turns of an assistant that are kept as passages."""
         turns = [turn for turn in self.turns if turn.role != "assistant" or turn.turn_id not in self.in_passages]
         return self if len(turns) == len(self.turns) else self._with_turns(turns, self.context)
 
     @property
-    def halves(self) -> "list[Batch]":
+    def halves(self) -> "list[TurnBatch]":
         """Return the batch in about two halves, turns kept whole; one turn alone has none."""
         parts = self.parts(-(-len([sentence for sentence in self.sentences if sentence.number]) // 2))
         return parts if len(parts) > 1 else []
 
-    def _part(self, start: int, end: int) -> "Batch":
+    def _part(self, start: int, end: int) -> "TurnBatch":
         session_id = self.turns[start].session_id
         earlier = [turn for turn in (*self.context, *self.turns[:start]) if turn.session_id == session_id]
         return self._with_turns(self.turns[start:end], earlier[-max(1, len(self.context)) :])
 
-    def _with_turns(self, turns: Sequence[Turn], context: Sequence[Turn]) -> "Batch":
+    def _with_turns(self, turns: Sequence[Turn], context: Sequence[Turn]) -> "TurnBatch":
         ids = {turn.turn_id for turn in turns}
         shown = (
             text for text, sentence in zip(self.shown, self.sentences, strict=False) if sentence.turn.turn_id in ids
@@ -93,7 +93,7 @@ class Batch:
 
 def batch_events(
     index: ScopeIndex, events: Sequence[Event], turns: Sequence[Turn], settings: ExtractSettings, context_turns: int
-) -> list[Batch]:
+) -> list[TurnBatch]:
     """Batch the turns of events that are to be extracted from.
 
     Args:
@@ -112,7 +112,7 @@ def batch_events(
         size = sum(count_tokens(turn.indexed_text) for turn in core)
         if not core:
             continue
-        shares = bool(groups) and settings.shared_calls and held + size <= settings.call_tokens
+        shares = bool(groups) and held + size <= settings.call_tokens
         if shares and core[0].session_id != groups[-1][-1][1][0].session_id:
             shares = not _before(index, turns, core[0], context_turns, settings)
         if not shares:
@@ -130,7 +130,7 @@ def has_passages(turn: Turn, settings: ExtractSettings) -> bool:
     return settings.passages and _is_read(turn, settings) and bool(passages_of(turn.text, turn.role))
 
 
-def compressed(batch: Batch, compressor: Compressor) -> Batch:
+def compressed(batch: TurnBatch, compressor: Compressor) -> TurnBatch:
     """Return a batch of which a model reads shorter sentences. What images show is short, and stays as it is.
 
     Args:
@@ -144,9 +144,11 @@ def compressed(batch: Batch, compressor: Compressor) -> Batch:
     return replace(batch, shown=tuple(short.get(position, text) for position, text in enumerate(texts)))
 
 
-def _batch(group: Sequence[tuple[Event, list[Turn]]], context: Sequence[Turn], in_passages: Collection[str]) -> Batch:
+def _batch(
+    group: Sequence[tuple[Event, list[Turn]]], context: Sequence[Turn], in_passages: Collection[str]
+) -> TurnBatch:
     turns = tuple(turn for _, core in group for turn in core)
-    return Batch(
+    return TurnBatch(
         turns=turns,
         in_passages=frozenset(turn.turn_id for turn in turns if turn.turn_id in in_passages),
         context=tuple(context),

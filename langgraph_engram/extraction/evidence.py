@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from langgraph_engram.extraction.batching import Batch
+from langgraph_engram.extraction.batching import TurnBatch
 from langgraph_engram.extraction.support import (
     SentenceSupport,
     TurnSupport,
@@ -23,13 +23,16 @@ from langgraph_engram.extraction.support import (
 )
 from langgraph_engram.filters import join_metadata
 from langgraph_engram.schema import Event, Interval, Record, Turn
-from langgraph_engram.settings import VerifySettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.find import TimeMention, find_times
 from langgraph_engram.text.names import proper_names
 from langgraph_engram.text.numbers import NUMBER
 from langgraph_engram.text.tokens import content_stems, words
 
+MIN_SAID = 0.5
+"""Share of a record's content stems that must have been said in its event."""
+RECYCLED_SHARE = 0.9
+"""Share of an assistant's words in a stored record from which they are recycled memory."""
 HALF = 0.5
 """Least share of the words of a reason, a purpose or a keyword that were said."""
 NEAR = 2
@@ -47,8 +50,7 @@ class Verifier:
     """The run's turns."""
     events: Sequence[Event]
     """The run's events."""
-    settings: VerifySettings
-    batches: Sequence[Batch] = ()
+    batches: Sequence[TurnBatch] = ()
     """What the run's records were extracted from."""
 
     def verify(self, record: Record) -> Record:
@@ -58,8 +60,8 @@ class Verifier:
         core, context = (batch.turns, batch.context) if batch else ((), ())
         read = [turn for turn in (*context, *core) if turn.session_id == record.session_id]
         shown = [*read, *self._turns(self._nearby.get(record.event_id, []))]
-        verified = verify_record(record, sources, shown, self.settings, {turn.turn_id for turn in core})
-        reason = recycled_reason(verified, sources, self.index, self.settings) if verified.status == "active" else ""
+        verified = verify_record(record, sources, shown, {turn.turn_id for turn in core})
+        reason = recycled_reason(verified, sources, self.index) if verified.status == "active" else ""
         return _quarantined(verified, reason) if reason else verified
 
     @cached_property
@@ -67,7 +69,7 @@ class Verifier:
         return {turn.turn_id: turn for turn in self.turns}
 
     @cached_property
-    def _batch_of(self) -> dict[str, Batch]:
+    def _batch_of(self) -> dict[str, TurnBatch]:
         return {event_id: batch for batch in self.batches for event_id in batch.event_ids}
 
     @cached_property
@@ -80,11 +82,7 @@ class Verifier:
 
 
 def verify_record(
-    record: Record,
-    sources: Sequence[Turn],
-    shown: Sequence[Turn],
-    settings: VerifySettings,
-    citable: Collection[str] = (),
+    record: Record, sources: Sequence[Turn], shown: Sequence[Turn], citable: Collection[str] = ()
 ) -> Record:
     """Return the record with the dimensions that have evidence, or quarantined with the first reason found.
 
@@ -93,7 +91,6 @@ def verify_record(
         sources: The turns it cites.
         shown: The turns that were read when it was written. One that gives a number, a name or a date of it and speaks
             of the same is evidence; for names, so are the last turns before a source, whose pronouns they may explain.
-        settings: How much of its words must have been said.
         citable: The ids of the turns that join its sources where they are such evidence: the core turns.
     """
     if record.status != "active":
@@ -108,7 +105,7 @@ def verify_record(
             return _quarantined(record, detail.reason)
         rests_on += turn_ids
     nearby = [*sources, *claim.others]
-    reason = _unsupported_words(record, nearby, settings.min_said) or claim.misattribution() or claim.contradiction()
+    reason = _unsupported_words(record, nearby) or claim.misattribution() or claim.contradiction()
     if reason:
         return _quarantined(record, reason)
     happened = claim.happened()
@@ -280,11 +277,11 @@ def _is_named(name: str, said: Collection[str]) -> bool:
     return bool(parts) and all(part in said for part in parts)
 
 
-def _unsupported_words(record: Record, nearby: Sequence[Turn], least: float) -> str:
-    """Return why the content has no evidence: less than the share `least` of its stems was said near its sources."""
+def _unsupported_words(record: Record, nearby: Sequence[Turn]) -> str:
+    """Return why the content has no evidence: too few of its stems were said near its sources."""
     stems = set(content_stems(record.content))
     missing = _unsaid(stems, nearby)
-    if len(stems) - len(missing) >= least * len(stems):
+    if len(stems) - len(missing) >= MIN_SAID * len(stems):
         return ""
     return f"most of its words were not said: {', '.join(sorted(missing)[:3])}"
 
@@ -319,7 +316,7 @@ def _with_supported_dimensions(record: Record, nearby: Sequence[Turn]) -> Record
     return record.model_copy(update=update)
 
 
-def recycled_reason(record: Record, sources: Sequence[Turn], index: ScopeIndex, settings: VerifySettings) -> str:
+def recycled_reason(record: Record, sources: Sequence[Turn], index: ScopeIndex) -> str:
     """Return which stored record this one recycles; empty if it says anything of its own.
 
     What an assistant says that a stored record holds already, nearly word for word, comes from memory. What a user says
@@ -329,7 +326,6 @@ def recycled_reason(record: Record, sources: Sequence[Turn], index: ScopeIndex, 
         record: The record to verify.
         sources: The turns it cites.
         index: What is stored of the scope.
-        settings: The least share of its stems that the stored one holds.
     """
     if not sources or any(turn.role == "user" for turn in sources) or not len(index.records):
         return ""
@@ -337,7 +333,7 @@ def recycled_reason(record: Record, sources: Sequence[Turn], index: ScopeIndex, 
     stems = set(content_stems(record.content)) - speakers
     if not stems:
         return ""
-    least = settings.recycled_share * len(stems)
+    least = RECYCLED_SHARE * len(stems)
     held_by = index.records.lexical.count_matches(stems)
     for position in np.flatnonzero(held_by >= least):  # by content or by keywords
         stored = index.records.items[position]

@@ -1,7 +1,7 @@
-"""Make records of candidates: sources checked, words completed, times resolved, ids derived from content.
+"""Make records of drafts: sources checked, words completed, times resolved, ids derived from content.
 
-A candidate cites numbered sentences. Where it brings no words of its own, or only copies, each sentence is kept as it
-was said, after its speaker's name. What a candidate leaves open of a sentence's dimensions is read off its words.
+A draft cites numbered sentences. Where it brings no words of its own, or only copies, each sentence is kept as it
+was said, after its speaker's name. What a draft leaves open of a sentence's dimensions is read off its words.
 """
 
 import re
@@ -30,15 +30,22 @@ LEAST_COPIED = 3
 LEAST_REPEATED = 8
 """Words from which on a sentence is known by most of them."""
 REPEATED = 0.85
-"""Share of the words of the longer that a part of a candidate and a sentence have in common where one repeats the
+"""Share of the words of the longer that a part of a draft and a sentence have in common where one repeats the
 other."""
 TOLD = 0.7
 """Share of a relation's stems in records of its turns from which it adds nothing to them."""
+MAX_RECORDS = 400
+"""Records taken from one answer, or as many as it has sentences: a long text loses none, and repeating is limited."""
+DIMENSIONS = (
+    *("memory_type", "standing", "time_text", "event_start", "event_end"),
+    *("location", "reason", "purpose", "keywords"),
+)
+"""The fields of a record that are its dimensions."""
 NO_SOURCE = "it cites no sentence that it was extracted from"
 
 
-class Candidate(Protocol):
-    """What every candidate has: numbers of sentences, and words."""
+class Draft(Protocol):
+    """What a model notes of a record: numbers of sentences, and words."""
 
     @property
     def sources(self) -> list[int]:
@@ -54,42 +61,38 @@ class RecordBuilder:
     """Make the records of one scope."""
 
     scope_key: str
-    most: int
-    """Records taken from one answer, or as many as it has sentences to extract from: a long text loses none of them."""
-    dimensions: bool = True
-    """Whether records carry type, time, place, reason, purpose and keywords."""
-    causal: bool = True
-    """Whether they carry reason and purpose."""
 
     def build(
         self,
         sentences: Sequence[Sentence],
         event_of: Mapping[str, str],
-        candidates: Sequence[tuple[RecordKind, Candidate]],
+        drafts: Sequence[tuple[RecordKind, Draft]],
+        dimensions: Collection[str] = DIMENSIONS,
     ) -> list[Record]:
-        """Return the records of one answer's candidates.
+        """Return the records of one answer's drafts.
 
         Args:
-            sentences: The sentences of the core turns, at least one; candidates cite them by number.
+            sentences: The sentences of the core turns, at least one; drafts cite them by number.
             event_of: The event of each core turn, by turn id.
-            candidates: Kinds and candidates, in the order of the answer.
+            drafts: Kinds and drafts, in the order of the answer.
+            dimensions: Those of `DIMENSIONS` that a dimensional record has.
 
         Returns:
             Records without repeats: what is said twice of one event is one record with both sources, and a relation
-            that records of its turns tell already is none. A candidate with words that cites no sentence is quarantined
+            that records of its turns tell already is none. A draft with words that cites no sentence is quarantined
             with its reason; one with neither leaves nothing.
         """
         numbered = {sentence.number: sentence for sentence in sentences if sentence.number}
         first = sentences[0].turn
         made: list[Record] = []
-        for kind, candidate in candidates[: max(self.most, len(numbered))]:
-            cited = [numbered[number] for number in dict.fromkeys(candidate.sources) if number in numbered]
-            texts = _record_texts(candidate.content, cited, sentences)
+        for kind, draft in drafts[: max(MAX_RECORDS, len(numbered))]:
+            cited = [numbered[number] for number in dict.fromkeys(draft.sources) if number in numbered]
+            texts = _record_texts(draft.content, cited, sentences)
             for text in texts:
                 record = self._record(kind, text, event_of, first, len(made))
-                if self.dimensions and isinstance(candidate, RecordDraft):
-                    record = _with_dimensions(record, candidate, text, alone=len(texts) == 1)
-                    record = record if self.causal else record.model_copy(update={"reason": "", "purpose": ""})
+                if isinstance(draft, RecordDraft):
+                    found = _dimensions(draft, text, record, alone=len(texts) == 1)
+                    record = record.model_copy(update={name: found[name] for name in dimensions})
                 made.append(record)
         people = {name for sentence in sentences for name in content_stems(sentence.turn.speaker)}
         return _without_told_relations(join_repeats(made), people)
@@ -221,10 +224,10 @@ class _RecordText:
 
 
 def _record_texts(content: str, cited: Sequence[Sentence], sentences: Sequence[Sentence]) -> list[_RecordText]:
-    """Return the texts of the records that a candidate makes.
+    """Return the texts of the records that a draft makes.
 
     Args:
-        content: The candidate's own words; may be empty.
+        content: The draft's own words; may be empty.
         cited: The sentences it cites, in its order; may be none.
         sentences: All that the model was shown: what it copies from them rests on those, whatever it cites.
 
@@ -243,7 +246,7 @@ def _record_texts(content: str, cited: Sequence[Sentence], sentences: Sequence[S
 
 
 def _copied_from(content: str, sentences: Sequence[Sentence]) -> list[Sentence]:
-    """Return the sentences that a candidate's words are copied from, in its order; none where a part is no copy.
+    """Return the sentences that a draft's words are copied from, in its order; none where a part is no copy.
 
     Small models copy a sentence or a whole turn, with a word changed or another speaker's name, and put the number of
     its neighbour beside it.
@@ -263,7 +266,7 @@ def _is_copy(content: str, cited: Sequence[Sentence]) -> bool:
 
 
 def _repeats(part: str, sentence: Sentence) -> bool:
-    """Return whether a part of a candidate is a stretch of a sentence, or all of it but a word or two of many."""
+    """Return whether a part of a draft is a stretch of a sentence, or all of it but a word or two of many."""
     if _is_copy(part, [sentence]):
         return True
     own, said = Counter(words(part)), Counter(words(sentence.resolved))
@@ -279,31 +282,29 @@ def _with_speaker(content: str, cited: Sequence[Sentence]) -> str:
     return content
 
 
-def _with_dimensions(record: Record, candidate: RecordDraft, text: _RecordText, *, alone: bool) -> Record:
-    """Return a record with its type, time, place, reason, purpose and keywords.
+def _dimensions(draft: RecordDraft, text: _RecordText, record: Record, *, alone: bool) -> dict[str, object]:
+    """Return the dimensions of a record by name.
 
     Args:
-        record: The record.
-        candidate: What a model noted.
+        draft: What a model noted.
         text: The record's words and sentences.
-        alone: Whether the candidate became this record alone, so that its dimensions are this record's.
+        record: The record without them.
+        alone: Whether the draft became this record alone, so that its dimensions are this record's.
     """
     said = " ".join(sentence.text for sentence in text.sentences) or record.content
-    noted = candidate if alone else RecordDraft(sources=[])
+    noted = draft if alone else RecordDraft(sources=[])
     happened, time_text = _event_time(noted.time, text)
-    return record.model_copy(
-        update={
-            "memory_type": candidate.memory_type,
-            "standing": None if candidate.standing == "no" else candidate.standing,
-            "time_text": time_text,
-            "event_start": happened.start if happened else None,
-            "event_end": happened.end if happened else None,
-            "location": noted.location or location_of(said),
-            "reason": noted.reason or reason_of(said),
-            "purpose": noted.purpose or purpose_of(said),
-            "keywords": list(dict.fromkeys(noted.keywords)) or keywords_of(said),
-        }
-    )
+    return {
+        "memory_type": draft.memory_type,
+        "standing": None if draft.standing == "no" else draft.standing,
+        "time_text": time_text,
+        "event_start": happened.start if happened else None,
+        "event_end": happened.end if happened else None,
+        "location": noted.location or location_of(said),
+        "reason": noted.reason or reason_of(said),
+        "purpose": noted.purpose or purpose_of(said),
+        "keywords": list(dict.fromkeys(noted.keywords)) or keywords_of(said),
+    }
 
 
 def _event_time(noted: str, text: _RecordText) -> tuple[Interval | None, str]:

@@ -2,7 +2,7 @@
 
 A language model marks them as it extracts. Records in the words that were said are classified here: by a logistic
 regression for each kind, over the sentence's embedding and over the words and pairs of words that were frequent in its
-training sentences (`training/standing.py`). See docs/decisions/0040.
+training sentences (the lab's `training/standing.py`). See docs/decisions/0011.
 """
 
 import re

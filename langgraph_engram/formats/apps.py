@@ -4,11 +4,11 @@ A memory of langmem or mem0 is read as a message of its user, at the time when i
 not in such a file.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from langgraph_engram.errors import InvalidInput, InvalidMessages, UnreadableFile
-from langgraph_engram.formats.datasets import choose_sample
-from langgraph_engram.formats.messages import Session, shown, to_messages
+from langgraph_engram.errors import InvalidInput, UnreadableFile
+from langgraph_engram.formats.messages import Session, shown, to_messages_at
 from langgraph_engram.state import Message
 
 SPEAKING = frozenset({"user", "assistant"})
@@ -16,6 +16,7 @@ READ_CONTENTS = frozenset({"text", "multimodal_text"})
 """Contents of a message of ChatGPT that a person reads: not its reasoning, code it runs, or results of tools."""
 HIDDEN = "is_visually_hidden_from_conversation"
 TO_EVERYONE = "all"
+SHOWN_IDS = 60
 
 
 def is_chatgpt(data: object) -> bool:
@@ -34,86 +35,82 @@ def is_mem0(data: object) -> bool:
 
 
 def chatgpt_sessions(data: object, sample: str | None = None) -> list[Session]:
-    """Read conversations, oldest first: of each the branch that was last shown, without tools and hidden messages.
-
-    Args:
-        data: One conversation or a list of them.
-        sample: The id of the only conversation to read.
-
-    Raises:
-        UnreadableFile: A conversation has another shape.
-        InvalidInput: The id is unknown.
-    """
-    conversations = [
-        _conversation(item, number) for number, item in enumerate(data if isinstance(data, list) else [data])
-    ]
+    """Read conversations, oldest first: of each the branch that was last shown, without tools and hidden messages."""
+    conversations = [_conversation(item, place) for place, item in _items(data)]
     if sample is not None:
-        conversations = [choose_sample([{**item, "id": _id(item)} for item in conversations], "id", sample)]
+        ids = [str(_id(item)) for item in conversations]
+        conversations = [conversations[ids.index(_chosen(ids, sample))]]
     conversations.sort(key=_begin)
     return [Session(_id(item), _spoken(item)) for item in conversations]
 
 
 def langmem_sessions(data: object, sample: str | None = None) -> list[Session]:
-    """Read the memories of one namespace: items as `store.search` gives them, each by `item.dict()`.
-
-    Args:
-        data: A list of items with `namespace`, `key`, `value` and perhaps `created_at`.
-        sample: The namespace to read, its parts joined by "/"; required only if there are several.
-
-    Raises:
-        UnreadableFile: An item has another shape.
-        InvalidInput: There are several namespaces and none was chosen: they may be several users'.
-    """
-    memories = []
-    for number, item in enumerate(data if isinstance(data, list) else [data]):
-        if not isinstance(item, Mapping) or not isinstance(item.get("namespace"), list | str):
-            raise UnreadableFile(f"expected an item with namespace, key and value at [{number}], not {shown(item)}")
-        namespace = item["namespace"]
-        source = namespace if isinstance(namespace, str) else "/".join(map(str, namespace))
-        memories.append(
-            {"source": source, "id": item.get("key"), "text": _text(item.get("value")), "at": item.get("created_at")}
-        )
-    return _chosen(memories, "langmem", sample)
+    """Read the memories of one namespace, its parts joined by "/": items as `store.search` gives them."""
+    return _memories("langmem", [_langmem_memory(item, place) for place, item in _items(data)], sample)
 
 
 def mem0_sessions(data: object, sample: str | None = None) -> list[Session]:
-    """Read the memories of one user, as mem0's `get_all` returns them.
+    """Read the memories of one user: a list, or `{"results": [...]}` around it."""
+    return _memories("mem0", [_mem0_memory(item, place) for place, item in _items(_mem0_items(data))], sample)
 
-    Args:
-        data: `{"results": [...]}` or a list of memories, with `memory` and perhaps `id`, `user_id` and `created_at`.
-        sample: The user to read; required only if there are several.
+
+def _chosen(sources: Sequence[str], sample: str | None) -> str:
+    """Return the source that is asked for, or the only one; of several it is not guessed, they may be of several users.
 
     Raises:
-        UnreadableFile: A memory has another shape.
-        InvalidInput: There are several users and none was chosen.
+        InvalidInput: There are several and none was asked for, or that one is not there; the error lists them.
     """
-    memories = []
-    items = _mem0_items(data)
-    for number, item in enumerate(items if isinstance(items, list) else [items]):
-        if not isinstance(item, Mapping) or not isinstance(item.get("memory"), str):
-            raise UnreadableFile(f"expected an object with a memory at [{number}], not {shown(item)}")
-        source = str(item.get("user_id") or "")
-        memories.append({"source": source, "id": item.get("id"), "text": item["memory"], "at": item.get("created_at")})
-    return _chosen(memories, "mem0", sample)
+    if sample is None and len(sources) == 1:
+        return sources[0]
+    if sample is not None and sample in sources:
+        return sample
+    named = ", ".join(sources[:SHOWN_IDS]) + (", ..." if len(sources) > SHOWN_IDS else "")
+    if sample is None:
+        raise InvalidInput(f"the file holds {len(sources)} samples: choose one (--sample ID) of {named}")
+    raise InvalidInput(f"unknown sample {sample!r}: choose one of {named}")
 
 
-def _chosen(memories: Sequence[Mapping[str, object]], program: str, sample: str | None) -> list[Session]:
+@dataclass(frozen=True)
+class _Memory:
+    source: str
+    """Whose it is: a user, or a namespace."""
+    key: object
+    text: str
+    said_at: object
+
+
+def _langmem_memory(item: object, place: str) -> _Memory:
+    if not isinstance(item, Mapping) or not isinstance(item.get("namespace"), list | str):
+        raise UnreadableFile(f"expected an item with namespace, key and value at {place}, not {shown(item)}")
+    namespace = item["namespace"]
+    source = namespace if isinstance(namespace, str) else "/".join(map(str, namespace))
+    return _Memory(source, item.get("key"), _text(item.get("value")), item.get("created_at"))
+
+
+def _mem0_memory(item: object, place: str) -> _Memory:
+    if not isinstance(item, Mapping) or not isinstance(item.get("memory"), str):
+        raise UnreadableFile(f"expected an object with a memory at {place}, not {shown(item)}")
+    return _Memory(str(item.get("user_id") or ""), item.get("id"), item["memory"], item.get("created_at"))
+
+
+def _memories(program: str, memories: Sequence[_Memory], sample: str | None) -> list[Session]:
     """Return the memories of one source as a session, oldest first."""
-    sources = list(dict.fromkeys(str(memory["source"]) for memory in memories))
+    sources = list(dict.fromkeys(memory.source for memory in memories))
     if sample is not None or len(sources) > 1:
-        sources = [str(choose_sample([{"source": source} for source in sources], "source", sample)["source"])]
+        sources = [_chosen(sources, sample)]
     messages: list[Message] = []
     for number, memory in enumerate(memories):
-        if memory["source"] not in sources or not str(memory["text"]).strip():
-            continue
-        try:
-            messages += to_messages(
-                {"role": "user", "text": memory["text"], "said_at": memory["at"], "id": memory["id"]}
-            )
-        except InvalidMessages as error:
-            raise InvalidMessages(f"[{number}]: {str(error).removeprefix('messages[0]: ')}") from error
+        if memory.source in sources and memory.text.strip():
+            item = {"role": "user", "text": memory.text, "said_at": memory.said_at, "id": memory.key}
+            messages += to_messages_at(f"[{number}]", item)
     messages.sort(key=lambda message: message.said_at.timestamp() if message.said_at else 0)
     return [Session("-".join(filter(None, [program, *sources])), messages)]
+
+
+def _items(data: object) -> Iterator[tuple[str, object]]:
+    """Yield the items of a list, or a single one, each after its place in errors."""
+    for number, item in enumerate(data if isinstance(data, list) else [data]):
+        yield f"[{number}]", item
 
 
 def _text(value: object) -> str:
@@ -137,9 +134,9 @@ def _first(data: object) -> Mapping[str, object]:
     return first if isinstance(first, Mapping) else {}
 
 
-def _conversation(item: object, number: int) -> Mapping[str, object]:
+def _conversation(item: object, place: str) -> Mapping[str, object]:
     if not isinstance(item, Mapping) or not isinstance(item.get("mapping"), Mapping):
-        raise UnreadableFile(f"expected a conversation with a mapping at [{number}], not {shown(item)}")
+        raise UnreadableFile(f"expected a conversation with a mapping at {place}, not {shown(item)}")
     return item
 
 
@@ -154,12 +151,7 @@ def _begin(conversation: Mapping[str, object]) -> float:
 
 
 def _spoken(conversation: Mapping[str, object]) -> list[Message]:
-    """Return what was said on the branch that ends at `current_node`, in order.
-
-    Raises:
-        UnreadableFile: A node is named that is not there, or is its own ancestor.
-        InvalidMessages: A message is invalid.
-    """
+    """Return what was said on the branch that ends at `current_node`, in order."""
     mapping = conversation["mapping"]
     assert isinstance(mapping, Mapping)  # seen by `_conversation`
     title = shown(conversation.get("title"))
@@ -176,16 +168,10 @@ def _spoken(conversation: Mapping[str, object]) -> list[Message]:
         position = node.get("parent")
     if not branch and mapping:
         raise InvalidInput(f"conversation {title} has no current_node: export it from ChatGPT anew")
-    messages: list[Message] = []
-    for node_id, message in reversed(branch):
-        try:
-            messages += _message(message, node_id)
-        except InvalidMessages as error:
-            raise InvalidMessages(f"conversation {title}, message {node_id}: {error}") from error
-    return messages
+    return [said for node_id, message in reversed(branch) for said in _message(message, node_id, title)]
 
 
-def _message(message: Mapping[str, object], node_id: str) -> list[Message]:
+def _message(message: Mapping[str, object], node_id: str, title: str) -> list[Message]:
     """Return a message of ChatGPT as one of ours; none where it is not part of what was said."""
     author, content, metadata = (_mapping(message.get(key)) for key in ("author", "content", "metadata"))
     parts = content.get("parts")
@@ -198,7 +184,8 @@ def _message(message: Mapping[str, object], node_id: str) -> list[Message]:
     text = "\n".join(part for part in parts if isinstance(part, str)).strip() if isinstance(parts, list) else ""
     if not said or not text:
         return []
-    return to_messages({"role": author["role"], "text": text, "said_at": message.get("create_time"), "id": node_id})
+    item = {"role": author["role"], "text": text, "said_at": message.get("create_time"), "id": node_id}
+    return to_messages_at(f"conversation {title}, message {node_id}", item)
 
 
 def _mapping(value: object) -> Mapping[str, object]:

@@ -10,7 +10,7 @@ import gzip
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby, islice
 from pathlib import Path
 from typing import IO, Annotated, Any, Literal, TypeVar, Union, cast
@@ -19,9 +19,10 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError, create_mode
 
 from langgraph_engram.errors import InvalidInput, UnreadableFile
 from langgraph_engram.formats.files import GZIP_MAGIC, parse_json, read_file
+from langgraph_engram.lineage import reached
 from langgraph_engram.pending import FORGET, RECEIVE
 from langgraph_engram.results import ExportReceipt, LoadReceipt
-from langgraph_engram.schema import Decision, Frozen, Scope, Synthesis
+from langgraph_engram.schema import Decision, Frozen, Record, Scope, Synthesis
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.chroma import ChromaStore
 from langgraph_engram.stores.index import (
@@ -90,8 +91,8 @@ def export_file(
 ) -> ExportReceipt:
     """Write what is stored of a scope, or of all, to a file, gzipped if its name ends in .gz.
 
-    No run commits to a scope while it is written, and a page is held at a time. A failure leaves whatever stood under
-    the name as it was.
+    No run commits to a scope while it is written; of a whole scope a page is held at a time. A failure leaves whatever
+    stood under the name as it was.
 
     Args:
         store: The store.
@@ -190,85 +191,55 @@ class _Session:
 
     @classmethod
     def read(cls, store: ChromaStore, scope: Scope, session_id: str) -> "_Session":
-        """Collect the ids, so that what is collected names nothing that is not.
-
-        Raises:
-            InvalidInput: No such session.
-        """
-        links = _Links.read(store, scope)
-        records = links.connected({key for key, (session, _) in links.records.items() if session == session_id})
-        boundaries = {key: ends for key, (session, ends) in links.boundaries.items() if session == session_id}
-        events = {key for key, (session, _) in links.events.items() if session == session_id}
-        events |= {links.event_of[key] for key in records} | {end for ends in boundaries.values() for end in ends}
-        turns = {turn.turn_id for turn in store.items(scope, TURNS) if turn.session_id == session_id}
-        tasks = {
-            task.pending_id
-            for task in store.items(scope, PENDING_TASKS)
-            if task.session_id == session_id and _is_received(PENDING_TASKS, task)
-        }
-        if not turns and not events and not records and not tasks:
+        """Collect the ids, so that what is collected names nothing that is not."""
+        kinds: tuple[Kind[Any], ...] = (PENDING_TASKS, TURNS, EVENTS, BOUNDARIES, RECORDS)
+        of_session = {kind.name: _ids_in(store, scope, kind, session_id) for kind in kinds}
+        if not any(of_session.values()):
             raise InvalidInput(
                 f"unknown session {session_id!r}",
                 command="`engram show --user USER --kind turns --json` lists the sessions",
             )
-        turns |= {turn_id for key in records for turn_id in links.sources_of[key]}
-        turns |= {turn_id for key in events if key in links.events for turn_id in links.events[key][1]}
+        records = {record.record_id: record for record in store.items(scope, RECORDS)}
+        links = {key: [other for other in _linked(record) if other in records] for key, record in records.items()}
+        linked = [records[key] for key in reached(of_session["records"], links.__getitem__)]
+        ends = [
+            end
+            for boundary in store.items(scope, BOUNDARIES)
+            if boundary.boundary_id in of_session["boundaries"]
+            for end in (boundary.from_event_id, boundary.to_event_id)
+            if end
+        ]
+        event_ids = of_session["events"].union(ends, (record.event_id for record in linked))
+        events = [event for event in store.items(scope, EVENTS) if event.event_id in event_ids]
+        turn_ids = of_session["turns"].union(
+            *(record.source_turn_ids for record in linked),
+            *((*event.turn_ids, *event.context_turn_ids) for event in events),
+        )
         return cls(
-            {
-                TURNS.name: turns,
-                EVENTS.name: events,
-                BOUNDARIES.name: {*boundaries},
-                RECORDS.name: records,
-                PENDING_TASKS.name: tasks,
-            }
+            {**of_session, "turns": turn_ids, "events": event_ids, "records": {record.record_id for record in linked}}
         )
 
     def has(self, kind: Kind[Any], item: Any) -> bool:
         """Return whether an item belongs to it; a synthesis or a decision does if all that it rests on does."""
         match item:
             case Synthesis():
-                return self.ids["records"].issuperset(item.covered_record_ids) and self.ids["events"].issuperset(
-                    item.seed_event_ids
-                )
+                covered, seeds = set(item.covered_record_ids), set(item.seed_event_ids)
+                return covered <= self.ids["records"] and seeds <= self.ids["events"]
             case Decision():
-                return self.ids["records"].issuperset((*item.pair, *([item.result_id] if item.result_id else [])))
+                return {*item.pair, *filter(None, [item.result_id])} <= self.ids["records"]
         return kind.id_of(item) in self.ids[kind.name]
 
 
-@dataclass(frozen=True)
-class _Links:
-    """What the items of a scope name, by their ids: of each its session first."""
+def _ids_in(store: ChromaStore, scope: Scope, kind: Kind[Any], session_id: str) -> set[str]:
+    return {
+        kind.id_of(item)
+        for item in store.items(scope, kind)
+        if item.session_id == session_id and _is_received(kind, item)
+    }
 
-    records: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
-    event_of: dict[str, str] = field(default_factory=dict)
-    sources_of: dict[str, list[str]] = field(default_factory=dict)
-    events: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
-    boundaries: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
 
-    @classmethod
-    def read(cls, store: ChromaStore, scope: Scope) -> "_Links":
-        """Read the links of a scope; the texts are not kept."""
-        links = cls()
-        for record in store.items(scope, RECORDS):
-            others = [*record.derived_from, *record.conflicts_with, *filter(None, [record.superseded_by])]
-            links.records[record.record_id] = (record.session_id, others)
-            links.event_of[record.record_id] = record.event_id
-            links.sources_of[record.record_id] = record.source_turn_ids
-        for event in store.items(scope, EVENTS):
-            links.events[event.event_id] = (event.session_id, [*event.turn_ids, *event.context_turn_ids])
-        for boundary in store.items(scope, BOUNDARIES):
-            ends = [*filter(None, [boundary.from_event_id]), boundary.to_event_id]
-            links.boundaries[boundary.boundary_id] = (boundary.session_id, ends)
-        return links
-
-    def connected(self, record_ids: set[str]) -> set[str]:
-        """Return records with all that they are linked to, directly or not."""
-        found, left = set(record_ids), list(record_ids)
-        while left:
-            fresh = {key for key in self.records[left.pop()][1] if key in self.records} - found
-            found |= fresh
-            left.extend(fresh)
-        return found
+def _linked(record: Record) -> list[str]:
+    return [*record.derived_from, *record.conflicts_with, *filter(None, [record.superseded_by])]
 
 
 @contextmanager
@@ -299,12 +270,7 @@ def _write_item(file: IO[bytes], kind: Kind[Any], scope: Scope, item: Frozen) ->
 
 
 def _reader(path: Path, scope: Scope | None) -> Callable[[], Iterator[ItemLine]]:
-    """Return what reads the lines of a file, from its beginning each time.
-
-    Raises:
-        UnreadableFile: It is neither an export nor one document of items by kind.
-        InvalidInput: It is such a document, and no scope is given.
-    """
+    """Return what reads the lines of a file, from its beginning each time."""
     for line in _lines(path):
         first = _parsed(line)
         if isinstance(first, dict) and "format" in first:
@@ -362,11 +328,7 @@ def _read_document(path: Path, scope: Scope) -> Iterator[ItemLine]:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a file, gzipped or not.
-
-    Raises:
-        UnreadableFile: It is missing, cut off or not permitted.
-    """
+    """Yield the lines of a file, gzipped or not."""
     try:
         with path.open("rb") as raw:
             is_packed = raw.read(len(GZIP_MAGIC)) == GZIP_MAGIC

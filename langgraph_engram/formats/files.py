@@ -1,4 +1,4 @@
-"""Read conversations from a file, gzipped or not: messages of ours, exports of other programs, data sets, texts.
+"""Read conversations from a file, gzipped or not: messages of ours, exports of other programs, texts.
 
 The format is recognised by its content, and by the ending of the file's name where that leaves it open. Our own format
 is a list of messages, or {"sessions": [{"session_id": ..., "messages": [...]}]}; JSON or JSON lines.
@@ -21,7 +21,6 @@ from langgraph_engram.formats.apps import (
     langmem_sessions,
     mem0_sessions,
 )
-from langgraph_engram.formats.datasets import is_locomo, is_longmemeval, locomo_sessions, longmemeval_sessions
 from langgraph_engram.formats.lines import (
     dialogue_sessions,
     is_dialogue,
@@ -77,8 +76,8 @@ def parse_conversations(
         raw: UTF-8 text, gzipped or not.
         name: The name of the document in errors, and in the session ids of texts that have none of their own.
         format: A key of `JSON_READERS` or `TEXT_READERS`, or "auto" to recognise it.
-        sample: What to read of a file that holds several: LoCoMo's `sample_id`, LongMemEval's `question_id`, a
-            conversation of ChatGPT, a user of mem0, a namespace of langmem.
+        sample: What to read of a file that holds several: a conversation of ChatGPT, a user of mem0, a
+            namespace of langmem.
         date_order: Whether days or months come first in dates such as 03/04/24, where the document does not show it.
 
     Returns:
@@ -117,13 +116,7 @@ def parse_conversations(
 
 
 def own_sessions(data: object, sample: str | None = None) -> list[Session]:
-    """Read our own format: messages, one session, or many.
-
-    Raises:
-        InvalidInput: A sample was given, and our own format has none.
-        UnreadableFile: The data has another format.
-        InvalidMessages: A message is invalid.
-    """
+    """Read our own format: messages, one session, or many. It has no samples."""
     if sample is not None:
         raise InvalidInput(f"no sample {sample!r}: a file of messages has no samples, leave it out")
     if isinstance(data, Mapping) and "sessions" in data:
@@ -141,20 +134,12 @@ def own_sessions(data: object, sample: str | None = None) -> list[Session]:
 
 
 def read_file(path: str) -> str:
-    """Read a UTF-8 text file, gzipped or not.
-
-    Raises:
-        UnreadableFile: It is missing, a folder, not permitted, truncated, or not text.
-    """
+    """Read a UTF-8 text file, gzipped or not."""
     return decode(read_bytes(path), path)
 
 
 def read_bytes(path: str) -> bytes:
-    """Read a file.
-
-    Raises:
-        UnreadableFile: It is missing, a folder, or not permitted.
-    """
+    """Read a file, or raise `UnreadableFile`."""
     try:
         return Path(path).read_bytes()
     except (OSError, ValueError) as error:
@@ -163,15 +148,7 @@ def read_bytes(path: str) -> bytes:
 
 
 def decode(raw: bytes, name: str) -> str:
-    """Decode UTF-8 text, gzipped or not.
-
-    Args:
-        raw: The whole file.
-        name: The name of the file in errors.
-
-    Raises:
-        UnreadableFile: It is truncated, or not text.
-    """
+    """Decode UTF-8 text, gzipped or not; `name` is what errors call it."""
     try:
         content = gzip.decompress(raw) if raw.startswith(GZIP_MAGIC) else raw
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -185,15 +162,7 @@ def decode(raw: bytes, name: str) -> str:
 
 
 def parse_json(text: str, name: str) -> object:
-    """Parse one JSON document, or a list of one document a line.
-
-    Args:
-        text: The whole file.
-        name: The name of the file in errors.
-
-    Raises:
-        UnreadableFile: It is neither; the error has the line and column.
-    """
+    """Parse one JSON document, or a list of one document a line; an error has the line and column."""
     if not text.strip():
         raise UnreadableFile(f"{name}: expected JSON, but the file is empty")
     try:
@@ -211,8 +180,6 @@ JSON_READERS: dict[str, Callable[[object, str | None], list[Session]]] = {
     "chatgpt": chatgpt_sessions,
     "langmem": langmem_sessions,
     "mem0": mem0_sessions,
-    "locomo": locomo_sessions,
-    "longmemeval": longmemeval_sessions,
 }
 TEXT_READERS: dict[str, Callable[[str, str, DateOrder | None], list[Session]]] = {
     "whatsapp": whatsapp_sessions,
@@ -222,8 +189,6 @@ TEXT_READERS: dict[str, Callable[[str, str, DateOrder | None], list[Session]]] =
 }
 FORMATS = ("auto", *JSON_READERS, *TEXT_READERS)
 JSON_MARKS: dict[str, Callable[[object], bool]] = {
-    "locomo": is_locomo,
-    "longmemeval": is_longmemeval,
     "chatgpt": is_chatgpt,
     "langmem": is_langmem,
     "mem0": is_mem0,
@@ -234,22 +199,14 @@ TABLE_ENDINGS, NOTE_ENDINGS, JSON_ENDINGS = (".csv", ".tsv"), (".txt", ".md", ".
 
 
 def _recognised_json(data: object) -> str:
-    """Return which format of JSON it is.
-
-    Raises:
-        UnreadableFile: It is what `engram export` writes.
-    """
+    """Return which format of JSON it is."""
     if isinstance(data, list) and data and isinstance(data[0], Mapping) and data[0].get("format") == EXPORT_FORMAT:
         raise UnreadableFile("an export of a memory, not of conversations: engram load FILE reads it")
     return next((name for name, fits in JSON_MARKS.items() if fits(data)), "messages")
 
 
 def _recognised_text(text: str, name: str) -> str:
-    """Return which format of lines a text has; "auto" where it is JSON, or to be read as such.
-
-    Raises:
-        InvalidInput: It cannot be told.
-    """
+    """Return which format of lines a text has; "auto" where it is JSON, or to be read as such."""
     ending = PurePath(name.removesuffix(".gz")).suffix.casefold()
     if is_whatsapp(text):
         return "whatsapp"

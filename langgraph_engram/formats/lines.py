@@ -8,15 +8,15 @@ day or month comes first is decided from the whole file, or asked for.
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from io import StringIO
 from pathlib import PurePath
 from typing import get_args
 
 from langgraph_engram.errors import InvalidInput, InvalidMessages, UnreadableFile
-from langgraph_engram.formats.messages import Session, shown, to_messages
+from langgraph_engram.formats.messages import Session, shown, to_messages_at
 from langgraph_engram.schema import DateOrder, make_id
 from langgraph_engram.state import Message
 
@@ -80,44 +80,20 @@ def whatsapp_sessions(text: str, name: str, date_order: DateOrder | None = None)
     """Read an exported chat: `[12/06/2024, 09:15:33] Ana: ...` or `12/06/24, 9:15 am - Ana: ...`; a session is a day.
 
     What WhatsApp writes itself and what has no text, such as a picture that is left out, is no message.
-
-    Raises:
-        UnreadableFile: The first line is none of a chat, or a date is impossible.
-        InvalidInput: It is uncertain whether days or months come first.
     """
-    rows: list[_Row] = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if found := CHAT_LINE.fullmatch(line):
-            said = SAID.fullmatch(found["rest"])
-            speaker = MARKS.sub("", said["speaker"] or said["silent"]).strip(" ~") if said else ""
-            rows.append(
-                _Row(number, {"speaker": speaker, "text": said["text"] or "" if said else ""}, "", found["stamp"])
-            )
-        elif rows:
-            rows[-1].fields["text"] += f"\n{line}"
-        elif line.strip():
-            raise UnreadableFile(
-                f"line {number}: expected a line such as [12/06/2024, 09:15:33] Ana: text, not {shown(line)}"
-            )
+    rows = _lines(text, _chat_line, "a line such as [12/06/2024, 09:15:33] Ana: text")
     for row in rows:
         row.fields["text"] = MARKS.sub("", APP_WORDS.sub("", row.fields["text"])).strip()
-    times = _read_times([row.stamp for row in rows], [row.line for row in rows], date_order)
     said_rows = [
         _Row(row.line, {**row.fields, "said_at": time.isoformat()}, f"{_stem(name, 'whatsapp')}-{time:%Y-%m-%d}")
-        for row, time in zip(rows, times, strict=True)
+        for row, time in zip(rows, _read_times(rows, date_order), strict=True)
         if row.fields["speaker"] and row.fields["text"]
     ]
     return _sessions(said_rows)
 
 
 def table_sessions(text: str, name: str, date_order: DateOrder | None = None) -> list[Session]:
-    """Read a table with titled columns: a text, and perhaps who said it, their role, when, in which session, and an id.
-
-    Raises:
-        UnreadableFile: There is no column of texts, or a row is broken.
-        InvalidMessages: A row is no message.
-        InvalidInput: It is uncertain whether days or months come first.
-    """
+    """Read a table with titled columns: a text, and perhaps who said it, their role, when, in which session, an id."""
     delimiter, titles = _header(text)
     if "text" not in titles:
         wanted = ", ".join(COLUMNS["text"])
@@ -126,34 +102,15 @@ def table_sessions(text: str, name: str, date_order: DateOrder | None = None) ->
         )
     rows = [row for row in _rows(text, delimiter, titles, _stem(name)) if row.fields]
     dated = [row for row in rows if STAMP.fullmatch(row.stamp)]
-    times = dict(
-        zip(
-            [row.line for row in dated],
-            _read_times([row.stamp for row in dated], [row.line for row in dated], date_order),
-            strict=True,
-        )
-    )
-    for row in rows:
-        if row.line in times:
-            row.fields["said_at"] = times[row.line].isoformat()
+    for row, time in zip(dated, _read_times(dated, date_order), strict=True):
+        row.fields["said_at"] = time.isoformat()
     return _sessions(rows)
 
 
 def dialogue_sessions(text: str, name: str, date_order: DateOrder | None = None) -> list[Session]:  # noqa: ARG001
-    """Read lines that each begin with a name and a colon; other lines go on with the message before.
-
-    Raises:
-        UnreadableFile: The first line names nobody.
-    """
-    rows: list[_Row] = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if said := DIALOGUE_LINE.fullmatch(line.strip()):
-            rows.append(_Row(number, {"speaker": said["speaker"], "text": said["text"]}, _stem(name)))
-        elif rows:
-            rows[-1].fields["text"] += f"\n{line}"
-        elif line.strip():
-            raise UnreadableFile(f"line {number}: expected a name, a colon and what was said, not {shown(line)}")
-    return _sessions(rows)
+    """Read lines that each begin with a name and a colon; other lines go on with the message before."""
+    rows = _lines(text, _dialogue_line, "a name, a colon and what was said")
+    return _sessions([replace(row, session_id=_stem(name)) for row in rows])
 
 
 def note_sessions(text: str, name: str, date_order: DateOrder | None = None) -> list[Session]:  # noqa: ARG001
@@ -168,6 +125,34 @@ def note_sessions(text: str, name: str, date_order: DateOrder | None = None) -> 
     return _sessions(rows)
 
 
+def _lines(text: str, begin: Callable[[int, str], _Row | None], expected: str) -> list[_Row]:
+    """Return the messages that lines begin; a line that begins none goes on with the one before."""
+    rows: list[_Row] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if row := begin(number, line):
+            rows.append(row)
+        elif rows:
+            rows[-1].fields["text"] += f"\n{line}"
+        elif line.strip():
+            raise UnreadableFile(f"line {number}: expected {expected}, not {shown(line)}")
+    return rows
+
+
+def _chat_line(number: int, line: str) -> _Row | None:
+    """Return the message that a line of WhatsApp begins; one of nobody's where the app speaks itself."""
+    found = CHAT_LINE.fullmatch(line)
+    if found is None:
+        return None
+    said = SAID.fullmatch(found["rest"])
+    speaker = MARKS.sub("", said["speaker"] or said["silent"]).strip(" ~") if said else ""
+    return _Row(number, {"speaker": speaker, "text": said["text"] or "" if said else ""}, None, found["stamp"])
+
+
+def _dialogue_line(number: int, line: str) -> _Row | None:
+    said = DIALOGUE_LINE.fullmatch(line.strip())
+    return _Row(number, said.groupdict(), None) if said else None
+
+
 def _sessions(rows: Iterable[_Row]) -> list[Session]:
     """Return the sessions in the order in which they begin, and the messages of each in the order of their lines."""
     sessions: dict[str | None, list[Message]] = {}
@@ -180,12 +165,9 @@ def _sessions(rows: Iterable[_Row]) -> list[Session]:
         if not fields.keys() & {"speaker", "role"}:
             fields["role"] = "user"
         item: dict[str, object] = dict(fields)
-        try:
-            if fields.get("said_at", "").replace(".", "", 1).isdecimal():
-                item["said_at"] = _read_number(fields["said_at"])
-            sessions.setdefault(row.session_id, []).extend(to_messages(item))
-        except InvalidMessages as error:
-            raise InvalidMessages(f"line {row.line}: {str(error).removeprefix('messages[0]: ')}") from error
+        if fields.get("said_at", "").replace(".", "", 1).isdecimal():
+            item["said_at"] = _read_number(row.line, fields["said_at"])
+        sessions.setdefault(row.session_id, []).extend(to_messages_at(f"line {row.line}", item))
     return [Session(session_id, messages) for session_id, messages in sessions.items()]
 
 
@@ -225,26 +207,19 @@ def _rows(text: str, delimiter: str, titles: Sequence[str], session_id: str | No
     return rows[1:]
 
 
-def _read_times(stamps: Sequence[str], lines: Sequence[int], date_order: DateOrder | None) -> list[datetime]:
-    """Read dates in numbers, all in one order of day and month.
-
-    Raises:
-        UnreadableFile: A date is impossible.
-        InvalidInput: The order is uncertain.
-    """
+def _read_times(rows: Sequence[_Row], date_order: DateOrder | None) -> list[datetime]:
+    """Read the dates in numbers of rows, all in one order of day and month; one that is uncertain is asked for."""
     by_order: dict[str, list[datetime]] = {}
     wrong: list[int] = []
     for order in get_args(DateOrder):
-        times = [_read_time(stamp, order) for stamp in stamps]
+        times = [_read_time(row.stamp, order) for row in rows]
         if None in times:
             wrong.append(times.index(None))
         else:
             by_order[order] = [time for time in times if time is not None]
     if not by_order:
-        position = max(wrong)
-        raise UnreadableFile(
-            f"line {lines[position]}: {stamps[position]!r} is no possible date in the order of the others"
-        )
+        row = rows[max(wrong)]
+        raise UnreadableFile(f"line {row.line}: {row.stamp!r} is no possible date in the order of the others")
     if date_order in by_order:
         return by_order[date_order]
     forward = [times for times in by_order.values() if times == sorted(times)]
@@ -254,7 +229,7 @@ def _read_times(stamps: Sequence[str], lines: Sequence[int], date_order: DateOrd
     position = next(at for at, (one, other) in enumerate(zip(*by_order.values(), strict=True)) if one != other)
     day_first, month_first = (f"{times[position].day} {times[position]:%B %Y}" for times in by_order.values())
     raise InvalidInput(
-        f"line {lines[position]}: {stamps[position]!r} may be {day_first} or {month_first}: say which "
+        f"line {rows[position].line}: {rows[position].stamp!r} may be {day_first} or {month_first}: say which "
         f"with --date-order day_first or month_first"
     )
 
@@ -280,18 +255,16 @@ def _read_time(stamp: str, order: DateOrder) -> datetime | None:
         return None
 
 
-def _read_number(stamp: str) -> str | float:
-    """Return a time in digits: seconds since 1970 from nine digits on, or of eight the day YYYYMMDD, in ISO 8601.
-
-    Raises:
-        InvalidMessages: It is neither.
-    """
+def _read_number(line: int, stamp: str) -> str | float:
+    """Return a time in digits: seconds since 1970 from nine digits on, or of eight the day YYYYMMDD, in ISO 8601."""
     whole = stamp.split(".")[0]
     if len(whole) >= SECONDS_DIGITS:
         return float(stamp)
     if stamp == whole and len(whole) == DAY_DIGITS:
         return f"{whole[:4]}-{whole[4:6]}-{whole[6:]}"
-    raise InvalidMessages(f"the time {stamp!r} is neither seconds since 1970 nor a date: write it as 2024-05-01")
+    raise InvalidMessages(
+        f"line {line}: the time {stamp!r} is neither seconds since 1970 nor a date: write it as 2024-05-01"
+    )
 
 
 def _stem(name: str, fallback: str | None = None) -> str | None:

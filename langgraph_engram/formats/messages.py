@@ -89,12 +89,16 @@ def to_messages(items: object) -> list[Message]:
     return messages
 
 
-def read_text(value: object, field: str) -> str:
-    """Return a string without what no store can hold: lone surrogates and NUL become U+FFFD.
+def to_messages_at(place: str, item: Mapping[str, object]) -> list[Message]:
+    """Convert one message of a file; an error begins with its place there."""
+    try:
+        return to_messages(item)
+    except InvalidMessages as error:
+        raise InvalidMessages(f"{place}: {str(error).removeprefix('messages[0]: ')}") from error
 
-    Raises:
-        InvalidMessages: `value` is not a string.
-    """
+
+def read_text(value: object, field: str) -> str:
+    """Return a string without what no store can hold: lone surrogates and NUL become U+FFFD."""
     if not isinstance(value, str):
         raise InvalidMessages(f"{field} must be a string, not {shown(value)}")
     valid = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -102,11 +106,7 @@ def read_text(value: object, field: str) -> str:
 
 
 def read_captions(value: object) -> list[str]:
-    """Read one caption or a list of captions, without blank ones.
-
-    Raises:
-        InvalidMessages: `value` is neither a string nor a list of strings.
-    """
+    """Read one caption or a list of captions, without blank ones."""
     if value is None:
         return []
     captions = [value] if isinstance(value, str) else value
@@ -116,14 +116,7 @@ def read_captions(value: object) -> list[str]:
 
 
 def read_moment(value: object) -> datetime | None:
-    """Read a moment.
-
-    Args:
-        value: ISO 8601 text, a `datetime`, or seconds since 1970. A moment without an offset is UTC; None is unknown.
-
-    Raises:
-        InvalidMessages: It is no date, or outside the years 1000 to 2999; or it is a number whose digits are a day.
-    """
+    """Read ISO 8601 text, a `datetime`, or seconds since 1970. Without an offset it is UTC; None is unknown."""
     if value is None:
         return None
     try:
@@ -144,11 +137,7 @@ def read_until(value: object) -> datetime | None:
 
 
 def check_size(text: str, captions: Sequence[str]) -> None:
-    """Check that a message is neither empty nor too long.
-
-    Raises:
-        InvalidMessages: There is neither text nor caption, or there are over 1,000,000 characters.
-    """
+    """Check that a message is neither empty nor too long."""
     if not text.strip() and not captions:
         raise InvalidMessages("the message is empty: give it text or a caption, or leave it out")
     characters = len(text) + sum(map(len, captions))
@@ -157,11 +146,7 @@ def check_size(text: str, captions: Sequence[str]) -> None:
 
 
 def check_text(argument: str, value: str) -> str:
-    """Return a text that is valid Unicode.
-
-    Raises:
-        InvalidMessages: It holds a lone surrogate or NUL.
-    """
+    """Return a text that is valid Unicode, without lone surrogates and NUL."""
     if "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
         raise InvalidMessages(
             f"{argument} holds half a character or NUL in {shown(value)}: send text that is valid Unicode"
@@ -176,17 +161,7 @@ def shown(value: object) -> str:
 
 
 def _read_content(content: object) -> tuple[str, list[str]]:
-    """Read a message's content.
-
-    Args:
-        content: A string, a list of parts (strings or dicts with a `type`), or None.
-
-    Returns:
-        The text, parts joined by line breaks, and the captions of its images, in order.
-
-    Raises:
-        InvalidMessages: The content or a part of it has another type.
-    """
+    """Return a content's text, its parts joined by line breaks, and the captions of its images, in order."""
     if content is None:
         return "", []
     if isinstance(content, str):

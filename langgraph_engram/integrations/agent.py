@@ -10,7 +10,7 @@ model the agent answers by quoting from memory. It is compiled without a checkpo
 import asyncio
 import os
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
@@ -21,7 +21,6 @@ from langgraph.graph.state import CompiledStateGraph
 from pydantic import BaseModel, Field, PrivateAttr
 
 from langgraph_engram.config import resolve_chat
-from langgraph_engram.formats.requests import recall_request
 from langgraph_engram.graphs.read import ReadGraph, build_read_graph
 from langgraph_engram.integrations.identity import resolve_scope
 from langgraph_engram.integrations.middleware import (
@@ -35,8 +34,10 @@ from langgraph_engram.integrations.middleware import (
     create_agent,
 )
 from langgraph_engram.integrations.transcripts import FROM_MEMORY, question_of, start_of_newest_turn
+from langgraph_engram.llm.chat import ChatSettings
 from langgraph_engram.llm.factory import open_chat
 from langgraph_engram.memory import Memory
+from langgraph_engram.requests import recall_request
 from langgraph_engram.results import Recollection
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.text.dialogue_acts import read_cues
@@ -85,7 +86,7 @@ class AnswerFromMemory(BaseChatModel):
 
 RULES = "rules"
 MOST_MODELS = 8
-"""Chat models that are cached."""
+"""Chat models that an agent keeps open."""
 PROMPT = (
     "You are a helpful assistant who remembers earlier conversations with this user. Use what was recalled where it "
     "helps, say so where you are not sure, and never make up memories."
@@ -118,26 +119,18 @@ Agent = CompiledStateGraph[Any, Context, Any, Any]
 class ChooseModel(AgentMiddleware[AgentState[Any], Context, Any]):
     """Override the chat model and the prompt that the agent was built with by those of the run."""
 
-    def __init__(self, model: str | BaseChatModel | None) -> None:
-        """Make the middleware.
-
-        Args:
-            model: The chat model where the context of a run names none; else `ENGRAM_MODEL`; else none.
-        """
+    def __init__(self, model: str | BaseChatModel | None, chat: ChatSettings | None) -> None:
+        """Make the middleware; arguments as for `build_agent`."""
         super().__init__()
         self._model = model
+        self._open = lru_cache(maxsize=MOST_MODELS)(partial(_open, chat=chat))
 
     def wrap_model_call(self, request: ModelRequest[Context], handler: Handler) -> ModelResponse[Any]:
-        """Call the model of the run.
-
-        Raises:
-            UnknownModel: No model of that name.
-            ModelUnavailable: A key or a package is missing.
-        """
+        """Call the model of the run."""
         return handler(self._with_model(request))
 
     async def awrap_model_call(self, request: ModelRequest[Context], handler: AsyncHandler) -> ModelResponse[Any]:
-        """Call the model of the run; it is built in a thread, because that reads files. Errors as for the other."""
+        """Call the model of the run; it is built in a thread, because that reads files."""
         return await handler(await asyncio.to_thread(self._with_model, request))
 
     def _with_model(self, request: ModelRequest[Context]) -> ModelRequest[Context]:
@@ -145,33 +138,25 @@ class ChooseModel(AgentMiddleware[AgentState[Any], Context, Any]):
         chosen = context.model or self._model or os.environ.get("ENGRAM_MODEL") or RULES
         if chosen == RULES:
             return request
-        model = chosen if isinstance(chosen, BaseChatModel) else _open_cached(chosen)
+        model = chosen if isinstance(chosen, BaseChatModel) else self._open(chosen)
         return request.override(model=model, system_message=SystemMessage(context.system_prompt))
 
 
-def build_agent(memory: Memory, model: str | BaseChatModel | None = None) -> Agent:
+def build_agent(memory: Memory, model: str | BaseChatModel | None = None, chat: ChatSettings | None = None) -> Agent:
     """Build a chat agent with a memory.
 
     Args:
         memory: The memory that the agent reads and writes.
         model: The chat model where the context of a run names none: a name, a chat model, or "rules" for none at all.
             Else `ENGRAM_MODEL`, read at each call.
+        chat: How a chat model that is named is called. Else `ENGRAM_CHAT`.
 
     Returns:
         A graph over `messages`, called with `Context`, named "agent". For the scope, see `identity`.
     """
-    middleware: list[AgentMiddleware[Any, Any, Any]] = [ChooseModel(model), EngramMiddleware(memory)]
+    middleware: list[AgentMiddleware[Any, Any, Any]] = [ChooseModel(model, chat), EngramMiddleware(memory)]
     return create_agent(AnswerFromMemory(memory=memory), middleware=middleware, context_schema=Context, name="agent")
 
 
-@lru_cache(maxsize=MOST_MODELS)
-def _open_cached(name: str) -> BaseChatModel:
-    """Open a chat model by name, and cache it.
-
-    Raises:
-        UnknownModel: No model of that name.
-        ModelUnavailable: A key or a package is missing.
-        InvalidSetting: `ENGRAM_CHAT` does not fit.
-    """
-    settings = resolve_chat()
-    return open_chat(name, settings, retries=settings.retries)
+def _open(name: str, chat: ChatSettings | None) -> BaseChatModel:
+    return open_chat(name, resolve_chat(chat))

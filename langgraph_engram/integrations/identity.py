@@ -3,29 +3,47 @@
 The sources, in order: the user that a server has authenticated, the developer's default, the context of the run, and
 `configurable` of its config. A later source never overrides an earlier one, and the model is never asked. The source of
 the user also determines the tenant, so that nobody reaches another organisation by sending its name. `agent_id` divides
-a user's own memory and may come from any source but the model.
+a user's own memory and may come from any source but the model. Of the graphs that a server runs, the request names the
+user before the context does (`Identify`).
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_config
 from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime, get_runtime
+from pydantic import BaseModel, Field, ValidationError
 
-from langgraph_engram.errors import MissingUser
-from langgraph_engram.formats.requests import make_scope
+from langgraph_engram.errors import InvalidInput, MissingUser, problems_in
+from langgraph_engram.requests import make_scope
 from langgraph_engram.schema import Frozen, Scope
+from langgraph_engram.state import ScopedRequest
 
 UNNAMED = (
     "nobody said whose memory this is: send user_id in the context of the run (context={'user_id': ...}) or in its "
     "config (config={'configurable': {'user_id': ...}}), or set a default for all runs with user_id=... where memory "
     "is given to the agent; a server with authentication knows it"
 )
+UNNAMED_REQUEST = (
+    "no user was named: send request.user_id, or user_id in the context; a server with tokens knows whose memory it is"
+)
 USER_KEYS = ("user_id", "langgraph_user_id", "langgraph_auth_user_id")
 """The keys under which a run may name the user: ours, that of langmem's namespaces, and that of LangGraph's server."""
 Run = Runtime[Any] | ToolRuntime[Any, Any]
+
+
+class Principal(Frozen):
+    """An authenticated user, and the tenant that the user belongs to."""
+
+    tenant: str = Field(default="default", min_length=1)
+    user_id: str = Field(min_length=1)
+
+    def owns(self, scope: Scope) -> bool:
+        """Return whether a scope is this principal's; agents' memories of a user are the user's."""
+        return (scope.tenant, scope.user_id) == (self.tenant, self.user_id)
 
 
 class ScopeOverrides(Frozen):
@@ -72,13 +90,7 @@ def resolve_sent(
     default: ScopeOverrides | None = None,
     user_key: str | None = None,
 ) -> Scope:
-    """Return the scope of a run of which this was sent.
-
-    Args:
-        sources: Its contexts, then what its configs hold as `configurable`.
-        server: What a server knows of the user.
-        default: The developer's default for all runs.
-        user_key: As for `resolve_scope`.
+    """Return the scope of a run from what was sent: its contexts, then what its configs hold as `configurable`.
 
     Raises:
         MissingUser: No source names the user.
@@ -95,6 +107,56 @@ def resolve_sent(
         _first(server.tenant, default.tenant, named.tenant, "default"),
         _first(default.agent_id, *(source.agent_id for source in sent)),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Identify:
+    """The entry of a served graph: set whose memory a request is about. Reads and sets `request`, also as JSON."""
+
+    kind: type[ScopedRequest]
+    """The type of the request that the graph takes."""
+
+    def __call__(self, state: Any) -> Any:
+        """Return the request with its scope.
+
+        Raises:
+            MissingUser: Nothing names the user.
+            InvalidInput: The request does not fit.
+        """
+        runtime: Runtime[Any] = get_runtime()
+        sent = state.get("request") or {}
+        fields = sent.model_dump(exclude_unset=True) if isinstance(sent, BaseModel) else dict(sent)
+        scope = scope_of_request(fields, runtime.context, _server_user(runtime))
+        try:
+            return {"request": self.kind.model_validate({**fields, **dict(scope)})}
+        except ValidationError as error:
+            raise InvalidInput(f"the request does not fit: {problems_in(error, 'request')}") from error
+
+
+def scope_of_request(request: object, context: object, server: ScopeOverrides | None) -> Scope:
+    """Return the scope of a served request: of the server's user; else as the request says; else as the context does.
+
+    Raises:
+        MissingUser: Nothing names the user.
+        InvalidInput: A name is invalid.
+    """
+    sent = read_overrides(request).or_else(read_overrides(context))
+    if server is None and sent.user_id is None:
+        raise MissingUser(UNNAMED_REQUEST)
+    return resolve_sent(sent, server=server)
+
+
+def principal_of(user: object) -> Principal | None:
+    """Return the principal that a LangGraph server's user is; None for one who is not authenticated."""
+    named = overrides_of_user(user)
+    if named is None:
+        return None
+    return Principal.model_validate({"tenant": named.tenant or "default", "user_id": named.user_id})
+
+
+def principal_of_run(runtime: Runtime[Any]) -> Principal | None:
+    """Return the principal of a run; None without authentication."""
+    return principal_of(runtime.server_info.user) if runtime.server_info else None
 
 
 def overrides_of_user(user: object) -> ScopeOverrides | None:

@@ -8,7 +8,9 @@ resolver each tool takes a `user_id`.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from importlib.metadata import version
+from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 from mcp.server.mcpserver import Context, MCPServer
@@ -18,7 +20,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from langgraph_engram.errors import EngramError, problems_in
 from langgraph_engram.filters import Filters
-from langgraph_engram.formats.requests import make_scope
+from langgraph_engram.requests import make_scope
 from langgraph_engram.results import Recollection
 from langgraph_engram.schema import Metadata, Scope
 
@@ -123,106 +125,52 @@ class _Tools:
     memory: "Callable[[], Memory]"
 
     def remember(
-        self, scope: Scope, messages: list[SentMessage], session_id: str | None, metadata: Metadata | None
+        self, scope: Scope, messages: Messages, session_id: Session = None, metadata: Said = None
     ) -> RememberResult:
         """Remember messages."""
         mappings = [message.model_dump(exclude_none=True) for message in messages]
-        with _tool_errors():
-            receipt = self.memory().remember(mappings, session_id=session_id, metadata=metadata, **dict(scope))
+        receipt = self.memory().remember(mappings, session_id=session_id, metadata=metadata, **dict(scope))
         return RememberResult.model_validate(receipt.model_dump(include=set(RememberResult.model_fields)))
 
-    def recall(self, scope: Scope, query: str, budget: int | None, filters: Filters | None) -> RecallResult:
+    def recall(self, scope: Scope, query: Query, budget: Budget = None, filters: Where = None) -> RecallResult:
         """Answer a question."""
-        with _tool_errors():
-            found = self.memory().recall(query, budget=budget, filters=filters, **dict(scope))
+        found = self.memory().recall(query, budget=budget, filters=filters, **dict(scope))
         return RecallResult(
             verdict=found.verdict, evidence=_to_passages(found), answer=found.answer or "", missing=found.missing
         )
 
     def search(
-        self, scope: Scope, query: str, budget: int | None, filters: Filters | None, limit: int | None
+        self, scope: Scope, query: Query, budget: Budget = None, filters: Where = None, limit: Limit = None
     ) -> SearchResult:
         """Find evidence."""
-        with _tool_errors():
-            found = self.memory().search(query, budget=budget, filters=filters, limit=limit, **dict(scope))
+        found = self.memory().search(query, budget=budget, filters=filters, limit=limit, **dict(scope))
         return SearchResult(verdict=found.verdict, evidence=_to_passages(found))
 
     def profile(self, scope: Scope) -> ProfileResult:
         """Return what the user said once and for all."""
+        return ProfileResult(text=self.memory().profile(**dict(scope)).text)
+
+
+def _scope_of_user(user_id: str) -> Scope:
+    return make_scope(user_id, "default", None)
+
+
+def _as_tool(method: Callable[..., BaseModel], resolve: ScopeResolver | None) -> Callable[..., BaseModel]:
+    """Return a method as a tool that takes, in place of the scope, the context of its call, or the name of a user."""
+    _, *parameters = signature(method).parameters.values()
+    name, caller, scope_of = ("context", Context[Any, Any], resolve) if resolve else ("user_id", User, _scope_of_user)
+
+    @wraps(method)
+    def tool(**arguments: Any) -> BaseModel:
         with _tool_errors():
-            return ProfileResult(text=self.memory().profile(**dict(scope)).text)
+            return method(scope_of(arguments.pop(name)), **arguments)
 
-
-@dataclass(frozen=True)
-class _ResolvedUserTools:
-    """The tools of a server that resolves the user of a call."""
-
-    tools: _Tools
-    resolve: ScopeResolver
-
-    def remember(
-        self, context: Context[Any, Any], messages: Messages, session_id: Session = None, metadata: Said = None
-    ) -> RememberResult:
-        """Remember messages of the caller."""
-        return self.tools.remember(self._scope(context), messages, session_id, metadata)
-
-    def recall(
-        self, context: Context[Any, Any], query: Query, budget: Budget = None, filters: Where = None
-    ) -> RecallResult:
-        """Answer a question of the caller."""
-        return self.tools.recall(self._scope(context), query, budget, filters)
-
-    def search(
-        self,
-        context: Context[Any, Any],
-        query: Query,
-        budget: Budget = None,
-        filters: Where = None,
-        limit: Limit = None,
-    ) -> SearchResult:
-        """Find evidence for the caller."""
-        return self.tools.search(self._scope(context), query, budget, filters, limit)
-
-    def profile(self, context: Context[Any, Any]) -> ProfileResult:
-        """Return the standing statements of the caller."""
-        return self.tools.profile(self._scope(context))
-
-    def _scope(self, context: Context[Any, Any]) -> Scope:
-        with _tool_errors():
-            return self.resolve(context)
-
-
-@dataclass(frozen=True)
-class _NamedUserTools:
-    """The tools of a server whose calls name the user."""
-
-    tools: _Tools
-
-    def remember(
-        self, user_id: User, messages: Messages, session_id: Session = None, metadata: Said = None
-    ) -> RememberResult:
-        """Remember messages of a user."""
-        return self.tools.remember(_scope_of(user_id), messages, session_id, metadata)
-
-    def recall(self, user_id: User, query: Query, budget: Budget = None, filters: Where = None) -> RecallResult:
-        """Answer a question of a user."""
-        return self.tools.recall(_scope_of(user_id), query, budget, filters)
-
-    def search(
-        self, user_id: User, query: Query, budget: Budget = None, filters: Where = None, limit: Limit = None
-    ) -> SearchResult:
-        """Find evidence for a user."""
-        return self.tools.search(_scope_of(user_id), query, budget, filters, limit)
-
-    def profile(self, user_id: User) -> ProfileResult:
-        """Return the standing statements of a user."""
-        return self.tools.profile(_scope_of(user_id))
-
-
-def _scope_of(user_id: str) -> Scope:
-    """Return the scope of a user by name."""
-    with _tool_errors():
-        return make_scope(user_id, "default", None)
+    named = [Parameter(name, Parameter.KEYWORD_ONLY, annotation=caller)]
+    named += [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in parameters]
+    returned = signature(method).return_annotation
+    tool.__signature__ = Signature(named, return_annotation=returned)  # type: ignore[attr-defined] # inspect's name
+    tool.__annotations__ = {parameter.name: parameter.annotation for parameter in named} | {"return": returned}
+    return tool
 
 
 class _Server(MCPServer[Any]):
@@ -253,13 +201,15 @@ def build_mcp_server(memory: "Callable[[], Memory]", resolve: ScopeResolver | No
     """
     server = _Server(NAME, instructions=INSTRUCTIONS, version=version(NAME), log_level="ERROR")
     tools = _Tools(memory)
-    methods = _ResolvedUserTools(tools, resolve) if resolve else _NamedUserTools(tools)
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     writes = ToolAnnotations(destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-    server.add_tool(methods.remember, "remember", description=REMEMBER, annotations=writes)
-    server.add_tool(methods.recall, "recall", description=RECALL, annotations=reads)
-    server.add_tool(methods.search, "search", description=SEARCH, annotations=reads)
-    server.add_tool(methods.profile, "profile", description=PROFILE, annotations=reads)
+    for method, description, annotations in (
+        (tools.remember, REMEMBER, writes),
+        (tools.recall, RECALL, reads),
+        (tools.search, SEARCH, reads),
+        (tools.profile, PROFILE, reads),
+    ):
+        server.add_tool(_as_tool(method, resolve), description=description, annotations=annotations)
     return server
 
 

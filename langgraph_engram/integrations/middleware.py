@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, NotRequired, cast, get_args
 
 from langchain_core.messages import AnyMessage, BaseMessage, SystemMessage
 from langgraph.config import get_config
+from langgraph.constants import CONFIG_KEY_CHECKPOINTER
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 from typing_extensions import TypedDict
@@ -166,8 +167,7 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
 
     def before_agent(self, state: EngramState, runtime: Runtime[Any]) -> Update:
         """Recall for the user's newest turn, once, and mark where new messages begin."""
-        scope = resolve_scope(runtime, None, self._default, self._user_key)
-        messages = state["messages"]
+        scope, messages = self._scope(runtime), state["messages"]
         start, update = _begin_turn(state, scope.key)
         recalled = Recalled(message_id=_id_before(messages, len(messages)), scope=scope.key, text="")
         earlier = state.get("engram_recalled")
@@ -190,8 +190,7 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
 
     def after_agent(self, state: EngramState, runtime: Runtime[Any]) -> Update | None:
         """Remember the new messages."""
-        scope = resolve_scope(runtime, None, self._default, self._user_key)
-        recalled = state.get("engram_recalled")
+        scope, recalled = self._scope(runtime), state.get("engram_recalled")
         fresh = unkept(state["messages"], state.get("engram_kept"), state.get("engram_said", ()))
         if not fresh or (recalled and recalled["scope"] != scope.key):
             # A user who continues another user's run does not take over that user's messages.
@@ -211,6 +210,9 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         """Run `after_agent` in a thread, so that the event loop is not blocked."""
         return await asyncio.to_thread(self.after_agent, state, runtime)
 
+    def _scope(self, runtime: Runtime[Any]) -> Scope:
+        return resolve_scope(runtime, None, self._default, self._user_key)
+
     def _recall(
         self, newest: Sequence[BaseMessage], messages: Sequence[BaseMessage], runtime: Runtime[Any], scope: Scope
     ) -> str:
@@ -226,8 +228,7 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
 
     def _with_memory(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         recalled = cast(EngramState, request.state).get("engram_recalled")
-        scope = resolve_scope(request.runtime, None, self._default, self._user_key)
-        if not recalled or not recalled["text"] or recalled["scope"] != scope.key:
+        if not recalled or not recalled["text"] or recalled["scope"] != self._scope(request.runtime).key:
             return request
         return request.override(system_message=with_block(request.system_message, recalled["text"]))
 
@@ -243,7 +244,7 @@ class EngramMiddleware(AgentMiddleware[EngramState, Any, Any]):
         try:
             return do()
         except Exception as error:
-            # Third-party stores and models fail in any way, so everything is caught here alone (docs/decisions/0019).
+            # Third-party stores and models fail in any way, so everything is caught here alone (docs/decisions/0022).
             if self._raises:
                 raise
             LOG.warning("memory could not %s, and the agent goes on without: %s", step, error, exc_info=True)
@@ -301,4 +302,4 @@ def with_block(system: SystemMessage | None, text: str) -> SystemMessage:
 
 def _is_checkpointed() -> bool:
     """Return whether the current run is checkpointed: then message ids are stable, else they are new at every call."""
-    return bool(get_config()["configurable"].get("__pregel_checkpointer"))
+    return bool(get_config()["configurable"].get(CONFIG_KEY_CHECKPOINTER))

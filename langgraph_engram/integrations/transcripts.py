@@ -75,13 +75,7 @@ def noted(said: Sequence[BaseMessage], newer: Sequence[BaseMessage]) -> list[Bas
 
 
 def unkept(messages: Sequence[BaseMessage], last_id: str | None, said: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """Return the messages after the one with an id, with those before them that a summary took out of the thread.
-
-    Args:
-        messages: The messages of the thread.
-        last_id: See `messages_after`.
-        said: What was said meanwhile, see `noted`.
-    """
+    """Return the messages after the one with an id, and of what was said those that a summary took out before them."""
     fresh = messages_after(messages, last_id)
     if all(message.additional_kwargs.get("lc_source") != SUMMARY_SOURCE for message in messages):
         return list(fresh)
@@ -90,13 +84,7 @@ def unkept(messages: Sequence[BaseMessage], last_id: str | None, said: Sequence[
 
 
 def to_remember(messages: Sequence[BaseMessage], keep: Keep, *, with_ids: bool) -> list[Message]:
-    """Return the messages to remember, in order.
-
-    Args:
-        messages: New messages of the thread.
-        keep: Whose messages are remembered.
-        with_ids: Whether the messages' ids are stable, so that each is remembered once, however often it is sent.
-    """
+    """Return the messages to remember, in order; with their ids where these are stable, so that each is kept once."""
     converted: list[Message] = []
     for message in _without_forgetting(messages):
         if isinstance(message, KINDS[keep]) and _is_said(message):
@@ -105,12 +93,7 @@ def to_remember(messages: Sequence[BaseMessage], keep: Keep, *, with_ids: bool) 
 
 
 def format_recalled(found: Recollection, *, with_ids: bool = False) -> str:
-    """Render a result for a model; an answer stands before its evidence.
-
-    Args:
-        found: The result of a search or a recall.
-        with_ids: Whether each line has the id by which it can be forgotten.
-    """
+    """Render a result for a model, an answer before its evidence; with the id by which each can be forgotten."""
     if not found.evidence:
         return NOTHING
     lines = [f"Answer: {one_line(found.answer)}"] if found.answer else []

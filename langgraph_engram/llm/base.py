@@ -7,6 +7,7 @@ this port alone, whether a language model, rules, a recording or a test answers.
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, Generic, Literal, Protocol, TypeVar, cast, get_args
 
 from langchain_core.messages import BaseMessage
@@ -16,14 +17,17 @@ from langgraph_engram.results import UsageEntry
 Answer = TypeVar("Answer")
 Answer_co = TypeVar("Answer_co", covariant=True)
 
+MOST_POOR = 2
+"""Poor answers, without a good one, after which a model is asked to label only; one that never came counts as many."""
 FailureKind = Literal["invalid", "unreachable", "refused", "timeout", "rate_limited", "too_long"]
+COUNTS = ("calls", "prompt_tokens", "completion_tokens", "seconds", "invalid", "repaired", "asked")
+"""The fields of a usage entry that are summed."""
 
 
 class Question(ABC, Generic[Answer_co]):
     """Something we ask a model. Subclasses are frozen dataclasses: `class Ask(Question[Verdict])`.
 
-    A question whose answer is `str` is a text question: plain text that people read, and that may stream. Every
-    other answer is a pydantic model, whose schema defines the shape of the answer.
+    An answer is a pydantic model, or `str` for plain text that people read, and that may stream.
     """
 
     @abstractmethod
@@ -32,7 +36,7 @@ class Question(ABC, Generic[Answer_co]):
 
     @classmethod
     def answer_type(cls) -> type[Answer_co]:
-        """Return the type of the answer: a pydantic model, or `str` for a text question."""
+        """Return the type of the answer."""
         for base in getattr(cls, "__orig_bases__", ()):
             if getattr(base, "__origin__", None) is Question:
                 return cast(type[Answer_co], get_args(base)[0])
@@ -63,12 +67,45 @@ class LLMResult(Generic[Answer_co]):
     """Whether a rule answered: it finds and quotes, and judges nothing to be sufficient."""
 
 
+class Capability:
+    """What a model has shown so far of its writing, by its good and poor answers. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        """Start with a model that has shown nothing."""
+        self._good = self._poor = 0
+        self._lock = Lock()
+
+    @property
+    def is_shown(self) -> bool:
+        """Return whether the model has written well."""
+        return self._good > 0
+
+    @property
+    def is_lacking(self) -> bool:
+        """Return whether the model has only shown that it cannot write."""
+        return self._poor >= MOST_POOR and not self._good
+
+    def note(self, *, good: int = 0, poor: int = 0) -> None:
+        """Count answers."""
+        with self._lock:
+            self._good += good
+            self._poor += poor
+
+
 class Model(Protocol):
-    """Answer questions. Adapters: `ChatModel`, `RuleModel`, `ReplayModel`, `FakeModel`."""
+    """Answer questions. Adapters: `ChatModel`, `RuleModel`, `FakeModel`."""
 
     @property
     def name(self) -> str:
         """Return the model's name for usage entries and receipts: "rules", "openai:gpt-4.1-mini"."""
+
+    @property
+    def by_rules(self) -> bool:
+        """Return whether rules answer, and no language model."""
+
+    @property
+    def capability(self) -> Capability:
+        """Return what the model has shown of its writing; those who judge its answers note it here."""
 
     def ask(self, question: Question[Answer]) -> LLMResult[Answer]:
         """Answer one question. An invalid answer is repaired once; a failure is part of the result, never raised."""
@@ -80,14 +117,5 @@ class Model(Protocol):
 def entry_of(node: str, results: Sequence[LLMResult[Any]]) -> UsageEntry:
     """Return the sum of what a node's questions cost, as one usage entry of that node."""
     usages = [result.usage for result in results]
-    return UsageEntry(
-        node=node,
-        model=usages[0].model if usages else "",
-        calls=sum(usage.calls for usage in usages),
-        prompt_tokens=sum(usage.prompt_tokens for usage in usages),
-        completion_tokens=sum(usage.completion_tokens for usage in usages),
-        seconds=sum(usage.seconds for usage in usages),
-        invalid=sum(usage.invalid for usage in usages),
-        repaired=sum(usage.repaired for usage in usages),
-        asked=sum(usage.asked for usage in usages),
-    )
+    sums: dict[str, Any] = {name: sum(getattr(usage, name) for usage in usages) for name in COUNTS}
+    return UsageEntry(node=node, model=usages[0].model if usages else "", **sums)

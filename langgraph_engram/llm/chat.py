@@ -1,106 +1,130 @@
-"""Adapt any LangChain chat model to the `Model` port: structured answers, one repair, retries, a count of all calls.
+"""Adapt any LangChain chat model to the `Model` port: structured answers, one repair, a count of all calls.
 
-A question never raises for what a server or a model does wrong: it ends in a typed failure of that one question.
+A question never raises for what a server or a model does wrong: it ends in a typed failure of that one question. What
+is transient (rate limits, time-outs, broken connections, server errors) the chat model tries again itself, as often as
+its `max_retries` says.
 """
 
-import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
-from threading import Lock
-from typing import Literal, cast
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from threading import BoundedSemaphore
+from time import perf_counter
+from typing import Any, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import get_executor_for_config
 from pydantic import BaseModel, Field
 
-from langgraph_engram.errors import ModelUnavailable
-from langgraph_engram.llm.base import Answer, Failure, LLMResult, Question
-from langgraph_engram.llm.retries import METHOD_STATUSES, RequestFailure, Sender, Tally
+from langgraph_engram.llm.base import Answer, Capability, Failure, LLMResult, Question
+from langgraph_engram.llm.failures import NOT_IMPLEMENTED, RequestFailure, cut_off_reply, failure_of
 from langgraph_engram.llm.structured_output import (
+    JsonRequest,
     Method,
-    Methods,
     Mistake,
     Reply,
-    add_schema,
-    bind_method,
     compact_schema,
     read_answer,
     read_reply,
-    repair_messages,
 )
-from langgraph_engram.results import UsageEntry
+from langgraph_engram.results import UsageEntry, count_tokens
 from langgraph_engram.settings import SettingsGroup
+
+NOT_STREAMED: RunnableConfig = {"tags": ["nostream"]}
+"""Keeps JSON out of LangGraph's stream of messages, which people read."""
+METHOD_STATUSES = {400, 404, 422, 500, 501}
+"""HTTP statuses with which servers reject the way in which JSON was requested."""
 
 
 class ChatSettings(SettingsGroup):
     """How a chat model is called."""
 
-    structured_methods: list[Literal["json_schema", "function_calling", "json_object_schema", "json_prompt"]] = [
-        "json_schema", "function_calling", "json_object_schema", "json_prompt",
-    ]  # fmt: skip
-    """Ways to ask for JSON, tried in this order; the first that works is used from then on."""
+    structured_methods: list[Method] = Field(["json_schema", "function_calling", "json_prompt"], min_length=1)
+    """Ways to request JSON, tried in this order; the first that works is used from then on."""
     temperature: float = Field(0.0, ge=0, le=2)
     timeout_seconds: float = Field(60.0, gt=0)
     """Seconds to wait for one answer."""
     max_completion_tokens: int = Field(4096, ge=16)
-    retries: int = Field(4, ge=0)
-    """Further attempts after a rate limit, a timeout or a server error, with exponential backoff."""
+    retries: int = Field(2, ge=0)
+    """Further attempts of a named model after a rate limit, a timeout or a server error."""
     concurrency: int = Field(4, ge=1)
     """Questions in flight at once."""
 
 
+@dataclass
+class Tally:
+    """What one question has cost so far. Attempts that a chat model repeats by itself are one call."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    repaired: int = 0
+    started: float = field(default_factory=perf_counter)
+
+    def count(self, messages: Sequence[BaseMessage], reply: AIMessage) -> None:
+        """Add a reply's tokens: the server's count, or an estimate where it reports none."""
+        usage = reply.usage_metadata
+        if usage is None:
+            self.prompt_tokens += sum(count_tokens(str(message.text)) for message in messages)
+            written = str(reply.text) + "".join(str(call["args"]) for call in reply.tool_calls)
+            self.completion_tokens += count_tokens(written)
+        elif usage.get("total_cost") == 0:  # LangChain's mark of a reply from its cache
+            self.calls -= 1
+        else:
+            self.prompt_tokens += usage["input_tokens"]
+            self.completion_tokens += usage["output_tokens"]
+
+    def entry(self, model: str, outcome: object) -> UsageEntry:
+        """Return the usage entry of this question, which had this outcome."""
+        failed = isinstance(outcome, Failure)
+        return UsageEntry(
+            node="",
+            model=model,
+            calls=self.calls,
+            prompt_tokens=self.prompt_tokens,
+            completion_tokens=self.completion_tokens,
+            seconds=perf_counter() - self.started,
+            invalid=int(failed and not isinstance(outcome, RequestFailure)),
+            repaired=0 if failed else self.repaired,
+            asked=1,
+        )
+
+
 class ChatModel:
-    """Answer questions with a chat model. Safe to share between threads; the chat model is built at the first call."""
+    """Answer questions with a chat model. Safe to share between threads."""
 
-    def __init__(
-        self,
-        chat: BaseChatModel | Callable[[], BaseChatModel],
-        name: str,
-        settings: ChatSettings,
-        *,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        """Create the adapter.
+    by_rules = False
 
-        Args:
-            chat: A chat model, or a function that builds one and raises `ModelUnavailable` if it cannot. A chat
-                model's own retries cannot be counted: set its `max_retries` to 0.
-            name: The name for usage entries and receipts.
-            settings: Methods, retries and concurrent requests. Time-outs and temperature are the chat model's own.
-            sleep: Waits between attempts, in seconds.
-        """
+    def __init__(self, chat: BaseChatModel, name: str, settings: ChatSettings) -> None:
+        """Create the adapter; of the settings it takes methods and concurrency, the others are the chat model's own."""
         self.name = name
-        self._source = chat
-        self._chat = chat if isinstance(chat, BaseChatModel) else None
-        self._lock = Lock()
+        self.capability = Capability()
+        self._chat = chat
         self._concurrency = settings.concurrency
-        self._sender = Sender(settings.retries, settings.concurrency, sleep)
-        self._methods = Methods(settings.structured_methods)
-        self._answered = False
-
-    def check(self) -> None:
-        """Build the chat model, without a call.
-
-        Raises:
-            ModelUnavailable: A key or a package is missing.
-        """
-        self._chat_model()
+        self._slots = BoundedSemaphore(settings.concurrency)
+        self._methods = list(settings.structured_methods)
+        self._working: Method | None = None
+        """The method that has given a valid answer, once one has; no other needs to be tried then."""
 
     def ask(self, question: Question[Answer]) -> LLMResult[Answer]:
         """Answer one question; a failure is part of the result, never raised."""
-        tally = Tally()
-        outcome = self._ask(question, tally)
+        tally, shape = Tally(), question.answer_type()
+        outcome: object
+        if shape is str:
+            outcome = self._answer_text(question.render(), tally)
+        else:
+            outcome = self._answer_schema(question.render(), cast(type[BaseModel], shape), tally)
+        usage = tally.entry(self.name, outcome)
         if isinstance(outcome, Failure):
-            return LLMResult(answer=None, usage=tally.entry(self.name), failure=outcome)
-        self._answered = True
-        return LLMResult(answer=outcome, usage=tally.entry(self.name))
+            return LLMResult(answer=None, usage=usage, failure=outcome)
+        return LLMResult(answer=cast(Answer, outcome), usage=usage)
 
     def ask_all(self, questions: Sequence[Question[Answer]]) -> list[LLMResult[Answer]]:
         """Answer questions concurrently, in order, with the caller's callbacks and stream writers in each thread.
 
-        The first goes alone until this model has given an answer. A failure that affects every question (no server,
-        no access) is met once: questions not yet sent get the same failure and cost nothing.
+        After a failure that affects every question (no server, no access), questions not yet sent get the same failure
+        and cost nothing.
         """
         shared: list[RequestFailure] = []
 
@@ -112,123 +136,90 @@ class ChatModel:
                 shared.append(result.failure)
             return result
 
-        alone = 0 if self._has_answered(questions) else 1
-        return [ask(question) for question in questions[:alone]] + self._ask_concurrently(ask, questions[alone:])
-
-    def _has_answered(self, questions: Sequence[Question[Answer]]) -> bool:
-        if any(question.answer_type() is not str for question in questions):
-            return not self._methods.probing
-        return self._answered
-
-    def _ask_concurrently(
-        self, ask: Callable[[Question[Answer]], LLMResult[Answer]], questions: Sequence[Question[Answer]]
-    ) -> list[LLMResult[Answer]]:
-        if len(questions) < 2:
-            return [ask(question) for question in questions]
-        with ThreadPoolExecutor(min(self._concurrency, len(questions)), "engram-ask") as pool:
-            futures = [pool.submit(copy_context().run, ask, question) for question in questions]
-            try:
-                return [future.result() for future in futures]
-            finally:
-                pool.shutdown(wait=False, cancel_futures=True)
-
-    def _ask(self, question: Question[Answer], tally: Tally) -> Answer | Failure:
-        try:
-            outcome = self._answer(question, tally)
-            if self._drop_temperature(outcome):
-                outcome = self._answer(question, tally)
-        except ModelUnavailable as error:
-            return RequestFailure("refused", str(error), affects_all=True)
-        return outcome
-
-    def _answer(self, question: Question[Answer], tally: Tally) -> Answer | Failure:
-        if question.answer_type() is str:
-            return cast(Answer | Failure, self._answer_text(question.render(), tally))
-        shape = cast(type[BaseModel], question.answer_type())
-        return cast(Answer | Failure, self._answer_schema(question.render(), shape, tally))
+        with get_executor_for_config({"max_concurrency": self._concurrency}) as pool:
+            return list(pool.map(ask, questions))
 
     def _answer_text(self, messages: list[BaseMessage], tally: Tally) -> str | Failure:
         """Answer a text question, so that LangGraph can stream its tokens."""
-        message = self._sender.send(self._chat_model().invoke, messages, tally)
-        if isinstance(message, RequestFailure):
-            return message
-        reply = read_reply(message)
-        return reply.text or _invalid(reply, Mistake("it is empty"), tally)
+        reply = self._send(messages, None, tally)
+        if isinstance(reply, Failure):
+            return reply
+        return reply.text or _invalid(reply, Mistake("it is empty"))
 
     def _answer_schema(self, messages: list[BaseMessage], shape: type[BaseModel], tally: Tally) -> BaseModel | Failure:
-        """Answer a schema question by the method that works, trying others if none is known to."""
-        for _ in self._methods.names:
-            method = self._methods.current
-            outcome = self._answer_by(method, messages, shape, tally)
-            if not isinstance(outcome, Failure) or not self._try_next_method(method, outcome):
-                break
-        tally.invalid = int(isinstance(outcome, Failure) and not isinstance(outcome, RequestFailure))
-        tally.repaired = int(tally.repaired and not isinstance(outcome, Failure))
-        return outcome
-
-    def _answer_by(
-        self, method: Method, messages: list[BaseMessage], shape: type[BaseModel], tally: Tally
-    ) -> BaseModel | Failure:
+        """Answer a schema question by the first method that the server takes, and repair an invalid answer once."""
         schema = compact_schema(shape)
-        try:
-            send = bind_method(self._chat_model(), method, schema)
-        except (NotImplementedError, TypeError, ValueError) as error:
-            return RequestFailure("refused", f"{method}: {error}", unsupported_method=True)
-        prompt = add_schema(messages, method, schema)
-        first = self._sender.send(send, prompt, tally, probing=self._methods.probing)
-        if isinstance(first, RequestFailure):
-            return first
-        reply = read_reply(first)
+        methods = self._methods
+        for method in methods:
+            request = JsonRequest(schema, method)
+            reply = self._send(request.prompt(messages), request, tally)
+            if not (isinstance(reply, RequestFailure) and self._may_reject(method, reply)):
+                break
+        if isinstance(reply, Failure):
+            return reply
         answer = read_answer(reply, shape)
+        self._learn(methods, method, is_valid=not isinstance(answer, Mistake))
         if not isinstance(answer, Mistake):
-            self._methods.confirm(method)
             return answer
         if reply.cut_off or reply.declined:
-            return _invalid(reply, answer, tally)
-        second = self._sender.send(send, [*prompt, *repair_messages(reply, answer, schema)], tally)
-        return self._read_repaired(method, second, shape, tally)
+            return _invalid(reply, answer)
+        return self._repair(messages, shape, reply, answer, tally)
 
-    def _read_repaired(
-        self, method: Method, message: AIMessage | RequestFailure, shape: type[BaseModel], tally: Tally
+    def _repair(
+        self, messages: list[BaseMessage], shape: type[BaseModel], reply: Reply, mistake: Mistake, tally: Tally
     ) -> BaseModel | Failure:
-        if isinstance(message, RequestFailure):
-            return message
-        reply = read_reply(message)
-        answer = read_answer(reply, shape)
+        """Show the model its invalid answer, what is wrong with it and the schema, and read its second answer."""
         tally.repaired = 1
-        if isinstance(answer, Mistake):
-            return _invalid(reply, answer, tally)
-        self._methods.count_repair(method)
-        return answer
+        request = JsonRequest(compact_schema(shape))
+        second = self._send(request.repair_prompt(messages, reply, mistake), request, tally)
+        if isinstance(second, Failure):
+            return second
+        answer = read_answer(second, shape)
+        return _invalid(second, answer) if isinstance(answer, Mistake) else answer
 
-    def _try_next_method(self, method: Method, failure: Failure) -> bool:
-        """Return whether another method may do better, and make it the current one."""
-        if not isinstance(failure, RequestFailure):
-            unproven = self._methods.probing and failure.kind == "invalid"
-            return unproven and self._methods.drop(method, refused=False, answered=True)
-        if failure.unsupported_method:
-            return self._methods.drop(method, refused=True, answered=False)
-        ambiguous = failure.status in METHOD_STATUSES - {404} and failure.kind != "too_long"
-        return self._methods.probing and ambiguous and self._methods.drop(method, refused=False, answered=False)
-
-    def _drop_temperature(self, outcome: object) -> bool:
-        """Stop sending a temperature if the model refused one (OpenAI's reasoning models do); return whether it did."""
-        chat = self._chat_model()
-        refused = isinstance(outcome, RequestFailure) and outcome.status == 400 and "temperature" in outcome.reason
-        if not refused or getattr(chat, "temperature", None) is None:
+    def _may_reject(self, method: Method, failure: RequestFailure) -> bool:
+        """Return whether the server may not support the method; a bare server error says nothing of one that worked."""
+        if failure.kind == "too_long" or (failure.status == 500 and method == self._working):
             return False
-        self._chat = chat.model_copy(update={"temperature": None})
-        return True
+        return failure.status in METHOD_STATUSES
 
-    def _chat_model(self) -> BaseChatModel:
-        with self._lock:
-            if self._chat is None:
-                self._chat = cast(Callable[[], BaseChatModel], self._source)()
-            return self._chat
+    def _learn(self, methods: list[Method], method: Method, *, is_valid: bool) -> None:
+        """Keep a method whose first answer was valid, and leave one whose schema the server may have ignored."""
+        if self._working is None:
+            first = methods.index(method) + (0 if is_valid else 1)
+            self._methods = methods[first:] or methods[-1:]
+            self._working = method if is_valid else None
+
+    def _send(self, messages: list[BaseMessage], request: JsonRequest | None, tally: Tally) -> Reply | RequestFailure:
+        """Send messages once, and once more without a temperature if the model refuses one (reasoning models do)."""
+        outcome = self._attempt(messages, request, tally)
+        refused = isinstance(outcome, RequestFailure) and outcome.status == 400 and "temperature" in outcome.reason
+        if not refused or getattr(self._chat, "temperature", None) is None:
+            return outcome
+        self._chat = self._chat.model_copy(update={"temperature": None})
+        return self._attempt(messages, request, tally)
+
+    def _attempt(
+        self, messages: list[BaseMessage], request: JsonRequest | None, tally: Tally
+    ) -> Reply | RequestFailure:
+        try:
+            sender: Runnable[Any, AIMessage] = request.bind(self._chat) if request else self._chat
+        except (NotImplementedError, TypeError, ValueError) as error:
+            return RequestFailure("refused", f"{self.name} cannot be asked so: {error}", NOT_IMPLEMENTED)
+        with self._slots:
+            tally.calls += 1
+            [outcome] = sender.batch([messages], NOT_STREAMED if request else None, return_exceptions=True)
+        message = outcome if isinstance(outcome, AIMessage) else cut_off_reply(outcome)
+        if message:
+            tally.count(messages, message)
+            return read_reply(message)
+        raised = cast(Exception, outcome)
+        if failure := failure_of(raised):
+            return failure
+        raise raised  # from neither the server nor the connection to it
 
 
-def _invalid(reply: Reply, mistake: Mistake, tally: Tally) -> Failure:
-    tally.invalid = 1
+def _invalid(reply: Reply, mistake: Mistake) -> Failure:
     if reply.cut_off:
         return Failure("too_long", f"the answer was cut off at the token limit: {mistake.reason}")
     if reply.declined:

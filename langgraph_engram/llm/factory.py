@@ -4,9 +4,7 @@ The name "rules" is resolved by `config`: `RuleModel` lives in a higher layer.
 """
 
 import os
-from importlib import import_module
 from importlib.util import find_spec
-from typing import cast
 from urllib.parse import urlsplit
 
 from langchain_core.language_models import BaseChatModel
@@ -36,9 +34,7 @@ def open_model(model: str | BaseChatModel | Model, settings: ChatSettings) -> Mo
         ModelUnavailable: A key or a package is missing.
     """
     if isinstance(model, str):
-        named = ChatModel(lambda: open_chat(model, settings), model, settings)
-        named.check()
-        return named
+        return ChatModel(open_chat(model, settings), model, settings)
     if isinstance(model, BaseChatModel):
         return ChatModel(model, _name_of(model), settings)
     if callable(getattr(model, "ask", None)) and callable(getattr(model, "ask_all", None)):
@@ -46,34 +42,16 @@ def open_model(model: str | BaseChatModel | Model, settings: ChatSettings) -> Mo
     raise UnknownModel(f"unknown model {model!r}: choose {CHOICES}")
 
 
-def open_chat(model: str, settings: ChatSettings, retries: int = 0) -> BaseChatModel:
-    """Build a chat model by name, without a call.
-
-    Args:
-        model: "openai:NAME", or "PROVIDER:NAME" where `langchain` is installed.
-        settings: Time-outs and limits; its `retries` are those of `ChatModel`, and do not count here.
-        retries: Further attempts of the chat model's own.
-
-    Raises:
-        UnknownModel: No model of that name.
-        ModelUnavailable: A key or a package is missing.
-    """
+def open_chat(model: str, settings: ChatSettings) -> BaseChatModel:
+    """Build the chat model of a name; see `open_model`."""
     provider, _, name = model.partition(":")
     if not (provider and name):
         raise UnknownModel(f"unknown model {model!r}: choose {CHOICES}")
-    if provider == "openai":
-        return openai_chat(name, settings, retries)
-    if find_spec("langchain") is None:
-        raise UnknownModel(f"unknown model {model!r}: install langchain and its package, or choose {CHOICES}")
-    return _by_langchain(model, settings, retries)
+    return openai_chat(name, settings) if provider == "openai" else _by_langchain(model, settings)
 
 
-def openai_chat(name: str, settings: ChatSettings, retries: int = 0) -> BaseChatModel:
-    """Build a chat model of OpenAI, or of the OpenAI-compatible server at `OPENAI_BASE_URL`.
-
-    Raises:
-        ModelUnavailable: There is neither a key nor a self-hosted server.
-    """
+def openai_chat(name: str, settings: ChatSettings) -> BaseChatModel:
+    """Build a chat model of OpenAI, or of the OpenAI-compatible server at `OPENAI_BASE_URL`."""
     base_url = os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE") or ""
     self_hosted = bool(base_url) and urlsplit(base_url).hostname != OPENAI_HOST
     key = os.environ.get("OPENAI_API_KEY") or (NO_KEY if self_hosted else "")
@@ -93,29 +71,30 @@ def openai_chat(name: str, settings: ChatSettings, retries: int = 0) -> BaseChat
         base_url=base_url or None,
         temperature=settings.temperature,
         timeout=Timeout(seconds, connect=min(seconds, MAX_CONNECT_SECONDS)),
-        max_retries=retries,
+        max_retries=settings.retries,
         # OpenAI wants the newer name of this limit; self-hosted servers often know only the older one.
         max_completion_tokens=None if self_hosted else settings.max_completion_tokens,
         extra_body={"max_tokens": settings.max_completion_tokens} if self_hosted else None,
     )
 
 
-def _by_langchain(model: str, settings: ChatSettings, retries: int) -> BaseChatModel:
-    init_chat_model = import_module("langchain.chat_models").init_chat_model
+def _by_langchain(model: str, settings: ChatSettings) -> BaseChatModel:
+    if find_spec("langchain") is None:
+        raise UnknownModel(f"unknown model {model!r}: install langchain and its package, or choose {CHOICES}")
+    from langchain.chat_models import init_chat_model
+
     try:
-        chat = init_chat_model(
+        return init_chat_model(
             model,
             temperature=settings.temperature,
             timeout=settings.timeout_seconds,
             max_tokens=settings.max_completion_tokens,
-            max_retries=retries,
+            max_retries=settings.retries,
         )
     except ImportError as error:
         raise ModelUnavailable(f"cannot open the model {model!r}: {error}") from error
     except ValueError as error:
-        reason = str(error).partition("\n")[0]
-        raise UnknownModel(f"unknown model {model!r}: choose {CHOICES} ({reason})") from error
-    return cast(BaseChatModel, chat)
+        raise UnknownModel(f"unknown model {model!r}: choose {CHOICES} ({str(error).splitlines()[0]})") from error
 
 
 def _name_of(chat: BaseChatModel) -> str:

@@ -8,8 +8,8 @@ are removed.
 import re
 from collections.abc import Sequence
 
+from langgraph_engram.prompts.answer_form import MORE, UNKNOWN
 from langgraph_engram.prompts.rendering import CITATION, cited_numbers, numbers_of
-from langgraph_engram.prompts.write_answer import MORE, UNKNOWN
 from langgraph_engram.schema import Evidence
 from langgraph_engram.text.tokens import content_stems
 
@@ -19,12 +19,7 @@ MIN_SUPPORT = 0.5
 
 
 def with_citations(answer: str, pool: Sequence[Evidence]) -> str:
-    """Return an answer in words that cites passages of the pool, where any of them supports it.
-
-    Args:
-        answer: What a model wrote.
-        pool: The passages that it was shown; numbers count from 1.
-    """
+    """Return an answer in words that cites passages of the pool, where any of them supports it."""
     valid = without_unknown_citations(answer, len(pool))
     words = CITATION.sub("", valid).strip(" .,;:")
     numbers = cited_numbers(valid)

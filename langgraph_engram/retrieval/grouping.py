@@ -1,8 +1,4 @@
-"""Group ranked records into passages, and spread candidates over sessions.
-
-A passage holds sentences of one turn, or of one exchange of up to three turns on one day. It names its day and its
-speakers once, so that what was said together takes fewer tokens than what was not.
-"""
+"""Group ranked records of one turn, or of one exchange on one day, into passages, and spread them over sessions."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -10,13 +6,20 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Literal, NamedTuple
 
-import numpy as np
-
 from langgraph_engram.retrieval.features import MAX_CITED_TURNS, RecordLinks
 from langgraph_engram.retrieval.scoring import Positions, Scores
-from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.stores.index import ScopeIndex
 
+REPEAT_FACTOR = 0.06
+"""Share of its score that each further record of one turn loses: distinct evidence first."""
+PASSAGE_REPEAT_FACTOR = 0.3
+"""The same for each further passage of one message: they are long, and rarely more than one is asked for."""
+JOIN_FACTOR = 0.85
+"""Share of a passage's score from which a further record of its turns joins it."""
+EXCHANGE_FACTOR = 0.65
+"""Share of a passage's score from which a record of another turn of the exchange joins it."""
+SESSION_FACTOR = 0.1
+"""Share of its score that each further passage of a session loses, where the query asks for what adds up."""
 MISSING = frozenset([-1])
 """The position of a turn that is not there."""
 
@@ -45,119 +48,79 @@ class RecordGroup:
     positions: list[int]
     """Best first."""
     score: float
-    """The score of the best one."""
+    """Of the best one."""
     turns: set[int]
-    """The positions of the turns that the records come from."""
+    """Those that the records come from."""
     cited: frozenset[int]
-    """The positions of all turns that the records cite."""
+    """All that the records cite."""
 
 
 def group_records(
-    index: ScopeIndex, ranked: Positions, scores: Scores, links: RecordLinks, settings: RetrieveSettings, reach: int
+    index: ScopeIndex, ranked: Positions, scores: Scores, links: RecordLinks, reach: int
 ) -> Iterator[RecordGroup]:
     """Yield groups of ranked records, best first: what scores nearly as high as the best of a group joins it.
 
     Each further record of one turn scores less, since the turn is shown already. A superseded record is a group of its
     own, because it is shown with its successor, and so is a passage, and what cites too many turns. A group is yielded
-    once no further record can join it.
+    once no further record can join it, since few are read.
 
     Args:
         index: The memories of a scope.
         ranked: Positions of records, best first.
-        scores: Their scores.
-        links: The turn of every record.
-        settings: The shares from which records join, and how much a repeated turn loses.
+        scores: Their scores, in the same order.
+        links: Of the index.
         reach: Turns between a record and the nearest one of its group at most; 0 for groups of one turn.
     """
-    turns, is_passage = links.turn[ranked], index.records.is_passage[ranked]
-    alone = (links.successor[ranked] >= 0) | (turns < 0) | is_passage | (links.sources[ranked] < 0).all(axis=1)
-    kept = 1 - np.where(is_passage, settings.passage_repeat_factor, settings.repeat_factor)
-    columns = (ranked, turns, scores, kept, alone, _places(index, ranked, turns, reach), links.sources[ranked])
-    least = min(settings.join_factor, settings.exchange_factor)
-    repeated: defaultdict[int, int] = defaultdict(int)
+    repeated: Counter[int] = Counter()
     groups: list[RecordGroup] = []
-    groups_at: defaultdict[int, list[int]] = defaultdict(list)
-    """The numbers of the groups that hold a record of a place."""
-    open_groups: list[tuple[float, int]] = []
-    """The scores, negated, and numbers of the groups that further records may join, as a heap."""
-    for position, turn, score, share, is_alone, place, sources in zip(
+    groups_at: defaultdict[tuple[int, int, int], list[int]] = defaultdict(list)
+    """The numbers of the groups that hold a record of a session, a day and a place in the session."""
+    waiting: list[tuple[float, int]] = []
+    """The scores, negated, and numbers of the groups that are not yielded yet, as a heap."""
+    turns, passages, days = links.turn[ranked], index.records.is_passage[ranked], index.records.mentioned_day[ranked]
+    sessions, seqs = (column[turns] if len(column) else turns for column in (index.turns.session, index.turns.seq))
+    columns = (ranked, scores, turns, passages, links.sources[ranked], links.successor[ranked], sessions, days, seqs)
+    for position, score, turn, is_passage, sources, successor, session, day, seq in zip(
         *(column.tolist() for column in columns), strict=True
     ):
-        while open_groups and score < least * -open_groups[0][0]:
-            yield groups[heappop(open_groups)[1]]
-        lowered = score * share ** repeated[turn]
+        while waiting and score < EXCHANGE_FACTOR * -waiting[0][0]:
+            yield groups[heappop(waiting)[1]]
+        cited = frozenset(sources) - MISSING
+        lowered = score * (1 - (PASSAGE_REPEAT_FACTOR if is_passage else REPEAT_FACTOR)) ** repeated[turn]
         repeated[turn] += 1
-        places = () if is_alone else range(place - reach, place + reach + 1)
-        for number in sorted({number for near in places if near in groups_at for number in groups_at[near]}):
-            group = groups[number]
-            if not _joins(group, turn, lowered, settings):
-                continue
-            cited = group.cited.union(sources) - MISSING
-            if len(cited) <= MAX_CITED_TURNS:
-                group.positions.append(position)
-                group.cited = cited
-                break
+        if successor >= 0 or turn < 0 or is_passage or not cited:
+            heappush(waiting, (-lowered, len(groups)))
+            groups.append(RecordGroup([position], lowered, set(), cited))
+            continue
+        near = {number for place in range(seq - reach, seq + reach + 1) for number in groups_at[session, day, place]}
+        joined = next((number for number in sorted(near) if _joins(groups[number], turn, lowered, cited)), None)
+        number = len(groups) if joined is None else joined
+        if joined is None:
+            heappush(waiting, (-lowered, number))
+            groups.append(RecordGroup([position], lowered, set(), cited))
         else:
-            number, group = len(groups), RecordGroup([position], lowered, set(), frozenset(sources) - MISSING)
-            groups.append(group)
-            heappush(open_groups, (-lowered, number))
-        if not is_alone and turn not in group.turns:
-            group.turns.add(turn)
-            groups_at[place].append(number)
-    while open_groups:
-        yield groups[heappop(open_groups)[1]]
+            groups[number].positions.append(position)
+            groups[number].cited |= cited
+        if turn not in groups[number].turns:
+            groups[number].turns.add(turn)
+            groups_at[session, day, seq].append(number)
+    while waiting:
+        yield groups[heappop(waiting)[1]]
 
 
-def diversify_sessions(index: ScopeIndex, candidates: Iterable[Candidate], factor: float) -> list[Candidate]:
-    """Rank candidates again, each lowered by every better one of its session.
-
-    Args:
-        index: The memories of the scope that they were found in.
-        candidates: Records, turns, events and syntheses, best first.
-        factor: Share of its score that a candidate loses for each better one of its session, in [0, 1].
-
-    Returns:
-        The same candidates with lowered scores, best first; a synthesis loses nothing.
-    """
+def diversify_sessions(index: ScopeIndex, candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Rank records and turns again, best first, each lowered by every better one of its session."""
     better: Counter[str] = Counter()
     lowered: list[Candidate] = []
     for candidate in candidates:
-        session = _session(index, candidate)
-        score = candidate.score * (1 - factor) ** better[session]
-        lowered.append(candidate._replace(score=score) if session else candidate)
+        items = index.records.items if candidate.kind == "record" else index.turns.items
+        session = items[candidate.position].session_id
+        lowered.append(candidate._replace(score=candidate.score * (1 - SESSION_FACTOR) ** better[session]))
         better[session] += 1
     return sorted(lowered, key=lambda candidate: -candidate.score)
 
 
-def _places(index: ScopeIndex, records: Positions, turns: Positions, reach: int) -> Positions:
-    """Return where records were said: a number that is near to that of others of the session and day, and to no other.
-
-    Args:
-        index: The memories of a scope.
-        records: Positions of records.
-        turns: The positions of their turns.
-        reach: How far numbers may be apart and still be near.
-    """
-    if not len(records) or not len(index.turns):
-        return turns
-    days, places = index.records.mentioned_day[records], index.turns.seq[turns]
-    first = days.min()
-    together = index.turns.session[turns] * (days.max() - first + 1) + days - first
-    return np.asarray(together * (places.max() + 2 * reach + 1) + places)
-
-
-def _joins(group: RecordGroup, turn: int, score: float, settings: RetrieveSettings) -> bool:
-    """Return whether a record of a turn near to a group scores nearly as high as its best."""
-    factor = settings.join_factor if turn in group.turns else settings.exchange_factor
-    return score >= factor * group.score
-
-
-def _session(index: ScopeIndex, candidate: Candidate) -> str:
-    match candidate.kind:
-        case "record":
-            return index.records.items[candidate.position].session_id
-        case "turn":
-            return index.turns.items[candidate.position].session_id
-        case "event":
-            return index.events.items[candidate.position].session_id
-    return ""
+def _joins(group: RecordGroup, turn: int, score: float, cited: frozenset[int]) -> bool:
+    """Return whether a record of a turn near to a group scores nearly as high as its best, and cites few turns more."""
+    factor = JOIN_FACTOR if turn in group.turns else EXCHANGE_FACTOR
+    return score >= factor * group.score and len(group.cited | cited) <= MAX_CITED_TURNS

@@ -1,50 +1,51 @@
-"""Format what was found as passages that fit a budget, and build the pool of passages that an answer cites.
+"""Format what was found as passages with their day and speakers, long ones as the lines that hold most of a query."""
 
-A passage is dated and names its speakers; a narrative is shown as it was written.
-"""
-
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from langgraph_engram.prompts.rendering import BUT_ALSO, CHANGED_SINCE, dated
+from langgraph_engram.prompts.rendering import BUT_ALSO, CHANGED_SINCE, captions_of, dated
 from langgraph_engram.results import count_tokens, tokens_of_length
-from langgraph_engram.retrieval.features import record_links
 from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.retrieval.scoring import Positions
-from langgraph_engram.schema import OUTLINE, STANDING, Evidence, Record, Turn, make_id
-from langgraph_engram.settings import DeepSettings, RetrieveSettings
+from langgraph_engram.schema import Evidence, Record, Turn, make_id
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.temporal.find import resolve_times
+from langgraph_engram.text.markdown import MAX_OPENING
+from langgraph_engram.text.sentences import pieces_of
 from langgraph_engram.text.statements import own_words, shows_image
-
-P = TypeVar("P")
+from langgraph_engram.text.tokens import content_stems
 
 ELLIPSIS = " … "
 """Separates the records of a passage between which others were extracted."""
+CUT = ELLIPSIS.strip()
+"""Stands where lines are left out."""
 MAX_CONFLICTS_SHOWN = 3
 """Records that a passage shows beside those that they are in conflict with, the newest ones."""
-MAX_SKIPPED = 20
-"""Passages too large for the rest of a budget after which no smaller one is looked for."""
 DAY_CHARACTERS = 13
 """Characters of the day before a passage, about."""
-MIN_LIGHT_PASSAGES = 3
-"""Passages that a light answer is written from whatever they score."""
+EXCERPT_CHARACTERS = 500
+"""Characters that are shown of a passage of a long message, about."""
+LINE_CHARACTERS = 260
+"""Characters of a line of an outline at most."""
+NEAR_TURNS = 1
+"""Turns on each side of a source turn, within its session, that are shown with it where retrieval goes deep."""
 
 
-def format_passage(
-    index: ScopeIndex, candidate: Candidate, event_passages: Literal["turns", "summary"] = "turns"
-) -> Evidence:
-    """Return a candidate as a passage, with its replies behind it.
-
-    Args:
-        index: The memories of the scope that it was found in.
-        candidate: What was found.
-        event_passages: What of an event is shown.
-    """
-    passage = _whole_passage(index, candidate, event_passages)
+def format_passage(index: ScopeIndex, candidate: Candidate) -> Evidence:
+    """Return a record, a turn or a synthesis as a passage, with its replies behind it."""
+    match candidate.kind:
+        case "record":
+            passage = format_record(index, candidate)
+        case "synthesis":
+            synthesis = index.syntheses.items[candidate.position]
+            key = synthesis.synthesis_id
+            passage = make_passage(candidate, key, synthesis.text, synthesis_id=key)
+        case _:
+            turns = [index.turns.items[position] for position in turns_of(index, candidate)]
+            passage = turn_passage(turns, candidate.score, candidate.routes, candidate.relevance)
     return with_replies(passage, [index.turns.items[position] for position in candidate.replies])
 
 
@@ -59,7 +60,8 @@ def with_replies(passage: Evidence, replies: Sequence[Turn]) -> Evidence:
 def turn_passage(turns: Sequence[Turn], score: float, routes: dict[str, float], relevance: float = 0.0) -> Evidence:
     """Return consecutive turns as one passage under their day, verbatim but for resolved times."""
     lines = [
-        f"{turn.speaker}: {resolve_times(turn.text, turn.said_at, turn.date_order)}{_captions(turn)}" for turn in turns
+        f"{turn.speaker}: {resolve_times(turn.text, turn.said_at, turn.date_order)}{captions_of(turn)}"
+        for turn in turns
     ]
     return Evidence(
         evidence_id=make_id("turns", *[turn.turn_id for turn in turns]),
@@ -69,18 +71,6 @@ def turn_passage(turns: Sequence[Turn], score: float, routes: dict[str, float], 
         score=score,
         relevance=relevance,
     )
-
-
-def with_assistant_replies(index: ScopeIndex, candidate: Candidate) -> Candidate:
-    """Return a record with the assistant's reply to each turn that it cites (DimMem Eq. 8).
-
-    Anything else, and a record without such a reply, is returned as it is.
-    """
-    if candidate.kind != "record":
-        return candidate
-    cited = turns_of(index, candidate)
-    replies = [reply for position in cited if (reply := reply_position(index, position)) >= 0]
-    return candidate._replace(replies=tuple(reply for reply in dict.fromkeys(replies) if reply not in cited))
 
 
 def reply_position(index: ScopeIndex, position: int) -> int:
@@ -107,33 +97,14 @@ def turns_of(index: ScopeIndex, candidate: Candidate) -> list[int]:
 
 
 def turns_of_each(index: ScopeIndex, candidates: Sequence[Candidate]) -> tuple[Positions, Positions]:
-    """Return the turns that candidates' passages show, their replies among them, as pairs.
-
-    Returns:
-        The number of a candidate and the position of a turn, in two arrays of the same length.
-    """
-    links = record_links(index)
-    quoted = [
+    """Return the number of a candidate and the position of each turn that its passage shows, in two arrays."""
+    pairs = [
         (number, position)
         for number, candidate in enumerate(candidates)
-        if candidate.kind == "record"
-        for position in (candidate.position, *candidate.joined)
+        for position in (*turns_of(index, candidate), *candidate.replies)
     ]
-    numbers, records = np.array(quoted, dtype=np.intp).reshape(-1, 2).T
-    others = set(numbers[~links.is_plain[records]].tolist())
-    sources = links.sources[records]
-    known = sources >= 0
-    if others:
-        known &= ~np.isin(numbers, list(others))[:, np.newaxis]
-    further: list[tuple[int, int]] = []
-    for number, candidate in enumerate(candidates):
-        cited = turns_of(index, candidate) if number in others or candidate.kind != "record" else ()
-        further += [(number, position) for position in (*cited, *candidate.replies)]
-    further_numbers, further_turns = np.array(further, dtype=np.intp).reshape(-1, 2).T
-    return (
-        np.concatenate([np.repeat(numbers, known.sum(axis=1)), further_numbers]),
-        np.concatenate([sources[known], further_turns]),
-    )
+    owners, turns = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+    return owners, turns
 
 
 class ShownRecords(NamedTuple):
@@ -149,10 +120,7 @@ class ShownRecords(NamedTuple):
     @property
     def source_turn_ids(self) -> Iterable[str]:
         """Return the turns that they come from, each once."""
-        own, successor, conflicts = self
-        if len(own) == 1 and not successor and not conflicts:
-            return own[0].source_turn_ids
-        quoted = (*own, *([successor] if successor else ()), *conflicts)
+        quoted = (*self.own, *([self.successor] if self.successor else ()), *self.conflicts)
         return dict.fromkeys(turn_id for record in quoted for turn_id in record.source_turn_ids)
 
 
@@ -167,11 +135,8 @@ def records_of(index: ScopeIndex, candidate: Candidate) -> ShownRecords:
     return ShownRecords(own, successor, _in_conflict(index, [*own, successor] if successor else own))
 
 
-def approximate_tokens(index: ScopeIndex, settings: RetrieveSettings) -> Callable[[Candidate], int]:
-    """Return what tells about how many tokens a candidate takes, without formatting it.
-
-    What is shown beside a record is left out.
-    """
+def approximate_tokens(index: ScopeIndex) -> Callable[[Candidate], int]:
+    """Return what estimates the tokens of a record, a turn or a synthesis without formatting it and what it quotes."""
     of_record, of_turn, is_passage = index.records.characters, index.turns.characters, index.records.is_passage
 
     def size_of(candidate: Candidate) -> int:
@@ -179,16 +144,14 @@ def approximate_tokens(index: ScopeIndex, settings: RetrieveSettings) -> Callabl
         match candidate.kind:
             case "record":
                 own = sum((int(of_record[at]) for at in candidate.joined), start=int(of_record[position]))
-                own = min(own, settings.excerpt_characters) if is_passage[position] else own
+                own = min(own, EXCERPT_CHARACTERS) if is_passage[position] else own
             case "turn":
                 own = int(of_turn[position])
-            case "event":
-                own = int(of_turn[turns_of(index, candidate)].sum())
             case _:
                 own = len(index.syntheses.items[position].text)
         if candidate.as_line:
-            return tokens_of_length(min(own, settings.outline_characters) + DAY_CHARACTERS)
-        return tokens_of_length(own + sum(int(of_turn[at]) for at in candidate.replies) + DAY_CHARACTERS)
+            return tokens_of_length(min(own, LINE_CHARACTERS) + DAY_CHARACTERS)
+        return tokens_of_length(own + DAY_CHARACTERS)
 
     return size_of
 
@@ -198,12 +161,7 @@ def join_contents(records: Sequence[Record]) -> str:
 
     A speaker is named where another one spoke before. A reply that comes with its question leaves it out where the
     question stands already.
-
-    Args:
-        records: The records, in the order in which they were said.
     """
-    if len(records) == 1 and records[0].speaker:
-        return records[0].content.lstrip()
     shown: dict[str, str] = {}
     said: list[str] = []
     speaker = ""
@@ -224,12 +182,8 @@ def format_record(
 ) -> Evidence:
     """Return a record, with those that joined it, as a passage under its day.
 
-    What has changed since or is in conflict is shown whole, with what it changed to or conflicts with.
-
-    Args:
-        index: The memories of the scope that it was found in.
-        candidate: The record.
-        text_of: Returns what is shown of records in the order in which they were said.
+    What has changed since or is in conflict is shown whole, with what it changed to or conflicts with; of anything
+    else, what `text_of` returns.
     """
     record = index.records.items[candidate.position]
     shown = records_of(index, candidate)
@@ -238,91 +192,13 @@ def format_record(
     if shown.successor:
         text += CHANGED_SINCE + dated(shown.successor.content, shown.successor.mentioned_at)
     text += "".join(BUT_ALSO + dated(other.content, other.mentioned_at) for other in shown.conflicts)
-    return _passage(
+    return make_passage(
         candidate,
         record.record_id,
         text,
-        record=_with_conflicts(record, [other.record_id for other in shown.conflicts]),
+        record=record.model_copy(update={"conflicts_with": [other.record_id for other in shown.conflicts]}),
         turns=[turn for turn_id in shown.source_turn_ids if (turn := index.turns.get(turn_id))],
     )
-
-
-def passage_tokens(passage: Evidence) -> int:
-    """Return the tokens of a passage's text."""
-    return count_tokens(passage.text)
-
-
-def fit_budget(
-    passages: Iterable[P],
-    budget: int,
-    limit: int | None = None,
-    *,
-    size_of: Callable[[P], int] = passage_tokens,  # type: ignore[assignment]  # of passages, unless another is given
-) -> list[P]:
-    """Return the best passages that fit in a budget together, skipping a few that are too large for the rest of it.
-
-    Args:
-        passages: Passages, best first.
-        budget: Tokens of their texts together.
-        limit: The number of passages to return at most; None for no limit.
-        size_of: Returns the tokens of a passage.
-    """
-    fitting: list[P] = []
-    left, skipped = budget, 0
-    for passage in passages:
-        if left <= 0 or skipped >= MAX_SKIPPED or (limit is not None and len(fitting) >= limit):
-            break
-        size = size_of(passage)
-        if size <= left:
-            fitting.append(passage)
-            left -= size
-        elif fitting:
-            skipped += 1
-    return fitting
-
-
-def smallest_size(passages: Iterable[Evidence]) -> int:
-    """Return the tokens of the smallest passage; 0 for none."""
-    return min(map(passage_tokens, passages), default=0)
-
-
-def light_passages(evidence: Sequence[Evidence], settings: DeepSettings) -> Sequence[Evidence]:
-    """Return the passages that a light answer is written from: few where the best stand out, else up to k.
-
-    What the standing route found is always among them, and so are the lines of an outline.
-
-    Args:
-        evidence: Passages, best first.
-        settings: k, and the minimum share of the best score (docs/decisions/0024).
-    """
-    least = settings.min_share * max((passage.score for passage in evidence), default=0.0)
-    return [
-        passage
-        for position, passage in enumerate(evidence)
-        if not {STANDING, OUTLINE}.isdisjoint(passage.routes)
-        or (position < settings.light_k and (position < MIN_LIGHT_PASSAGES or passage.score >= least))
-    ]
-
-
-def merge_pools(pool: Sequence[Evidence], found: Sequence[Evidence], budget: int | None = None) -> list[Evidence]:
-    """Append to a pool the passages that it does not hold yet.
-
-    Args:
-        pool: The pool; all of it stays where it is, since answers cite its passages by number.
-        found: What may be added.
-        budget: Tokens of the texts of the whole pool; what is too large for the rest of it is skipped.
-    """
-    known = {passage.evidence_id for passage in pool}
-    fresh = list({passage.evidence_id: passage for passage in found if passage.evidence_id not in known}.values())
-    if budget is not None:
-        fresh = fit_budget(fresh, budget - sum(map(passage_tokens, pool)))
-    return [*pool, *fresh]
-
-
-def stands_alone(passage: Evidence) -> bool:
-    """Return whether turns cannot replace it: a narrative, a part of a turn, or a record beside what changes it."""
-    is_part = passage.record is not None and passage.record.is_passage
-    return bool(passage.synthesis_id) or passage.shows_others or is_part
 
 
 def consecutive_runs(turns: Sequence[Turn]) -> list[list[Turn]]:
@@ -337,29 +213,13 @@ def consecutive_runs(turns: Sequence[Turn]) -> list[list[Turn]]:
     return found
 
 
-def event_turns(index: ScopeIndex, source: Turn, session: Sequence[Turn]) -> list[Turn]:
-    """Return the turns of the event that a turn belongs to, its overlap included; the turn alone without one."""
-    for event in index.session_events(source.session_id):
-        if source.turn_id in event.turn_ids:
-            members = {*event.context_turn_ids, *event.turn_ids}
-            return [turn for turn in session if turn.turn_id in members]
-    return [source]
+def near_turns(index: ScopeIndex, source: Turn) -> list[Turn]:
+    """Return the turns around a turn, within its session and in its order."""
+    return [turn for turn in index.session_turns(source.session_id) if abs(turn.seq - source.seq) <= NEAR_TURNS]
 
 
-def _whole_passage(index: ScopeIndex, candidate: Candidate, event_passages: Literal["turns", "summary"]) -> Evidence:
-    if candidate.kind == "record":
-        return format_record(index, candidate)
-    turns = [index.turns.items[position] for position in turns_of(index, candidate)]
-    if candidate.kind == "turn" or (candidate.kind == "event" and event_passages == "turns" and turns):
-        return turn_passage(turns, candidate.score, candidate.routes, candidate.relevance)
-    if candidate.kind == "event":
-        event = index.events.items[candidate.position]
-        return _passage(candidate, event.event_id, dated(event.indexed_text, event.started_at))
-    synthesis = index.syntheses.items[candidate.position]
-    return _passage(candidate, synthesis.synthesis_id, synthesis.text, synthesis_id=synthesis.synthesis_id)
-
-
-def _passage(candidate: Candidate, evidence_id: str, text: str, **shown: Any) -> Evidence:
+def make_passage(candidate: Candidate, evidence_id: str, text: str, **shown: Any) -> Evidence:
+    """Return a candidate as a passage of this id and text."""
     return Evidence(
         evidence_id=evidence_id,
         text=text,
@@ -368,10 +228,6 @@ def _passage(candidate: Candidate, evidence_id: str, text: str, **shown: Any) ->
         relevance=candidate.relevance,
         **shown,
     )
-
-
-def _with_conflicts(record: Record, record_ids: list[str]) -> Record:
-    return record if record.conflicts_with == record_ids else record.model_copy(update={"conflicts_with": record_ids})
 
 
 def _in_conflict(index: ScopeIndex, shown: Sequence[Record]) -> list[Record]:
@@ -393,5 +249,76 @@ def _gaps(records: Sequence[Record]) -> list[str]:
     return ["", *(" " if next_to else ELLIPSIS for next_to in follows)][: len(records)]
 
 
-def _captions(turn: Turn) -> str:
-    return "".join(f" (shares an image: {caption})" for caption in turn.captions)
+def excerpt(text: str, weights: Mapping[str, float], most: int) -> str:
+    """Return the run of lines that holds most of a query, under the first line where that is short, as headings are.
+
+    Args:
+        text: A passage.
+        weights: The weight of each stem of the query.
+        most: Characters of the excerpt, about; a text of no more is returned as it is.
+    """
+    if len(text) <= most:
+        return text
+    first, _, rest = text.partition("\n")
+    if not rest or len(first) > MAX_OPENING:
+        first, rest = "", text
+    room = max(most - len(first), most // 2)
+    lines = [piece for line in rest.split("\n") for piece in pieces_of(line, room)]
+    start, end = _best_run(lines, weights, room)
+    shown = [first or None, CUT if start else None, *lines[start:end], CUT if end < len(lines) else None]
+    return "\n".join(line for line in shown if line is not None)
+
+
+def with_excerpt(passage: Evidence, weights: Mapping[str, float]) -> Evidence:
+    """Return a part of a long message with an excerpt of it as its text; anything else as it is."""
+    return _quoting(passage, lambda content: excerpt(content, weights, EXCERPT_CHARACTERS))
+
+
+def without_cuts(passages: Sequence[Evidence], most: int) -> list[Evidence]:
+    """Return passages with excerpts as the whole passages, the first ones first, as far as `most` tokens more allow."""
+    shown: list[Evidence] = []
+    for passage in passages:
+        complete = _quoting(passage, str)
+        more = count_tokens(complete.text) - count_tokens(passage.text)
+        if more <= most:
+            passage, most = complete, most - more
+        shown.append(passage)
+    return shown
+
+
+def complete_again(pool: Sequence[Evidence], found: Sequence[Evidence], most: int) -> list[Evidence]:
+    """Complete the excerpts of a pool that a later round finds again, the best first, by `most` tokens at most."""
+    passages = {passage.evidence_id: passage for passage in pool}
+    again = [passages[passage.evidence_id] for passage in found if passage.evidence_id in passages]
+    passages |= {passage.evidence_id: passage for passage in without_cuts(again, most)}
+    return list(passages.values())
+
+
+def _quoting(passage: Evidence, quote: Callable[[str], str]) -> Evidence:
+    """Return a part of a long message with what is quoted of it as its text, its replies behind it; else as it is."""
+    record = passage.record
+    if not record or not record.is_passage or passage.shows_others:
+        return passage
+    cited = [turn for turn in passage.turns if turn.turn_id in record.source_turn_ids]
+    replies = [turn for turn in passage.turns if turn.turn_id not in record.source_turn_ids]
+    text = dated(quote(record.content), record.mentioned_at)
+    return with_replies(passage.model_copy(update={"text": text, "turns": cited}), replies)
+
+
+def _best_run(lines: Sequence[str], weights: Mapping[str, float], most: int) -> tuple[int, int]:
+    """Return where the run begins and ends that holds most of the weights, the middle one of several."""
+    stems_of = [weights.keys() & set(content_stems(line)) for line in lines]
+    runs: list[tuple[float, int, int]] = []
+    end, size = 0, 0
+    for start, line in enumerate(lines):
+        while end < len(lines) and (end == start or size + len(lines[end]) < most):
+            size += len(lines[end]) + 1
+            end += 1
+        stems = frozenset[str]().union(*stems_of[start:end])
+        runs.append((sum(weight for stem, weight in weights.items() if stem in stems), start, end))
+        size -= len(line) + 1
+        if end == len(lines):
+            break
+    best = max(weight for weight, _, _ in runs)
+    best_runs = [(start, end) for weight, start, end in runs if weight == best]
+    return best_runs[len(best_runs) // 2] if best else best_runs[0]

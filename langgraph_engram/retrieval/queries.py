@@ -40,12 +40,7 @@ def truncation_notes(query: str) -> list[str]:
 def asking_speakers(people: Sequence[str], user_id: str) -> list[str]:
     """Return who of several people says "I" in a query: whoever is called as the user's id or role, else nobody.
 
-    Both names may be the user's: of a chat that was brought in, and of messages to an assistant. Where nobody else
-    speaks, there is nobody to prefer them to.
-
-    Args:
-        people: The speakers of a scope in the role of the user.
-        user_id: The scope's user.
+    Where nobody else speaks, there is nobody to prefer them to.
     """
     own = [person for person in people if person.casefold() in (user_id.casefold(), "user")]
     return own if len(own) < len(people) else []
@@ -58,7 +53,7 @@ def make_intent(query: str, parsed: ParsedIntent | None, now: datetime | None, a
         query: The query.
         parsed: What a model or the rules parsed; None where that failed, and the words alone are searched for.
         now: The time from which relative times count.
-        askers: The speakers whom a query in the first person is about; none where that is not known.
+        askers: The speakers whom a query in the first person is about.
     """
     if parsed is None:
         return Intent(query=query, anchor=query, asked_at=now)
@@ -82,12 +77,18 @@ def make_intent(query: str, parsed: ParsedIntent | None, now: datetime | None, a
 
 
 def part_intents(intent: Intent) -> list[Intent]:
-    """Return an intent for each of two things whose times a query compares; none where it compares nothing.
-
-    Both must be found, and the words of one would hide the other.
-    """
+    """Return an intent for each of two things whose times a query compares: the words of one would hide the other."""
     comparison = time_question(intent.query)
     return [_part_intent(intent, part, comparison.shared) for part in comparison.parts] if comparison else []
+
+
+def first_person_query(intent: Intent) -> str:
+    """Rewrite a query about one person in the first person, since people speak of themselves as "I" and "my"."""
+    if len(intent.speakers) != 1:
+        return intent.anchor
+    name = re.escape(intent.speakers[0])
+    possessive = re.sub(rf"\b{name}['’]s\b", "my", intent.anchor)
+    return re.sub(rf"\b{name}\b", "I", possessive)
 
 
 def _time_constraint(query: str, parsed: str, now: datetime | None) -> TimeConstraint | None:

@@ -1,19 +1,11 @@
-"""Estimate the relevance of passages: the probability that each holds what a query asks for.
+"""Estimate the probability that a passage holds what a query asks for, and order and end a list by it.
 
-A logistic regression over a few features that mean the same in every scope; `training/relevance.py` fits its weights.
-Most features compare words and meaning. Where a query names people, what is said about them is kept apart from what is
-said about others: "What challenges have you met?", said by Tim, says nothing of Tim, and a passage that better fits
-another person is a reason for doubt (docs/decisions/0030).
-
-Relevance orders passages together with their scores, and ends the list (ranked list truncation): the strength of a
-passage is its share of the best score times a power of the odds that it is relevant. A list without an end would fill
-its budget whatever is asked (docs/decisions/0036 and 0037). Whether anything that was found answers the query at all is
-a probability of its own; where it is low, little is shown (docs/decisions/0054).
+Two logistic regressions, of each passage and of whether anything answers the query at all; the lab's `relevance.py`
+fits them. Where a query names people, what is said about others is a reason for doubt (docs/decisions/0016, 0054).
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from collections.abc import Sequence
+from functools import cache, lru_cache
 from itertools import takewhile
 from math import log1p
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -22,21 +14,18 @@ import numpy as np
 
 from langgraph_engram.embeddings.base import LONG_TEXT, Vectors
 from langgraph_engram.logistic import LogisticModel, Numbers
-from langgraph_engram.retrieval.features import Flags
 from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.retrieval.passages import turns_of_each
-from langgraph_engram.retrieval.scoring import Positions, Scores
+from langgraph_engram.retrieval.scoring import Flags, Positions, Scores
 from langgraph_engram.schema import Intent, Turn
 from langgraph_engram.stores.bm25 import inverse_document_frequency
 from langgraph_engram.stores.index import KindIndex, ScopeIndex
 from langgraph_engram.text.sentences import split_sentences
-from langgraph_engram.text.statements import addresses_listener, own_words, speaks_to_listener
+from langgraph_engram.text.statements import own_words, speaks_to_listener
 from langgraph_engram.text.tokens import content_stems, words
 
 LEAST = 1e-4
-"""Share of the best score, and relevance, below which none is told from another; 1 - LEAST is the highest relevance."""
-DOUBT = 0.5
-"""The power of the odds by which the best passage misses the threshold that raises the floor of all."""
+"""The relevance below which all count the same; 1 - LEAST is the highest."""
 NEAREST = 5
 """Candidates, those of the best scores, of which it counts how near they are because of what is said about others."""
 ANSWERED = 0.31
@@ -49,6 +38,10 @@ FEATURES = ("cosine", "own_cosine", "breadth", "own_coverage", "rival_lead", "sh
 """The features of a passage, in the order of the columns; see `Relevance.features`."""
 ANSWERED_FEATURES = ("best", "others")
 """The features of a result, in the order of the columns; see `answered_features`."""
+STRENGTH_WEIGHT = 0.15
+"""The power of the odds of relevance in the strength of a passage."""
+DOUBT = 0.5
+"""The power of the odds by which the best passage misses the threshold that raises the floor of all."""
 MAX_CACHED_TEXTS = 65_536
 """Texts whose sentences are cached in the process."""
 PRIOR_TURNS = 20
@@ -74,62 +67,35 @@ class Scored(Protocol):
 S = TypeVar("S", bound=Scored)
 
 
-@dataclass(frozen=True)
-class _Sentence:
-    """One sentence of a turn or a record."""
-
-    text: str
-
-    @cached_property
-    def stems(self) -> frozenset[str]:
-        """Return its content stems."""
-        return frozenset(content_stems(self.text))
-
-    @cached_property
-    def words(self) -> frozenset[str]:
-        """Return its words."""
-        return frozenset(words(self.text))
-
-    @cached_property
-    def to_listener(self) -> bool:
-        """Return whether it is about the listener, and not about the speaker."""
-        return speaks_to_listener(self.text)
+class _Sentence(NamedTuple):
+    stems: frozenset[str]
+    words: frozenset[str]
+    to_listener: bool
+    """Whether it is about the listener, and not about the speaker."""
 
 
-class _Matches(NamedTuple):
-    """How well several things match, by what is about the people asked about ("own") and by what is about others."""
+class _Fit(NamedTuple):
+    """How well several things fit, by what is about the people asked about ("own") and by what is about others."""
 
     cosine: Scores
     own_cosine: Scores
     own_coverage: Scores
     rival_coverage: Scores
-    held: Flags
+    stems: Flags
     """Which stems of the query each holds, of shape (things, stems)."""
 
 
 @cache
-def load_model() -> LogisticModel:
-    """Return the shipped model."""
-    return LogisticModel.load(FEATURES, "langgraph_engram.retrieval", WEIGHTS_FILE)
-
-
-@cache
-def load_answered_model() -> LogisticModel:
-    """Return the shipped model of whether anything that was found answers a query."""
-    return LogisticModel.load(ANSWERED_FEATURES, "langgraph_engram.retrieval", ANSWERED_FILE)
+def load_model(features: tuple[str, ...] = FEATURES, file: str = WEIGHTS_FILE) -> LogisticModel:
+    """Return a shipped model."""
+    return LogisticModel.load(features, "langgraph_engram.retrieval", file)
 
 
 class Relevance:
     """Compare what was found with one query."""
 
     def __init__(self, index: ScopeIndex, intent: Intent, query: Vectors) -> None:
-        """Weight the stems of a query by rarity, without the names of speakers: they are in nearly every turn.
-
-        Args:
-            index: What is searched.
-            intent: What is asked for.
-            query: Its unit vector, of shape (d,).
-        """
+        """Weight the stems of a query by their rarity in the scope, speakers' names left out."""
         self.index = index
         self._kinds: dict[str, KindIndex[Any]] = {
             "record": index.records,
@@ -141,10 +107,8 @@ class Relevance:
         self._usual = _usual_cosine(index, query)
         self._people = frozenset(intent.speakers)
         self._names = frozenset(word for name in intent.speakers for word in words(name))
-        self.stem_weights = stem_weights(_rarity(index, intent))
-        """The weight of each stem of the query; all of them together are 1."""
+        self.stem_weights = _stem_weights(index, intent)
         self._stems = list(self.stem_weights)
-        self._stem_set = frozenset(self.stem_weights)
         self._weights = np.array(list(self.stem_weights.values()), dtype=np.float64)
 
     def features(self, candidates: Sequence[Candidate]) -> Numbers:
@@ -173,36 +137,36 @@ class Relevance:
             [
                 itself.cosine,
                 itself.own_cosine,
-                itself.held @ self._weights * log1p(len(self._stems)),
+                itself.stems @ self._weights * log1p(len(self._stems)),
                 itself.own_coverage,
                 np.maximum(0.0, itself.rival_coverage.max() - itself.own_coverage),
                 np.maximum(0.0, scores / best) if best > 0 else np.zeros(len(scores)),
             ]
         )
 
-    def _compared_items(self, candidates: Sequence[Candidate]) -> _Matches:
+    def _compared_items(self, candidates: Sequence[Candidate]) -> _Fit:
         """Compare records and syntheses; of a turn or an event it counts here what its words hold."""
-        matches = self._unlike(len(candidates))
+        fit = self._unlike(len(candidates))
         rows_of: dict[str, list[int]] = {}
         for row, candidate in enumerate(candidates):
             rows_of.setdefault(candidate.kind, []).append(row)
         for kind, rows in rows_of.items():
             items = self._kinds[kind]
             positions = [candidates[row].position for row in rows]
-            matches.held[rows] = holds = items.lexical.contains(positions, self._stems)
+            fit.stems[rows] = holds = items.lexical.contains(positions, self._stems)
             if kind in ("record", "synthesis"):
-                matches.cosine[rows] = self._nearness(items, positions)
+                fit.cosine[rows] = self._nearness(items, positions)
             if kind == "synthesis":
-                matches.own_cosine[rows] = matches.cosine[rows]
+                fit.own_cosine[rows] = fit.cosine[rows]
             if kind == "record":
                 about, covered = self._about_people(positions), holds @ self._weights
-                matches.own_cosine[rows] = np.where(about, matches.cosine[rows], 0.0)
-                matches.own_coverage[rows] = np.where(about, covered, 0.0)
-                matches.rival_coverage[rows] = np.where(about, 0.0, covered)
+                fit.own_cosine[rows] = np.where(about, fit.cosine[rows], 0.0)
+                fit.own_coverage[rows] = np.where(about, covered, 0.0)
+                fit.rival_coverage[rows] = np.where(about, 0.0, covered)
                 joined = [(row, position) for row in rows for position in candidates[row].joined]
                 owners, others = [row for row, _ in joined], [position for _, position in joined]
-                np.logical_or.at(matches.held, owners, items.lexical.contains(others, self._stems))
-        return matches
+                np.logical_or.at(fit.stems, owners, items.lexical.contains(others, self._stems))
+        return fit
 
     def _about_people(self, positions: Sequence[int]) -> Flags:
         """Return which records are about the people asked about; all where none are named."""
@@ -210,64 +174,45 @@ class Relevance:
             return np.ones(len(positions), dtype=np.bool_)
         records = (self.index.records.items[position] for position in positions)
         return np.array(
-            [self._is_about(_said_in(record.content, record.speaker), record.speaker) for record in records]
+            [self._is_about(_sentence(own_words(record.content, record.speaker)), record.speaker) for record in records]
         )
 
-    def _compared_turns(self, positions: Positions) -> _Matches:
+    def _compared_turns(self, positions: Positions) -> _Fit:
         """Compare turns; what an assistant says about others is no rival of what a person says.
 
-        The terms that a turn was indexed by tell what it holds, unless its sentences may be about different people. A
-        long turn counts for nothing: it covers any query, and its record holds what was found.
+        A long turn counts for nothing: it covers any query, and its record holds what was found.
         """
-        matches = self._unlike(len(positions))
+        fit = self._unlike(len(positions))
         if not len(positions):
-            return matches
+            return fit
         turns = self.index.turns
-        matches.cosine[:] = self._nearness(turns, positions)
+        fit.cosine[:] = self._nearness(turns, positions)
         own = turns.lexical.contains(positions, self._stems)
         own[turns.characters[positions] >= LONG_TEXT] = False
         others = np.zeros_like(own)
-        for row in np.flatnonzero(self._may_differ(positions) & own.any(axis=1)).tolist():
+        for row in np.flatnonzero(own.any(axis=1)).tolist():
             own[row], others[row] = self._held_by_sentences(turns.items[positions[row]])
-        matches.held[:] = own | others
-        matches.own_coverage[:] = own @ self._weights
-        matches.rival_coverage[:] = others @ self._weights
-        matches.own_cosine[:] = np.where(matches.own_coverage >= matches.rival_coverage, matches.cosine, 0.0)
-        matches.rival_coverage[~turns.from_user[positions]] = 0.0
-        return matches
-
-    def _may_differ(self, positions: Positions) -> Flags:
-        """Return whether sentences of turns may be about different people, or only their speakers' names match."""
-        turns = self.index.turns
-        speakers = turns.speaker[positions]
-        differ = np.isin(speakers, self._matching_speakers)
-        if self._people:
-            to_listener = turns.column("to_listener", lambda turn: addresses_listener(turn.indexed_text), np.bool_)
-            asked = [turns.code("speaker", name) for name in self._people]
-            differ |= ~np.isin(speakers, asked) | to_listener[positions]
-        return differ
-
-    @cached_property
-    def _matching_speakers(self) -> list[int]:
-        """Return the codes of the speakers whose names match the query."""
-        turns = self.index.turns
-        named = [name for name in turns.speakers if not self._stem_set.isdisjoint(content_stems(name))]
-        return [turns.code("speaker", name) for name in named]
+        fit.stems[:] = own | others
+        fit.own_coverage[:] = own @ self._weights
+        fit.rival_coverage[:] = others @ self._weights
+        fit.own_cosine[:] = np.where(fit.own_coverage >= fit.rival_coverage, fit.cosine, 0.0)
+        fit.rival_coverage[~turns.from_user[positions]] = 0.0
+        return fit
 
     def _held_by_sentences(self, turn: Turn) -> tuple[list[bool], list[bool]]:
         """Return which stems sentences of a turn hold about the people asked about, and which about others."""
         own: set[str] = set()
         others: set[str] = set()
-        for sentence in (*_split(turn.text), *map(_Sentence, turn.captions)):
-            if holds := self._stem_set & sentence.stems:
+        for sentence in map(_sentence, (*split_sentences(turn.text), *turn.captions)):
+            if holds := self.stem_weights.keys() & sentence.stems:
                 (own if self._is_about(sentence, turn.speaker) else others).update(holds)
         return [stem in own for stem in self._stems], [stem in others for stem in self._stems]
 
-    def _unlike(self, number: int) -> _Matches:
+    def _unlike(self, number: int) -> _Fit:
         """Return what matches nothing, so many times."""
         cosine, own_cosine, own_coverage, rival_coverage = np.zeros((4, number), dtype=np.float32)
-        held = np.zeros((number, len(self._stems)), dtype=np.bool_)
-        return _Matches(cosine, own_cosine, own_coverage, rival_coverage, held)
+        stems = np.zeros((number, len(self._stems)), dtype=np.bool_)
+        return _Fit(cosine, own_cosine, own_coverage, rival_coverage, stems)
 
     def _nearness(self, items: KindIndex[Any], positions: Sequence[int] | Positions) -> Scores:
         """Return how far cosines with items are above the usual one: 0 for any turn, 1 for an equal vector."""
@@ -282,27 +227,17 @@ class Relevance:
 
 
 def with_relevance(candidates: Sequence[Candidate], features: Numbers) -> list[Candidate]:
-    """Return candidates with their relevance filled in.
-
-    Args:
-        candidates: What was found.
-        features: The features of each, as `Relevance.features` returns them.
-    """
+    """Return candidates with their relevance, by what `Relevance.features` returns of them."""
     estimates = load_model().probability(features).tolist()
     return [candidate._replace(relevance=estimate) for candidate, estimate in zip(candidates, estimates, strict=True)]
 
 
 def is_answered(features: Numbers, candidates: Sequence[Candidate]) -> bool:
-    """Return whether a result may answer the query; an empty one leaves no doubt.
-
-    Args:
-        features: The features of all that was found.
-        candidates: All that was found, with its relevance.
-    """
+    """Return whether all that was found may answer the query; nothing leaves no doubt."""
     if not candidates:
         return True
     row = answered_features(features, [candidate.relevance for candidate in candidates])
-    return float(load_answered_model().probability(row[np.newaxis])[0]) >= ANSWERED
+    return float(load_model(ANSWERED_FEATURES, ANSWERED_FILE).probability(row[np.newaxis])[0]) >= ANSWERED
 
 
 def answered_features(features: Numbers, relevance: Sequence[float] | Numbers) -> Numbers:
@@ -311,30 +246,23 @@ def answered_features(features: Numbers, relevance: Sequence[float] | Numbers) -
     - `best`: the log-odds of the highest relevance.
     - `others`: how much nearer the candidates of the best scores are to the query than what they say about the people
       whom it names, in the mean: near to 0 where they are about these people, or where it names nobody.
-
-    Args:
-        features: Of candidates, at least those of the best scores.
-        relevance: Of all candidates.
     """
     cosine, own_cosine, share = (features[:, FEATURES.index(name)] for name in ("cosine", "own_cosine", "share"))
     first = np.argsort(-share, kind="stable")[:NEAREST]
-    return np.array([np.log(_odds([max(relevance)])[0]), float((cosine - own_cosine)[first].mean())])
+    return np.array([np.log(odds_of([max(relevance)])[0]), float((cosine - own_cosine)[first].mean())])
 
 
-def stem_weights(rarity: Mapping[str, float]) -> dict[str, float]:
-    """Return the share of each stem in the rarity of all; none for a query without any."""
-    whole = sum(rarity.values())
-    return {stem: value / whole for stem, value in rarity.items()}
-
-
-def _rarity(index: ScopeIndex, intent: Intent) -> dict[str, float]:
+def _stem_weights(index: ScopeIndex, intent: Intent) -> dict[str, float]:
+    """Return the share of each stem in the rarity of all; names of speakers, in nearly every turn, are left out."""
     people = {stem for name in intent.speakers for stem in content_stems(name)}
     lexical = index.turns.lexical
-    return {
+    rarity = {
         stem: inverse_document_frequency(len(lexical) + PRIOR_TURNS, lexical.document_frequency(stem))
         for stem in content_stems(intent.anchor)
         if stem not in people
     }
+    whole = sum(rarity.values())
+    return {stem: value / whole for stem, value in rarity.items()}
 
 
 def _usual_cosine(index: ScopeIndex, vector: Vectors) -> float:
@@ -344,54 +272,45 @@ def _usual_cosine(index: ScopeIndex, vector: Vectors) -> float:
 
 
 @lru_cache(maxsize=MAX_CACHED_TEXTS)
-def _split(text: str) -> tuple[_Sentence, ...]:
-    return tuple(map(_Sentence, split_sentences(text)))
+def _sentence(text: str) -> _Sentence:
+    return _Sentence(frozenset(content_stems(text)), frozenset(words(text)), speaks_to_listener(text))
 
 
-@lru_cache(maxsize=MAX_CACHED_TEXTS)
-def _said_in(content: str, speaker: str) -> _Sentence:
-    return _Sentence(own_words(content, speaker))
+def odds_of(relevance: Sequence[float]) -> Numbers:
+    """Return the odds of probabilities, none below that of `LEAST` or above that of 1 - `LEAST`."""
+    probability = np.clip(np.array(relevance, dtype=np.float64), LEAST, 1 - LEAST)
+    return np.asarray(probability / (1 - probability))
 
 
-def by_strength(passages: Sequence[S], weight: float) -> list[S]:
-    """Return passages in order of their strength; those of equal strength keep their order.
-
-    Args:
-        passages: Passages with their relevance.
-        weight: The power of the odds; 0 to keep the order, since the papers' fusions order by more than scores.
-    """
-    if not weight:
-        return list(passages)
-    order = np.argsort(-_strengths(passages, weight), kind="stable")
+def by_strength(passages: Sequence[S]) -> list[S]:
+    """Return passages in order of their strength; those of equal strength keep their order."""
+    order = np.argsort(-_strengths(passages, STRENGTH_WEIGHT), kind="stable")
     return [passages[position] for position in order]
 
 
-def truncate(passages: Sequence[S], weight: float, stop: float, threshold: float) -> list[S]:
+def truncate(passages: Sequence[S], stop: float, threshold: float = 0.0, weight: float = STRENGTH_WEIGHT) -> list[S]:
     """Return the passages before the first one that is much weaker than the best could be.
 
-    The floor rises where even the best passage is not relevant, so that a query that nothing answers finds little.
+    The floor rises where even the best passage is not relevant, so that a query that nothing answers finds little
+    (docs/decisions/0016 and 0037).
 
     Args:
-        passages: Passages with their relevance, strongest first.
-        weight: The power of the odds in their strength.
+        passages: Strongest first.
         stop: The floor, as a share of the strength that the best score has at the best relevance; 0 for no end.
         threshold: The relevance from which the best passage counts as found.
+        weight: The power of the odds in their strength.
     """
     if not stop or not passages:
         return list(passages)
-    best = float(_odds([max(passage.relevance for passage in passages)])[0])
-    missed = max(1.0, float(_odds([threshold])[0]) / best)
+    best = float(odds_of([max(passage.relevance for passage in passages)])[0])
+    missed = max(1.0, float(odds_of([threshold])[0]) / best)
     floor = stop * best**weight * missed**DOUBT
-    held = zip(passages, _strengths(passages, weight) >= floor, strict=True)
-    return [passage for passage, _ in takewhile(lambda pair: pair[1], held)]
+    strengths = zip(passages, _strengths(passages, weight), strict=True)
+    return [passage for passage, _ in takewhile(lambda pair: pair[1] >= floor, strengths)]
 
 
 def _strengths(passages: Sequence[Scored], weight: float) -> Numbers:
+    """Return the share of the best score that each passage has times a power of the odds that it is relevant."""
     scores = np.array([passage.score for passage in passages], dtype=np.float64)
     best = float(scores.max(initial=0.0)) or 1.0
-    return np.asarray(np.maximum(scores / best, LEAST) * _odds([passage.relevance for passage in passages]) ** weight)
-
-
-def _odds(relevance: Sequence[float]) -> Numbers:
-    probability = np.clip(np.array(relevance, dtype=np.float64), LEAST, 1 - LEAST)
-    return np.asarray(probability / (1 - probability))
+    return np.asarray(np.maximum(scores / best, LEAST) * odds_of([passage.relevance for passage in passages]) ** weight)

@@ -1,22 +1,42 @@
-"""Score records by the dimensions of a query (DimMem Eq. 7) and events by their boundaries (ES-Mem Eq. 5-7).
+"""Score the memories of a scope by each route.
 
-`min_max` brings the scores of all routes to one scale; `with_neighbours` spreads them to what stands beside a match.
+The lexical, dense and dimension routes (DimMem Eq. 7) score records; the turn, boundary (ES-Mem Eq. 5-7) and synthesis
+routes score turns, events and narratives.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from langgraph_engram.embeddings.base import Vectors
-from langgraph_engram.schema import Intent, Record, TimeConstraint
-from langgraph_engram.settings import RetrieveSettings
-from langgraph_engram.stores.arrays import SessionRow
-from langgraph_engram.stores.index import RecordIndex, ScopeIndex
-from langgraph_engram.text.tokens import content_stems, words
+from langgraph_engram.embeddings.base import Encoder, Vectors
+from langgraph_engram.retrieval.queries import first_person_query
+from langgraph_engram.schema import Event, Intent, Synthesis, TimeConstraint
+from langgraph_engram.stores.index import KindIndex, RecordIndex, ScopeIndex
+from langgraph_engram.stores.kind_index import SessionRow
+from langgraph_engram.stores.matches import Matches
+from langgraph_engram.text.tokens import content_stems
 
 Scores = NDArray[np.float32]
 Positions = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+
+NEIGHBOURS = (0.6, 0.4, 0.2)
+"""Weights of the records at distance 1, 2, ... in a record's score."""
+TURN_NEIGHBOURS = (1.0, 1.0, 0.5)
+"""Weights of the turns at distance 1, 2, ... in a turn's score."""
+TYPE_WEIGHT, TIME_WEIGHT, LOCATION_WEIGHT = 0.15, 0.30, 0.20
+"""Weights of the dimensions (DimMem section 3.3), renormalised over the constraints that a query has."""
+REASON_WEIGHT = PURPOSE_WEIGHT = 0.15
+"""DimMem Eq. 7 names these and gives no weight."""
+UNKNOWN_CREDIT = 0.5
+"""Score of a constrained dimension that a record leaves open; 0 in DimMem."""
+BOUNDARY_K, BOUNDARY_WINDOW, BOUNDARY_ALPHA = 10, 3, 0.7
+"""k boundaries that are anchors, w events on each side of one, and alpha, the weight of the summary against the anchor
+(ES-Mem section 3.3 and Eq. 7)."""
 LEAST = 1e-6
 """The score of an event that is reached, however unlike the query."""
 
@@ -26,11 +46,81 @@ def unscored(items: int) -> Scores:
     return np.zeros(items, dtype=np.float32)
 
 
-def min_max(scores: Scores) -> Scores:
-    """Scale scores to [0, 1], from the lowest or 0, whichever is lower, to the highest.
+@dataclass(frozen=True)
+class RouteScores:
+    """The scores of each record, turn, event and synthesis, in [0, 1] and in the order of their indexes."""
 
-    Zero stays the minimum where no score is negative, so that the worse of two good records keeps a score above 0.
-    """
+    query: Vectors = field(default_factory=lambda: unscored(0))
+    """The unit vector that was searched for."""
+    records: Mapping[str, Scores] = field(default_factory=dict)
+    """The scores of the records by route."""
+    turns: Scores = field(default_factory=lambda: unscored(0))
+    events: Scores = field(default_factory=lambda: unscored(0))
+    syntheses: Scores = field(default_factory=lambda: unscored(0))
+    empty: tuple[str, ...] = ()
+    """Routes without data."""
+
+
+@dataclass(frozen=True)
+class Routes:
+    """Score everything in a scope by the routes that are named, for a query in the first person if it is of one."""
+
+    encoder: Encoder
+    names: Sequence[str]
+
+    def score(self, index: ScopeIndex, intent: Intent) -> RouteScores:
+        """Return the scores; a route without data scores nothing and is named in `empty`."""
+        query = self.encoder.encode([first_person_query(intent)])[0]
+        stems = _stems(intent)
+        records: dict[str, Scores] = {}
+        if "lexical" in self.names:
+            records["lexical"] = _beside_others(index.records, index.records.bm25(stems), NEIGHBOURS)
+        if "dense" in self.names:
+            cosines = index.records.cosine(query)
+            records["dense"] = _beside_others(index.records, cosines, NEIGHBOURS)
+            records["first_person_dense"] = min_max(cosines)
+        if "dimension" in self.names:
+            records["dimension"] = dimension_scores(index.records, intent)
+        return RouteScores(
+            query,
+            records,
+            turns=_turn_scores(index, query, stems) if "turn" in self.names else unscored(len(index.turns)),
+            events=event_scores(index, query) if "boundary" in self.names else unscored(len(index.events)),
+            syntheses=synthesis_scores(index, query) if "synthesis" in self.names else unscored(len(index.syntheses)),
+            empty=self._empty(index),
+        )
+
+    def _empty(self, index: ScopeIndex) -> tuple[str, ...]:
+        """Return the routes without data; that nothing is summarized yet is no lack where the records are found."""
+        sizes = {"boundary": len(index.boundaries), "turn": len(index.turns), "synthesis": 1}
+        return tuple(name for name in self.names if not sizes.get(name, len(index.records)))
+
+
+def synthesis_scores(index: ScopeIndex, query: Vectors) -> Scores:
+    """Return the cosine of each active synthesis with a query, at least 0; 0 for the others."""
+    active = index.syntheses.column("active", lambda synthesis: synthesis.status == "active", np.bool_)
+    scores = np.clip(index.syntheses.cosine(query), 0, 1)
+    return np.where(active, scores, 0.0) if active.size else unscored(0)
+
+
+def _stems(intent: Intent) -> list[str]:
+    """Return the stems to search for, without names: the fusion weighs who speaks."""
+    people = {stem for name in intent.speakers for stem in content_stems(name)}
+    return [stem for stem in content_stems(" ".join([intent.anchor, *intent.keywords])) if stem not in people]
+
+
+def _beside_others(kind: KindIndex[Any], scores: Scores, weights: Sequence[float]) -> Scores:
+    """Return the scores of records or turns with those of their neighbours, in [0, 1]."""
+    return min_max(with_neighbours(scores, kind.session_row(len(weights)), weights)) if len(kind) else unscored(0)
+
+
+def _turn_scores(index: ScopeIndex, query: Vectors, stems: list[str]) -> Scores:
+    lexical = _beside_others(index.turns, index.turns.bm25(stems), TURN_NEIGHBOURS)
+    return np.asarray((lexical + _beside_others(index.turns, index.turns.cosine(query), TURN_NEIGHBOURS)) / 2)
+
+
+def min_max(scores: Scores) -> Scores:
+    """Scale scores to [0, 1], from the lowest or 0, whichever is lower, to the highest."""
     if scores.size == 0:
         return np.zeros_like(scores)
     low = min(float(scores.min()), 0.0)
@@ -41,12 +131,8 @@ def min_max(scores: Scores) -> Scores:
 def with_neighbours(scores: Scores, row: SessionRow, weights: Sequence[float]) -> Scores:
     """Add to each score the mean of its neighbours' on both sides, weighted by distance.
 
-    Searching for a sentence by its context beats showing its context (docs/decisions/0002).
-
-    Args:
-        scores: n scores.
-        row: Where the n items stand, with at least as many empty places between sessions as there are weights.
-        weights: The weight at distance 1, 2 and so on.
+    Searching for a sentence by its context beats showing its context (docs/decisions/0015). Between sessions, `row`
+    has at least as many empty places as there are weights.
     """
     side = [weight / 2 for weight in weights]
     placed = unscored(row.size)
@@ -66,7 +152,16 @@ def top_positions(scores: Scores, limit: int) -> list[int]:
     return best
 
 
-def is_one_of(codes: NDArray[np.intp], wanted: Iterable[int]) -> NDArray[np.bool_]:
+def top_matching(
+    matches: Matches, kind: KindIndex[Event] | KindIndex[Synthesis], scores: Scores, limit: int
+) -> Iterator[int]:
+    """Yield the positions of the events or syntheses that match and score highest above 0, best first."""
+    ranked = top_positions(scores, len(scores) if matches.conditions else limit)
+    found = (position for position in ranked if scores[position] > 0 and matches.has(kind.items[position]))
+    return islice(found, limit)
+
+
+def is_one_of(codes: NDArray[np.intp], wanted: Iterable[int]) -> Flags:
     """Return which of n codes are one of a few."""
     found = np.zeros(len(codes), dtype=np.bool_)
     for code in wanted:
@@ -74,99 +169,74 @@ def is_one_of(codes: NDArray[np.intp], wanted: Iterable[int]) -> NDArray[np.bool
     return found
 
 
-def dimension_scores(records: RecordIndex, intent: Intent, settings: RetrieveSettings) -> Scores:
-    """Score every record by the constraints of a query (DimMem Eq. 7).
+def dimension_scores(records: RecordIndex, intent: Intent) -> Scores:
+    """Score n records by the constraints of a query, in [0, 1] (DimMem Eq. 7); all 0 for a query without any."""
+    return weighted_mean(dimension_parts(records, intent, UNKNOWN_CREDIT), len(records))
 
-    Returns:
-        n scores in [0, 1]; all 0 for a query without constraints.
-    """
+
+def dimension_parts(records: RecordIndex, intent: Intent, unknown: float) -> list[tuple[float, Scores]]:
+    """Return the weight of each dimension that a query constrains, and how well each record fulfils it."""
     parts: list[tuple[float, Scores]] = []
     if intent.target_types:
-        parts.append((settings.type_weight, _type_scores(records, intent)))
+        parts.append((TYPE_WEIGHT, _type_scores(records, intent)))
     if intent.time:
-        parts.append((settings.time_weight, time_scores(records, intent.time, settings.unknown_credit)))
+        parts.append((TIME_WEIGHT, time_scores(records, intent.time, unknown)))
     if intent.location:
-        parts.append((settings.location_weight, _location_scores(records, intent.location, settings.unknown_credit)))
+        parts.append((LOCATION_WEIGHT, _location_scores(records, intent.location, unknown)))
     if intent.reason:
-        reasons = [record.reason for record in records.items]
-        parts.append((settings.reason_weight, _word_shares(reasons, intent.reason, settings.unknown_credit)))
+        parts.append((REASON_WEIGHT, _word_shares([item.reason for item in records.items], intent.reason, unknown)))
     if intent.purpose:
-        purposes = [record.purpose for record in records.items]
-        parts.append((settings.purpose_weight, _word_shares(purposes, intent.purpose, settings.unknown_credit)))
-    if intent.keywords and settings.phrase_weight + settings.token_weight > 0:
-        phrase, token = _keyword_scores(records.items, intent.keywords)
-        parts.extend([(settings.phrase_weight, phrase), (settings.token_weight, token)])
+        parts.append((PURPOSE_WEIGHT, _word_shares([item.purpose for item in records.items], intent.purpose, unknown)))
+    return parts
+
+
+def weighted_mean(parts: Sequence[tuple[float, Scores]], items: int) -> Scores:
+    """Return the mean of n scores of several kinds by their weights; 0 where nothing has weight."""
     whole = sum(weight for weight, _ in parts)
-    if not parts or whole <= 0:
-        return unscored(len(records))
+    if whole <= 0:
+        return unscored(items)
     return np.asarray(sum(weight / whole * scores for weight, scores in parts))
 
 
 def time_scores(records: RecordIndex, constraint: TimeConstraint, unknown: float) -> Scores:
-    """Return 1 for each record whose event time overlaps the constraint, else 0.
-
-    Without an event time: 1 where the record was mentioned within the constraint, else `unknown`.
-    """
+    """Return 1 where the event time, or lacking one the mention, is within the constraint; else 0 or `unknown`."""
     happened = _overlap(records.event_start, records.event_end, constraint)
     mentioned = _overlap(records.mentioned_local_time, records.mentioned_local_time, constraint)
     known = ~np.isnan(records.event_start)
     return np.where(known, happened, np.where(mentioned, np.float32(1.0), np.float32(unknown)))
 
 
-def event_scores(index: ScopeIndex, query: Vectors, settings: RetrieveSettings) -> Scores:
+def event_scores(
+    index: ScopeIndex,
+    query: Vectors,
+    k: int = BOUNDARY_K,
+    window: int = BOUNDARY_WINDOW,
+    alpha: float = BOUNDARY_ALPHA,
+) -> Scores:
     """Score events from coarse to fine (ES-Mem Eq. 5-7).
 
     The k boundaries closest to the query are anchors. Each opens a window of w events on both sides of the event that
-    it leads to. An event in a window scores alpha * cos(query, summary) + (1 - alpha) * its best anchor. With k = 0
-    there are no anchors, and each event scores cos(query, summary).
-
-    Args:
-        index: The memories of a scope.
-        query: One unit vector of shape (d,).
-        settings: k, w and alpha.
-
-    Returns:
-        One score for each of `index.events.items`, in that order; 0 for events outside of every window.
+    it leads to. An event in a window scores alpha * cos(query, summary) + (1 - alpha) * its best anchor.
+    Others score 0.
     """
     events, boundaries = index.events, index.boundaries
-    if not settings.boundary_k:
-        return np.clip(events.cosine(query), LEAST, 1)
     scores = unscored(len(events))
     if not len(events) or not len(boundaries):
         return scores
     order, ranks = events.order(), events.ranks
     cosines = boundaries.cosine(query)
     anchors = np.full(len(events), -np.inf, dtype=np.float32)
-    for position in top_positions(cosines, settings.boundary_k):
+    for position in top_positions(cosines, k):
         event = events.find_position(boundaries.items[position].to_event_id)
         if event < 0:
             continue
         rank = int(ranks[event])
-        low, high = max(0, rank - settings.boundary_window), rank + settings.boundary_window + 1
+        low, high = max(0, rank - window), rank + window + 1
         anchors[low:high] = np.maximum(anchors[low:high], cosines[position])
     reached = np.flatnonzero(np.isfinite(anchors))
     summary = events.cosine_of(order[reached], query)
-    fine = settings.boundary_alpha * summary + (1 - settings.boundary_alpha) * anchors[reached]
+    fine = alpha * summary + (1 - alpha) * anchors[reached]
     scores[order[reached]] = np.clip(fine, LEAST, 1)
-    return scores
-
-
-def raw_event_scores(index: ScopeIndex, query: Vectors) -> Scores:
-    """Score events by their raw text: the cosine of the query with the mean of their turns' vectors.
-
-    Args:
-        index: The memories of a scope.
-        query: One unit vector of shape (d,).
-
-    Returns:
-        One score in [0, 1] for each of `index.events.items`, in that order; 0 for an event whose turns are gone.
-    """
-    scores = unscored(len(index.events))
-    for position, event in enumerate(index.events.items):
-        rows = [index.turns.position(turn_id) for turn_id in event.turn_ids if turn_id in index.turns]
-        mean = index.turns.vectors[rows].mean(axis=0) if rows else np.zeros_like(query.reshape(-1))
-        length = float(np.linalg.norm(mean))
-        scores[position] = max(float(mean @ query.reshape(-1)) / length, LEAST) if length else 0.0
     return scores
 
 
@@ -187,23 +257,7 @@ def _word_shares(texts: Sequence[str], wanted: str, unknown: float) -> Scores:
     return np.asarray(shares, dtype=np.float32)
 
 
-def _keyword_scores(records: Sequence[Record], keywords: Sequence[str]) -> tuple[Scores, Scores]:
-    """Return the share of keywords found as phrases, and the share of their words found."""
-    phrases = [keyword.casefold() for keyword in keywords]
-    tokens = {word for keyword in keywords for word in words(keyword)}
-    texts = [_searchable_text(record) for record in records]
-    phrase_shares = [sum(phrase in text for phrase in phrases) / len(phrases) for text in texts]
-    token_shares = [len(tokens & set(words(text))) / len(tokens) if tokens else 0.0 for text in texts]
-    return np.asarray(phrase_shares, dtype=np.float32), np.asarray(token_shares, dtype=np.float32)
-
-
-def _searchable_text(record: Record) -> str:
-    """Return the case-folded text of a record; its location has a score of its own (DimMem Table 8)."""
-    parts = (record.content, record.time_text, record.reason, record.purpose, *record.keywords)
-    return " ".join(parts).casefold()
-
-
-def _overlap(starts: NDArray[np.float64], ends: NDArray[np.float64], constraint: TimeConstraint) -> NDArray[np.bool_]:
+def _overlap(starts: NDArray[np.float64], ends: NDArray[np.float64], constraint: TimeConstraint) -> Flags:
     low = constraint.start.timestamp() if constraint.start else -np.inf
     high = constraint.end.timestamp() if constraint.end else np.inf
     with np.errstate(invalid="ignore"):

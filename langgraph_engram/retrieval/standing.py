@@ -1,7 +1,7 @@
 """Choose the user's standing statements that bear on a query, whatever its words, and list them as a profile.
 
 All instructions bear on any request; of preferences, and of what the user is, those nearest in meaning. They are quoted
-with their speaker and their day, as data: what a reader makes of them is said outside the quotes (docs/decisions/0040).
+with their speaker and their day, as data: what a reader makes of them is said outside the quotes (docs/decisions/0011).
 """
 
 from collections.abc import Sequence
@@ -13,19 +13,24 @@ from langgraph_engram.embeddings.base import Vectors
 from langgraph_engram.prompts.rendering import plain, speaker_name
 from langgraph_engram.results import Profile, count_tokens
 from langgraph_engram.retrieval.grouping import Candidate
-from langgraph_engram.retrieval.passages import fit_budget, format_passage
+from langgraph_engram.retrieval.passages import format_passage
+from langgraph_engram.retrieval.pool import fit_budget
 from langgraph_engram.schema import STANDING, Evidence, Record
-from langgraph_engram.settings import RetrieveSettings
-from langgraph_engram.stores.index import Matches, ScopeIndex
+from langgraph_engram.stores.index import ScopeIndex
+from langgraph_engram.stores.matches import Matches
 from langgraph_engram.temporal.datetimes import epoch_seconds, format_day
 from langgraph_engram.text.statements import own_words
 
+MAX_NEAR = 3
+"""Preferences and facts about the user among what bears on a query, at most."""
+MIN_COSINE = 0.2
+"""Minimum cosine of such a preference or fact with the query; instructions bear on any."""
 MAX_QUOTED = 240
 """Characters of a statement that a profile quotes."""
 
 
 def with_standing(
-    matches: Matches, query: Vectors, found: Sequence[Evidence], budget: int, settings: RetrieveSettings
+    matches: Matches, query: Vectors, found: Sequence[Evidence], budget: int, share: float
 ) -> list[Evidence]:
     """Return passages with the standing statements that bear on a query among them.
 
@@ -34,15 +39,15 @@ def with_standing(
 
     Args:
         matches: What was searched, and what of it may be found.
-        query: The unit vector that was searched for, of shape (d,).
+        query: The unit vector that was searched for.
         found: Passages that fit the budget together, best first.
         budget: Tokens of all passages together.
-        settings: The share of the budget that statements may take which no other route found.
+        share: Share of the budget for statements that no other route found; 0 for none.
     """
-    wanted = _bearing_on(matches, query, settings) if settings.standing_share else []
+    wanted = _bearing_on(matches, query) if share else []
     marked = [_marked(passage, [statement for statement in wanted if _shows(passage, statement)]) for passage in found]
     unseen = [statement for statement in wanted if not any(_shows(passage, statement) for passage in found)]
-    missing = fit_budget(unseen, int(settings.standing_share * budget))
+    missing = fit_budget(unseen, int(share * budget))
     if not missing:
         return marked
     fixed = [passage for passage in marked if STANDING in passage.routes]
@@ -52,12 +57,7 @@ def with_standing(
 
 
 def profile_of(index: ScopeIndex, budget: int) -> Profile:
-    """Return the user's standing statements: instructions first, then what is newest.
-
-    Args:
-        index: The memories of a scope.
-        budget: Tokens of the text at most; a line that does not fit is left out of it.
-    """
+    """Return the user's standing statements, instructions first, then what is newest, quoted as far as tokens allow."""
     records = [index.records.items[position] for position in index.records.standing_positions()]
     records.sort(key=lambda record: (epoch_seconds(record.mentioned_at, -inf), record.seq, record.part), reverse=True)
     records.sort(key=lambda record: record.standing != "instruction")
@@ -69,7 +69,7 @@ def profile_of(index: ScopeIndex, budget: int) -> Profile:
     return Profile(text="\n".join(lines), records=records)
 
 
-def _bearing_on(matches: Matches, query: Vectors, settings: RetrieveSettings) -> list[Evidence]:
+def _bearing_on(matches: Matches, query: Vectors) -> list[Evidence]:
     """Return all instructions, then the statements of other kinds that are near, each nearest first."""
     index = matches.index
     positions = [at for at in index.records.standing_positions() if matches.records[at]]
@@ -78,10 +78,10 @@ def _bearing_on(matches: Matches, query: Vectors, settings: RetrieveSettings) ->
     cosines = dict(zip(positions, np.clip(index.records.cosine_of(positions, query), 0, 1).tolist(), strict=True))
     positions.sort(key=lambda position: -cosines[position])
     instructions = [place for place in positions if index.records.items[place].standing == "instruction"]
-    near = [place for place in positions if place not in instructions and cosines[place] >= settings.standing_cosine]
+    near = [place for place in positions if place not in instructions and cosines[place] >= MIN_COSINE]
     return [
         format_passage(index, Candidate("record", position, 0.0, {STANDING: cosines[position]}))
-        for position in (*instructions, *near[: settings.standing_k])
+        for position in (*instructions, *near[:MAX_NEAR])
     ]
 
 

@@ -1,11 +1,10 @@
-"""Extract records, facts, key sentences and relations from turns without a language model.
+"""Extract records, facts, key sentences and relations without a language model.
 
-A record is one sentence with its speaker: it points at what was said and has no words of its own. Its dimensions are
-read by cues.
+A record points at one sentence and has no words of its own; its dimensions are read by cues.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from langgraph_engram.prompts.extract_events import EventNote, EventReading, ExtractEvents
@@ -16,9 +15,14 @@ from langgraph_engram.prompts.extract_relations import ExtractRelations
 from langgraph_engram.prompts.label_sentences import LabelSentences, SentenceLabel, SentenceLabels
 from langgraph_engram.prompts.rendering import Sentence, number_sentences
 from langgraph_engram.schema import Turn
-from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.temporal.find import find_times
-from langgraph_engram.text.keywords import document_frequencies, is_small_talk, keywords_of, topic_words
+from langgraph_engram.text.keywords import (
+    TITLE_KEYWORDS,
+    document_frequencies,
+    is_small_talk,
+    keywords_of,
+    topic_words,
+)  # fmt: skip
 from langgraph_engram.text.markdown import prose_of
 from langgraph_engram.text.sentences import split_sentences
 from langgraph_engram.text.statements import location_of, purpose_of, reason_of, type_of
@@ -42,46 +46,48 @@ def extract_records(question: ExtractRecords) -> Extraction:
 
 def extract_events(question: ExtractEvents) -> EventReading:
     """Return the records, and for each event the words that recur in it as its topic. Relations are records already."""
-    starts = [*question.event_starts, len(question.turns)]
-    spans = [question.turns[start:end] for start, end in pairwise(starts)]
-    spread = document_frequencies(_texts(question.turns))
-    people, most = {turn.speaker for turn in question.turns}, SegmentSettings().name_keywords
-    topics = [", ".join(topic_words(_texts(turns), spread, people, most)) for turns in spans]
-    notes = [_note(number, turns, topics) for number, turns in enumerate(spans, start=1)]
-    records = [_record_of(sentence) for sentence in _outside_passages(question)]
-    return EventReading(events=notes, records=records)
+    frequencies = document_frequencies(_texts(question.turns))
+    people = {turn.speaker for turn in question.turns}
+    notes: list[EventNote] = []
+    for start, end in pairwise([*question.event_starts, len(question.turns)]):
+        turns = question.turns[start:end]
+        topic = ", ".join(topic_words(_texts(turns), frequencies, people, TITLE_KEYWORDS))
+        notes.append(_note(turns, topic, notes))
+    return EventReading(events=notes, records=[_record_of(sentence) for sentence in _outside_passages(question)])
 
 
 def extract_facts(question: ExtractFacts) -> SourcedSentences:
     """Return the sentences that ask nothing, in order."""
-    stating = [sentence for sentence in _numbered(question.turns, question.context) if not sentence.asks]
-    return SourcedSentences(sentences=[SourcedSentence(sources=[sentence.number]) for sentence in stating])
+    sentences = _numbered(question.turns, question.context)
+    return _pointed_at(sentence for sentence in sentences if not sentence.asks)
 
 
 def extract_key_sentences(question: ExtractKeySentences) -> SourcedSentences:
     """Return the sentences with more than a few content words, in order."""
     sentences = _numbered(question.turns, question.context)
-    key = [sentence for sentence in sentences if len(set(content_stems(sentence.as_said))) > LEAST_STEMS]
-    return SourcedSentences(sentences=[SourcedSentence(sources=[sentence.number]) for sentence in key])
+    return _pointed_at(sentence for sentence in sentences if len(set(content_stems(sentence.as_said))) > LEAST_STEMS)
 
 
 def extract_relations(question: ExtractRelations) -> SourcedSentences:
     """Return the sentences that show one person acting on another, with both named."""
     people = list(dict.fromkeys(turn.speaker for turn in (*question.context, *question.turns)))
     sentences = number_sentences(question.turns, question.context, small_talk=True)
-    telling = [sentence for sentence in sentences if not sentence.image and not is_small_talk(sentence.text, people)]
-    showing = [sentence for sentence in telling if RELATION.search(sentence.text)]
-    return SourcedSentences(sentences=[_relation(sentence, people) for sentence in showing])
+    telling = (sentence for sentence in sentences if not sentence.image and not is_small_talk(sentence.text, people))
+    relations = [_relation(sentence, people) for sentence in telling if RELATION.search(sentence.text)]
+    return SourcedSentences(sentences=relations)
 
 
 def label_sentences(question: LabelSentences) -> SentenceLabels:
     """Return the type of each numbered sentence; questions are skipped."""
-    sentences = _numbered(question.turns, question.context)
-    return SentenceLabels(labels=[_label(sentence) for sentence in sentences])
+    return SentenceLabels(labels=[_label(sentence) for sentence in _numbered(question.turns, question.context)])
 
 
 def _numbered(turns: Sequence[Turn], context: Sequence[Turn]) -> list[Sentence]:
     return [sentence for sentence in number_sentences(turns, context) if sentence.number]
+
+
+def _pointed_at(sentences: Iterable[Sentence]) -> SourcedSentences:
+    return SourcedSentences(sentences=[SourcedSentence(sources=[sentence.number]) for sentence in sentences])
 
 
 def _outside_passages(question: ExtractRecords | ExtractEvents) -> Iterator[Sentence]:
@@ -120,11 +126,11 @@ def _time_of(sentence: Sentence) -> str:
     return f"{interval.start.isoformat()}/{interval.end.isoformat()}"
 
 
-def _note(number: int, turns: Sequence[Turn], topics: Sequence[str]) -> EventNote:
-    topic, earlier = topics[number - 1], topics[number - 2] if number > 1 else ""
+def _note(turns: Sequence[Turn], topic: str, before: Sequence[EventNote]) -> EventNote:
+    earlier = before[-1].topic if before else ""
     who = turns[0].speaker if turns else "somebody"
-    transition = f"After {earlier}, {who} brings up {topic}." if earlier else ""
-    return EventNote(event=number, topic=topic, transition=transition if topic else "")
+    transition = f"After {earlier}, {who} brings up {topic}." if earlier and topic else ""
+    return EventNote(event=len(before) + 1, topic=topic, transition=transition)
 
 
 def _texts(turns: Sequence[Turn]) -> list[str]:

@@ -1,13 +1,10 @@
-"""Answer every question without a language model: no key, no network, no cost.
-
-`RuleModel` is what people without a key get. It finds and quotes; it never says that an answer is sufficient.
-"""
+"""Answer every question without a language model: what people without a key get. It finds and quotes."""
 
 from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any, cast
 
-from langgraph_engram.llm.base import Answer, LLMResult, Question
+from langgraph_engram.llm.base import Answer, Capability, LLMResult, Question
 from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.prompts.decide_update import DecideUpdate
 from langgraph_engram.prompts.describe_boundary import DescribeBoundary
@@ -23,7 +20,7 @@ from langgraph_engram.prompts.reflect import Reflect
 from langgraph_engram.prompts.select_records import SelectRecords
 from langgraph_engram.prompts.track_topics import TrackTopics
 from langgraph_engram.prompts.write_answer import WriteAnswer
-from langgraph_engram.prompts.write_synthesis import WriteSynthesis, extractive_narrative
+from langgraph_engram.prompts.write_synthesis import WriteSynthesis
 from langgraph_engram.results import UsageEntry
 from langgraph_engram.rule_model.extraction import (
     extract_events,
@@ -34,6 +31,7 @@ from langgraph_engram.rule_model.extraction import (
     label_sentences,
 )
 from langgraph_engram.rule_model.intent import parse_intent
+from langgraph_engram.rule_model.narratives import extractive_narrative
 from langgraph_engram.rule_model.quoting import quote
 from langgraph_engram.rule_model.selection import reflect, select_records
 from langgraph_engram.rule_model.topics import describe_boundary, judge_boundary, track_topics
@@ -64,6 +62,11 @@ class RuleModel:
     """Answer questions by rules. Deterministic; every question of `prompts/` has its rule."""
 
     name = "rules"
+    by_rules = True
+
+    def __init__(self) -> None:
+        """Begin like any model: with nothing shown of its writing."""
+        self.capability = Capability()
 
     def ask(self, question: Question[Answer]) -> LLMResult[Answer]:
         """Answer one question. Costs no call and no token."""

@@ -1,21 +1,19 @@
 """Answer without a language model by quoting what was said, with speaker, day and the number of the passage.
 
-A quote is one sentence, or two where its speaker says more in a turn close by, in the order in which they were said.
-Nothing is read off a sentence and no clause is cut from it, so that no quote says what was not said. What a person has
-corrected stands in place of what was said, marked as such. What has been superseded is quoted only behind what took its
-place, and a conflict with both sides. Sentences are chosen by how relevant their passage is and by how many of the
-query's content words they hold; of what people say of themselves the newest comes first.
+A quote is one whole sentence, or two where its speaker says more in a turn close by. What a person has corrected stands
+in place of what was said, marked as such. What has been superseded is quoted only behind what took its place, and a
+conflict with both sides.
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeAlias
 
+from langgraph_engram.prompts.answer_form import UNKNOWN
 from langgraph_engram.prompts.answer_light import AnswerLight
 from langgraph_engram.prompts.rendering import BUT_ALSO, CHANGED_SINCE, CITATION, Sentence, number_sentences
-from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
+from langgraph_engram.prompts.write_answer import WriteAnswer
 from langgraph_engram.rule_model.selection import needed_stems
 from langgraph_engram.schema import Evidence, Intent, Record, Turn
 from langgraph_engram.text.markdown import passages_of, statements_of, without_code
@@ -24,8 +22,6 @@ from langgraph_engram.text.slots import expanded_stems
 from langgraph_engram.text.statements import is_question, own_words, speaks_of_self
 from langgraph_engram.text.tokens import words
 
-Turns: TypeAlias = Mapping[tuple[str, int], Turn]
-"""Turns by session and position in it."""
 MAX_QUOTES = 3
 OPENING_WORDS = 6
 """Words by which a sentence is found in the text of a passage."""
@@ -51,15 +47,13 @@ class Quotable:
     number: int
     """The number of its passage, from 1."""
     relevance: float
-    """That of its passage, in [0, 1]."""
+    """Of its passage, in [0, 1]."""
     speaker: str
     said_at: datetime | None
     text: str
-    """As it was said."""
     replies_to: str = ""
     """The question before a short reply, where that is known."""
     image: bool = False
-    """Whether it says what an image shows."""
     turn: tuple[str, int] | None = None
     """Session and position of its turn; None where the turn is gone."""
     earlier: tuple["Quotable", ...] = ()
@@ -72,11 +66,11 @@ class Quotable:
     @property
     def key(self) -> tuple[str, str]:
         """Return what two sentences share that say the same in the same words."""
-        return self.speaker, " ".join(words(self.text))
+        return self.speaker, _plain(self.text)
 
     @property
     def day(self) -> str:
-        """Return the day on which it was said; empty where that is not known."""
+        """Return the day on which it was said; empty for an unknown one."""
         return f"{self.said_at.day} {self.said_at:%b %Y}" if self.said_at else ""
 
     @property
@@ -101,10 +95,9 @@ def quote(question: AnswerLight | WriteAnswer) -> str:
 
 
 def _choose(sentences: Sequence[Quotable], scores: Sequence[float]) -> Iterator[list[Quotable]]:
-    """Return the best sentences, each with the best one that is said close by; no turn twice."""
-    order = sorted(range(len(sentences)), key=lambda index: -scores[index])
-    left = [sentences[index] for index in order if not is_question(sentences[index].text)]
-    left = left or [sentences[index] for index in order]
+    """Yield the best sentences, each with the best one that is said close by; no turn twice."""
+    best_first = [sentences[index] for index in sorted(range(len(sentences)), key=lambda index: -scores[index])]
+    left = [sentence for sentence in best_first if not is_question(sentence.text)] or best_first
     for _ in range(MAX_QUOTES):
         if not left:
             return
@@ -114,9 +107,7 @@ def _choose(sentences: Sequence[Quotable], scores: Sequence[float]) -> Iterator[
         yield quoted
         turns = {sentence.turn for sentence in quoted if sentence.turn}
         rivals = {rival.key for sentence in quoted for rival in sentence.rivals}
-        left = [
-            other for other in others if other is not close_by and other.turn not in turns and other.key not in rivals
-        ]
+        left = [other for other in others if not (other is close_by or other.turn in turns or other.key in rivals)]
 
 
 def _asks_for_own_state(query: str, intent: Intent) -> bool:
@@ -191,42 +182,37 @@ def _scores(query: str, intent: Intent, sentences: Sequence[Quotable]) -> list[f
     return [max(map(score, (sentence, *sentence.earlier))) for sentence in sentences]
 
 
-def _rarity(needed: Set[str], held: Sequence[Set[str]]) -> dict[str, float]:
-    """Return the weight of each stem, higher the fewer sentences hold it; together 1."""
-    raw = {stem: math.log(1 + len(held) / (1 + sum(stem in stems for stems in held))) for stem in sorted(needed)}
+def _rarity(needed: Set[str], said: Sequence[Set[str]]) -> dict[str, float]:
+    """Return the weight of each stem, higher the fewer sentences have it; together 1."""
+    raw = {stem: math.log(1 + len(said) / (1 + sum(stem in stems for stems in said))) for stem in sorted(needed)}
     whole = sum(raw.values()) or 1.0
     return {stem: value / whole for stem, value in raw.items()}
 
 
 def _distinct(evidence: Sequence[Evidence]) -> list[Quotable]:
     """Return each sentence that the passages show once, without small talk, with what it changes or contradicts."""
-    turns = {(turn.session_id, turn.seq): turn for passage in evidence for turn in passage.turns}
+    shown = _Shown.by(evidence)
     found: dict[tuple[str, str], Quotable] = {}
     outdated: set[tuple[str, str]] = set()
     current: list[Quotable] = []
-    corrections = [
-        _correction(number, passage, passage.record)
-        for number, passage in enumerate(evidence, start=1)
-        if passage.record and passage.record.is_edited
-    ]
     for number, passage in enumerate(evidence, start=1):
         record = passage.record
         if not (record and passage.shows_others):
-            current += _shown(number, passage, turns)
+            current += shown.sentences(number, passage)
             continue
         head, *contradicting = passage.text.split(BUT_ALSO)
         passage = passage.model_copy(update={"text": head})
-        rivals = tuple(_rivals(number, passage, contradicting, turns, corrections))
-        keys = {rival.key for rival in rivals}
+        rivals = shown.rivals(number, passage, record, contradicting)
+        beside = tuple(rivals.values())
         if record.status != "superseded":
-            own = (sentence for sentence in _shown(number, passage, turns) if sentence.key not in keys)
-            current += (replace(sentence, rivals=rivals) for sentence in own)
+            own = (sentence for sentence in shown.sentences(number, passage) if sentence.key not in rivals)
+            current += (replace(sentence, rivals=beside) for sentence in own)
             continue
-        older, newer = _changed(number, passage, record, turns, corrections)
+        older, newer = shown.changed(number, passage, record)
         outdated |= {sentence.key for sentence in older}
         if newer:
             known = found.get(newer.key, newer)
-            found[newer.key] = replace(known, earlier=(*known.earlier, *older)[:MAX_SUPERSEDED], rivals=rivals)
+            found[newer.key] = replace(known, earlier=(*known.earlier, *older)[:MAX_SUPERSEDED], rivals=beside)
     for sentence in current:
         if sentence.key not in outdated:
             known = found.get(sentence.key, sentence)
@@ -234,60 +220,76 @@ def _distinct(evidence: Sequence[Evidence]) -> list[Quotable]:
     return sorted(found.values(), key=lambda sentence: sentence.number)
 
 
-def _changed(
-    number: int, passage: Evidence, record: Record, turns: Turns, corrections: Sequence[Quotable]
-) -> tuple[list[Quotable], Quotable | None]:
-    """Return what a superseded record says, and what took its place; none where the passage does not show that."""
-    before, _, after = passage.text.partition(CHANGED_SINCE)
-    of_older = [turn for turn in passage.turns if turn.turn_id in record.source_turn_ids]
-    of_newer = [turn for turn in passage.turns if turn.turn_id not in record.source_turn_ids]
-    older = list(_shown(number, passage.model_copy(update={"text": before, "turns": of_older}), turns))
-    newer = passage.model_copy(update={"text": after, "turns": of_newer, "record": None})
-    return older, next(_as_shown(number, newer, turns, corrections), None) if after else None
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What passages show together."""
 
+    turns: Mapping[tuple[str, int], Turn]
+    """By session and position in it."""
+    corrections: Sequence[Quotable]
 
-def _rivals(
-    number: int, passage: Evidence, contradicting: Sequence[str], turns: Turns, corrections: Sequence[Quotable]
-) -> Iterator[Quotable]:
-    """Yield a sentence of each text that contradicts the record of a passage."""
-    own = passage.record.source_turn_ids if passage.record else []
-    others = [turn for turn in passage.turns if turn.turn_id not in own]
-    found: set[tuple[str, str]] = set()
-    for text in contradicting if others else ():
-        shown = passage.model_copy(update={"text": text, "turns": others, "record": None})
-        said = _as_shown(number, shown, turns, corrections)
-        rival = next((sentence for sentence in said if sentence.key not in found), None)
-        if rival:
-            found.add(rival.key)
-            yield rival
+    @classmethod
+    def by(cls, evidence: Sequence[Evidence]) -> "_Shown":
+        """Collect turns and corrections."""
+        turns = {(turn.session_id, turn.seq): turn for passage in evidence for turn in passage.turns}
+        corrections = [
+            _correction(number, passage, record)
+            for number, passage in enumerate(evidence, start=1)
+            if (record := passage.record) and record.is_edited
+        ]
+        return cls(turns, corrections)
 
+    def sentences(self, number: int, passage: Evidence) -> Iterator[Quotable]:
+        """Yield the sentences of a passage's turns that it shows; all of them where it tells them otherwise."""
+        record, text = passage.record, passage.text
+        if not passage.turns:
+            yield from _without_turns(number, passage)
+            return
+        if record and record.is_passage:
+            yield from _of_passage(number, passage, record)
+            return
+        if record and record.is_edited:
+            correction = _correction(number, passage, record)
+            yield correction
+            text = text.replace(correction.text, "")
+        shown = _plain(text)
+        said = [sentence for turn in passage.turns for sentence in self._said(turn)]
+        chosen = [sentence for sentence in said if _opening(sentence) in shown]
+        for sentence in chosen or (said if text == passage.text else []):
+            yield _quotable(number, passage.relevance, sentence)
 
-def _as_shown(number: int, passage: Evidence, turns: Turns, corrections: Sequence[Quotable]) -> Iterator[Quotable]:
-    """Return what a passage shows: corrections before what was said."""
-    shown = " ".join(words(passage.text))
-    yield from (correction for correction in corrections if " ".join(words(correction.text)) in shown)
-    yield from _shown(number, passage, turns)
+    def changed(self, number: int, passage: Evidence, record: Record) -> tuple[list[Quotable], Quotable | None]:
+        """Return what a superseded record says, and what took its place; none where the passage does not show that."""
+        before, _, after = passage.text.partition(CHANGED_SINCE)
+        own = [turn for turn in passage.turns if turn.turn_id in record.source_turn_ids]
+        older = self.sentences(number, passage.model_copy(update={"text": before, "turns": own}))
+        return list(older), next(self._of_others(number, passage, record, after), None) if after else None
 
+    def rivals(
+        self, number: int, passage: Evidence, record: Record, contradicting: Sequence[str]
+    ) -> dict[tuple[str, str], Quotable]:
+        """Return a sentence of each text that contradicts the record of a passage, by its key."""
+        found: dict[tuple[str, str], Quotable] = {}
+        if all(turn.turn_id in record.source_turn_ids for turn in passage.turns):
+            return found
+        for text in contradicting:
+            said = self._of_others(number, passage, record, text)
+            if rival := next((sentence for sentence in said if sentence.key not in found), None):
+                found[rival.key] = rival
+        return found
 
-def _shown(number: int, passage: Evidence, turns: Turns) -> Iterator[Quotable]:
-    """Return the sentences of the turns under a passage that it shows; all of them where it tells them otherwise."""
-    if not passage.turns:
-        yield from _without_turns(number, passage)
-        return
-    if passage.record and passage.record.is_passage:
-        yield from _of_passage(number, passage, passage.record)
-        return
-    text = passage.text
-    said = [sentence for turn in passage.turns for sentence in _said(turn, turns)]
-    if passage.record and passage.record.is_edited:
-        correction = _correction(number, passage, passage.record)
-        yield correction
-        text = text.replace(correction.text, "")
-    shown = " ".join(words(text))
-    chosen = [sentence for sentence in said if _opening(sentence) in shown]
-    if not chosen and text == passage.text:
-        chosen = said
-    yield from (_quotable(number, passage.relevance, sentence) for sentence in chosen)
+    def _of_others(self, number: int, passage: Evidence, record: Record, text: str) -> Iterator[Quotable]:
+        """Yield what a text shows of the turns of a passage that are not its record's: corrections come first."""
+        yield from (correction for correction in self.corrections if _plain(correction.text) in _plain(text))
+        others = [turn for turn in passage.turns if turn.turn_id not in record.source_turn_ids]
+        yield from self.sentences(number, passage.model_copy(update={"text": text, "turns": others, "record": None}))
+
+    def _said(self, turn: Turn) -> Iterator[Sentence]:
+        """Yield the sentences and captions of a turn, without small talk, code and tables."""
+        before = self.turns.get((turn.session_id, turn.seq - 1))
+        if passages_of(turn.text, turn.role):
+            turn = turn.model_copy(update={"text": without_code(turn.text)})
+        yield from (sentence for sentence in number_sentences([turn], [before] if before else []) if sentence.number)
 
 
 def _correction(number: int, passage: Evidence, record: Record) -> Quotable:
@@ -296,43 +298,35 @@ def _correction(number: int, passage: Evidence, record: Record) -> Quotable:
     return Quotable(number, passage.relevance, record.speaker, record.mentioned_at, text, corrected=True, turn=place)
 
 
-def _said(turn: Turn, turns: Turns) -> Iterator[Sentence]:
-    """Return the sentences and captions of a turn, without small talk, code and tables."""
-    before = turns.get((turn.session_id, turn.seq - 1))
-    if passages_of(turn.text, turn.role):
-        turn = turn.model_copy(update={"text": without_code(turn.text)})
-    return (sentence for sentence in number_sentences([turn], [before] if before else []) if sentence.number)
-
-
 def _quotable(number: int, relevance: float, said: Sentence) -> Quotable:
-    turn = said.turn
-    return Quotable(
-        number, relevance, turn.speaker, turn.said_at, said.text, said.question, said.image, (turn.session_id, turn.seq)
-    )
+    turn, place = said.turn, (said.turn.session_id, said.turn.seq)
+    return Quotable(number, relevance, turn.speaker, turn.said_at, said.text, said.question, said.image, place)
 
 
 def _of_passage(number: int, passage: Evidence, record: Record) -> Iterator[Quotable]:
-    """Return the sentences and items of a passage of a long message; one of code alone is quoted whole."""
-    text = record.content.removeprefix(f"{record.speaker}: ")
+    """Yield the sentences and items of a passage of a long message; one of code alone is quoted whole."""
+    text, place = record.content.removeprefix(f"{record.speaker}: "), (record.session_id, record.seq)
     message = _on_one_line("\n".join(turn.text for turn in passage.turns))
     stated = [said for said in map(_on_one_line, statements_of(text)) if said in message]  # headings are none
     for said in stated or [_on_one_line(text)]:
-        place = (record.session_id, record.seq)
         yield Quotable(number, passage.relevance, record.speaker, record.mentioned_at, said, turn=place)
+
+
+def _without_turns(number: int, passage: Evidence) -> Iterator[Quotable]:
+    """Yield what a record says whose turns are gone; nothing of a synthesis, which nobody said."""
+    if record := passage.record:
+        said = own_words(record.content, record.speaker)
+        yield Quotable(number, passage.relevance, record.speaker, record.mentioned_at, said)
+    elif not passage.synthesis_id and passage.text:
+        yield Quotable(number, passage.relevance, "", None, passage.text)
 
 
 def _on_one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _without_turns(number: int, passage: Evidence) -> Iterator[Quotable]:
-    """Return what a record says whose turns are gone; nothing of a synthesis, which nobody said."""
-    if passage.record:
-        record = passage.record
-        said = own_words(record.content, record.speaker)
-        yield Quotable(number, passage.relevance, record.speaker, record.mentioned_at, said)
-    elif not passage.synthesis_id and passage.text:
-        yield Quotable(number, passage.relevance, "", None, passage.text)
+def _plain(text: str) -> str:
+    return " ".join(words(text))
 
 
 def _opening(sentence: Sentence) -> str:

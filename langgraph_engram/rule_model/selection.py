@@ -1,15 +1,11 @@
-"""Select candidates and check an answer without a language model: by the words that a query shares with them.
-
-What a query names is its content words but those that only ask, the people and the times. What mentions none of it does
-not matter; what nothing mentions is missing.
-"""
+"""Select candidates and check an answer without a language model: by the words that a query shares with them."""
 
 from collections.abc import Mapping, Sequence
 
+from langgraph_engram.prompts.answer_form import UNKNOWN
 from langgraph_engram.prompts.reflect import Reflect, Reflection
 from langgraph_engram.prompts.rendering import cited_numbers
 from langgraph_engram.prompts.select_records import Selection, SelectRecords
-from langgraph_engram.prompts.write_answer import UNKNOWN
 from langgraph_engram.schema import Evidence, Intent
 from langgraph_engram.text.questions import AnswerType, answer_type
 from langgraph_engram.text.slots import expanded_stems
@@ -23,13 +19,11 @@ ASKING_WORDS = frozenset(
     )
 )
 """Stems that say how something is asked, not what is asked for."""
-SAY_HOW: Mapping[AnswerType, frozenset[str]] = {
-    "name": frozenset(content_stems("called titled named")),
-    "advice": frozenset(
-        content_stems("tips advice ideas suggestions recommendations recommend suggest advise think should help look")
-    ),
+SAY_HOW: Mapping[AnswerType, str] = {
+    "name": "called titled named",
+    "advice": "tips advice ideas suggestions recommendations recommend suggest advise think should help look",
 }
-"""Further ones, by the type of the answer."""
+"""Further words, by the type of the answer."""
 MOST_SELECTED = 8
 SUFFICIENT = 0.5
 """Share of what a query names from which the cited passages cover it."""
@@ -40,9 +34,9 @@ BY_ANOTHER = 0.5
 def select_records(question: SelectRecords) -> Selection:
     """Return the numbers of the candidates that mention anything the query names, best first, at most eight."""
     needed = needed_stems(question.query, question.intent)
-    held = [set(content_stems(_text(passage))) & needed for passage in question.candidates]
-    scores = _scores(question, needed, held)
-    order = sorted((index for index, stems in enumerate(held) if stems), key=lambda index: -scores[index])
+    mentioned = [set(content_stems(_text(passage))) & needed for passage in question.candidates]
+    scores = _scores(question, needed, mentioned)
+    order = sorted((index for index, stems in enumerate(mentioned) if stems), key=lambda index: -scores[index])
     return Selection(numbers=[index + 1 for index in order[:MOST_SELECTED]])
 
 
@@ -66,18 +60,18 @@ def needed_stems(query: str, intent: Intent) -> set[str]:
     """Return the stems that evidence must mention: those of the query but its asking words, people and times."""
     people = {stem for name in intent.speakers for stem in content_stems(name)}
     times = set(content_stems(intent.time.text)) if intent.time else set()
-    stems = set(content_stems(query)) - SAY_HOW.get(answer_type(query), frozenset())
+    stems = set(content_stems(query)) - set(content_stems(SAY_HOW.get(answer_type(query), "")))
     return (stems - ASKING_WORDS - people - times) or (stems - people) or stems
 
 
-def _scores(question: SelectRecords, needed: set[str], held: Sequence[set[str]]) -> list[float]:
+def _scores(question: SelectRecords, needed: set[str], mentioned: Sequence[set[str]]) -> list[float]:
     """Return for each candidate its share of what is named, rare stems counting more, and of the best score."""
-    weight = {stem: 1 / (1 + sum(stem in stems for stems in held)) for stem in needed}
+    weight = {stem: 1 / (1 + sum(stem in stems for stems in mentioned)) for stem in needed}
     whole = sum(weight.values()) or 1.0
     best = max((passage.score for passage in question.candidates), default=0.0) or 1.0
     people = {stem for name in question.intent.speakers for stem in content_stems(name)}
     scores: list[float] = []
-    for passage, stems in zip(question.candidates, held, strict=True):
+    for passage, stems in zip(question.candidates, mentioned, strict=True):
         score = sum(weight[stem] for stem in sorted(stems)) / whole + passage.score / best
         is_about = not people or not people.isdisjoint(content_stems(_text(passage)))
         scores.append(score if is_about else BY_ANOTHER * score)

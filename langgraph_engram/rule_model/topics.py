@@ -1,9 +1,9 @@
-"""Follow topics and judge boundaries without a language model: by cue words, questions and shared stems."""
+"""Follow topics and judge boundaries for ES-Mem without a language model: by cue words, questions and shared stems."""
 
 import re
 from collections.abc import Sequence
 
-from langgraph_engram.prompts.describe_boundary import DescribeBoundary, plain_text
+from langgraph_engram.prompts.describe_boundary import DescribeBoundary, boundary_text
 from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, JudgeBoundary, LabelGuess
 from langgraph_engram.prompts.track_topics import SHIFT_LABELS, Label, TopicNote, TopicTrack, TrackTopics
 from langgraph_engram.schema import Turn
@@ -38,43 +38,25 @@ def judge_boundary(question: JudgeBoundary) -> BoundaryVerdict:
 
 def describe_boundary(question: DescribeBoundary) -> str:
     """Return one sentence made of the summaries of what ended and what began, and the time between."""
-    return plain_text(question)
+    earlier, later = question.earlier_summary, question.later_summary
+    return boundary_text(question.kind, earlier, later, question.first_turns, question.gap)
 
 
 def track_topics(question: TrackTopics) -> TopicTrack:
-    """Return for each turn its keywords as topic, and the label that cues and shared words suggest."""
-    turns = (*question.before, *question.turns)
-    offset = len(question.before)
+    """Return for each turn its keywords, and as topic the first of them; without any, the topic before goes on."""
+    turns = [*question.before, *question.turns]
     topic = question.topic_before
     notes: list[TopicNote] = []
-    for position, turn in enumerate(question.turns):
+    for number, turn in enumerate(question.turns, start=1):
         keywords = keywords_of(" ".join([turn.text, *turn.captions]))
-        now = topic_of(keywords, topic)
-        label, confidence = _label_turn(turns[: offset + position], turn)
-        notes.append(
-            TopicNote(
-                turn=position + 1,
-                topic=now,
-                keywords=keywords,
-                label=label,
-                confidence=confidence,
-                transition=_transition(topic, now, turn) if label in SHIFT_LABELS else "",
-            )
-        )
-        topic = now
+        topic = topic_of(keywords, topic)
+        label, confidence = _label_turn(turns[: len(question.before) + number - 1], turn)
+        notes.append(TopicNote(turn=number, topic=topic, keywords=keywords, label=label, confidence=confidence))
     return TopicTrack(notes=notes)
 
 
 def _label_turn(before: Sequence[Turn], turn: Turn) -> tuple[Label, float]:
-    """Return the likeliest label of a turn and the confidence in it.
-
-    Args:
-        before: The turns before it, oldest first; none makes it an opening.
-        turn: The turn to label.
-
-    Returns:
-        A label, and a confidence in [0, 1].
-    """
+    """Return the likeliest label of a turn after others, and the confidence in it, in [0, 1]."""
     if not before:
         return "topic_intro", SURE
     if OPENING_CUE.search(turn.text):
@@ -93,12 +75,5 @@ def _label_turn(before: Sequence[Turn], turn: Turn) -> tuple[Label, float]:
 def _shares_words(before: Sequence[Turn], turn: Turn) -> bool:
     """Return whether a turn shares content words with the turns right before it; speakers' names do not count."""
     stems_before = {stem for earlier in before[-LOOK_BACK:] for stem in content_stems(earlier.indexed_text)}
-    speakers = {turn.speaker, *(earlier.speaker for earlier in before)}
-    names = {stem for name in speakers for stem in content_stems(name)}
+    names = {stem for said in (*before, turn) for stem in content_stems(said.speaker)}
     return bool((set(content_stems(turn.text)) & stems_before) - names)
-
-
-def _transition(earlier: str, later: str, turn: Turn) -> str:
-    if not earlier or not content_stems(earlier):
-        return f"The conversation turns to {later}, brought up by {turn.speaker}."
-    return f"After {earlier}, {turn.speaker} brings up {later}."

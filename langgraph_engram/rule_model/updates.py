@@ -1,15 +1,14 @@
 """Decide on records that resemble one another without a model: merge repeats, let a stated change supersede.
 
-The rule is careful: what it is not sure of stays. Two sentences on different days are different things. A change is
-stated in so many words ("no longer"), or a sentence of a later day sets the same attribute of the same person to
-another value. Two values of one attribute on one day, or where nobody knows which came
-later, are a conflict.
+What is not sure stays. A change is stated ("no longer"), or a sentence of a later day sets the same attribute of the
+same person to another value. Two values of one day, or where nobody knows which came later, are a conflict.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from langgraph_engram.prompts.decide_update import DecideUpdate, UpdateVerdict, UpdateVerdicts
-from langgraph_engram.schema import Record
+from langgraph_engram.schema import Action, Record
 from langgraph_engram.temporal.datetimes import wall_time
 from langgraph_engram.text.slots import Slot, slot_of
 from langgraph_engram.text.statements import own_words, signals_change
@@ -21,57 +20,53 @@ SAME_SUBJECT = 0.5
 """Least share of common stems of a statement and of one that says it has changed."""
 LEAST_STEMS = 2
 """Stems from which a repeat is worth merging: exclamations are no memories."""
+REASONS: Mapping[Action, str] = {
+    "MERGE": "the same words",
+    "SUPERSEDE": "the newest says that it has changed",
+    "CONFLICT": "two values of one attribute, and no later day",
+    "KEEP_BOTH": "no sign that they are one",
+}
 
 
 def decide_update(question: DecideUpdate) -> UpdateVerdicts:
     """Merge repeats, supersede what a later record says has changed, link what contradicts it, and keep the rest."""
-    return UpdateVerdicts(
-        verdicts=[
-            verdict
-            for number, records in enumerate(question.clusters, start=1)
-            for verdict in (list(_decide(number, records)) or [_keep(number)])
-        ]
-    )
+    clusters = enumerate(question.clusters, start=1)
+    return UpdateVerdicts(verdicts=[*chain.from_iterable(_decide(number, records) for number, records in clusters)])
 
 
 def _decide(cluster: int, records: Sequence[Record]) -> Iterator[UpdateVerdict]:
-    """Yield a verdict on each record, newest first, with all that it repeats, or with all that it makes untrue.
+    """Yield verdicts, newest record first, on all that it repeats, makes untrue or contradicts; else one to keep all.
 
     What is in conflict is not merged with its repeats: what a merge takes the place of can be linked to nothing.
     """
     remaining = list(range(len(records)))
+    is_decided = False
     while remaining:
         newest = remaining.pop()
         rivals = _rivals(records, remaining, newest)
         repeats = [] if rivals else [index for index in remaining if _repeats(records[index], records[newest])]
         outdated = [] if repeats else [index for index in remaining if _supersedes(records[newest], records[index])]
         remaining = [index for index in remaining if index not in (*repeats, *outdated, *rivals)]
-        if repeats:
-            texts = [records[index].content for index in (*repeats, newest)]
-            verdict = UpdateVerdict(action="MERGE", content=max(texts, key=len), reason="the same words")
-            yield _about(verdict, cluster, [*repeats, newest], len(records))
-        if outdated:
-            verdict = UpdateVerdict(action="SUPERSEDE", reason="the newest says that it has changed")
-            yield _about(verdict, cluster, [*outdated, newest], len(records))
-        if rivals:
-            verdict = UpdateVerdict(action="CONFLICT", reason="two values of one attribute, and no later day")
-            yield _about(verdict, cluster, [*rivals, newest], len(records))
+        decisions: dict[Action, list[int]] = {"MERGE": repeats, "SUPERSEDE": outdated, "CONFLICT": rivals}
+        for action, others in decisions.items():
+            if others:
+                yield _verdict(action, cluster, [*others, newest], records)
+                is_decided = True
+    if not is_decided:
+        yield _verdict("KEEP_BOTH", cluster, range(len(records)), records)
 
 
-def _about(verdict: UpdateVerdict, cluster: int, members: Sequence[int], size: int) -> UpdateVerdict:
+def _verdict(action: Action, cluster: int, members: Sequence[int], records: Sequence[Record]) -> UpdateVerdict:
     """Return a verdict on some members of a cluster, by position; all of them are not named."""
-    numbers = [index + 1 for index in members] if len(members) < size else []
-    return verdict.model_copy(update={"cluster": cluster, "members": numbers})
+    numbers = [index + 1 for index in members] if len(members) < len(records) else []
+    content = max((records[index].content for index in members), key=len) if action == "MERGE" else ""
+    return UpdateVerdict(cluster=cluster, members=numbers, action=action, content=content, reason=REASONS[action])
 
 
 def _rivals(records: Sequence[Record], others: Sequence[int], newest: int) -> list[int]:
     """Return the positions of what contradicts the newest, in order: of each value the last that sets it."""
     by_value = {_slot(records[index]): index for index in others if _contradicts(records[newest], records[index])}
     return sorted(by_value.values())
-
-
-def _keep(cluster: int) -> UpdateVerdict:
-    return UpdateVerdict(cluster=cluster, action="KEEP_BOTH", reason="no sign that they are one")
 
 
 def _repeats(older: Record, newest: Record) -> bool:

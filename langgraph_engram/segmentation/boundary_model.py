@@ -1,13 +1,13 @@
 """Detect event boundaries without a language model: a logistic regression over the gaps between turns.
 
-The weights come from `training/boundary_model.py`. What the regression says of single gaps is then weighed by the
-dialogue at hand: kinds of turns that seldom open a subject in it count less, a dialogue whose subjects are plain to see
-is cut only where they are plain, and where coherence has much contrast, a second regression over coherence alone
-decides. See docs/decisions/0007 and 0035.
+The weights come from the lab (`training/boundary_model.py`). What the regression says of single gaps is then weighed by
+the dialogue at hand: kinds of turns that seldom open a subject in it count less, a dialogue whose subjects are plain to
+see is cut only where they are plain, and where coherence has much contrast, a second regression over coherence alone
+decides. See docs/decisions/0006 and 0035.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
@@ -16,15 +16,28 @@ from numpy.typing import NDArray
 
 from langgraph_engram.embeddings.base import Encoder, encode_turns
 from langgraph_engram.logistic import LogisticModel, sigmoid
-from langgraph_engram.schema import Event, Turn
-from langgraph_engram.segmentation.events import TurnTopic, last_topic, provisional_topics
+from langgraph_engram.schema import Turn
+from langgraph_engram.segmentation.events import TurnTopic, turn_keywords
 from langgraph_engram.segmentation.features import FEATURES, Numbers, boundary_features
-from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.text.dialogue_acts import TurnCues, read_cues
 
 WEIGHTS_FILE = "boundary_weights.json"
 COHERENCE_WEIGHTS_FILE = "coherence_weights.json"
 """Weights of the features of coherence alone."""
+LOOK_BACK = 30
+"""Stored turns that are read before those of a run."""
+MIN_PROBABILITY = 0.22
+"""The boundary probability below which no turn opens an event, whatever the dialogue."""
+CERTAINTY_SHARE = 0.7
+"""Share of the threshold with the best expected F1 over the dialogue; used where that is higher. All of it counts where
+coherence alone decides."""
+MIN_CONTRAST = 0.5
+"""Range of coherence in a dialogue, in [0, 2], up to which cues count in full; from twice that on coherence alone
+decides."""
+SHARPENING = 0.5
+"""Exponent by which speakers and kinds of turns that rarely open a topic in a dialogue count less there."""
+REPLY_PENALTY = 2.0
+"""Log-odds subtracted from turns of an assistant: they rather answer than open a topic."""
 CLIP = 1e-6
 """The least distance of a probability from 0 and 1 before its logarithm is taken."""
 DIGITS = 6
@@ -105,27 +118,24 @@ class BoundaryDetector:
     """Mark where events begin by the learned model."""
 
     encoder: Encoder
-    settings: SegmentSettings
 
-    def track(self, turns: Sequence[Turn], before: Sequence[Turn], open_event: Event | None) -> list[TurnTopic]:
-        """Return a topic for each turn, with the probability of a boundary before it.
+    def track(self, turns: Sequence[Turn], before: Sequence[Turn]) -> list[TurnTopic]:
+        """Return the keywords of each turn, and the probability of a boundary before it.
 
         Args:
             turns: The run's turns, at least one.
             before: The turns of the same session that are stored already, oldest first.
-            open_event: The event of the session that is still open.
 
         Returns:
             One topic a turn. The session's first turn has no probability: nothing stands before it.
         """
-        earlier = before[-self.settings.look_back :] if self.settings.look_back else []
-        topics = provisional_topics(turns, last_topic(open_event))
-        probabilities, cuts = self.judge([*earlier, *turns])
-        first = len(turns) - len(probabilities[-len(turns) :])
-        judged = zip(topics[first:], probabilities[-len(turns) :], cuts[-len(turns) :], strict=True)
-        return [
-            *topics[:first],
-            *(replace(topic, p_eb=round(float(p_eb), DIGITS), cut=bool(cut)) for topic, p_eb, cut in judged),
+        probabilities, cuts = self.judge([*before[-LOOK_BACK:], *turns])
+        judged = turns if before else turns[1:]
+        count = len(judged)
+        first = [TurnTopic(keywords=turn_keywords(turn)) for turn in turns[: len(turns) - count]]
+        return first + [
+            TurnTopic(keywords=turn_keywords(turn), p_eb=round(float(p_eb), DIGITS), cut=bool(cut))
+            for turn, p_eb, cut in zip(judged, probabilities[-count:], cuts[-count:], strict=True)
         ]
 
     def judge(self, turns: Sequence[Turn]) -> tuple[Numbers, NDArray[np.bool_]]:
@@ -138,19 +148,19 @@ class BoundaryDetector:
             return np.zeros(0), np.zeros(0, dtype=np.bool_)
         cues = [read_cues(" ".join([turn.text, *turn.captions])) for turn in turns]
         features = boundary_features(cues, encode_turns(self.encoder, turns))
-        weight = coherence_weight(features, self.settings.min_contrast)
+        weight = coherence_weight(features, MIN_CONTRAST)
         coherence_alone = _log_odds_of(load_model(COHERENCE_WEIGHTS_FILE).probability(features))
-        probabilities = sigmoid((1 - weight) * self._log_odds(features, turns, cues) + weight * coherence_alone)
-        share = (1 - weight) * self.settings.certainty_share + weight
-        return probabilities, peaks(probabilities, own_threshold(probabilities, self.settings.min_probability, share))
+        probabilities = sigmoid((1 - weight) * _log_odds(features, turns, cues) + weight * coherence_alone)
+        share = (1 - weight) * CERTAINTY_SHARE + weight
+        return probabilities, peaks(probabilities, own_threshold(probabilities, MIN_PROBABILITY, share))
 
-    def _log_odds(self, features: Numbers, turns: Sequence[Turn], cues: Sequence[TurnCues]) -> Numbers:
-        """Weigh what all features say by the kinds of turns in the dialogue."""
-        strength = self.settings.sharpening
-        found = sharpen(load_model().probability(features), [turn.speaker for turn in turns[1:]], strength)
-        found = sharpen(found, _question_cues(cues), strength)
-        answers = np.array([turn.role != "user" for turn in turns[1:]])
-        return np.asarray(_log_odds_of(found) - self.settings.reply_penalty * answers)
+
+def _log_odds(features: Numbers, turns: Sequence[Turn], cues: Sequence[TurnCues]) -> Numbers:
+    """Weigh what all features say by the kinds of turns in the dialogue."""
+    found = sharpen(load_model().probability(features), [turn.speaker for turn in turns[1:]], SHARPENING)
+    found = sharpen(found, _question_cues(cues), SHARPENING)
+    answers = np.array([turn.role != "user" for turn in turns[1:]])
+    return np.asarray(_log_odds_of(found) - REPLY_PENALTY * answers)
 
 
 def _log_odds_of(probabilities: Numbers) -> Numbers:

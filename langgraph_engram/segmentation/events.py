@@ -1,12 +1,16 @@
-"""Build events of spans of turns: windows, buffers, new events, and the one that goes on from an earlier call."""
+"""Build events of spans of turns: new ones, and the one that goes on from an earlier call."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from langgraph_engram.schema import Event, Turn, make_id
-from langgraph_engram.settings import SegmentSettings
+from langgraph_engram.schema import Event, EventKind, Turn, make_id
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.text.keywords import keywords_of, topic_of
+from langgraph_engram.text.keywords import keywords_of
+
+MAX_TOPICS = 4
+"""Topics of an event's summary: the first and the last ones."""
+MAX_KEYWORDS = 12
+"""Keywords of an event's summary: the first ones."""
 
 
 @dataclass(frozen=True)
@@ -14,48 +18,28 @@ class TurnTopic:
     """What is known of one turn's topic."""
 
     topic: str = ""
+    """What a model noted; empty where none was asked."""
     keywords: tuple[str, ...] = ()
-    noted: bool = True
-    """Whether a model noted it; what is read from the turn's own words names no event."""
-    transition: str = ""
-    p_label: float = 0.0
-    """The probability of a boundary before this turn that its own label gives."""
     p_eb: float | None = None
     """The probability of a boundary before this turn, where it was judged."""
     cut: bool = False
     """Whether an event begins at this turn."""
 
-    @property
-    def described(self) -> str:
-        """Return topic and keywords as the text that is embedded (ES-Mem section 3.1)."""
-        return f"{self.topic}. {', '.join(self.keywords)}"
+
+def turn_keywords(turn: Turn) -> tuple[str, ...]:
+    """Return the keywords of what was said in a turn, and of the images it shares; none where nobody spoke it."""
+    return tuple(keywords_of(" ".join([turn.text, *turn.captions]))) if turn.is_spoken else ()
 
 
-def provisional_topics(turns: Sequence[Turn], topic: str) -> list[TurnTopic]:
-    """Read what turns are about from their own words.
+@dataclass(frozen=True)
+class SummaryLimits:
+    """How many topics and keywords the summary of an event has at most."""
 
-    Args:
-        turns: Turns in order.
-        topic: What the conversation was about until now; empty for nothing yet.
-
-    Returns:
-        One topic a turn, without a cut. A turn without a word of its own, or that nobody spoke, keeps the topic before
-        it.
-    """
-    topics: list[TurnTopic] = []
-    for turn in turns:
-        if not turn.is_spoken:
-            topics.append(TurnTopic(topic, noted=False))
-            continue
-        keywords = keywords_of(" ".join([turn.text, *turn.captions]))
-        topic = topic_of(keywords, topic)
-        topics.append(TurnTopic(topic, tuple(keywords), noted=False))
-    return topics
+    topics: int = MAX_TOPICS
+    keywords: int = MAX_KEYWORDS
 
 
-def last_topic(event: Event | None) -> str:
-    """Return what an open event was last about; empty for none."""
-    return event.topics[-1] if event and event.topics else ""
+LIMITS = SummaryLimits()
 
 
 @dataclass(frozen=True)
@@ -63,7 +47,8 @@ class EventBuilder:
     """Build the events of a scope."""
 
     scope_key: str
-    settings: SegmentSettings
+    limits: SummaryLimits = LIMITS
+    kind: EventKind = "event"
 
     def begin(self, turns: Sequence[Turn], topics: Sequence[TurnTopic], seq: int, context: Sequence[Turn]) -> Event:
         """Open an event with these turns.
@@ -75,10 +60,10 @@ class EventBuilder:
             context: Turns shown beside the core ones.
         """
         return Event(
-            event_id=make_id(self.scope_key, self.settings.strategy, turns[0].turn_id),
+            event_id=make_id(self.scope_key, self.kind, turns[0].turn_id),
             session_id=turns[0].session_id,
             seq=seq,
-            kind=self.settings.strategy,
+            kind=self.kind,
             turn_ids=[turn.turn_id for turn in turns],
             context_turn_ids=[turn.turn_id for turn in context],
             started_at=turns[0].said_at,
@@ -95,57 +80,25 @@ class EventBuilder:
     def _summary(
         self, topics: Sequence[str], keywords: Sequence[str], new: Sequence[TurnTopic]
     ) -> dict[str, list[str] | str]:
-        new_topics = [turn.topic for turn in new if turn.topic and turn.noted]
+        new_topics = [turn.topic for turn in new if turn.topic]
         new_keywords = [word for turn in new for word in turn.keywords]
-        return summarize_event([*topics, *new_topics], [*keywords, *new_keywords], self.settings)
+        return summarize_event([*topics, *new_topics], [*keywords, *new_keywords], self.limits)
 
 
 def summarize_event(
-    topics: Sequence[str], keywords: Sequence[str], settings: SegmentSettings
+    topics: Sequence[str], keywords: Sequence[str], limits: SummaryLimits = LIMITS
 ) -> dict[str, list[str] | str]:
     """Return the topics, keywords and summary of an event, without a call (ES-Mem section 3.2).
 
     Args:
         topics: In order; repeats count once.
         keywords: In order; repeats count once.
-        settings: How many of each an event may have.
+        limits: How many of each are kept.
     """
     distinct = _distinct([topic for topic in topics if topic])
-    kept_topics = [*distinct[:1], *distinct[1:][-(settings.max_topics - 1) :]]
-    kept_keywords = _distinct(keywords)[: settings.max_keywords]
+    kept_topics = [*distinct[:1], *distinct[1:][-(limits.topics - 1) :]]
+    kept_keywords = _distinct(keywords)[: limits.keywords]
     return {"topics": kept_topics, "keywords": kept_keywords, "summary": "; ".join(kept_topics)}
-
-
-def windows(count: int, window: int, overlap: int) -> list[tuple[int, int]]:
-    """Cut `count` turns into sliding windows (DimMem section 3.2).
-
-    The step is max(1, W - O); the last window ends at the last turn and may be short.
-
-    Args:
-        count: The number of turns, at least 0.
-        window: W, turns a window, at least 1.
-        overlap: O, turns shared with the window before; at most W - 1 counts.
-
-    Returns:
-        Pairs (start, end), the end not included; none for no turns.
-    """
-    step = max(1, window - min(overlap, window - 1))
-    spans: list[tuple[int, int]] = []
-    start = 0
-    while start < count:
-        spans.append((start, min(start + window, count)))
-        if start + window >= count:
-            break
-        start += step
-    return spans
-
-
-def exchange_starts(turns: Sequence[Turn]) -> list[int]:
-    """Return the positions at which somebody speaks to an assistant, or to other people: what W and O count.
-
-    DimMem's turn is an utterance with the assistant's reply (Eq. 3), so that a reply belongs to what it follows.
-    """
-    return [position for position, turn in enumerate(turns) if turn.role == "user"]
 
 
 def buffers(sizes: Sequence[int], limit: int) -> list[tuple[int, int]]:
@@ -166,25 +119,6 @@ def buffers(sizes: Sequence[int], limit: int) -> list[tuple[int, int]]:
             start, held = position, 0
         held += size
     return [*spans, (start, len(sizes))] if sizes else []
-
-
-def limited_starts(cuts: Sequence[int], count: int, held: int, most: int) -> list[int]:
-    """Return where events start: at 0, at each cut, and wherever an event would grow beyond `most` turns.
-
-    Args:
-        cuts: Positions before which an event begins.
-        count: The run's turns.
-        held: Turns that the open event holds already.
-        most: Turns an event may hold.
-    """
-    starts = [0]
-    size = 0 if 0 in cuts else held
-    for position in range(count):
-        if position and (position in cuts or size >= most):
-            starts.append(position)
-            size = 0
-        size += 1
-    return starts
 
 
 def open_event_of(index: ScopeIndex, session_id: str) -> Event | None:

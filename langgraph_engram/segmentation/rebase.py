@@ -35,17 +35,7 @@ def rebase(
     *,
     close_earlier: bool,
 ) -> RebasedRun:
-    """Return a run's events, boundaries and records as they are to be written.
-
-    Args:
-        builder: What extends an event.
-        index: The scope as it is stored now.
-        session_ids: The run's sessions, in order.
-        events: The run's events, as it cut them when it began.
-        boundaries: The run's boundaries.
-        records: The run's records.
-        close_earlier: Whether a session that begins closes those before it.
-    """
+    """Return a run's events, boundaries and records as they are to be written."""
     kept: list[Event] = []
     closed: dict[str, Event] = {}
     linked: list[Boundary] = []
@@ -95,17 +85,7 @@ def rebase_records(records: Sequence[Record], index: ScopeIndex, events: Sequenc
 def rebase_boundaries(
     boundaries: Sequence[Boundary], index: ScopeIndex, session_id: str, events: Sequence[Event]
 ) -> list[Boundary]:
-    """Return the boundaries whose later event is kept; those that another event precedes now are described anew.
-
-    Args:
-        boundaries: The run's boundaries.
-        index: The scope as it is stored now.
-        session_id: The run's session.
-        events: What `rebase_events` returned.
-
-    Returns:
-        The run's boundaries that stand, and stored ones of the session between other events than before.
-    """
+    """Return the boundaries whose later event is kept; those that another event precedes now are described anew."""
     kept = {event.event_id: event for event in events}
     own = [boundary for boundary in boundaries if boundary.to_event_id in kept or boundary.to_event_id in index.events]
     if not events:
@@ -126,16 +106,9 @@ def rebase_boundaries(
 
 
 def _closed_sessions(index: ScopeIndex, session_id: str, events: Sequence[Event]) -> list[Event]:
-    """Return the last events of earlier sessions that were still open, as closed.
+    """Return the last events of earlier sessions, closed, where this one begins.
 
-    Args:
-        index: The scope as it is stored.
-        session_id: The session of the run.
-        events: What the run writes of it, oldest first.
-
-    Returns:
-        None where the session has begun before. Sessions that went on after this one began are no earlier ones, and
-        calls that named no session neither close others nor are closed.
+    Sessions that went on after it began are no earlier ones; calls without a session neither close nor are closed.
     """
     if not events or is_unnamed_session(session_id) or index.events.in_session(session_id):
         return []
@@ -177,13 +150,7 @@ def _was_closed_meanwhile(stored: Sequence[Event], events: Sequence[Event]) -> b
 
 
 def _in_order(index: ScopeIndex, events: Sequence[Event], *, is_over: bool) -> list[Event]:
-    """Return a session's events by their first turns, numbered from 0; all but the last are closed.
-
-    Args:
-        index: Where the turns are stored.
-        events: All that the session has.
-        is_over: Whether the session has ended, so that the last is closed too.
-    """
+    """Return a session's events by their first turns, numbered from 0; all but the last are closed."""
     seqs = index.turns.seq
 
     def first_seq(event: Event) -> int:

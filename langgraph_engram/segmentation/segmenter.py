@@ -1,39 +1,34 @@
-"""Cut a run's turns into events, by the strategy of the settings, and describe how each begins.
+"""Cut a run's turns into events where their subject changes, and describe how each begins.
 
-Every strategy yields events with core turns and read-only context turns; sessions are never crossed. An event that is
-open at the end of a call goes on in the next call of its session, under the same id.
+Events have core turns and read-only context turns; sessions are never crossed. An event that is open at the end of a
+call goes on in the next call of its session, under the same id.
 """
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 
 from langgraph_engram.embeddings.base import Encoder
-from langgraph_engram.llm.base import Model
-from langgraph_engram.results import UsageEntry, count_tokens
+from langgraph_engram.results import UsageEntry
 from langgraph_engram.schema import Boundary, Event, Turn
-from langgraph_engram.segmentation.boundaries import BoundaryDescriber
+from langgraph_engram.segmentation.boundaries import transitions
 from langgraph_engram.segmentation.boundary_model import BoundaryDetector
-from langgraph_engram.segmentation.events import (
-    EventBuilder,
-    TurnTopic,
-    buffers,
-    exchange_starts,
-    last_topic,
-    limited_starts,
-    open_event_of,
-    provisional_topics,
-    windows,
-)
+from langgraph_engram.segmentation.events import LIMITS, EventBuilder, SummaryLimits, TurnTopic, open_event_of
 from langgraph_engram.segmentation.titles import name_by_keywords
-from langgraph_engram.segmentation.topic_tracking import TopicTracker, TrackedTopics, Unanswered
-from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.stores.index import ScopeIndex
+
+CONTEXT_TURNS = 2
+"""Turns before an event that are read with it, but are never a source."""
+
+Unanswered = tuple[Sequence[Turn], str]
+"""Turns about which a question failed, and why."""
 
 
 @dataclass(frozen=True)
 class Segmentation:
-    """The events of a run's turns, and the boundaries before the new ones."""
+    """The events of a run's turns, the boundaries before the new ones, and what these cost."""
 
     events: list[Event] = field(default_factory=list)
     boundaries: list[Boundary] = field(default_factory=list)
@@ -50,114 +45,133 @@ class Segmentation:
         )
 
 
+def no_turns(_earlier: Sequence[Turn]) -> Sequence[Turn]:
+    """Return what is read before an event where nothing is."""
+    return ()
+
+
+def last_turns(earlier: Sequence[Turn]) -> Sequence[Turn]:
+    """Return the turns that are read before an event."""
+    return earlier[-CONTEXT_TURNS:]
+
+
 @dataclass(frozen=True)
-class Segmenter:
-    """Cut turns into events."""
+class SessionTurns:
+    """A run's turns of one session, beside what is stored of it."""
 
-    model: Model
-    encoder: Encoder
-    settings: SegmentSettings
+    index: ScopeIndex
+    session_id: str
+    turns: Sequence[Turn]
+    """Turns that no event holds yet, in order; may be none where a session is only closed."""
+    others: Sequence[Event] = ()
+    """The run's events of other sessions, which are not stored yet."""
+    closes: bool = False
+    """Whether the session ends with these turns."""
 
-    def segment(
+    @cached_property
+    def stored(self) -> list[Turn]:
+        """Return the stored turns that come before them."""
+        stored = self.index.session_turns(self.session_id)
+        return [turn for turn in stored if turn.seq < self.turns[0].seq] if self.turns else stored
+
+    @cached_property
+    def open_event(self) -> Event | None:
+        """Return the event of the session that is still open; None if all are closed."""
+        return open_event_of(self.index, self.session_id)
+
+    @property
+    def held(self) -> list[Turn]:
+        """Return the stored turns of the open event."""
+        return [turn for turn in self.stored if self.open_event and turn.turn_id in self.open_event.turn_ids]
+
+    def events(
         self,
-        index: ScopeIndex,
         builder: EventBuilder,
-        session_id: str,
-        turns: Sequence[Turn],
-        others: Sequence[Event] = (),
-        *,
-        close: bool,
-    ) -> Segmentation:
-        """Return the events of a session that a run opens, extends or closes.
+        topics: Sequence[TurnTopic],
+        cuts: Sequence[int],
+        context: Callable[[Sequence[Turn]], Sequence[Turn]] = no_turns,
+    ) -> list[Event]:
+        """Return the events that the turns open or extend; all but the last are closed.
 
         Args:
-            index: What is stored of the scope.
-            builder: What builds its events.
-            session_id: The session of the turns.
-            turns: Turns that no event holds yet, in order; may be none where a session is only closed.
-            others: The run's events of other sessions, which are not stored yet.
-            close: Whether the session ends with them.
+            builder: What builds them.
+            topics: What the turns are about, one each.
+            cuts: Positions of turns before which an event begins, in order; without 0, an open event goes on.
+            context: Returns what is read before an event, of all turns that come before it.
         """
-        stored = _earlier_turns(index, session_id, turns)
-        open_event = open_event_of(index, session_id)
-        tracked = self._track(turns, stored, open_event)
-        seq = len(index.session_events(session_id))
-        events = self._events(builder, turns, tracked.topics, stored, open_event, seq)
-        if close and events:
-            events[-1] = events[-1].model_copy(update={"status": "closed"})
-        topic_of = {turn.turn_id: topic for turn, topic in zip(turns, tracked.topics, strict=True)}
-        if any(not topic.noted for topic in tracked.topics):
-            events = name_by_keywords(events, [*stored, *turns], topic_of, self.settings)
-        describer = BoundaryDescriber(self.model, self.settings)
-        described = describer.describe(index, events, {turn.turn_id: turn for turn in turns}, topic_of, others)
-        return Segmentation(
-            events,
-            described.boundaries,
-            [*tracked.usage, *described.usage],
-            [*tracked.unanswered, *described.unanswered],
-        )
-
-    def _track(self, turns: Sequence[Turn], stored: Sequence[Turn], open_event: Event | None) -> TrackedTopics:
-        if not turns or (self.settings.strategy != "event" and self.settings.describe == "none"):
-            return TrackedTopics([TurnTopic() for _ in turns])
-        if self.settings.tracks_topics:
-            return TopicTracker(self.model, self.encoder, self.settings).track(turns, stored, open_event)
-        if self.settings.strategy != "event":
-            return TrackedTopics(provisional_topics(turns, last_topic(open_event)))
-        return TrackedTopics(BoundaryDetector(self.encoder, self.settings).track(turns, stored, open_event))
-
-    def _events(
-        self,
-        builder: EventBuilder,
-        turns: Sequence[Turn],
-        topics: Sequence[TurnTopic],
-        stored: Sequence[Turn],
-        open_event: Event | None,
-        seq: int,
-    ) -> list[Event]:
-        cuts = self._cuts(turns, topics, stored, open_event)
-        edges = [*([0] if turns else []), *(cut for cut in cuts if cut), len(turns)]
-        events = [open_event] if open_event else []
+        edges = [*([0] if self.turns else []), *(cut for cut in cuts if cut), len(self.turns)]
+        events = [self.open_event] if self.open_event else []
+        seq = len(self.index.session_events(self.session_id))
         for start, end in pairwise(edges):
-            core, about = turns[start:end], topics[start:end]
-            if open_event and start == 0 and 0 not in cuts:
-                events[-1] = builder.extend(open_event, core, about)
+            core, about = self.turns[start:end], topics[start:end]
+            if self.open_event and start == 0 and 0 not in cuts:
+                events[-1] = builder.extend(self.open_event, core, about)
                 continue
-            events.append(builder.begin(core, about, seq, self._context(stored, turns, start)))
+            events.append(builder.begin(core, about, seq, context([*self.stored, *self.turns[:start]])))
             seq += 1
-        return [event.model_copy(update={"status": "closed"}) for event in events[:-1]] + events[-1:]
-
-    def _cuts(
-        self, turns: Sequence[Turn], topics: Sequence[TurnTopic], stored: Sequence[Turn], open_event: Event | None
-    ) -> list[int]:
-        """Return the positions before which an event begins, as if the whole session had come in one call."""
-        held = [turn for turn in stored if open_event and turn.turn_id in open_event.turn_ids]
-        match self.settings.strategy:
-            case "session":
-                return []
-            case "window":
-                exchanges = exchange_starts([*stored, *turns])
-                spans = windows(len(exchanges), self.settings.window, self.settings.overlap)
-                ends = [exchanges[end] for _, end in spans[:-1]]
-                return [end - len(stored) for end in ends if end >= len(stored)]
-            case "buffer":
-                sizes = [count_tokens(turn.text) for turn in (*held, *turns)]
-                starts = [start - len(held) for start, _ in buffers(sizes, self.settings.buffer_tokens)]
-                return [start for start in starts[1:] if start >= 0]
-        full = [0] if len(held) >= self.settings.max_turns else []
-        shifts = [position for position, topic in enumerate(topics) if topic.cut]
-        starts = limited_starts([*full, *shifts], len(turns), len(held), self.settings.max_turns)
-        return [start for start in starts if start or full or 0 in shifts]
-
-    def _context(self, stored: Sequence[Turn], turns: Sequence[Turn], start: int) -> list[Turn]:
-        earlier, size = [*stored, *turns[:start]], self.settings.preceding_turns
-        if self.settings.strategy == "window":
-            starts = exchange_starts(earlier)[-size:] if size else []
-            return earlier[starts[0] :] if starts else []
-        return earlier[-size:] if size else []
+        last = len(events) - (0 if self.closes else 1)
+        return [event.model_copy(update={"status": "closed"}) for event in events[:last]] + events[last:]
 
 
-def _earlier_turns(index: ScopeIndex, session_id: str, turns: Sequence[Turn]) -> list[Turn]:
-    """Return the stored turns of a session that come before a run's."""
-    stored = index.session_turns(session_id)
-    return [turn for turn in stored if turn.seq < turns[0].seq] if turns else stored
+class Segmenter(ABC):
+    """Cut turns into events."""
+
+    context_turns: int = 0
+    """Turns before an event that are read with it."""
+    limits: SummaryLimits = LIMITS
+
+    @abstractmethod
+    def segment(self, scope_key: str, session: SessionTurns) -> Segmentation:
+        """Return the events of a session that a run opens, extends or closes, and the boundaries before new ones."""
+
+    def describe_again(self, scope_key: str, index: ScopeIndex, events: Sequence[Event]) -> Segmentation:
+        """Describe stored events again whose topics or boundary a model could not give; here none is asked."""
+        del scope_key, index
+        return Segmentation(list(events))
+
+
+@dataclass(frozen=True)
+class LearnedSegmenter(Segmenter):
+    """Cut turns where a small statistical model finds a boundary; no language model is asked."""
+
+    encoder: Encoder
+    max_turns: int
+    """Turns from which an event is closed whatever its topic."""
+    has_boundaries: bool = True
+    """Whether boundaries are kept."""
+    context_turns = CONTEXT_TURNS
+
+    def segment(self, scope_key: str, session: SessionTurns) -> Segmentation:
+        """Return the events of a session, named by their keywords, and the boundaries before the new ones."""
+        turns, detector = session.turns, BoundaryDetector(self.encoder)
+        topics = detector.track(turns, session.stored) if turns else []
+        cuts = topic_cuts(session, topics, self.max_turns)
+        events = session.events(EventBuilder(scope_key), topics, cuts, last_turns)
+        topic_of = {turn.turn_id: topic for turn, topic in zip(turns, topics, strict=True)}
+        events = name_by_keywords(events, [*session.stored, *turns], topic_of)
+        own = {turn.turn_id: turn for turn in turns}
+        new = transitions(session.index, events, session.others) if self.has_boundaries else []
+        first_ids = [transition.later.turn_ids[0] for transition in new]
+        boundaries = [
+            transition.boundary(transition.text([own[turn_id]]), topic_of[turn_id].p_eb)
+            for transition, turn_id in zip(new, first_ids, strict=True)
+        ]
+        return Segmentation(events, boundaries)
+
+
+def topic_cuts(session: SessionTurns, topics: Sequence[TurnTopic], most: int) -> list[int]:
+    """Return the positions before which an event begins: at each cut, and where one would hold more than `most` turns.
+
+    Args:
+        session: The run's turns of the session.
+        topics: What they are about.
+        most: Turns an event may hold.
+    """
+    size = len(session.held)
+    cuts: list[int] = []
+    for position, topic in enumerate(topics):
+        if topic.cut or size >= most:
+            cuts.append(position)
+            size = 0
+        size += 1
+    return cuts

@@ -2,16 +2,16 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from langgraph_engram.prompts.extract_events import EventNote
 from langgraph_engram.schema import Boundary, Event, Turn
-from langgraph_engram.segmentation.events import TurnTopic, summarize_event
-from langgraph_engram.settings import SegmentSettings
+from langgraph_engram.segmentation.events import LIMITS, SummaryLimits, TurnTopic, summarize_event
 from langgraph_engram.stores.index import ScopeIndex
-from langgraph_engram.text.keywords import NO_TOPIC, document_frequencies, topic_words
+from langgraph_engram.text.keywords import NO_TOPIC, TITLE_KEYWORDS, document_frequencies, topic_words
 
 
 @dataclass(frozen=True)
@@ -20,24 +20,23 @@ class EventNamer:
 
     turns: Sequence[Turn]
     """The turns of the session."""
-    settings: SegmentSettings
-    """How many keywords make a name; a summary adds the next few."""
-    _texts: dict[str, str] = field(init=False)
-    _spread: Counter[str] = field(init=False)
+    limits: SummaryLimits = LIMITS
 
-    def __post_init__(self) -> None:
-        """Count the words of the session once."""
-        texts = {turn.turn_id: " ".join([turn.text, *turn.captions]) for turn in self.turns if turn.is_spoken}
-        object.__setattr__(self, "_texts", texts)
-        object.__setattr__(self, "_spread", document_frequencies(texts.values()))
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        return {turn.turn_id: " ".join([turn.text, *turn.captions]) for turn in self.turns if turn.is_spoken}
+
+    @cached_property
+    def _frequencies(self) -> Counter[str]:
+        return document_frequencies(self._texts.values())
 
     def named(self, event: Event) -> Event:
         """Return an event with topics, keywords and summary made of its turns' words, whatever it was named before."""
         texts = [self._texts[turn_id] for turn_id in event.turn_ids if turn_id in self._texts]
         speakers = {turn.speaker for turn in self.turns}
-        keywords = topic_words(texts, self._spread, speakers, self.settings.max_keywords)
-        name = ", ".join(keywords[: self.settings.name_keywords]) or NO_TOPIC
-        return event.model_copy(update=summarize_event([name], keywords, self.settings))
+        keywords = topic_words(texts, self._frequencies, speakers, self.limits.keywords)
+        name = ", ".join(keywords[:TITLE_KEYWORDS]) or NO_TOPIC
+        return event.model_copy(update=summarize_event([name], keywords, self.limits))
 
 
 def is_named_by_keywords(event: Event) -> bool:
@@ -46,7 +45,7 @@ def is_named_by_keywords(event: Event) -> bool:
 
 
 def name_by_keywords(
-    events: Sequence[Event], turns: Sequence[Turn], topics: Mapping[str, TurnTopic], settings: SegmentSettings
+    events: Sequence[Event], turns: Sequence[Turn], topics: Mapping[str, TurnTopic], limits: SummaryLimits = LIMITS
 ) -> list[Event]:
     """Name a run's events by their keywords where no model noted what they are about.
 
@@ -54,23 +53,16 @@ def name_by_keywords(
         events: The run's events; those without a turn of the run stay as they are.
         turns: The turns of their session, stored ones and the run's.
         topics: What is known of the run's turns, by turn id.
-        settings: How many keywords make a name; a summary adds the next few.
-
-    Returns:
-        The events with topics, keywords and summary.
+        limits: How many topics and keywords a summary has.
     """
-    namer = EventNamer(turns, settings)
+    namer = EventNamer(turns, limits)
     return [namer.named(event) if _lacks_note(event, topics) else event for event in events]
 
 
-def name_by_notes(
-    events: Sequence[Event], notes: Mapping[str, EventNote], index: ScopeIndex, settings: SegmentSettings
-) -> list[Event]:
+def name_by_notes(events: Sequence[Event], notes: Mapping[str, EventNote], index: ScopeIndex) -> list[Event]:
     """Return events with the topics noted of them, by event id, after those that an earlier call noted."""
     return [
-        _noted(event, notes[event.event_id], index.events.get(event.event_id), settings)
-        if event.event_id in notes
-        else event
+        _noted(event, notes[event.event_id], index.events.get(event.event_id)) if event.event_id in notes else event
         for event in events
     ]
 
@@ -99,10 +91,10 @@ def describe_by_notes(
 
 def _lacks_note(event: Event, topics: Mapping[str, TurnTopic]) -> bool:
     new = [topics[turn_id] for turn_id in event.turn_ids if turn_id in topics]
-    return bool(new) and not any(topic.noted for topic in new) and is_named_by_keywords(event)
+    return bool(new) and not any(topic.topic for topic in new) and is_named_by_keywords(event)
 
 
-def _noted(event: Event, note: EventNote, stored: Event | None, settings: SegmentSettings) -> Event:
+def _noted(event: Event, note: EventNote, stored: Event | None) -> Event:
     topic = " ".join(note.topic.split())
     earlier = stored.topics if stored and not is_named_by_keywords(stored) else []
-    return event.model_copy(update=summarize_event([*earlier, topic], event.keywords, settings)) if topic else event
+    return event.model_copy(update=summarize_event([*earlier, topic], event.keywords)) if topic else event

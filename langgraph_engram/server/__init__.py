@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 async def remember() -> "WriteGraph":
     """Return the write graph."""
-    return await asyncio.to_thread(factory.write_graph)
+    return (await asyncio.to_thread(factory.graphs))[0]
 
 
 async def recall() -> "ReadGraph":
     """Return the read graph."""
-    return await asyncio.to_thread(factory.read_graph)
+    return (await asyncio.to_thread(factory.graphs))[1]
 
 
 async def agent() -> "Agent":

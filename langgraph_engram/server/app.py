@@ -11,6 +11,7 @@ from importlib.metadata import version
 from typing import Any
 
 from mcp.server.mcpserver import Context
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -20,11 +21,11 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from langgraph_engram.errors import NotAllowed
+from langgraph_engram.integrations.identity import principal_of
 from langgraph_engram.integrations.mcp import build_mcp_server
 from langgraph_engram.schema import Scope as MemoryScope
 from langgraph_engram.server import factory
 from langgraph_engram.server.auth import CREDENTIALS
-from langgraph_engram.server.identity import principal_of
 from langgraph_engram.server.inspector.app import inspector_routes
 from langgraph_engram.stores.base import kind_of_location
 
@@ -33,11 +34,7 @@ NO_HOST_CHECK = TransportSecuritySettings(enable_dns_rebinding_protection=False)
 
 
 def scope_of_caller(context: Context[Any, Any]) -> MemoryScope:
-    """Return the scope of a tool call: that of the authenticated user.
-
-    Raises:
-        NotAllowed: The caller is not authenticated.
-    """
+    """Return the scope of a tool call: that of the authenticated user."""
     request = context.request_context.request
     principal = principal_of(request.user) if request else None
     if principal is None:
@@ -45,24 +42,16 @@ def scope_of_caller(context: Context[Any, Any]) -> MemoryScope:
     return MemoryScope(tenant=principal.tenant, user_id=principal.user_id)
 
 
-class McpEndpoint:
-    """Serve the Model Context Protocol over stateless streamable HTTP."""
+MCP = build_mcp_server(factory.memory, scope_of_caller if CREDENTIALS.configured else None)
+MCP.streamable_http_app(json_response=True, stateless_http=True, transport_security=NO_HOST_CHECK)
+MCP_ENDPOINT = StreamableHTTPASGIApp(MCP.session_manager)
 
-    def __init__(self) -> None:
-        """Build the server; it answers within `open`."""
-        server = build_mcp_server(factory.memory, scope_of_caller if CREDENTIALS.configured else None)
-        server.streamable_http_app(json_response=True, stateless_http=True, transport_security=NO_HOST_CHECK)
-        self._manager = server.session_manager
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
-        await self._manager.handle_request(scope, receive, send)
-
-    @asynccontextmanager
-    async def open(self, app: Starlette) -> AsyncIterator[None]:  # noqa: ARG002 - a lifespan takes it
-        """Accept requests during the lifespan of the application."""
-        async with self._manager.run():
-            yield
+@asynccontextmanager
+async def lifespan(app: Starlette) -> AsyncIterator[None]:  # noqa: ARG001 - Starlette hands it over
+    """Accept calls of tools while the server runs."""
+    async with MCP.session_manager.run():
+        yield
 
 
 BLOCKED_ROUTES = ("/internal", "/deploy")
@@ -104,15 +93,13 @@ async def get_info(request: Request) -> JSONResponse:  # noqa: ARG001 - a route 
     )
 
 
-MCP = McpEndpoint()
-
 app = Starlette(
     routes=[
         Route("/engram", get_info),
-        Route("/mcp", MCP),
-        Route("/mcp/", MCP),
+        Route("/mcp", MCP_ENDPOINT),
+        Route("/mcp/", MCP_ENDPOINT),
         *inspector_routes(factory.memory, CREDENTIALS),
     ],
     middleware=[Middleware(RouteGuardMiddleware)],
-    lifespan=MCP.open,
+    lifespan=lifespan,
 )

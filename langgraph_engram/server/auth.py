@@ -7,14 +7,16 @@ Browsers send no tokens, so the inspector's pages ask for one themselves: who as
 here, and every handler below refuses nobody.
 """
 
+import json
 import os
 from typing import Any
 from urllib.parse import quote
 
 from langgraph_sdk import Auth
 
+from langgraph_engram.integrations.identity import Principal, principal_of
 from langgraph_engram.server.credentials import is_local_request, read_credentials, token_of
-from langgraph_engram.server.identity import Principal, principal_of, problem_of_run
+from langgraph_engram.server.inputs import problem_of_run
 from langgraph_engram.server.inspector.visit import is_inspector_path
 
 OWNER = "owner"
@@ -34,11 +36,7 @@ CREDENTIALS = read_credentials(os.environ)
 
 @auth.authenticate
 async def authenticate(scope: dict[str, Any]) -> dict[str, Any]:
-    """Return the user of a request.
-
-    Raises:
-        HTTPException: 401, without a valid token, or from another machine if no tokens are configured.
-    """
+    """Return the user of a request; 401 without a valid token, or from another machine if none are configured."""
     if not CREDENTIALS.configured:
         if not is_local_request(scope):
             raise Auth.exceptions.HTTPException(401, NOT_LOCAL)
@@ -81,11 +79,7 @@ async def refuse(ctx: Auth.types.AuthContext, value: Any) -> bool:  # noqa: ARG0
 
 @auth.on.threads
 async def own_threads(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.HandlerResult:
-    """Restrict threads to their owner, and refuse runs whose input does not fit.
-
-    Raises:
-        HTTPException: 422, for an input that the graph does not take.
-    """
+    """Restrict threads to their owner, and refuse runs whose input does not fit."""
     if ctx.action == "create_run" and (problem := problem_of_run(value, principal_of(ctx.user))):
         raise Auth.exceptions.HTTPException(422, problem)
     return _restrict_to_owner(ctx, value)
@@ -123,7 +117,12 @@ async def own_items(ctx: Auth.types.AuthContext, value: Any) -> bool:
 
 def store_label(principal: Principal) -> str:
     """Return the unique namespace label of a principal; labels must not contain full stops."""
-    return quote(principal.key, safe="").replace(".", "%2E")
+    return quote(owner_of(principal), safe="").replace(".", "%2E")
+
+
+def owner_of(principal: Principal) -> str:
+    """Return a string that no other principal has."""
+    return json.dumps([principal.tenant, principal.user_id], ensure_ascii=False)
 
 
 def _restrict_to_owner(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.HandlerResult:
@@ -135,7 +134,7 @@ def _restrict_to_owner(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.Ha
         metadata = value.get("metadata")
         if metadata is None:
             metadata = value["metadata"] = {}
-        metadata[OWNER] = principal.key  # in place: the server continues with the same mapping
+        metadata[OWNER] = owner_of(principal)  # in place: the server continues with the same mapping
         if metadata.get("created_by") == "system":
             del metadata["created_by"]
-    return {OWNER: principal.key}
+    return {OWNER: owner_of(principal)}

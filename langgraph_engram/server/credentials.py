@@ -12,6 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from urllib.parse import SplitResult, urlsplit
 from pydantic import ValidationError
 
 from langgraph_engram.errors import InvalidSetting, MissingExtra
-from langgraph_engram.server.identity import Principal
+from langgraph_engram.integrations.identity import Principal
 
 SECRET_ALGORITHMS = ("HS256", "HS384", "HS512")
 """Algorithms that sign and verify with one secret."""
@@ -85,24 +86,16 @@ class Credentials:
 
 
 def read_credentials(environment: Mapping[str, str]) -> Credentials:
-    """Read the credentials from the environment.
-
-    Raises:
-        InvalidSetting: A variable, or the file that it names, is malformed.
-        MissingExtra: JSON Web Tokens are configured, and PyJWT is not installed.
-    """
+    """Read the credentials from the environment; what is malformed there is an error."""
     principals = _read_table("ENGRAM_TOKENS", environment.get("ENGRAM_TOKENS", ""))
     if path := environment.get("ENGRAM_TOKENS_FILE"):
-        principals |= _read_table("ENGRAM_TOKENS_FILE", _read_file("ENGRAM_TOKENS_FILE", path))
+        text = _read_file(path, "ENGRAM_TOKENS_FILE cannot be read ({}): name a file that holds tokens")
+        principals |= _read_table("ENGRAM_TOKENS_FILE", text.strip() or "{}")
     return Credentials(principals, _read_json_web_tokens(environment))
 
 
 def is_local_request(scope: Mapping[str, Any]) -> bool:
-    """Return whether a request comes from this machine, was sent to its own name, and not by a page of another site.
-
-    Args:
-        scope: The ASGI scope of the request.
-    """
+    """Return whether a request comes from this machine, was sent to its own name, and not by a page of another site."""
     headers = headers_of(scope)
     client = scope.get("client")
     requested = split_url(f"//{headers.get('host', '')}").hostname or ""
@@ -168,20 +161,15 @@ def _read_principal(name: str, entry: object) -> Principal:
         ) from error
 
 
-def _read_file(name: str, path: str) -> str:
+def _read_file(path: str, problem: str) -> str:
     try:
-        return Path(path).expanduser().read_text(encoding="utf-8").strip() or "{}"
+        return Path(path).expanduser().read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise InvalidSetting(f"{name} cannot be read ({error}): name a file that holds tokens") from error
+        raise InvalidSetting(problem.format(error)) from error
 
 
 def _read_json_web_tokens(environment: Mapping[str, str]) -> JsonWebTokens | None:
-    """Read from the environment how JSON Web Tokens are verified; None if nothing is set.
-
-    Raises:
-        InvalidSetting: Both a secret and a public key are set, or algorithms that do not fit.
-        MissingExtra: PyJWT is not installed.
-    """
+    """Read from the environment how JSON Web Tokens are verified; None if nothing is set."""
     secret, public = environment.get("ENGRAM_JWT_SECRET", ""), environment.get("ENGRAM_JWT_PUBLIC_KEY", "")
     if not secret and not public:
         return None
@@ -195,7 +183,10 @@ def _read_json_web_tokens(environment: Mapping[str, str]) -> JsonWebTokens | Non
         raise InvalidSetting(
             f"ENGRAM_JWT_ALGORITHMS is {', '.join(algorithms)!r}: with this key choose from {', '.join(choices)}"
         )
-    _require_pyjwt()
+    if find_spec("jwt") is None:
+        raise MissingExtra(
+            "JSON Web Tokens are configured, and PyJWT is not installed: pip install 'langgraph-engram[server]'"
+        )
     return JsonWebTokens(
         key=secret or _pem(public),
         algorithms=algorithms,
@@ -204,21 +195,7 @@ def _read_json_web_tokens(environment: Mapping[str, str]) -> JsonWebTokens | Non
     )
 
 
-def _require_pyjwt() -> None:
-    try:
-        import jwt  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra(
-            "JSON Web Tokens are configured, and PyJWT is not installed: pip install 'langgraph-engram[server]'"
-        ) from error
-
-
 def _pem(value: str) -> str:
     if value.lstrip().startswith("-----BEGIN"):
         return value
-    try:
-        return Path(value).expanduser().read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise InvalidSetting(
-            f"ENGRAM_JWT_PUBLIC_KEY is neither PEM nor a file that can be read ({error}): give one of them"
-        ) from error
+    return _read_file(value, "ENGRAM_JWT_PUBLIC_KEY is neither PEM nor a file that can be read ({}): give one of them")

@@ -1,8 +1,9 @@
 """Restrict a store to the memories of the authenticated user, whatever the state of a run says.
 
 The entry node of a served graph sets the user of a request. A client may still write into the state of its own thread,
-or fork it, and start after that node. So every read and every write of a served graph is checked here again, against
-the identity that the server has authenticated.
+or fork it, and start after that node. So every read and write of the graphs `remember` and `recall` that a server runs
+is checked here again, against the identity that it has authenticated. Ways in that run no such graph, as tools and
+pages do, take their scope from that identity themselves.
 """
 
 from collections.abc import Iterator
@@ -10,10 +11,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from langgraph.runtime import get_runtime
+
 from langgraph_engram.embeddings.base import Encoder
 from langgraph_engram.errors import NotAllowed
+from langgraph_engram.integrations.identity import principal_of_run
 from langgraph_engram.schema import Decision, PendingTask, Scope
-from langgraph_engram.server.identity import current_principal
 from langgraph_engram.stores.base import Changes, Row, Store
 from langgraph_engram.stores.index import ScopeIndex
 
@@ -44,9 +47,9 @@ class ScopedStore:
         """Write one run's changes."""
         self.inner.commit(require_own_scope(scope), changes)
 
-    def index(self, scope: Scope) -> ScopeIndex:
-        """Return the index of a scope."""
-        return self.inner.index(require_own_scope(scope))
+    def index(self, scope: Scope, revision: str | None = None) -> ScopeIndex:
+        """Return the index of a scope, at a revision if it is still there."""
+        return self.inner.index(require_own_scope(scope), revision)
 
     def drop_index(self, scope: Scope) -> None:
         """Drop the cached index of a scope."""
@@ -78,12 +81,8 @@ class ScopedStore:
 
 
 def require_own_scope(scope: Scope) -> Scope:
-    """Return the scope if the current run may access it.
-
-    Raises:
-        NotAllowed: It belongs to another user.
-    """
-    principal = current_principal()
+    """Return the scope if the current run may access it."""
+    principal = principal_of_run(get_runtime())
     if principal is not None and not principal.owns(scope):
         raise NotAllowed("this memory belongs to somebody else: leave user_id and tenant out, the server knows yours")
     return scope

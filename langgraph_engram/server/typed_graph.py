@@ -3,36 +3,39 @@
 - Clients edit or fork the state of a thread with JSON. It is validated against the annotations of the state, as the
   input of a graph is.
 - With `LANGGRAPH_STRICT_MSGPACK` set, LangGraph restores from checkpoints only the types that the annotations name, and
-  everything else as plain dicts. It builds that list when a graph is compiled, and loses it when the graph is copied,
-  which its server does for every run (langgraph 1.2). Copies of a `TypedGraph` keep it.
+  everything else as plain dicts. It loses that list when a graph is copied, which its server does for every run, to
+  give it the server's checkpointer (langgraph 1.2). Copies of a `TypedGraph` give the list to that checkpointer.
 - The server returns of a run what the output schema names, and cuts the updates of each step down to it as well. Here
   they stay whole, so that a run can be watched.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Self, TypeVar, cast, get_type_hints
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateUpdate
 from pydantic import TypeAdapter, ValidationError
 
 from langgraph_engram.errors import InvalidInput, problems_in
+from langgraph_engram.graphs.checkpoints import checkpointed_types
+from langgraph_engram.server.inputs import ServedRecallRequest, ServedRememberRequest
 
 Graph = TypeVar("Graph", bound=CompiledStateGraph[Any, Any, Any, Any])
 INTERRUPT = "__interrupt__"
-ALLOWLIST = "_serde_allowlist"
-"""The attribute with LangGraph's list, which has no public name."""
 
 
 class TypedGraph(CompiledStateGraph[Any, Any, Any, Any]):
     """A compiled graph whose state stays typed, whoever writes it."""
 
     def copy(self, update: dict[str, Any] | None = None) -> Self:
-        """Return a copy that restores the same types."""
-        copied = super().copy(update)
-        setattr(copied, ALLOWLIST, getattr(self, ALLOWLIST, None))
-        return copied
+        """Return a copy that restores the same types, whichever checkpointer it is given."""
+        saver = (update or {}).get("checkpointer")
+        if isinstance(saver, BaseCheckpointSaver):
+            return super().copy({**(update or {}), "checkpointer": saver.with_allowlist(served_types())})
+        return super().copy(update)
 
     async def astream(self, *arguments: Any, output_keys: Any = None, **options: Any) -> AsyncIterator[Any]:
         """Stream a run: values as far as they are output, and all of what each step changes."""
@@ -44,11 +47,7 @@ class TypedGraph(CompiledStateGraph[Any, Any, Any, Any]):
                 yield event
 
     def bulk_update_state(self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]) -> RunnableConfig:
-        """Write into the state of a thread.
-
-        Raises:
-            InvalidInput: A value does not fit the state.
-        """
+        """Write into the state of a thread, if every value fits it."""
         return super().bulk_update_state(config, self._typed(supersteps))
 
     async def abulk_update_state(
@@ -67,17 +66,18 @@ class TypedGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
 def with_typed_state(graph: Graph) -> Graph:
     """Return the graph as a `TypedGraph`."""
-    typed = TypedGraph(**{name: value for name, value in vars(graph).items() if name != "__orig_class__"})
-    setattr(typed, ALLOWLIST, getattr(graph, ALLOWLIST, None))
-    return cast(Graph, typed)
+    return cast(Graph, TypedGraph(**{name: value for name, value in vars(graph).items() if name != "__orig_class__"}))
+
+
+@cache
+def served_types() -> list[tuple[str, str]]:
+    """Return module and name of the types that a served graph's checkpoints hold: of its state, and of its input."""
+    requests = (ServedRememberRequest, ServedRecallRequest)
+    return [*checkpointed_types(), *((request.__module__, request.__name__) for request in requests)]
 
 
 def _validate(values: Any, hints: Mapping[str, Any]) -> Any:
-    """Return values of the types that the annotations of a state name.
-
-    Raises:
-        InvalidInput: A value does not fit its annotation.
-    """
+    """Return values of the types that the annotations of a state name."""
     if not isinstance(values, Mapping):
         return values
     return {key: _validate_key(key, value, hints[key]) if key in hints else value for key, value in values.items()}

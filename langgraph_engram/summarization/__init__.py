@@ -1,5 +1,5 @@
 """Summarize what was remembered as narratives across events (StructMem section 3.3).
 
-`scheduling` decides which syntheses are due, `history` what they go back to, `writing` writes or quotes them, and
+`scheduling` decides which syntheses are due, `sources` what each is written from, `writing` writes or quotes them, and
 `checks` verifies what a model wrote.
 """

@@ -4,7 +4,6 @@ The buffer is what no synthesis covers yet, so that there is no counter to lose:
 summarized in parts that a model can take in, and every record of it is covered. A stale synthesis is due at once.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,7 +14,6 @@ from math import inf
 import numpy as np
 
 from langgraph_engram.pending import UNFINISHED, cited_turns, pending_task
-from langgraph_engram.prompts.write_synthesis import centrality, stem_counts
 from langgraph_engram.results import count_tokens
 from langgraph_engram.retrieval.features import covered_by_syntheses
 from langgraph_engram.schema import Event, PendingTask, Record, Synthesis, Turn
@@ -26,6 +24,8 @@ from langgraph_engram.text.tokens import content_stems
 
 MOST_WAITING = 20
 """Sessions whose records wait to be summarized together, at most."""
+MIN_BUFFER_TOKENS = 900
+BUFFER_TOKENS = 4000
 LEAST_TOLD = 0.5
 """Least share of a record's content stems in a narrative that tells it."""
 
@@ -88,49 +88,69 @@ class ScopeView:
         return bool(own) and max(own, key=lambda event: event.seq).status == "closed"
 
 
-def due_jobs(view: ScopeView, session_ids: Iterable[str], settings: SynthesisSettings) -> list[SynthesisJob]:
-    """Return the syntheses that are due in a run: all stale ones of the scope, then each session's own."""
-    if not settings.enabled:
-        return []
-    jobs = stale_jobs(view)
-    if settings.new_by == "none":
+@dataclass(frozen=True)
+class Scheduler:
+    """Decide which syntheses are due."""
+
+    settings: SynthesisSettings
+    writes_new: bool = True
+    """Whether new ones are written; one that is stale always is."""
+    min_tokens: int = MIN_BUFFER_TOKENS
+    """Tokens of a buffer from which it is due; a session that ends with fewer waits for the next."""
+    most_tokens: int = BUFFER_TOKENS
+    """Tokens of buffer in one synthesis; a longer buffer has several."""
+
+    def jobs(self, view: ScopeView, session_ids: Iterable[str]) -> list[SynthesisJob]:
+        """Return the syntheses that are due in a run: all stale ones of the scope, then each session's own."""
+        if not self.settings.enabled:
+            return []
+        jobs = stale_jobs(view)
+        if not self.writes_new:
+            return jobs
+        covered = {record.record_id for job in jobs for record in job.records}
+        for session_id in session_ids:
+            closed = view.is_closed(session_id)
+            buffer = self.buffer(view, session_id, closed=closed)
+            parts = self.parts([record for record in buffer if record.record_id not in covered], closed=closed)
+            covered.update(record.record_id for part in parts for record in part)
+            jobs += [SynthesisJob(tuple(part)) for part in parts]
         return jobs
-    covered = {record.record_id for job in jobs for record in job.records}
-    for session_id in session_ids:
-        closed = settings.at_session_close and view.is_closed(session_id)
-        waiting = _waiting_records(view, session_id) if closed and not settings.by_window else []
-        buffer = [*waiting, *_uncovered_records(view, session_id)]
-        buffer = [record for record in buffer if record.record_id not in covered]
-        parts = _parts_due(buffer, settings, closed=closed)
-        covered.update(record.record_id for part in parts for record in part)
-        jobs += [SynthesisJob(tuple(part)) for part in parts]
-    return jobs
+
+    def tasks(
+        self, run_id: str, view: ScopeView, session_ids: Iterable[str], otherwise: Sequence[Turn]
+    ) -> list[PendingTask]:
+        """Return tasks for the syntheses that are due: a run that is cut off before it writes them may be retried.
+
+        Args:
+            run_id: The run.
+            view: What is stored once the run has written its records.
+            session_ids: The sessions that it is about.
+            otherwise: The turns of a task whose records cite none.
+        """
+        jobs = self.jobs(view, session_ids)
+        return pending_syntheses(run_id, view.index, jobs, [UNFINISHED] * len(jobs), otherwise)
+
+    def buffer(self, view: ScopeView, session_id: str, *, closed: bool) -> list[Record]:
+        """Return what a session has to summarize: what no synthesis covers, and what has waited for it once it ends."""
+        waiting = _waiting_records(view, session_id) if closed else []
+        return [*waiting, *uncovered_records(view, session_id)]
+
+    def parts(self, buffer: Sequence[Record], *, closed: bool) -> list[list[Record]]:
+        """Return the parts of a buffer that are due: all of it, if it holds enough and spans a window or has ended.
+
+        Args:
+            buffer: Records that no synthesis covers, in order.
+            closed: Whether the session has ended: nothing is waited for to fill a window.
+        """
+        is_full = sum(count_tokens(record.content) for record in buffer) >= self.min_tokens
+        is_long = closed or span(buffer) > timedelta(seconds=self.settings.window_seconds)
+        return equal_parts(buffer, self.most_tokens) if buffer and is_full and is_long else []
 
 
 def stale_jobs(view: ScopeView) -> list[SynthesisJob]:
     """Return jobs for the stale syntheses of a scope that still cover something."""
     stale = view.stale_syntheses()
     return [SynthesisJob(tuple(records), old) for old in stale if (records := _covered_records(view, old))]
-
-
-def due_tasks(
-    run_id: str,
-    view: ScopeView,
-    session_ids: Iterable[str],
-    settings: SynthesisSettings,
-    otherwise: Sequence[Turn],
-) -> list[PendingTask]:
-    """Return tasks for the syntheses that are due: a run that is cut off before it writes them may be retried.
-
-    Args:
-        run_id: The run.
-        view: What is stored once the run has written its records.
-        session_ids: The sessions that it is about.
-        settings: When a synthesis is due.
-        otherwise: The turns of a task whose records cite none.
-    """
-    jobs = due_jobs(view, session_ids, settings)
-    return pending_syntheses(run_id, view.index, jobs, [UNFINISHED] * len(jobs), otherwise)
 
 
 def pending_syntheses(
@@ -223,7 +243,7 @@ def equal_parts(records: Sequence[Record], limit: int) -> list[list[Record]]:
     return parts
 
 
-def _uncovered_records(view: ScopeView, session_id: str) -> list[Record]:
+def uncovered_records(view: ScopeView, session_id: str) -> list[Record]:
     """Return a session's active records, of whatever kind, that no synthesis covers, in order of time."""
     index = view.index
     changed = [synthesis for synthesis in view.syntheses if synthesis.synthesis_id in index.syntheses]
@@ -253,7 +273,7 @@ def _waiting_records(view: ScopeView, session_id: str) -> list[Record]:
     """Return the records of the sessions before one that waited for it: back to the last that anything covers."""
     waiting: list[Record] = []
     for other in islice(_sessions_before(view, session_id), MOST_WAITING):
-        own, uncovered = view.active_in(other), _uncovered_records(view, other)
+        own, uncovered = view.active_in(other), uncovered_records(view, other)
         if not view.is_closed(other) or len(uncovered) < len(own):
             break
         waiting += uncovered
@@ -282,27 +302,6 @@ def _covered_records(view: ScopeView, synthesis: Synthesis) -> list[Record]:
     return sorted(found.values(), key=by_mention)
 
 
-def _parts_due(buffer: Sequence[Record], settings: SynthesisSettings, *, closed: bool) -> list[list[Record]]:
-    """Return the parts of a buffer that are due, each small enough for one synthesis.
-
-    Args:
-        buffer: Records that no synthesis covers, in order.
-        settings: By window, each full window of time is a synthesis of its own, as in the paper; else all of a buffer
-            that holds enough, and spans more than a window or ends a session, is summarized together.
-        closed: Whether the session has ended: nothing is waited for to fill a window.
-    """
-    if not buffer:
-        return []
-    window = timedelta(seconds=settings.window_seconds)
-    if settings.by_window:
-        windows = _time_windows(buffer, window)
-        due = windows if closed else windows[:-1]
-    else:
-        is_full = sum(count_tokens(record.content) for record in buffer) >= settings.min_buffer_tokens
-        due = [list(buffer)] if is_full and (closed or _span(buffer) > window) else []
-    return [part for records in due for part in equal_parts(records, settings.buffer_tokens)]
-
-
 def _current(view: ScopeView, record_id: str) -> list[Record]:
     """Return what stands in place of a record: itself, what replaced it, or what an undone merge was made of."""
     record, seen = view.record(record_id), {record_id}
@@ -314,93 +313,7 @@ def _current(view: ScopeView, record_id: str) -> list[Record]:
     return [part for derived_id in record.derived_from if (part := view.record(derived_id))]
 
 
-def _span(records: Iterable[Record]) -> timedelta:
+def span(records: Iterable[Record]) -> timedelta:
     """Return the time between the first mention and the last; zero where no time is known."""
     times = [record.mentioned_at for record in records if record.mentioned_at]
     return max(times) - min(times) if times else timedelta(0)
-
-
-def _time_windows(records: Sequence[Record], size: timedelta) -> list[list[Record]]:
-    """Cut records into windows of time, each from its first record on, both ends included."""
-    windows: list[list[Record]] = []
-    for record in records:
-        if windows and _span([*windows[-1][:1], record]) <= size:
-            windows[-1].append(record)
-        else:
-            windows.append([record])
-    return windows
-
-
-def history_of(index: ScopeIndex, buffer: Sequence[Record], settings: SynthesisSettings) -> list[Record]:
-    """Return the earlier records that a buffer is summarized beside.
-
-    Args:
-        index: What is stored of the scope, the buffer included.
-        buffer: At least one record.
-        settings: K, how many seeds are taken, what each brings with it, and the tokens that these may fill.
-
-    Returns:
-        The active records of the seeds' events or utterances, in order of time. Seeds are the K records nearest to the
-        mean of the buffer's vectors among those mentioned before the buffer begins; none is of the buffer itself, and a
-        record of unknown time is no history.
-    """
-    records = index.records
-    first = min((record.mentioned_at for record in buffer if record.mentioned_at), default=None)
-    positions = [records.position(record.record_id) for record in buffer if record.record_id in records]
-    if first is None or not positions:
-        return []
-    scores = records.cosine(records.vectors[positions].mean(axis=0))
-    known = records.active & ~records.is_passage
-    earlier = np.flatnonzero((records.mentioned_at < epoch_seconds(first, 0.0)) & known)
-    ranked = earlier[np.argsort(-scores[earlier], kind="stable")]
-    seeds = [records.items[position] for position in ranked[: settings.seeds]]
-    groups = records.codes(f"group_{settings.expand}", lambda record: repr(_group_of(record, settings)))
-    beside = earlier[np.isin(groups[earlier], groups[ranked[: settings.seeds]])]
-    return _expanded([records.items[position] for position in beside], seeds, settings)
-
-
-def shown_records(buffer: Sequence[Record], limit: int) -> list[Record]:
-    """Return the records of a buffer that a narrative is written from, in their order, of at most `limit` tokens.
-
-    Each event has its first record, then each its next, as far as they fit: what happened at a known time comes before
-    what did not, the more central before the less. At least one record is shown.
-    """
-    if sum(count_tokens(record.content) for record in buffer) <= limit:
-        return list(buffer)
-    counts = stem_counts(buffer)
-    ranks = Counter[str]()
-    order: list[tuple[int, int]] = []
-    ranked = sorted(
-        range(len(buffer)),
-        key=lambda position: (buffer[position].event_start is None, -centrality(buffer[position], counts)),
-    )
-    for position in ranked:
-        order.append((ranks[buffer[position].event_id], position))
-        ranks[buffer[position].event_id] += 1
-    chosen: list[int] = []
-    for _, position in sorted(order):
-        size = count_tokens(buffer[position].content)
-        if size <= limit or not chosen:
-            chosen.append(position)
-            limit -= size
-    return [buffer[position] for position in sorted(chosen)]
-
-
-def _group_of(record: Record, settings: SynthesisSettings) -> tuple[object, ...]:
-    """Return what a record shares with the others of its event or utterance."""
-    return (record.event_id,) if settings.expand == "event" else (record.session_id, record.seq)
-
-
-def _expanded(earlier: Sequence[Record], seeds: Sequence[Record], settings: SynthesisSettings) -> list[Record]:
-    """Return the whole events or utterances of the seeds, the nearest first, as far as they fit (StructMem Eq. 4)."""
-    groups: dict[tuple[object, ...], list[Record]] = {_group_of(seed, settings): [] for seed in seeds}
-    for record in earlier:
-        groups[_group_of(record, settings)].append(record)
-    budget = settings.expand_tokens
-    chosen: list[Record] = []
-    for records in groups.values():
-        size = sum(count_tokens(record.content) for record in records)
-        if size <= budget:
-            chosen.extend(records)
-            budget -= size
-    return sorted(chosen, key=by_mention)

@@ -4,15 +4,16 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from langgraph_engram.extraction.capability import ExtractionCapability
 from langgraph_engram.llm.base import LLMResult, Model, entry_of
-from langgraph_engram.prompts.write_synthesis import WriteSynthesis, extractive_narrative
+from langgraph_engram.prompts.write_synthesis import WriteSynthesis
 from langgraph_engram.results import UsageEntry
+from langgraph_engram.rule_model.narratives import extractive_narrative
 from langgraph_engram.schema import Record, Synthesis, make_id
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.stores.index import ScopeIndex
 from langgraph_engram.summarization.checks import narrative_fault, shorten
-from langgraph_engram.summarization.scheduling import SynthesisJob, history_of, shown_records
+from langgraph_engram.summarization.scheduling import SynthesisJob
+from langgraph_engram.summarization.sources import LIMITS, SourceLimits, history_of, shown_records
 
 LOG = logging.getLogger(__name__)
 EMPTY = "the model wrote an empty text"
@@ -36,8 +37,7 @@ class SynthesisWriter:
 
     model: Model
     settings: SynthesisSettings
-    capability: ExtractionCapability
-    """What the model has shown of its writing, where it was asked for records."""
+    limits: SourceLimits = LIMITS
     verify: bool = True
     """Whether a narrative that goes beyond its records is replaced by quotes of them."""
 
@@ -51,10 +51,10 @@ class SynthesisWriter:
         """
         if not jobs:
             return WrittenSyntheses()
-        histories = [history_of(index, job.records, self.settings) for job in jobs]
+        histories = [history_of(index, job.records, self.limits) for job in jobs]
         questions = [
             WriteSynthesis(
-                tuple(shown_records(job.records, self.settings.shown_tokens)), tuple(history), self.settings.max_words
+                tuple(shown_records(job.records, self.limits.shown_tokens)), tuple(history), self.settings.max_words
             )
             for job, history in zip(jobs, histories, strict=True)
         ]
@@ -70,7 +70,7 @@ class SynthesisWriter:
 
     def _ask(self, questions: Sequence[WriteSynthesis]) -> list[LLMResult[str]]:
         """Let the model write, or quote where it has shown that it cannot."""
-        is_able = self.settings.method == "auto" and not self.capability.is_lacking
+        is_able = self.settings.method == "auto" and not self.model.capability.is_lacking
         if self.settings.method == "written" or is_able:
             return self.model.ask_all(questions)
         return [

@@ -1,4 +1,4 @@
-"""Convert datetimes: a moment is an instant, and the wall time that the speaker's clock showed (docs/decisions/0029).
+"""Convert datetimes: a moment is an instant, and the wall time that the speaker's clock showed (docs/decisions/0010).
 
 Order, gaps and "as of" go by instants. Days and "yesterday" go by wall time, which is compared with days and intervals:
 these are all given in UTC as if that clock showed it.
@@ -19,12 +19,7 @@ def wall_time(moment: datetime | None) -> datetime | None:
 
 
 def instant_of(shown: datetime, clock: datetime | None) -> datetime:
-    """Return the instant at which a clock showed a wall time: the reverse of `wall_time`.
-
-    Args:
-        shown: The wall time, marked as UTC.
-        clock: A moment on that clock; None for UTC.
-    """
+    """Return the instant at which `clock` (None for UTC) showed a wall time: the reverse of `wall_time`."""
     return shown.replace(tzinfo=clock.tzinfo) if clock and clock.tzinfo else shown
 
 

@@ -3,7 +3,7 @@
 Days are those of the speaker's own clock, and every interval is given in UTC as if that clock showed it, both ends
 included. Without a clock, only times that name their year in full are found. Times that were found are joined with the
 words around them: ranges, "the week before X", "the first weekend of X", "early X". The rules for each kind of time are
-in `dates`, `relative` and `weekdays`. `resolve_times` writes what a time means beside it.
+in `dates` and `relative`. `resolve_times` writes what a time means beside it.
 """
 
 import re
@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from langgraph_engram.schema import DateOrder, Interval
-from langgraph_engram.temporal import dates, relative, weekdays
+from langgraph_engram.temporal import dates, relative
 from langgraph_engram.temporal.datetimes import wall_time
 from langgraph_engram.temporal.patterns import (
     AMOUNT,
@@ -35,23 +35,16 @@ from langgraph_engram.temporal.periods import (
     SATURDAY,
     SUNDAY,
     Granularity,
-    Part,
     Period,
-    away,
-    day_of,
     format_interval,
-    join,
-    part_of,
     shift,
-    span,
-    unit_of,
     weekday_from,
 )
 from langgraph_engram.temporal.tense import is_move_at
 
-UNIT_NAMED = re.compile(rf"\bweek(?:end)?s?\b|\b{WEEKDAY}", re.IGNORECASE)
+UNIT_NAMED = re.compile(rf"(?i)\bweek(?:end)?s?\b|\b{WEEKDAY}")
 """A time mentioned by its week, weekend or weekday."""
-VAGUE = re.compile(r"\b(?:couple|few|several|other)\b", re.IGNORECASE)
+VAGUE = re.compile(r"(?i)\b(?:couple|few|several|other)\b")
 """Words for amounts without certain ends."""
 NUMBERS_ALONE = re.compile(r"\d\d?([/-])\d\d?\1\d+")
 """A date whose order of day and month a reader has to guess."""
@@ -59,7 +52,7 @@ BRACKET = re.compile(r"\s*\(")
 MOST_DAYS_BEFORE = 34
 """Days within four weeks before this week; longer ago, a date says more than a count."""
 NUMBERS = ("", "one", "two", "three", "four")
-RULES: tuple[Rule, ...] = (*dates.RULES, *relative.RULES, *weekdays.RULES)
+RULES: tuple[Rule, ...] = (*dates.RULES, *relative.RULES)
 PLAUSIBLE_YEARS = range(1500, 2200)
 """Years of a clock that is believed."""
 NO_CLOCK = datetime(2000, 1, 1, tzinfo=UTC)
@@ -73,30 +66,19 @@ DIGIT = re.compile(r"\d")
 REACH = 24
 """Characters before a time in which such words are looked for."""
 RECURRING = re.compile(
-    r"\b(?:(?:every|each|most|any|per|happy|previous|preceding|following|same|particular|certain|typical)"
-    r"(?:\s+(?:other|single|last|first|second|third))?|an?)\s+$",
-    re.IGNORECASE,
+    r"(?i)\b(?:(?:every|each|most|any|per|happy|previous|preceding|following|same|particular|certain|typical)"
+    r"(?:\s+(?:other|single|last|first|second|third))?|an?)\s+$"
 )
 """Words that make the time after them a habit, a wish or a kind, or count it from another time."""
-LABEL = re.compile(
-    rf"^\W*(?:(?:day|week|month|phase|sprint|step|session|part)\s+\d+|{FULL_WEEKDAY})\W*$", re.IGNORECASE
-)
+LABEL = re.compile(rf"(?i)^\W*(?:(?:day|week|month|phase|sprint|step|session|part)\s+\d+|{FULL_WEEKDAY})\W*$")
 """The beginning of a line that only numbers or names a day or a week: the time after it is one of a schedule."""
 JOIN_REACH = 48
 """Characters before a time in which words that change it are looked for."""
-RANGE = re.compile(rf"{UNTIL}(?:the\s+)?|\s*/\s*", re.IGNORECASE)
+RANGE = re.compile(rf"(?i){UNTIL}(?:the\s+)?|\s*/\s*")
 DASH = re.compile(r"\s*[-–—]\s*")
-AND = re.compile(r",?\s+and\s+(?:the\s+)?", re.IGNORECASE)
-OPENER = re.compile(r"\b(?P<opener>from|between)\s+(?:the\s+)?$", re.IGNORECASE)
-PARTS_NAMED: dict[str, Part] = {
-    "early": "early",
-    "beginning": "early",
-    "start": "early",
-    "mid": "mid",
-    "middle": "mid",
-    "late": "late",
-    "end": "late",
-}
+AND = re.compile(r"(?i),?\s+and\s+(?:the\s+)?")
+OPENER = re.compile(r"(?i)\b(?P<opener>from|between)\s+(?:the\s+)?$")
+THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
 NTHS = {"first": 0, "1st": 0, "second": 1, "2nd": 1, "third": 2, "3rd": 2, "fourth": 3, "4th": 3, "last": -1}
 LONG = ("week", "month", "season", "year", "decade")
 
@@ -116,12 +98,10 @@ class TimeMention:
 
 
 def find_times(text: str, clock: datetime | None, date_order: DateOrder | None = None) -> list[TimeMention]:
-    """Find the times that a text mentions, in order, not overlapping.
+    """Find the times that a text mentions, in order, not overlapping; an impossible or uncertain date is none.
 
-    Args:
-        text: Any text; nothing in it raises an error, and an impossible or uncertain date is none.
-        clock: When it was said; without it only complete dates are found.
-        date_order: The order of day and month in "03/04/2025", where the text itself does not show it.
+    `clock` is when it was said: without it only complete dates are found. `date_order` is that of day and month in
+    "03/04/2025", where the text itself does not show it.
     """
     find = _find if len(text) <= LONGEST_CACHED else _find.__wrapped__
     return list(find(text, wall_time(clock), date_order))
@@ -160,20 +140,17 @@ def _claim(utterance: Utterance) -> list[FoundTime]:
 
 
 def _matches(text: str) -> Iterator[tuple[Rule, re.Match[str]]]:
-    words = _words(text)
+    words = {*WORD.findall(text.lower()), *(DIGITS if DIGIT.search(text) else "")}
     for rule in RULES:
         if not rule.triggers.isdisjoint(words):
             yield from ((rule, match) for match in rule.pattern.finditer(text))
 
 
-def _words(text: str) -> Iterable[str]:
-    words = set(WORD.findall(text.lower()))
-    return words | {DIGITS} if DIGIT.search(text) else words
-
-
 def _read(rule: Rule, match: re.Match[str], utterance: Utterance) -> Period | None:
     start = match.start("span")
     before = utterance.text[max(0, start - REACH) : start]
+    if match.group("span")[:4].casefold() == "from" and is_move_at(utterance.text, start):
+        return None
     if RECURRING.search(before) or (needs_clock(match) and LABEL.match(before.rpartition("\n")[2])):
         return None
     try:
@@ -209,7 +186,7 @@ def _join_two(text: str, first: FoundTime, last: FoundTime) -> FoundTime | None:
     start = first.start - len(opener.group()) if opener else first.start
     if opener and not between and is_move_at(text, start):
         return None
-    return FoundTime(start, last.end, join(first.period, last.period), first.relative or last.relative)
+    return FoundTime(start, last.end, first.period.join(last.period), first.relative or last.relative)
 
 
 def _with_words_before(text: str, found: FoundTime) -> FoundTime:
@@ -224,7 +201,7 @@ def _with_words_before(text: str, found: FoundTime) -> FoundTime:
 def _take_part(match: re.Match[str], period: Period) -> Period | None:
     if period.granularity not in LONG:
         return None
-    return part_of(period, PARTS_NAMED[match.group("part").casefold()])
+    return period.third(THIRDS[match.group("part").casefold()])
 
 
 def _take_nth(match: re.Match[str], period: Period) -> Period | None:
@@ -233,21 +210,19 @@ def _take_nth(match: re.Match[str], period: Period) -> Period | None:
         return None
     nth, unit = NTHS[match.group("nth").casefold()], match.group("unit").casefold()
     if unit in ("day", "week"):
-        size = 1 if unit == "day" else DAYS_OF_A_WEEK
-        first = period.first + timedelta(days=nth * size) if nth >= 0 else period.last - timedelta(days=size - 1)
-        return span(first, first + timedelta(days=size - 1), "day" if unit == "day" else "range")
+        size = timedelta(days=1 if unit == "day" else DAYS_OF_A_WEEK)
+        first = (period.first if nth >= 0 else period.last + timedelta(days=1)) + nth * size
+        return Period.of_days(first, first + size - timedelta(days=1), "day" if unit == "day" else "range")
     weekday = SATURDAY if unit == "weekend" else read_weekday(unit)
-    if nth >= 0:
-        on = weekday_from(period.first - timedelta(days=1), weekday, 1) + timedelta(weeks=nth)
-    else:
-        on = weekday_from(period.last + timedelta(days=1), weekday, -1)
-    return unit_of("weekend" if unit == "weekend" else "day", on)
+    nearest = weekday_from(period.first - timedelta(days=1), weekday, 1) + timedelta(weeks=nth)
+    on = nearest if nth >= 0 else weekday_from(period.last + timedelta(days=1), weekday, -1)
+    return Period.of_unit("weekend" if unit == "weekend" else "day", on)
 
 
 def _take_week_of(match: re.Match[str], period: Period) -> Period | None:
     if period.granularity != "day":
         return None
-    return unit_of("weekend" if match.group("unit").casefold() == "weekend" else "week", period.first)
+    return Period.of_unit("weekend" if match.group("unit").casefold() == "weekend" else "week", period.first)
 
 
 def _step_away(match: re.Match[str], period: Period) -> Period | None:
@@ -255,44 +230,39 @@ def _step_away(match: re.Match[str], period: Period) -> Period | None:
 
     The weekend after a Friday starts the next day, and the one after a Saturday a week later.
     """
-    before = match.group("way").casefold() in ("before", "preceding") or match.group("way")[0] in "pP"
+    way = match.group("way").casefold()
+    on, sign = (period.first, -1) if way.startswith(("before", "p")) else (period.last, 1)
     if match.group("weekday"):
-        weekday = read_weekday(match.group("weekday"))
-        return day_of(weekday_from(period.first, weekday, -1) if before else weekday_from(period.last, weekday, 1))
-    least, most = read_amount(match.group("amount")) if match.group("amount") else (1, 1)
-    unit, size = read_unit(match.group("unit") or match.group("single_unit"))
-    if match.group("way").casefold() == "from":
-        return (
-            day_of(shift(unit, period.first, least * size)) if period.granularity == "day" and least == most else None
-        )
+        return Period.of_day(weekday_from(on, read_weekday(match.group("weekday")), sign))
+    least, most = read_amount(match.group("amount") or "a")
+    unit = read_unit(match.group("unit") or match.group("single_unit"))
+    if way == "from":
+        is_day = period.granularity == "day" and least == most
+        return Period.of_day(shift(unit, period.first, least)) if is_day else None
     if unit == "weekend":
-        on = weekday_from(period.first, SUNDAY, -1) if before else weekday_from(period.last, SATURDAY, 1)
-        return away(unit, on, 1 - least if before else least - 1, 1 - most if before else most - 1)
-    sign = -size if before else size
-    return away(unit, period.first if before else period.last, sign * least, sign * most)
+        nearest = weekday_from(on, SATURDAY if sign > 0 else SUNDAY, sign)
+        return Period.away(unit, nearest, sign * (least - 1), sign * (most - 1))
+    return Period.away(unit, on, sign * least, sign * most)
 
 
 CHANGES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Period], Period | None]], ...] = (
     (
         re.compile(
-            r"\b(?:the\s+)?(?P<part>early|mid|late|beginning|start|middle|end)(?:\s+(?:in|of|part\s+of))?[\s-]+(?:the\s+)?$",
-            re.IGNORECASE,
+            r"(?i)\b(?:the\s+)?(?P<part>early|mid|late|beginning|start|middle|end)(?:\s+(?:in|of|part\s+of))?[\s-]+(?:the\s+)?$"
         ),
         _take_part,
     ),
     (
         re.compile(
-            rf"\b(?:the\s+)?(?P<nth>{'|'.join(NTHS)})\s+(?P<unit>day|week|weekend|{WEEKDAY})\s+(?:of|in)\s+(?:the\s+)?$",
-            re.IGNORECASE,
+            rf"(?i)\b(?:the\s+)?(?P<nth>{'|'.join(NTHS)})\s+(?P<unit>day|week|weekend|{WEEKDAY})\s+(?:of|in)\s+(?:the\s+)?$"
         ),
         _take_nth,
     ),
-    (re.compile(r"\b(?:the\s+)?(?P<unit>week|weekend)\s+of\s+(?:the\s+)?$", re.IGNORECASE), _take_week_of),
+    (re.compile(r"(?i)\b(?:the\s+)?(?P<unit>week|weekend)\s+of\s+(?:the\s+)?$"), _take_week_of),
     (
         re.compile(
-            rf"\b(?:(?P<amount>{AMOUNT})\s+(?P<unit>{UNIT})s?|the\s+(?:(?P<weekday>{WEEKDAY})|(?P<single_unit>{UNIT})))\s+"
-            r"(?P<way>before|after|prior\s+to|preceding|following|from)\s+(?:the\s+)?$",
-            re.IGNORECASE,
+            rf"(?i)\b(?:(?P<amount>{AMOUNT})\s+(?P<unit>{UNIT})s?|the\s+(?:(?P<weekday>{WEEKDAY})|(?P<single_unit>{UNIT})))\s+"
+            r"(?P<way>before|after|prior\s+to|preceding|following|from)\s+(?:the\s+)?$"
         ),
         _step_away,
     ),
@@ -305,11 +275,6 @@ def resolve_times(text: str, clock: datetime | None, date_order: DateOrder | Non
 
     A past weekday, week or weekend is counted from the clock too: "last Friday (5 May 2023, the Friday before)".
     A date in numbers is written out. What is vague ("a few years ago") gets no brackets.
-
-    Args:
-        text: Any text; only brackets are added to it.
-        clock: When it was said.
-        date_order: The order of day and month in "03/04/2025", where the text itself does not show it.
     """
     parts, done = [], 0
     for mention in find_times(text, clock, date_order):

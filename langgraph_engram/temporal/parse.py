@@ -29,11 +29,10 @@ UNTIL = r"by|until|till|up\s+until|no\s+later\s+than|through|to"
 AROUND = r"around|about|circa|roughly|approximately|close\s+to|near"
 PLAIN = r"on|in|during|at|over|within|from|for|of|between"
 LEAD = re.compile(
-    rf"\b(?:(?P<before>{BEFORE})|(?P<after>{AFTER})|(?P<since>{SINCE})|(?P<until>{UNTIL})|(?P<around>{AROUND})|(?:{PLAIN}))\s+"
-    r"(?:the\s+)?$",
-    re.IGNORECASE,
+    rf"(?i)\b(?:(?P<before>{BEFORE})|(?P<after>{AFTER})|(?P<since>{SINCE})|(?P<until>{UNTIL})|(?P<around>{AROUND})|(?:{PLAIN}))\s+"
+    r"(?:the\s+)?$"
 )
-ONWARDS = re.compile(r"\s+(?:on|onwards?|forward)\b(?!\s+(?:the|my|a)\b)", re.IGNORECASE)
+ONWARDS = re.compile(r"(?i)\s+(?:on|onwards?|forward)\b(?!\s+(?:the|my|a)\b)")
 LEAD_REACH = 32
 """Characters before a time in which its preposition is looked for."""
 
@@ -49,14 +48,9 @@ class _Limit:
 
 
 def parse_time(text: str, clock: datetime | None) -> Interval | None:
-    """Read a text that is a time: ISO dates and times, two of them with a slash between, or natural words.
+    """Read a text that is a time, or else the first that it mentions; None if it names no time that exists.
 
-    Args:
-        text: "2023-05-07", "2023-05", "2023", "2023-05-01/2023-05-07", "last week"; of more, the first.
-        clock: What relative words count from.
-
-    Returns:
-        The interval, both ends included, or None if the text names no time that exists.
+    "2023-05-07", "2023-05", "2023", "2023-05-01/2023-05-07", or "last week", which counts from `clock`.
     """
     first, slash, last = text.strip().partition("/")
     if slash and (start := parse_time(first, clock)) and (end := parse_time(last, clock)):
@@ -70,14 +64,9 @@ def parse_time(text: str, clock: datetime | None) -> Interval | None:
 
 
 def parse_constraint(query: str, now: datetime | None) -> TimeConstraint | None:
-    """Return when the thing asked for happened, from the times that the query mentions.
+    """Return when the thing asked for happened, from the times that a query mentions; None if it mentions none.
 
-    Args:
-        query: A question; its own words such as "before", "since" and "around" open or widen the time.
-        now: When it is asked; without it only complete dates count.
-
-    Returns:
-        The constraint, its text as in the query; None if the query mentions no time.
+    Words such as "before", "since" and "around" open or widen the time. Without `now` only complete dates count.
     """
     limits: list[_Limit] = [
         _limit_of(query, mention.start_char, mention.end_char, Period(mention.interval, mention.granularity))
@@ -98,12 +87,7 @@ def _limit_of(query: str, start: int, end: int, period: Period) -> _Limit:
 
 
 def _combine(query: str, limits: Sequence[_Limit]) -> TimeConstraint:
-    """Return the span of the closed limits, cut by the open ones; where that is empty, the first limit.
-
-    Args:
-        query: What the limits were read from.
-        limits: One or more, in order.
-    """
+    """Return the span of the closed limits, cut by the open ones; where that is empty, the first limit."""
     text = query[limits[0].start_char : limits[-1].end_char]
     closed = [(limit.start, limit.end) for limit in limits if limit.start and limit.end]
     starts = [limit.start for limit in limits if limit.start and not limit.end]

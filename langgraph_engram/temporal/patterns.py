@@ -11,8 +11,8 @@ from datetime import date, datetime
 from functools import cached_property
 
 from langgraph_engram.schema import DateOrder
-from langgraph_engram.temporal.periods import Period, Unit, Which, choose, days_between, yearly
-from langgraph_engram.temporal.tense import Tense, is_habit_at, is_move_at, sentence_after, sentence_before, tense_at
+from langgraph_engram.temporal.periods import STEPS, Period, Unit, Which, choose, days_between, yearly
+from langgraph_engram.temporal.tense import Tense, is_habit_at, sentence_after, sentence_before, tense_at
 
 CENTURY = 100
 PIVOT = 50
@@ -25,51 +25,25 @@ DIGITS = "#"
 """The trigger word that stands for any number."""
 MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 WEEKDAYS = "mon tue wed thu fri sat sun".split()
-NUMBERS = {
-    word: number
-    for number, word in enumerate(
-        (
-            "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-            "seventeen eighteen nineteen twenty"
-        ).split(),
-        start=1,
-    )
-} | {"a": 1, "an": 1, "another": 1, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60}
+UP_TO_TWENTY = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen twenty"
+).split()
+NUMBERS = {word: number for number, word in enumerate(UP_TO_TWENTY, start=1)} | {
+    "a": 1, "an": 1, "another": 1, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60
+}  # fmt: skip
 VAGUE_NUMBERS = {"couple": (2, 3), "few": (2, 5), "several": (3, 7)}
 """The least and the greatest value of a vague number."""
-ORDINALS = {
-    word: number
-    for number, word in enumerate(
-        (
-            "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
-            "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third "
-            "twenty-fourth twenty-fifth twenty-sixth twenty-seventh twenty-eighth twenty-ninth thirtieth thirty-first"
-        ).split(),
-        start=1,
-    )
-}
-DECADES = {
-    word: 1900 + 10 * number
-    for number, word in enumerate("twenties thirties forties fifties sixties seventies eighties nineties".split(), 2)
-}
-UNITS: dict[str, Unit] = {
-    "day": "day",
-    "night": "day",
-    "week": "week",
-    "weekend": "weekend",
-    "month": "month",
-    "year": "year",
-    "yr": "year",
-    "decade": "decade",
-}
+ORDINALS = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
+    "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third "
+    "twenty-fourth twenty-fifth twenty-sixth twenty-seventh twenty-eighth twenty-ninth thirtieth thirty-first"
+).split()
+DECADES = "twenties thirties forties fifties sixties seventies eighties nineties".split()
+UNITS: dict[str, Unit] = {unit: unit for unit in STEPS} | {"night": "day", "yr": "year"}
 WHICHES: dict[str, Which] = {
-    "past": "recent",
-    "last": "last",
-    "coming": "coming",
-    "upcoming": "coming",
-    "this": "this",
-    "next": "next",
-}
+    "past": "recent", "last": "last", "coming": "coming", "upcoming": "coming", "this": "this", "next": "next"
+}  # fmt: skip
 """The occurrence that a word before a period chooses."""
 MONTH = (
     r"(?:jan(?:uary|\.)?|feb(?:ruary|\.)?|mar(?:ch|\.)?|apr(?:il|\.)?|may|june?|july?|aug(?:ust|\.)?|"
@@ -87,7 +61,7 @@ COUNT = (
     rf"{'|'.join(sorted(NUMBERS, key=len, reverse=True))})"
 )
 AMOUNT = rf"(?:(?:a\s+)?(?:couple|few)(?:\s+of)?|several|{COUNT})"
-UNIT = r"(?:day|night|week|weekend|fortnight|month|year|yr|decade)"
+UNIT = r"(?:day|night|week|weekend|month|year|yr|decade)"
 SEASON = r"(?:spring|summer|autumn|fall|winter)"
 PART_OF_DAY = r"(?:\s+(?:early\s+|late\s+)?(?:morning|afternoon|evening|night)(?![a-z]))"
 WHICH = r"(?:(?:the\s+|this\s+)?(?:past|last|coming|upcoming)|this|(?<!the\s)next)"
@@ -108,8 +82,7 @@ FUNCTION_WORDS = frozenset(
 CONTRACTED = re.compile(r"['’](?:m|re|s|ve|d|ll)$")
 NEXT_WORD = re.compile(r"\s+([a-z]+(?:['’][a-z]+)?)")
 PERSON = re.compile(
-    r"\b(?:i|me|my|mine|we|us|our|ours|you|your|he|him|she|her|let['’]?s|can['’]?t\s+wait)\b|^\W*(?!during\b)[a-z]+(?:ing|ed)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:i|me|my|mine|we|us|our|ours|you|your|he|him|she|her|let['’]?s|can['’]?t\s+wait)\b|^\W*(?!during\b)[a-z]+(?:ing|ed)\b"
 )
 """Words for people, or a verb that opens a sentence without its "I"."""
 
@@ -127,7 +100,7 @@ def read_weekday(word: str) -> int:
 def read_day(word: str) -> int:
     """Return the number of a day of the month, in digits or as an ordinal."""
     plain = "-".join(word.casefold().split())
-    return ORDINALS[plain] if plain in ORDINALS else int(plain.rstrip("stndrh"))
+    return ORDINALS.index(plain) + 1 if plain in ORDINALS else int(plain.rstrip("stndrh"))
 
 
 def read_full_year(word: str) -> int:
@@ -147,10 +120,9 @@ def read_amount(words: str) -> tuple[int, int]:
     return number, number
 
 
-def read_unit(word: str) -> tuple[Unit, int]:
-    """Return a calendar unit and how many of it the word means: a fortnight is two weeks."""
-    singular = word.casefold().rstrip("s")
-    return ("week", 2) if singular == "fortnight" else (UNITS[singular], 1)
+def read_unit(word: str) -> Unit:
+    """Return a calendar unit."""
+    return UNITS[word.casefold()]
 
 
 def read_which(words: str) -> Which:
@@ -178,29 +150,21 @@ class Utterance:
         """Return the day on which it was said."""
         return self.clock.date()
 
-    def tense(self, start: int, end: int) -> Tense | None:
-        """Return whether the words around a span speak of the past or of the future."""
-        return tense_at(self.text, start, end)
+    def tense(self, match: re.Match[str], *, certain: bool = False) -> Tense | None:
+        """Return whether the words around a mention speak of the past or of the future; see `tense_at`."""
+        return tense_at(self.text, *match.span("span"), certain=certain)
 
-    def looks_ahead(self, start: int, end: int) -> bool:
-        """Return whether the words around a span speak of the future."""
-        return self.tense(start, end) == "ahead"
+    def is_habit(self, match: re.Match[str]) -> bool:
+        """Return whether the words around a mention speak of what happens again and again."""
+        return is_habit_at(self.text, *match.span("span"))
 
-    def is_habit(self, start: int, end: int) -> bool:
-        """Return whether the words around a span speak of what happens again and again."""
-        return is_habit_at(self.text, start, end)
+    def before(self, match: re.Match[str]) -> str:
+        """Return the sentence up to a mention."""
+        return sentence_before(self.text, match.start("span"))
 
-    def is_move(self, match: re.Match[str]) -> bool:
-        """Return whether a match, "from A to B", is no range, but says where something was moved."""
-        return match.group("span")[:4].casefold() == "from" and is_move_at(self.text, match.start("span"))
-
-    def before(self, start: int) -> str:
-        """Return the sentence up to an index."""
-        return sentence_before(self.text, start)
-
-    def speaks_of_people(self, start: int, end: int) -> bool:
-        """Return whether the sentence around a span speaks of somebody, not of what holds nowadays or in general."""
-        return PERSON.search(f"{self.before(start)} {sentence_after(self.text, end)}") is not None
+    def speaks_of_people(self, match: re.Match[str]) -> bool:
+        """Return whether the sentence around a mention speaks of somebody, not of what holds nowadays or in general."""
+        return PERSON.search(f"{self.before(match)} {sentence_after(self.text, match.end('span'))}") is not None
 
 
 Read = Callable[[re.Match[str], Utterance], Period | None]
@@ -253,35 +217,27 @@ def in_year(
     match: re.Match[str],
     utterance: Utterance,
     make: Callable[[int], Period],
-    which: Which | None = None,
     *,
     needs_tense: bool = False,
 ) -> Period | None:
-    """Make a period in the year that the match names, or else in the one that the sentence suggests.
+    """Make a period in the year that the groups `year` or `which` of a match name, or that the sentence suggests.
 
-    Args:
-        match: Its groups `year` (as written, or absent) and `span`.
-        utterance: What was said, and when.
-        make: Returns the period of a year; raises ValueError for a year that lacks it.
-        which: The occurrence that the words before it choose, if any.
-        needs_tense: Whether it is none where no word shows the tense.
+    `make` raises ValueError for a year that lacks the period. It may need a word that shows the tense.
     """
-    year = match.groupdict().get("year")
+    year, which = match.groupdict().get("year"), match.groupdict().get("which")
     if year and year[-1].isdigit():
         return make(read_full_year(year))
     if year:
         return make(utterance.today.year + {"last": -1, "this": 0, "next": 1}[year.split()[0].casefold()])
     occurrences = list(yearly(make, utterance.today))
-    if which is not None:
-        return choose(which, occurrences, utterance.today)
-    if utterance.is_habit(*match.span("span")):
+    if which:
+        return choose(read_which(which), occurrences, utterance.today)
+    tense = utterance.tense(match, certain=True)
+    if utterance.is_habit(match) or (needs_tense and not tense):
         return None
-    tense = tense_at(utterance.text, *match.span("span"), certain=True)
-    if tense or needs_tense:
-        return _choose_year(tense, occurrences, utterance.today) if tense else None
-    near = _choose_year(None, occurrences, utterance.today)
-    if near or utterance.tense(*match.span("span")) is None:
-        return near
+    period = _choose_year(tense, occurrences, utterance.today)
+    if period or tense or utterance.tense(match) is None:
+        return period
     return _choose_year("behind", occurrences, utterance.today)
 
 

@@ -6,16 +6,17 @@ year it starts in. What is formatted is parsed back to the same period.
 
 from calendar import monthrange
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Literal
+from typing import Literal, Self
+
+from dateutil.relativedelta import relativedelta
 
 from langgraph_engram.schema import Interval
 
 Granularity = Literal["time", "day", "week", "weekend", "month", "season", "year", "decade", "range"]
 """How long a period is. A `range` is any span that is not one calendar period."""
 Unit = Literal["day", "week", "weekend", "month", "year", "decade"]
-Part = Literal["early", "mid", "late"]
 Which = Literal["last", "recent", "this", "nearest", "coming", "next"]
 """Which occurrence: over before today, begun by today, of this year, nearest, not over yet, still to begin."""
 SATURDAY = 5
@@ -26,8 +27,16 @@ DAYS_OF_A_WEEK = 7
 MONTHS_OF_A_YEAR = 12
 YEARS_OF_A_DECADE = 10
 YEARS_TO_A_LEAP_DAY = 4
+STEPS: dict[Unit, relativedelta] = {
+    "day": relativedelta(days=1),
+    "week": relativedelta(weeks=1),
+    "weekend": relativedelta(weeks=1),
+    "month": relativedelta(months=1),
+    "year": relativedelta(years=1),
+    "decade": relativedelta(years=10),
+}
 LAST_SECOND = time(23, 59, 59)
-PARTS: tuple[Part, ...] = ("early", "mid", "late")
+THIRDS = 3
 SEASON_NAMES = {start: name for name, start in SEASON_STARTS.items() if name != "fall"}
 
 
@@ -48,105 +57,82 @@ class Period:
         """Return the last day."""
         return self.interval.end.date()
 
+    @classmethod
+    def of_days(cls, first: date, last: date, granularity: Granularity = "range") -> Self:
+        """Return the whole days from `first` to `last`, both included; raise ValueError if `last` is the earlier."""
+        if last < first:
+            raise ValueError(f"a period cannot end on {last} before it starts on {first}")
+        start, end = datetime.combine(first, time(), UTC), datetime.combine(last, LAST_SECOND, UTC)
+        return cls(Interval(start=start, end=end), granularity)
 
-def span(first: date, last: date, granularity: Granularity = "range") -> Period:
-    """Return the whole days from `first` to `last`, both included.
+    @classmethod
+    def of_day(cls, on: date) -> Self:
+        """Return one day."""
+        return cls.of_days(on, on, "day")
 
-    Raises:
-        ValueError: If `last` lies before `first`.
-    """
-    if last < first:
-        raise ValueError(f"a period cannot end on {last} before it starts on {first}")
-    start, end = datetime.combine(first, time(), UTC), datetime.combine(last, LAST_SECOND, UTC)
-    return Period(Interval(start=start, end=end), granularity)
+    @classmethod
+    def of_month(cls, year: int, month: int) -> Self:
+        """Return one month."""
+        return cls.of_days(date(year, month, 1), date(year, month, monthrange(year, month)[1]), "month")
 
+    @classmethod
+    def of_year(cls, year: int) -> Self:
+        """Return one year."""
+        return cls.of_days(date(year, 1, 1), date(year, MONTHS_OF_A_YEAR, 31), "year")
 
-def moment(start: datetime, end: datetime) -> Period:
-    """Return a stretch of less than a day, to the second."""
-    return Period(Interval(start=start.replace(microsecond=0), end=end.replace(microsecond=0)), "time")
+    @classmethod
+    def of_season(cls, year: int, name: str) -> Self:
+        """Return one season, a key of `SEASON_STARTS`."""
+        first = date(year, SEASON_STARTS[name], 1)
+        return cls.of_days(first, shift("month", first, MONTHS_OF_A_SEASON) - timedelta(days=1), "season")
 
+    @classmethod
+    def of_unit(cls, unit: Unit, on: date) -> Self:
+        """Return the calendar unit that holds a day; the weekend is that of its week, before or after the day."""
+        monday = on - timedelta(days=on.weekday())
+        match unit:
+            case "day":
+                return cls.of_day(on)
+            case "week":
+                return cls.of_days(monday, monday + timedelta(days=DAYS_OF_A_WEEK - 1), "week")
+            case "weekend":
+                return cls.of_days(monday + timedelta(days=SATURDAY), monday + timedelta(days=SUNDAY), "weekend")
+            case "month":
+                return cls.of_month(on.year, on.month)
+            case "year":
+                return cls.of_year(on.year)
+            case "decade":
+                first = on.year - on.year % YEARS_OF_A_DECADE
+                return cls.of_days(date(first, 1, 1), date(first + YEARS_OF_A_DECADE - 1, 12, 31), "decade")
 
-def day_of(on: date) -> Period:
-    """Return one day."""
-    return span(on, on, "day")
+    @classmethod
+    def away(cls, unit: Unit, on: date, least: int, most: int) -> Self:
+        """Return the period between `least` and `most` units from a day, negative for before; one unit if equal."""
+        near, far = cls.of_unit(unit, shift(unit, on, least)), cls.of_unit(unit, shift(unit, on, most))
+        return near if least == most else near.join(far)
 
+    def join(self, other: Self) -> Self:
+        """Return the span that holds both periods."""
+        start = min(self.interval.start, other.interval.start)
+        end = max(self.interval.end, other.interval.end)
+        return replace(self, interval=Interval(start=start, end=end), granularity="range")
 
-def month_of(year: int, month: int) -> Period:
-    """Return one month."""
-    return span(date(year, month, 1), date(year, month, monthrange(year, month)[1]), "month")
-
-
-def year_of(year: int) -> Period:
-    """Return one year."""
-    return span(date(year, 1, 1), date(year, MONTHS_OF_A_YEAR, 31), "year")
-
-
-def season_of(year: int, name: str) -> Period:
-    """Return one season, a key of `SEASON_STARTS`."""
-    first = date(year, SEASON_STARTS[name], 1)
-    return span(first, _end_of_months(first, MONTHS_OF_A_SEASON), "season")
-
-
-def unit_of(unit: Unit, on: date) -> Period:
-    """Return the calendar unit that holds a day; the weekend is that of its week, before or after the day."""
-    monday = on - timedelta(days=on.weekday())
-    match unit:
-        case "day":
-            return day_of(on)
-        case "week":
-            return span(monday, monday + timedelta(days=DAYS_OF_A_WEEK - 1), "week")
-        case "weekend":
-            return span(monday + timedelta(days=SATURDAY), monday + timedelta(days=SATURDAY + 1), "weekend")
-        case "month":
-            return month_of(on.year, on.month)
-        case "year":
-            return year_of(on.year)
-        case "decade":
-            first = date(on.year - on.year % YEARS_OF_A_DECADE, 1, 1)
-            return span(first, date(first.year + YEARS_OF_A_DECADE - 1, 12, 31), "decade")
+    def third(self, index: int) -> Self:
+        """Return the first, second or last third; of a month, days 1 to 10, 11 to 20 and 21 to the end."""
+        months, days = _count_months(self), (self.last - self.first).days + 1
+        unit: Unit = "month" if months >= THIRDS else "day"
+        size = (months if unit == "month" else days) // THIRDS
+        first = shift(unit, self.first, index * size)
+        return self.of_days(first, self.last if index == THIRDS - 1 else shift(unit, first, size) - timedelta(days=1))
 
 
 def shift(unit: Unit, on: date, count: int) -> date:
-    """Return the day that is `count` units away; a day that the month lacks becomes the month's last.
-
-    Raises:
-        ValueError: If the calendar ends before that.
-        OverflowError: Likewise.
-    """
-    if unit in ("day", "week", "weekend"):
-        return on + timedelta(days=count * (1 if unit == "day" else DAYS_OF_A_WEEK))
-    months = count * {"month": 1, "year": MONTHS_OF_A_YEAR}.get(unit, MONTHS_OF_A_YEAR * YEARS_OF_A_DECADE)
-    year, month = divmod(on.year * MONTHS_OF_A_YEAR + on.month - 1 + months, MONTHS_OF_A_YEAR)
-    return date(year, month + 1, 1).replace(day=min(on.day, monthrange(year, month + 1)[1]))
+    """Return the day `count` units away, or the month's last; raise ValueError or OverflowError where there is none."""
+    shifted: date = on + STEPS[unit] * count
+    return shifted
 
 
-def away(unit: Unit, on: date, least: int, most: int) -> Period:
-    """Return the period between `least` and `most` units from a day, negative for before; one unit if equal."""
-    near, far = unit_of(unit, shift(unit, on, least)), unit_of(unit, shift(unit, on, most))
-    return near if least == most else join(near, far)
-
-
-def join(first: Period, second: Period) -> Period:
-    """Return the span that holds both periods."""
-    start = min(first.interval.start, second.interval.start)
-    end = max(first.interval.end, second.interval.end)
-    return Period(Interval(start=start, end=end), "range")
-
-
-def part_of(period: Period, part: Part) -> Period:
-    """Return the first, second or last third of a period; of a month, days 1 to 10, 11 to 20 and 21 to the end."""
-    months = _count_months(period)
-    if months >= MONTHS_OF_A_SEASON:
-        step = months // MONTHS_OF_A_SEASON
-        first = shift("month", period.first, PARTS.index(part) * step)
-        last = period.last if part == "late" else _end_of_months(first, step)
-        return span(first, last)
-    step = ((period.last - period.first).days + 1) // len(PARTS)
-    first = period.first + timedelta(days=PARTS.index(part) * step)
-    return span(first, period.last if part == "late" else first + timedelta(days=step - 1))
-
-
-def weekday_from(on: date, weekday: int, direction: Literal[-1, 1]) -> date:
+def weekday_from(on: date, weekday: int, direction: int) -> date:
     """Return the nearest such weekday before (-1) or after (1) a day; Monday is 0."""
     distance = (weekday - on.weekday()) * direction % DAYS_OF_A_WEEK or DAYS_OF_A_WEEK
     return on + timedelta(days=distance * direction)
@@ -179,6 +165,12 @@ def choose(which: Which, occurrences: Iterable[Period], today: date) -> Period |
             return next((period for period in ordered if period.first > today), None)
 
 
+def _distance_from_this(period: Period, today: date) -> tuple[bool, bool, int]:
+    """Return a key that is least for the period meant by "this": running, of this year, near."""
+    distance = days_between(period, today)
+    return distance > 0, period.first.year != today.year, distance
+
+
 def days_between(period: Period, today: date) -> int:
     """Return the number of days between a period and a day; 0 within it."""
     return max((period.first - today).days, (today - period.last).days, 0)
@@ -189,7 +181,7 @@ def format_interval(interval: Interval, granularity: Granularity) -> str:
     first, last = interval.start.date(), interval.end.date()
     match granularity:
         case "time":
-            return _format_moment(interval)
+            return f"{_format_day(first)} {interval.start:%H:%M}"
         case "day":
             return _format_day(first)
         case "week" | "weekend":
@@ -197,7 +189,7 @@ def format_interval(interval: Interval, granularity: Granularity) -> str:
         case "month":
             return f"{first:%B} {first.year}"
         case "season":
-            return f"{SEASON_NAMES.get(first.month, 'the season from')} {first.year}"
+            return f"{SEASON_NAMES[first.month]} {first.year}"
         case "year":
             return str(first.year)
         case "decade":
@@ -206,28 +198,11 @@ def format_interval(interval: Interval, granularity: Granularity) -> str:
             return _format_days(first, last)
 
 
-def _distance_from_this(period: Period, today: date) -> tuple[bool, bool, int]:
-    """Return a key that is least for the period meant by "this": running, of this year, near."""
-    distance = days_between(period, today)
-    return distance > 0, period.first.year != today.year, distance
-
-
 def _count_months(period: Period) -> int:
     if period.first.day != 1 or (period.last + timedelta(days=1)).day != 1:
         return 0
     years = period.last.year - period.first.year
     return years * MONTHS_OF_A_YEAR + period.last.month - period.first.month + 1
-
-
-def _end_of_months(first: date, months: int) -> date:
-    return shift("month", first, months) - timedelta(days=1)
-
-
-def _format_moment(interval: Interval) -> str:
-    start, end = interval.start, interval.end
-    if start.date() != end.date():
-        return _format_days(start.date(), end.date())
-    return f"{_format_day(start.date())} {start:%H:%M}"
 
 
 def _format_day(day: date) -> str:
@@ -239,16 +214,9 @@ def _format_days(first: date, last: date) -> str:
         return _format_day(first)
     if (first.day, first.month, last.day, last.month) == (1, 1, 31, 12):
         return f"{first.year} to {last.year}"
-    if _are_whole_months(first, last):
-        return f"{first:%B}{_year_unless(first, last)} to {last:%B} {last.year}"
+    year = "" if first.year == last.year else f" {first.year}"
+    if first.day == 1 and last.day == monthrange(last.year, last.month)[1]:
+        return f"{first:%B}{year} to {last:%B} {last.year}"
     if (first.year, first.month) == (last.year, last.month):
         return f"{first.day} to {_format_day(last)}"
-    return f"{first.day} {first:%B}{_year_unless(first, last)} to {_format_day(last)}"
-
-
-def _are_whole_months(first: date, last: date) -> bool:
-    return first.day == 1 and last.day == monthrange(last.year, last.month)[1]
-
-
-def _year_unless(first: date, last: date) -> str:
-    return "" if first.year == last.year else f" {first.year}"
+    return f"{first.day} {first:%B}{year} to {_format_day(last)}"

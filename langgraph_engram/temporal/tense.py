@@ -6,7 +6,6 @@ participles.
 """
 
 import re
-from collections.abc import Iterable
 from typing import Literal
 
 Tense = Literal["ahead", "behind"]
@@ -17,10 +16,9 @@ SENTENCE_END = re.compile(
 )
 SUBJECT = r"(?:i|we|he|she|it|they|you|there|that|this|my|our|his|her|their|the)(?:['’](?:m|re|s|ve|d|ll))?"
 CLAUSE_END = re.compile(
-    rf"[;:]\s|\s+[–—-]+\s+|,?\s+(?=(?:but|because|although|though|whereas|unless)\b)|"
+    rf"(?i)[;:]\s|\s+[–—-]+\s+|,?\s+(?=(?:but|because|although|though|whereas|unless)\b)|"
     rf",\s+(?=(?:and|so|or|then|while|when|which|who|since|if)\s)|,?\s+(?=(?:and|so|or)\s+{SUBJECT}\b)|"
-    rf",\s+(?={SUBJECT}\s)|\s+(?=that\s)|(?<=\bsaid)\s+(?={SUBJECT}\s)|(?<=\btold)\s+\w+\s+(?={SUBJECT}\s)",
-    re.IGNORECASE,
+    rf",\s+(?={SUBJECT}\s)|\s+(?=that\s)|(?<=\bsaid)\s+(?={SUBJECT}\s)|(?<=\btold)\s+\w+\s+(?={SUBJECT}\s)"
 )
 """What is said or told is a clause of its own."""
 LONGEST_OPENING = 4
@@ -63,10 +61,9 @@ HAVING = (
     r"leav(?:e|es|ing)\s+(?:for|on)|starting"
 )
 AHEAD = re.compile(
-    rf"\b(?:{'|'.join(INTENTIONS)}|{HAVING}|{'|'.join(SCHEDULED)}|(?:i|we|you|they)\s+(?:{'|'.join(PLANS)}))\b|"
+    rf"(?i)\b(?:{'|'.join(INTENTIONS)}|{HAVING}|{'|'.join(SCHEDULED)}|(?:i|we|you|they)\s+(?:{'|'.join(PLANS)}))\b|"
     r"['’]ll\b|['’]ve\s+got\b|['’]d\s+(?:like|love)\s+to\b|"
-    rf"{BE}\s+(?:{PERSON}\s+)?{SOFTENER}(?:{'|'.join(GOINGS)}|free|available|busy|away|invited)\b",
-    re.IGNORECASE,
+    rf"{BE}\s+(?:{PERSON}\s+)?{SOFTENER}(?:{'|'.join(GOINGS)}|free|available|busy|away|invited)\b"
 )
 """The future, anywhere in a clause."""
 ARRANGING = r"(?:book|reserv|regist|schedul|plann|arrang|enroll?|invit|order|bought|sign(?=ed\s+up))\w*"
@@ -79,72 +76,62 @@ PAST_VERBS = (
 ).split()
 NOT_PASSIVE = r"(?<!\bbe )(?<!\bis )(?<!\bare )(?<!['’]re )(?<!\bget )(?<!\bto )"
 BEHIND = re.compile(
-    r"\b(?:was|were|(?:was|were|did|had)n['’]?t|had|(?<!will have )(?<!['’]ll have )been|"
+    r"(?i)\b(?:was|were|(?:was|were|did|had)n['’]?t|had|(?<!will have )(?<!['’]ll have )been|"
     r"ago|yesterday|since|last|went|(?<!\bgo )(?<!going )(?<!\bcome )(?<!coming )(?<!\bbe )back\s+in|"
     rf"wouldn['’]?t|couldn['’]?t|{PERSON}\s+{SOFTENER}(?!need\b|indeed\b|feed\b|{ARRANGING})[a-z]{{2,}}ed|"
     r"left(?!\s+(?:until|till|to|before|for)\b)|kept|"
     rf"said(?!\s*$)|told(?!(?:\s+\w+)?\s*$)|"
-    rf"{NOT_PASSIVE}(?:(?<!have )(?<!has )(?<!['’]ve )got|{'|'.join(PAST_VERBS)}))\b",
-    re.IGNORECASE,
+    rf"{NOT_PASSIVE}(?:(?<!have )(?<!has )(?<!['’]ve )got|{'|'.join(PAST_VERBS)}))\b"
 )
 """The past, anywhere in a clause; "said" and "told" at its end are of a clause before what was said."""
 PAST_FORM = re.compile(
-    rf"\b{NOT_PASSIVE}(?!{ARRANGING}|need|excited|supposed|interested|indeed|wedding|speed|based|limited|hundred|"
-    r"red\b)[a-z]{2,}ed\b",
-    re.IGNORECASE,
+    rf"(?i)\b{NOT_PASSIVE}(?!{ARRANGING}|need|excited|supposed|interested|indeed|wedding|speed|based|limited|hundred|"
+    r"red\b)[a-z]{2,}ed\b"
 )
 """A weaker sign, for it may be a participle."""
 MOVED = re.compile(
-    r"\b(?:mov(?:ed?|es|ing)|postpon(?:ed?|es|ing)|reschedul(?:ed?|es|ing)|push(?:ed|es|ing)?|shift(?:ed|s|ing)?|br(?:ing|ought)|"
-    r"chang(?:ed?|es|ing)|switch(?:ed|es|ing)?)\s+\S[^.;!?]{0,60}$",
-    re.IGNORECASE,
+    r"(?i)\b(?:mov(?:ed?|es|ing)|postpon(?:ed?|es|ing)|reschedul(?:ed?|es|ing)|push(?:ed|es|ing)?|shift(?:ed|s|ing)?|br(?:ing|ought)|"
+    r"chang(?:ed?|es|ing)|switch(?:ed|es|ing)?)\s+\S[^.;!?]{0,60}$"
 )
 """After these, "from A to B" is no range, but a thing that is now at B."""
 ARRANGED = re.compile(
-    r"\b(?:(?:re)?schedul(?:e[ds]?|ing)|plan(?:s|ned|ning)?|book(?:ed|ing)?|set|arrang(?:e[ds]?|ing|ements?)|reserv(?:ed?|ing|ations?)|"
+    r"(?i)\b(?:(?:re)?schedul(?:e[ds]?|ing)|plan(?:s|ned|ning)?|book(?:ed|ing)?|set|arrang(?:e[ds]?|ing|ements?)|reserv(?:ed?|ing|ations?)|"
     r"fixed|slated|invit(?:ed?|ations?)|appointments?|tickets?|table|aim(?:s|ed|ing)?|due|deadline)\b[^.;!?]{0,60}?\bfor\s+(?:the\s+)?$|"
     r"\b(?:mov(?:ed?|es|ing)|postpon(?:ed?|es|ing)|reschedul(?:ed?|es|ing)|push(?:ed|es|ing)?|shift(?:ed|s|ing)?|br(?:ing|ought)|"
     r"chang(?:ed?|es|ing)|switch(?:ed|es|ing)?|exten(?:d|ds|ded|ding|sion)|delay(?:ed|s|ing)?|put(?:ting)?\s+(?:it\s+|this\s+)?off)\b"
     r"[^.;!?]{0,60}?\b(?:to|until|till)\s+(?:the\s+)?$|"
     r"\b(?:days?|weeks?|months?|sleeps?|nights?)\s+(?:left\s+|more\s+|to\s+go\s+)?(?:until|till|to)\s+(?:the\s+)?$|"
-    r"\b(?:(?:closed|open|suspended|valid)\s+(?:until|till|through)|(?:due|deadline)\s+(?:until|till|by|on|in|is)|on\s+for)\s+(?:the\s+)?$",
-    re.IGNORECASE,
+    r"\b(?:(?:closed|open|suspended|valid)\s+(?:until|till|through)|(?:due|deadline)\s+(?:until|till|by|on|in|is)|on\s+for)\s+(?:the\s+)?$"
 )
 """Right before a time: it is an appointment."""
 IS_ON = re.compile(
-    rf"(?:\b(?:is|are)|\w['’](?:s|re))\s+{SOFTENER}(?:(?:on|at|in|from|until|till|around|about)\s+)?(?:the\s+)?$|"
+    rf"(?i)(?:\b(?:is|are)|\w['’](?:s|re))\s+{SOFTENER}(?:(?:on|at|in|from|until|till|around|about)\s+)?(?:the\s+)?$|"
     rf"(?:\b(?:is|are)|['’]re)\s+{SOFTENER}(?:[a-z]+ed|held)\s+on\s+(?:the\s+)?$|"
-    r"\b(?:is|are)\s+(?:at|in|on)\s+(?:the\s+)?\S+(?:\s\S+)?\s+on\s+$",
-    re.IGNORECASE,
+    r"\b(?:is|are)\s+(?:at|in|on)\s+(?:the\s+)?\S+(?:\s\S+)?\s+on\s+$"
 )
 """Right before a day: something is on it."""
 IS = re.compile(r"\s+(?:is|are|['’]s)\b")
 """Right after a day: the day itself is something."""
-PRESENT = re.compile(rf"{BE}|\b(?:do|does|have|has|don['’]?t|doesn['’]?t)\b|['’]ve\b", re.IGNORECASE)
+PRESENT = re.compile(rf"(?i){BE}|\b(?:do|does|have|has|don['’]?t|doesn['’]?t)\b|['’]ve\b")
 """A clause that holds one of these is complete: no other clause shows its tense."""
-WHERE = re.compile(r"\s*(?:where|when)\b", re.IGNORECASE)
+WHERE = re.compile(r"(?i)\s*(?:where|when)\b")
 """The start of a clause about the time before it."""
-LIMIT = re.compile(r"\b(?:by|until|till)\s+(?:the\s+)?$", re.IGNORECASE)
-DUE_BY = re.compile(r"(?<!managed )(?<!able )(?<!had )\bto\s+[a-z]+\b[^,;]{0,40}\bby\s+(?:the\s+)?$", re.IGNORECASE)
+LIMIT = re.compile(r"(?i)\b(?:by|until|till)\s+(?:the\s+)?$")
+DUE_BY = re.compile(r"(?i)(?<!managed )(?<!able )(?<!had )\bto\s+[a-z]+\b[^,;]{0,40}\bby\s+(?:the\s+)?$")
 """Right before a time: something is to be done by it."""
 HABIT = re.compile(
-    r"\b(?:usually|(?<!will )(?<!['’]ll )(?<!['’]ve )(?<!have )(?<!has )always|often|normally|typically|generally|"
+    r"(?i)\b(?:usually|(?<!will )(?<!['’]ll )(?<!['’]ve )(?<!have )(?<!has )always|often|normally|typically|generally|"
     r"sometimes|tends?\s+to|used\s+to(?!\s+(?:it|this|that)\b)|regularly|annually|(?:daily|weekly|monthly)(?=\s+(?:at|from|between|in|on)\b)|whenever|all\s+the\s+time|"
     r"(?:every|each)\s+(?:single\s+|other\s+|second\s+)?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|day|night|morning|"
     r"evening|week|weekend|month|year|spring|summer|autumn|fall|winter|season|time)|"
-    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days(?!\s+(?:ago|from|after|before)))\b",
-    re.IGNORECASE,
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days(?!\s+(?:ago|from|after|before)))\b"
 )
 
 
 def tense_at(text: str, start: int, end: int, *, certain: bool = False) -> Tense | None:
     """Return the tense of the clause around a span, or else of the nearest clause of its sentence that has one.
 
-    Args:
-        text: Any text.
-        start: The start of the span, without a preposition before it.
-        end: Its end.
-        certain: Whether forms that may be participles do not count.
+    Where it must be `certain`, forms that may be participles do not count.
     """
     *earlier, before = CLAUSE_END.split(sentence_before(text, start))
     after, *later = CLAUSE_END.split(sentence_after(text, end))
@@ -154,10 +141,9 @@ def tense_at(text: str, start: int, end: int, *, certain: bool = False) -> Tense
         return tense
     if PRESENT.search(before) or PRESENT.search(after):
         return None
-    verbs_before, verbs_after = map(_last_certain, reversed(earlier)), map(_first_certain, later)
-    if _opens_next(before, after):
-        return _any(verbs_after) or _any(verbs_before)
-    return _any(verbs_before) or _any(verbs_after)
+    verbs = [*map(_last_certain, reversed(earlier))], [*map(_first_certain, later)]
+    near, far = reversed(verbs) if _opens_next(before, after) else verbs
+    return next(filter(None, (*near, *far)), None)
 
 
 def is_habit_at(text: str, start: int, end: int) -> bool:
@@ -190,8 +176,7 @@ def _opens_next(before: str, after: str) -> bool:
 
 def _at_end(clause: str) -> Tense | None:
     """Judge by words that must be right before the span."""
-    patterns = (ARRANGED, IS_ON, DUE_BY)
-    return "ahead" if any(pattern.search(clause) for pattern in patterns) else None
+    return "ahead" if any(pattern.search(clause) for pattern in (ARRANGED, IS_ON, DUE_BY)) else None
 
 
 def _last(clause: str, *, certain: bool) -> Tense | None:
@@ -222,7 +207,3 @@ def _first_certain(clause: str) -> Tense | None:
 
 def _last_match(pattern: re.Pattern[str], text: str) -> int:
     return max((match.start() for match in pattern.finditer(text)), default=-1)
-
-
-def _any(tenses: Iterable[Tense | None]) -> Tense | None:
-    return next((tense for tense in tenses if tense), None)

@@ -1,7 +1,4 @@
-"""Read which dialogue acts a turn's words show: asking, replying, greeting, taking leave, pointing back. English only.
-
-A question is known by its mark or by its first word, so that text without punctuation can be read too.
-"""
+"""Read which dialogue acts English words show: asking, replying, greeting, taking leave, pointing back."""
 
 import re
 from dataclasses import dataclass
@@ -14,13 +11,12 @@ QUESTION_WORDS = frozenset(
     "what who whom whose which when where why how do does did is are was were am can could will would should shall "
     "may might have has had any anyone anything".split()
 )
-"""Words that a question begins with."""
 LEAD_INS = frozenset("and so but ok okay".split())
 """Words that may stand before the first word of a question."""
 POINTING_WORDS = frozenset("it that this they them he she those these there one his her its their".split())
 """Words that stand for something said before."""
 OPENING_WORDS = 6
-"""Words at the beginning of a turn of which one may point back."""
+"""Words of a turn of which one may point back."""
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 REPLY = re.compile(
     r"^\W*(?:yes|yeah|yep|yup|no|nope|thanks|thank you|wow|that'?s|that (?:is|sounds)|sounds|i agree|totally|exactly|"
@@ -44,21 +40,17 @@ class TurnCues:
     """The cues of one turn."""
 
     asks: bool
-    """Holds a question mark, or begins as a question does."""
+    """Holds a question mark, or, in text without punctuation, begins as a question does."""
     asks_inside: bool
     """Has some sentence that begins as a question does."""
     ends_asking: bool
-    """Ends with a question mark."""
     replies: bool
-    """Begins with words that react to what was said."""
     greets: bool
     takes_leave: bool
     points_back: bool
     """Has a word near its beginning that stands for something said before."""
     stems: frozenset[str]
-    """Content stems."""
     length: int
-    """Number of words."""
 
 
 @lru_cache(maxsize=20_000)

@@ -1,9 +1,7 @@
-"""Read texts by their structure: headings, paragraphs, lists, tables and code.
+"""Cut long or structured texts into passages under their headings: blocks of CommonMark with GitHub's tables.
 
-What is long or structured is cut into passages of up to two thousand characters. A passage knows the headings that it
-stands under; a list, a table or code stays together with the line that introduces it, up to a bound, and is then cut at
-lines. Blocks are those of CommonMark with GitHub's tables, as markdown-it finds them. Nothing is lost but white space
-and lines without a word, and the time needed grows with the length of the text only.
+A list, a table or code stays together with the line that introduces it, up to a bound, and is then cut at lines.
+Nothing is lost but white space and lines without a word, and the time needed grows with the length of the text only.
 """
 
 import re
@@ -18,7 +16,6 @@ from langgraph_engram.text.sentences import pieces_of, split_sentences
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
-    from markdown_it.token import Token
 
 BlockKind = Literal["heading", "prose", "list", "table", "code"]
 
@@ -31,7 +28,6 @@ FULL_PASSAGE = 1000
 MAX_OPENING = 200
 """Characters of a heading, of a line that introduces a block, and of the head of a table that its parts repeat."""
 TABLE_HEAD = 2
-"""Lines of the head of a table."""
 MAX_CACHED_TEXTS = 512
 LINE_END = re.compile(r"\r\n?|\n")
 FENCE = re.compile(r"\s*(`{3,}|~{3,})")
@@ -45,7 +41,7 @@ KINDS: dict[str, BlockKind] = {
     "code_block": "code",
     "html_block": "code",
 }
-"""The kinds of block by markdown-it's names; any other is prose."""
+"""By markdown-it's names; any other is prose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +53,6 @@ class Block:
     level: int = 0
     """Of a heading, from 1."""
     heading: str = ""
-    """A heading's words."""
 
     @property
     def introduces(self) -> bool:
@@ -68,7 +63,6 @@ class Block:
 
 
 END = Block("prose", "")
-"""Stands after the last block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +80,8 @@ class _Part:
 def passages_of(text: str, role: Role) -> list[str]:
     """Cut a message into passages, each under a line of its headings ("A > B:"); none of one that is short and plain.
 
-    Args:
-        text: The message.
-        role: Whose it is. An assistant's is cut as a whole. Of a person's are cut code and tables, and if it is long
-            lists and what stands under headings; its paragraphs are sentences in their own right.
+    An assistant's is cut as a whole. Of a person's are cut code and tables, and if it is long lists and what stands
+    under headings; its paragraphs are sentences in their own right.
     """
     return list(_passages(text, role))
 
@@ -113,24 +105,29 @@ def statements_of(text: str) -> list[str]:
 @lru_cache(maxsize=MAX_CACHED_TEXTS)
 def blocks_of(text: str) -> tuple[Block, ...]:
     """Return the outermost blocks of a text, in order; a heading that has no words, or nothing under it, is prose."""
-    lines = LINE_END.split(text)
-    blocks: list[Block] = []
-    end = 0
-    for token, content in _tokens("\n".join(lines)):
-        if token.level or not token.map:
-            continue
-        first, last = token.map
-        blocks += [_block("prose", lines[end:first]), _block(KINDS.get(token.type, "prose"), lines[first:last])]
-        if blocks[-1].kind == "heading":
-            words = " ".join(content.content.split()).strip("*_ :")
-            blocks[-1] = replace(blocks[-1], level=int(token.tag.removeprefix("h")), heading=words)
-        end = last
-    blocks.append(_block("prose", lines[end:]))
-    blocks = [block for block in blocks if block.text]
+    blocks = [block for block in _blocks(LINE_END.split(text)) if block.text]
     return tuple(
         replace(block, kind="prose") if block.kind == "heading" and not _heads(block, after) else block
         for block, after in pairwise([*blocks, END])
     )
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[Block]:
+    """Yield the blocks of some lines, and as prose the lines between them."""
+    end = 0
+    tokens = _parser().parse("\n".join(lines))
+    for position, token in enumerate(tokens):
+        if token.level or not token.map:
+            continue
+        first, last = token.map
+        yield _block("prose", lines[end:first])
+        block = _block(KINDS.get(token.type, "prose"), lines[first:last])
+        if block.kind == "heading":
+            words = " ".join(tokens[position + 1].content.split()).strip("*_ :")
+            block = replace(block, level=int(token.tag.removeprefix("h")), heading=words)
+        yield block
+        end = last
+    yield _block("prose", lines[end:])
 
 
 @cache
@@ -141,13 +138,6 @@ def _parser() -> "MarkdownIt":
     parser = MarkdownIt("commonmark").enable("table")
     parser.core.ruler.enableOnly(["normalize", "block"])
     return parser
-
-
-def _tokens(text: str) -> "Iterator[tuple[Token, Token]]":
-    """Yield the tokens of a text, each with the next; behind the last stands one that says nothing."""
-    from markdown_it.token import Token
-
-    return pairwise([*_parser().parse(text), Token("", "", 0)])
 
 
 def _block(kind: BlockKind, lines: Sequence[str]) -> Block:
@@ -169,7 +159,8 @@ def _passages(text: str, role: Role) -> tuple[str, ...]:
         blocks = _pasted(blocks, is_long=is_long)
     elif not is_long and all(block.kind == "prose" for block in blocks):
         return ()
-    return tuple(passage for passage in _joined(_introduced(_parts(blocks))) if WORD.search(passage))
+    passages = (_passage(parts) for parts in _grouped(_introduced(_parts(blocks))))
+    return tuple(passage for passage in passages if WORD.search(passage))
 
 
 def _pasted(blocks: Sequence[Block], *, is_long: bool) -> list[Block]:
@@ -226,54 +217,53 @@ def _frame(block: Block, lines: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def _packed(pieces: Iterable[str], separator: str) -> Iterator[str]:
     """Join pieces in order, as many as fit a passage."""
-    held: list[str] = []
+    packed: list[str] = []
     size = 0
     for piece in pieces:
-        if held and size + len(piece) > MAX_PASSAGE:
-            yield separator.join(held).strip("\n")
-            held, size = [], 0
-        held.append(piece)
+        if packed and size + len(piece) > MAX_PASSAGE:
+            yield separator.join(packed).strip("\n")
+            packed, size = [], 0
+        packed.append(piece)
         size += len(piece) + len(separator)
-    if held:
-        yield separator.join(held).strip("\n")
+    if packed:
+        yield separator.join(packed).strip("\n")
 
 
 def _introduced(parts: Iterable[_Part]) -> Iterator[_Part]:
     """Join each part with the line before it that introduces it."""
     opening: _Part | None = None
     for part in parts:
-        if opening and (part.opened or part.introduces):
-            yield opening
+        if opening and not (part.opened or part.introduces):
+            yield replace(opening, text=f"{opening.text}\n{part.text}")
             opening = None
-        if part.introduces:
-            opening = part
             continue
         if opening:
-            part = replace(opening, text=f"{opening.text}\n{part.text}")
-            opening = None
-        yield part
+            yield opening
+        opening = part if part.introduces else None
+        if not opening:
+            yield part
     if opening:
         yield opening
 
 
-def _joined(parts: Iterable[_Part]) -> Iterator[str]:
-    """Join parts in order into passages; what begins under another heading joins one that is not full."""
-    held: list[_Part] = []
+def _grouped(parts: Iterable[_Part]) -> Iterator[list[_Part]]:
+    """Group parts in order into passages; what begins under another heading joins one that is not full."""
+    group: list[_Part] = []
     size = 0
     for part in parts:
         own = len(part.opened) + len(part.text)
-        if held and (size + own > MAX_PASSAGE or (part.opened and size >= FULL_PASSAGE)):
-            yield _passage(held)
-            held, size = [], 0
-        held.append(part)
+        if group and (size + own > MAX_PASSAGE or (part.opened and size >= FULL_PASSAGE)):
+            yield group
+            group, size = [], 0
+        group.append(part)
         size += own
-    if held:
-        yield _passage(held)
+    if group:
+        yield group
 
 
 def _passage(parts: Sequence[_Part]) -> str:
     first, *others = parts
-    texts = [first.text, *("\n".join(filter(None, (part.opened, part.text))) for part in others)]
-    text = "\n".join(texts)
+    opened = (line for part in others for line in (part.opened, part.text) if line)
+    text = "\n".join([first.text, *opened])
     path = " > ".join(first.path)
     return f"{path}:\n{text}" if path else text

@@ -5,18 +5,13 @@ from collections.abc import Sequence
 
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-SMALL = {
-    word: value
-    for value, word in enumerate(
-        (
-            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-            "seventeen eighteen nineteen"
-        ).split()
-    )
-}
+SPELLED = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+)
+SMALL = {word: value for value, word in enumerate(SPELLED.split())}
 TENS = {
-    word: 10 * value
-    for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)
+    word: 10 * value for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)
 }
 SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000}
 MULTIPLES = {"once": 1, "twice": 2, "couple": 2, "pair": 2, "dozen": 12}
@@ -39,11 +34,7 @@ def plain_number(number: str) -> str:
 
 
 def spelled_numbers(words: Sequence[str]) -> list[str]:
-    """Return the numbers that are spelled out, parts included: "twenty", "five" gives 20, 5 and 25.
-
-    Args:
-        words: The words of a text, case-folded, in order.
-    """
+    """Return the numbers that case-folded words spell out, parts included: "twenty", "five" gives 20, 5 and 25."""
     found: list[int] = []
     whole, part = 0, 0
     for word in words:

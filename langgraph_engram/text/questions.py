@@ -1,6 +1,6 @@
 """Read what a query asks for by its words: the type of its answer, whose words, several occasions, an earlier state.
 
-The expected answer type is what question answering starts from (Li and Roth 2002, "Learning question classifiers").
+Question answering starts from the expected answer type (Li and Roth 2002, "Learning question classifiers").
 """
 
 import re
@@ -10,20 +10,9 @@ from typing import Literal
 from langgraph_engram.temporal.patterns import MONTH, WEEKDAY
 
 AnswerType = Literal[
-    "time",
-    "clock_time",
-    "weekday",
-    "duration",
-    "number",
-    "age",
-    "place",
-    "person",
-    "name",
-    "reason",
-    "yes_no",
-    "advice",
-    "content",
-]
+    "time", "clock_time", "weekday", "duration", "number", "age",
+    "place", "person", "name", "reason", "yes_no", "advice", "content",
+]  # fmt: skip
 PERIOD = "year|month|day|date|time|week|weekend|season|century|decade"
 PLACE = (
     "places?|city|cities|towns?|villages?|country|countries|states?|regions?|venue|location|continents?|islands?|"
@@ -36,7 +25,6 @@ NAMED = (
 )
 AUXILIARY = "is|are|was|were|am|do|does|did|has|have|had|can|could|would|will|should|might|may|must"
 QUANTITY = r"number(?=\s+of\b)|price|percentage|percent|discount|amount|costs?|salary|fee|score"
-"""What a number answers."""
 POSSESSOR = r"(?:the|an?|my|our|his|her|their|your|\w+['’]s)\s+"
 EXACTLY = "exact\\s+|usual\\s+"
 OF_WHAT_KIND = rf"(?:(?!(?:{AUXILIARY})\b)\w+\s+)?"
@@ -87,13 +75,11 @@ SUM = re.compile(
 )
 """Queries for one number out of several."""
 ORDER = re.compile(r"\border\b|\b(?:earliest|oldest|first)\s+to\s+(?:latest|newest|last)\b", re.IGNORECASE)
-"""Queries for an order."""
 PAST_STATE = re.compile(
     r"\b(?:used to|previous(?:ly)?|former(?:ly)?|originally|earlier|no longer|change[sd]?)\b|"
     r"\bdid\b.*\buse to\b|\bbefore\W*$",
     re.IGNORECASE,
 )
-"""Queries for an earlier state."""
 BEFORE_LATER_STATE = re.compile(
     r"\b(?i:before)\s+(?:(?:I|we|he|she|they|[A-Z]\w+)\s+\w+\s+(?:to|in|at|for|with)\s+)?(?:the\s+|The\s+)?"
     rf"(?!(?i:{MONTH}|{WEEKDAY})\b)[A-Z]"
@@ -161,7 +147,6 @@ class TimeQuestion:
     """Two things whose times a query compares."""
 
     parts: tuple[str, str]
-    """What happened."""
     shared: str = ""
     """What the query says of both."""
 

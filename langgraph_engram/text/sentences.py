@@ -1,10 +1,9 @@
 """Split text, English chat above all, into sentences.
 
 An end mark ends a sentence unless it belongs to an abbreviation, a number, an ordinal ("am 22. Februar", "the 3. of
-May"), an address or an initial. The end marks of Chinese, Japanese, Arabic, Urdu and Hindi belong to nothing else, and
-end a sentence where no space follows too. Emoji and closing quotes stay with the sentence they follow. A line is a
-sentence of its own unless it is wrapped. No character is lost but white space, and the time needed grows with the
-length of the text only.
+May"), an address or an initial. Those of Chinese, Japanese, Arabic, Urdu and Hindi end one without a space too. Emoji
+and closing quotes stay with the sentence they follow. A line is a sentence of its own unless it is wrapped. No
+character is lost but white space, and the time needed grows with the length of the text only.
 """
 
 import re
@@ -13,7 +12,6 @@ from collections.abc import Iterator
 MOST_CHARACTERS = 400
 """A sentence longer than this is split further, at a semicolon, a comma, a conjunction, or else between words."""
 MIN_PART = 80
-"""Characters of the shortest part, where it can be helped."""
 WRAPPED = 60
 """A line at least this long, without an end mark, goes on in the next one if that starts in lower case."""
 REACH = 24
@@ -40,25 +38,17 @@ SENTENCE_START = re.compile(r"[A-Z](?:[a-z]|['’ ])")
 DOTTED = re.compile(r"[A-Za-z](?:\.[A-Za-z])*")
 CLOSERS = frozenset("\"'”’)]") | frozenset(WIDE_CLOSERS)
 """After these a word in lower case goes on with the sentence around them; after a wide mark, any letter at once."""
-NEVER_LAST = frozenset(
-    "dr mr mrs ms mx prof messrs mme mlle vs cf eg e.g ie i.e viz approx ca dept nos vol pp fig".split()
-)
+NEVER_LAST = frozenset("dr mr mrs ms mx prof vs cf eg e.g ie i.e approx ca dept vol fig".split())
 """Abbreviations that never end a sentence."""
-TITLES = frozenset("St Mt Ft Rev Hon Sgt Capt Lt Col Gen Gov Sen Rep Pres Est".split())
+TITLES = frozenset("St Mt Ft Rev Sgt Capt Lt Col Gen Gov Sen Rep Pres".split())
 """Titles that never end one, in this case."""
-MAYBE_LAST = frozenset(
-    "a.m p.m etc inc ltd co corp jr sr u.s u.k u.s.a e.u d.c ph.d m.d b.a m.a ave blvd rd al".split()
-)
+MAYBE_LAST = frozenset("a.m p.m etc inc ltd co corp jr sr u.s u.k u.s.a d.c ph.d m.d ave blvd rd al".split())
 """Abbreviations that end a sentence only before a word that often opens one."""
-ORDINAL = re.compile(
-    r"\b(?:(?<!\bI )(?<!\bi )am|vom|zum|zur|im|beim|bis|ab|seit|der|die|das|den|dem|des|eine?[mnrs]?|"
-    r"(?:mein|dein|sein|ihr|unser)e?[mnrs]?|und)\s+\d{1,2}$",
-    re.IGNORECASE,
-)
+ORDINAL = re.compile(r"\b(?:(?<!\bI )(?<!\bi )am|vom|zum|im|seit|der|die|das|den|dem)\s+\d{1,2}$", re.IGNORECASE)
 """A number before a dot that is a German ordinal, whatever follows."""
 BEFORE_MONTH = re.compile(
-    r"\s+(?:of\s|(?:January|Januar|Jan|February|Februar|Feb|March|März|Mär|Mar|April|Apr|May|Mai|June|Juni|Jun|July|Juli|Jul|"
-    r"August|Aug|September|Sept|Sep|October|Oktober|Oct|Okt|November|Nov|December|Dezember|Dec|Dez)\b)"
+    r"\s+(?:of\s|(?:Jan(?:uary?)?|Feb(?:ruary?)?|March|März|Mär|Mar|Apr(?:il)?|May|Mai|June?|Juni|July?|Juli|Aug(?:ust)?|"
+    r"Sept?(?:ember)?|O[ck]t(?:ober)?|Nov(?:ember)?|De[cz](?:ember)?)\b)"
 )
 """A month after a number and a dot makes the number a day."""
 DAY_NUMBER = re.compile(r"(?:0?[1-9]|[12]\d|3[01])")
@@ -67,15 +57,12 @@ OPENERS = frozenset(
     "and so or also after before when while what who how why where if in on at do did does is are was were no not yes "
     "yeah thanks please hope have has just maybe now today let lets a an as for with since can could would will".split()
 )
-BREAKS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r";\s",
-        r",\s+(?=(?:and|but|so|or|then|because|which|while|although|though)\s)",
-        r",\s",
-        r"\s(?=(?:and|but|so|because|then)\s)",
-        r"\s",
-    )
+BREAKS = (
+    re.compile(r";\s"),
+    re.compile(r",\s+(?=(?:and|but|so|or|then|because|which|while|although|though)\s)"),
+    re.compile(r",\s"),
+    re.compile(r"\s(?=(?:and|but|so|because|then)\s)"),
+    re.compile(r"\s"),
 )
 """Where a run-on is split, the best break first."""
 
@@ -169,20 +156,14 @@ def _is_full_stop(line: str, match: re.Match[str], opener: str) -> bool:
     if plain == "no":
         return opener != ""
     if word.isdigit():
-        return not _is_ordinal(line, match, word)
+        before = line[max(0, match.start() - REACH) : match.start()]
+        is_day = DAY_NUMBER.fullmatch(word) and BEFORE_MONTH.match(line, match.end())
+        return not (is_day or (opener and ORDINAL.search(before)))
     return word == "I" or not (word[:1].isupper() and DOTTED.fullmatch(word))
 
 
-def _is_ordinal(line: str, match: re.Match[str], number: str) -> bool:
-    """Return whether a number and its dot count what follows: a day of a month, or in German anything."""
-    before = line[max(0, match.start() - REACH) : match.start()]
-    if ORDINAL.search(before) and NEXT_WORD.match(line, match.end()):
-        return True
-    return DAY_NUMBER.fullmatch(number) is not None and BEFORE_MONTH.match(line, match.end()) is not None
-
-
 def _word_before(line: str, match: re.Match[str]) -> str:
-    found = WORD_BEFORE.search(line[max(0, match.start() - REACH) : match.start()])
+    found = WORD_BEFORE.search(line, max(0, match.start() - REACH), match.start())
     return found.group() if found else ""
 
 

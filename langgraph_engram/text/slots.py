@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from langgraph_engram.text.statements import CONTRACTED, is_question
-from langgraph_engram.text.tokens import content_stems
+from langgraph_engram.text.tokens import MONTHS_AND_DAYS, content_stems, words
 
 CACHE_SIZE = 4096
-"""Texts whose slots are cached in the process."""
 RELATION = (
     r"(?:mother|mom|mum|father|dad|sister|brother|son|daughter|wife|husband|partner|girlfriend|boyfriend|friend|"
     r"cousin|aunt|uncle|niece|nephew|grandmother|grandma|grandfather|grandpa|boss|roommate|flatmate)"
@@ -20,7 +19,7 @@ RELATION = (
 NAME = r"[A-Z][\w&.'’-]*(?:\s+(?:of\s+|and\s+|&\s+)?[A-Z][\w&.'’-]*)*"
 SUBJECT = (
     rf"(?P<subject>(?:[Mm]y|[Oo]ur)\s+(?:(?:older|younger|elder|little|big|best)\s+)?{RELATION}(?:\s+[A-Z][\w-]+)?|"
-    rf"[A-Z][\w-]+(?:['’]s\s+{RELATION})?|\bi\b)"
+    rf"[A-Z][\w-]+(?:['’]s\s+{RELATION})?|\b[Ii]\b)"
 )
 LATELY = r"(?:\s+(?:now|currently|just|recently|finally|actually|still|officially))*"
 HAVE = r"(?:['’]ve|\s+have|\s+has)?"
@@ -65,7 +64,7 @@ FAVOURITE = r"favou?rite\s+(?P<kind>\w+(?:\s+\w+)?)"
 CHANGED = r"(?:is|are|has\s+changed\s+to|changed\s+to|was\s+changed\s+to)(?:\s+now)?"
 OWNER = r"(?P<subject>\b[Mm]y|[A-Z][\w-]+['’]s)"
 EXPRESSIONS: tuple[tuple[str, str], ...] = (
-    *((name, pattern.replace(r"\bi\b", r"\b[Ii]\b")) for name, pattern in STATES),
+    *STATES,
     *(
         (name, rf"{OWNER}\s+(?:(?:new|current)\s+)?(?:{head})\s+{CHANGED}\s+(?P<value>{value})")
         for name, head, value in POSSESSIONS
@@ -80,13 +79,6 @@ IMPLIED = {
     "relationship": "relationship status",
 }
 """Words of a question about an attribute that a sentence setting it may lack: who moved to Porto lives there."""
-TRIGGER = re.compile(
-    r"\d|\b(?:live|living|reside|moved|relocated|settled|based|work|started|employ|job|position|role|drive|car|boss|"
-    r"single|married|engaged|divorced|separated|widowed|phone|mobile|cell|number|address|e-?mail|age|birthday|manager|"
-    r"landlord|doctor|dentist|therapist|salary|rent|weight|height|budget|personal best|favou?rite)",
-    re.IGNORECASE,
-)
-"""Every sentence that sets an attribute matches this: most match nothing, and are read no further."""
 UNSURE = re.compile(
     r"\b(?:if|would|could|might|may|should|wish|want|wants|hope|hoping|plan|plans|planning|thinking|dream|going to|"
     rf"will|used to|when|almost|nearly|never|not|before|until|imagine|says?|said|one of)\b|{CONTRACTED}|['’]ll\b",
@@ -100,9 +92,6 @@ TEMPORARY = re.compile(
 )
 """After the clause: it was so for a while."""
 NOBODY = frozenset("he she they we you it this that there everyone everybody someone somebody people who what".split())
-MONTH_OR_DAY = re.compile(
-    r"^(?:January|February|March|April|May|June|July|August|September|October|November|December|\w+day)\b"
-)
 TRAILING = re.compile(r"(?:[.'’\s]|\bnow)+$")
 EMPTY_VALUE = re.compile(r"^(?:not|so|very|too|also|always|still|that|to|when|because|what|how|being)\b", re.IGNORECASE)
 
@@ -112,27 +101,21 @@ class Slot:
     """An attribute of a person and the value that a sentence sets it to."""
 
     owner: str
-    """The person, case-folded: "ana", "ana's sister"."""
+    """Case-folded, as the value is: "ana", "ana's sister"."""
     name: str
     """The attribute: "home", "favourite colour"."""
     value: str
-    """The value, case-folded."""
 
     @property
     def key(self) -> str:
-        """Return the same key for the same attribute of the same person."""
+        """Return what names an attribute of a person."""
         return f"{self.owner}: {self.name}"
 
 
 @lru_cache(maxsize=CACHE_SIZE)
 def slot_of(text: str, speaker: str) -> Slot | None:
-    """Return the first attribute that a sentence sets; None where it sets none for certain.
-
-    Args:
-        text: The speaker's words, or a sentence that names its subject.
-        speaker: The person whom "I" and "my" stand for.
-    """
-    if not TRIGGER.search(text) or is_question(text):
+    """Return the first attribute that a sentence sets, of its `speaker` or whom it names; None for none for certain."""
+    if is_question(text):
         return None
     for name, pattern in _patterns():
         match = pattern.search(text)
@@ -160,7 +143,8 @@ def _is_certain(text: str, match: re.Match[str]) -> bool:
 def _read(name: str, match: re.Match[str], speaker: str) -> Slot | None:
     owner = _owner(match["subject"], speaker)
     value = TRAILING.sub("", " ".join(match["value"].casefold().split()))
-    if not owner or EMPTY_VALUE.match(value) or (name in ("home", "work") and MONTH_OR_DAY.match(match["value"])):
+    is_time = name in ("home", "work") and words(match["value"])[0] in MONTHS_AND_DAYS
+    if not (owner and value) or is_time or EMPTY_VALUE.match(value):
         return None
     if name == "favourite":
         name = f"favourite {match['kind'].casefold().replace('color', 'colour')}"

@@ -7,7 +7,7 @@ from itertools import pairwise
 from langgraph_engram.schema import MemoryType
 from langgraph_engram.temporal.find import find_times
 from langgraph_engram.text.sentences import ends_asking
-from langgraph_engram.text.tokens import PAST_FORMS
+from langgraph_engram.text.tokens import MONTHS_AND_DAYS, PAST_FORMS
 
 FIRST_PERSON = re.compile(
     r"\b(?:i|i['’](?:m|ve|d|ll)|im|ive|my|me|mine|myself|we|we['’](?:re|ve|d|ll)|our|ours|us)\b", re.IGNORECASE
@@ -16,7 +16,6 @@ PRONOUN = r"(?:i|we|he|she|it|they|you|there|that|this|these|those|my|our|his|he
 """Words that open a clause about somebody."""
 SECOND_PERSON = re.compile(r"\b(?:you|you['’](?:re|ve|d|ll)|your|yours|yourself)\b", re.IGNORECASE)
 OWN_THING = re.compile(r"\b(?:my|mine|our|I(?:['’](?:m|ve)| am| have| was| had| just| got| bought))\b")
-"""Mentions of what is the speaker's, in a question too."""
 IMAGE = re.compile(r"\bshares? an image\b", re.IGNORECASE)
 CHANGE = re.compile(
     r"\b(?:no longer|not any ?more|anymore|used to|instead of|changed(?=:)|changed (?:my|the|our|to)|"
@@ -37,7 +36,7 @@ IDIOM_VERBS = (
     r"remember|expect|imagine|only|just|even|sure|wait|tell|say|mention|help|complain|thank|get\s+enough"
 )
 CONTRACTED = r"\b(?:do|does|did|have|has|had|is|are|was|were|ca|could|wo|would|should|must|need|ai)n['’]?t\b"
-"""A verb and "not" in one word, its apostrophe forgotten or not: "don't", "dont"."""
+"""With its apostrophe or without: "don't", "dont"."""
 NEGATION = re.compile(
     rf"\bno\s+longer\b|\b(?:do|does|did|have|has|had|am|is|are|was|were)\s+not\b(?!\s+(?:{IDIOM_VERBS})\b)|"
     rf"\b(?:do|does|did|have|has|had|is|are|was|were|ca|wo)n['’]?t\b(?!\s+(?:{IDIOM_VERBS})\b)|"
@@ -50,7 +49,6 @@ COMPARES = re.compile(r"\b(?:so|more|such|better|happier|as)\b", re.IGNORECASE)
 CLAUSE_WORDS = re.compile(rf"\b(?:{PRONOUN}|is|are|was|were|am|has|have|had)\b|['’](?:s|m|re|ve|ll|d)\b", re.IGNORECASE)
 """Words of a clause that no item of a list holds."""
 MAX_ITEM_WORDS = 4
-"""Words of an item of a list, at most."""
 PROFILE = re.compile(
     r"\b(?:love[sd]?|likes?|enjoys?|prefers?|hates?|dislikes?|adores?|favou?rites?|always|usually|never|often|allergic|"
     r"vegan|vegetarian|passion(?:ate)?|fan of|into|dream(?:s|ing)? of|afraid of|good at|works? as|i(?:'m| am) an?)\b",
@@ -61,17 +59,11 @@ EPISODIC = re.compile(
     r"signed up|celebrated|had|gave|found|passed|adopted|planning|going to|will|gonna|plan to|about to)\b",
     re.IGNORECASE,
 )
-MONTHS_AND_DAYS = frozenset(
-    (
-        "january february march april may june july august september october november december monday tuesday "
-        "wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays "
-        "christmas easter halloween thanksgiving"
-    ).split()
-)
+TIMES_OF_YEAR = MONTHS_AND_DAYS | frozenset("christmas easter halloween thanksgiving".split())
 LOCATION = re.compile(
     r"\b(?P<preposition>in|on|at|to|from|near|around|outside|inside|through)\s+(?:the\s+)?"
     r"(?P<place>(?!I\b)[A-Z][\w'’-]*(?:\s+(?!I\b)[A-Z][\w'’-]*)*)"
-    rf"(?P<rest>\s+(?:on|upon|of)\s+(?:the\s+)?(?!(?i:{'|'.join(sorted(MONTHS_AND_DAYS))})\b)[A-Z])?"
+    rf"(?P<rest>\s+(?:on|upon|of)\s+(?:the\s+)?(?!(?i:{'|'.join(sorted(TIMES_OF_YEAR))})\b)[A-Z])?"
 )
 """A name after a preposition; with `rest`, what may be only the beginning of a name: "Bradford on Avon"."""
 REASON = re.compile(r"\b(?:because(?!\s+of\b)|due to|thanks to|'cause|cuz)\s+(?=\w+\s)([^.;!?]{8,160})", re.IGNORECASE)
@@ -124,14 +116,7 @@ def signals_change(text: str) -> bool:
 
 
 def affirmed(text: str) -> str:
-    """Return a sentence without the clauses that are negated, and the items of a list that follow them.
-
-    Args:
-        text: One sentence.
-
-    Returns:
-        The sentence as it is where it negates nothing, or asks; empty where all of it is negated.
-    """
+    """Return a sentence, unless it asks, without the clauses that are negated, and the items of a list after them."""
     if is_question(text) or not NEGATION.search(text):
         return text
     ends = [0, *(match.end() for match in NEXT_CLAUSE.finditer(text)), len(text)]
@@ -155,28 +140,27 @@ def type_of(sentence: str, clock: datetime | None) -> MemoryType:
 
 
 def location_of(sentence: str) -> str:
-    """Return the first place after a preposition, but "from Paris" only where there is no other; empty for none.
-
-    Negated places do not count: "I never went to Paris, but I visited my aunt in Rome". Nor does what may be only the
-    beginning of a name.
-    """
+    """Return the first place after a preposition that is not negated; "from Paris" only where there is no other."""
     matches = [
         match
         for match in LOCATION.finditer(affirmed(sentence))
-        if not match["rest"] and match["place"].split()[0].casefold() not in MONTHS_AND_DAYS
+        if not match["rest"] and match["place"].split()[0].casefold() not in TIMES_OF_YEAR
     ]
     return min(matches, key=lambda match: match["preposition"] == "from")["place"] if matches else ""
 
 
 def reason_of(sentence: str) -> str:
     """Return the clause that states a reason; empty for none."""
-    match = REASON.search(sentence)
-    return match.group(1).strip() if match else ""
+    return _clause(REASON, sentence)
 
 
 def purpose_of(sentence: str) -> str:
     """Return the clause that states a purpose; empty for none."""
-    match = PURPOSE.search(sentence)
+    return _clause(PURPOSE, sentence)
+
+
+def _clause(pattern: re.Pattern[str], sentence: str) -> str:
+    match = pattern.search(sentence)
     return match.group(1).strip() if match else ""
 
 

@@ -1,8 +1,4 @@
-"""Split text into words, and words into content stems: what lexical search and coverage count.
-
-Words are runs of Unicode letters and digits, case-folded; content stems leave out the stop list and are stemmed by
-Porter's algorithm.
-"""
+"""Split text into words, and words into content stems by Porter's algorithm: what lexical search and coverage count."""
 
 import re
 from functools import lru_cache
@@ -32,7 +28,6 @@ wife wives; knife knives; leaf leaves; shelf shelves; wolf wolves; mom mum mommy
 bike bicycle; photo photograph picture pic; fridge refrigerator; tv television; movie film; kid child
 """
 """Forms of other words, the base first."""
-
 AMBIGUOUS = frozenset(
     "lay saw left found wound felt bore ground rose shot born light lit leaves spoke bit fell".split()
 )
@@ -40,7 +35,7 @@ AMBIGUOUS = frozenset(
 
 
 def _by_form(forms: str) -> dict[str, str]:
-    groups = (group.split() for group in forms.replace("\n", " ").split(";"))
+    groups = map(str.split, forms.split(";"))
     return {form: base for base, *others in groups for form in others if form not in AMBIGUOUS}
 
 
@@ -55,18 +50,20 @@ STOP_WORDS = frozenset(
     "which who whom when where why how so than too very can will just not no s t d ll m o re ve as there here up "
     "out over some any all also".split()
 )
-"""Words that carry no content of their own."""
-
+MONTHS_AND_DAYS = frozenset(
+    "january february march april may june july august september october november december monday tuesday wednesday "
+    "thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays".split()
+)
 WORD = re.compile(r"[^\W_]+")
 CACHE_SIZE = 8_192
-"""Texts whose stems are cached in the process."""
+"""Texts whose stems are cached: the same one is stemmed when it is verified, compared, indexed and ranked."""
 LONGEST_CACHED = 2_000
 """Characters of the longest such text."""
 STEMMER = snowballstemmer.stemmer("porter")
 
 
 def words(text: str) -> list[str]:
-    """Return the words of `text`, case-folded, in order."""
+    """Return the words of `text`, runs of Unicode letters and digits, case-folded, in order."""
     return WORD.findall(text.casefold())
 
 
@@ -95,4 +92,3 @@ def _content_stem(word: str) -> str:
 
 
 _cached_stems = lru_cache(maxsize=CACHE_SIZE)(_stems)
-"""The same text is stemmed in many steps: when it is verified, compared, indexed and ranked."""

@@ -1,32 +1,46 @@
-"""Define the items of LangGraph's store, their rows in Chroma, the filters they pass, and their namespaces.
+"""Keep the items of LangGraph's store in a Chroma collection, each whole in one row.
 
-A value is stored as one JSON document, so that it may have any number of keys of any depth. All text of a row is JSON
-in ASCII: half characters and zero bytes, which Chroma refuses or cuts at, pass through.
+An item has any number of vectors and its value is filtered at any depth, which Chroma's own search does not know. So a
+row has the item's value and vectors as metadata, beside each prefix of its namespace: Chroma returns what is under a
+prefix, and that is filtered and ranked exactly. Its id names namespace and key. All text is JSON in ASCII: half
+characters and zero bytes, which Chroma refuses or cuts at, pass through.
 """
 
-import hashlib
 import json
-import operator
-import reprlib
-from collections import defaultdict
-from collections.abc import Callable, Mapping
+from base64 import b64decode, b64encode
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
-from typing import Any, TypeAlias, cast
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+import numpy as np
 from langgraph.store.base import Item, SearchItem
 
-from langgraph_engram.errors import InvalidInput, StoreError
+from langgraph_engram.embeddings.base import Vectors
+from langgraph_engram.errors import EncoderMismatch, StoreError
+from langgraph_engram.stores.secure_delete import FolderWrites
+
+if TYPE_CHECKING:
+    from chromadb.api.client import Client
 
 Namespace: TypeAlias = tuple[str, ...]
 Address: TypeAlias = tuple[Namespace, str]
 """A namespace and a key."""
 
+COLLECTION = "engram-store-items"
+SCHEMA = 2
+"""The version of what is written. A store of another version is refused."""
+ROWS_PER_REQUEST = 2_000
+"""A server refuses bodies that are too large."""
+FLOAT32 = np.dtype("<f4")
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class StoredItem:
-    """One item. Its value is JSON text, parsed when it is needed."""
+    """One item."""
 
     namespace: Namespace
     key: str
@@ -34,10 +48,8 @@ class StoredItem:
     """The value as JSON."""
     created_at: datetime
     updated_at: datetime
-    version: str
-    """The id of the write that made it so, which its vectors carry too."""
-    vectors: int = 0
-    """How many vectors it has."""
+    vectors: Vectors | None = None
+    """The vectors it is found by, one after another, of length 1 each; None if it has none."""
     ttl: float | None = None
     """Minutes from the last read or write until it expires; None for never."""
     expires_at: float | None = None
@@ -48,259 +60,160 @@ class StoredItem:
         """Return its namespace and key."""
         return self.namespace, self.key
 
-    @cached_property
+    @property
     def value(self) -> dict[str, Any]:
-        """Return the value for reading only; callers get a copy of their own."""
-        return value_from_text(self.text)
+        """Return the value: a copy of the caller's own."""
+        return cast("dict[str, Any]", json.loads(self.text))
 
     def expired(self, now: float) -> bool:
         """Return whether it has expired; `now` in seconds since 1970."""
         return self.expires_at is not None and self.expires_at <= now
 
+    def score(self, query: Vectors) -> float | None:
+        """Return the cosine of its nearest vector to a query of length 1, in -1..1; None if it has no vectors."""
+        return None if self.vectors is None else float((self.vectors.reshape(-1, len(query)) @ query).max())
+
     def as_item(self) -> Item:
-        """Return it as LangGraph's `Item`."""
-        return Item(
-            value=value_from_text(self.text),
-            key=self.key,
-            namespace=self.namespace,
-            created_at=self.created_at,
-            updated_at=self.updated_at,
-        )
+        """Return it as what LangGraph's `get` returns."""
+        times = {"created_at": self.created_at, "updated_at": self.updated_at}
+        return Item(namespace=self.namespace, key=self.key, value=self.value, **times)
 
     def as_search_item(self, score: float | None) -> SearchItem:
-        """Return it as a result of a search."""
-        return SearchItem(self.namespace, self.key, value_from_text(self.text), self.created_at, self.updated_at, score)
+        """Return it as what LangGraph's `search` returns."""
+        return SearchItem(self.namespace, self.key, self.value, self.created_at, self.updated_at, score)
 
 
-def value_as_text(value: Mapping[str, Any]) -> str:
-    """Write a value as JSON.
+class Items:
+    """The items of one Chroma client. Use its methods inside `held`."""
 
-    Raises:
-        InvalidInput: It is not a mapping, or holds what JSON cannot represent.
-    """
-    if not isinstance(value, Mapping):
-        raise InvalidInput(f"invalid value of an item {reprlib.repr(value)}: give a mapping with text keys")
-    try:
-        return json.dumps(dict(value))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput(
-            f"a value that cannot be JSON: {error}; give text, numbers, booleans, lists, mappings"
-        ) from error
+    def __init__(self, client: "Client", location: str, folder: Path | None = None) -> None:
+        """Open the items, none where there are none yet."""
+        self._location, self.lock = location, RLock()
+        self._writes = FolderWrites(folder) if folder else None
+        self._rows = client.get_or_create_collection(COLLECTION, embedding_function=None, metadata={"schema": SCHEMA})
+        if (schema := self._metadata.get("schema")) != SCHEMA:
+            raise StoreError(
+                f"the items of the store {location!r} have schema {schema!r} and this version reads {SCHEMA!r}: "
+                f"install the version that wrote them, or choose another store"
+            )
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold off other threads, and a backup of the folder in whatever process."""
+        with self.lock, self._writes.held() if self._writes else nullcontext():
+            yield
+
+    def require_encoder(self, name: str) -> None:
+        """Have all items indexed with the encoder of this name."""
+        written = self._metadata.get("encoder")
+        if written is None:
+            self._rows.modify(metadata={**self._metadata, "encoder": name})
+        elif written != name:
+            raise EncoderMismatch(
+                f"the items of the store {self._location!r} were indexed with {written!r}, not {name!r}: open it with "
+                f"the encoder they were indexed with (`encoder`, `index` or ENGRAM_ENCODER), or choose another store"
+            )
+
+    def get(self, addresses: Iterable[Address]) -> dict[Address, StoredItem]:
+        """Return the items at addresses; an address that has none is left out."""
+        ids = [_id_of(address) for address in dict.fromkeys(addresses)]
+        pages = (self._rows.get(ids=page, include=["metadatas"]) for page in _split(ids))
+        return {item.address: item for page in pages for item in _items_of(page)}
+
+    def under(self, prefix: Namespace) -> list[StoredItem]:
+        """Return the items whose namespace begins with a prefix, the oldest first."""
+        where: Any = {_prefix_field(len(prefix)): json.dumps(prefix)} if prefix else None
+        items = _items_of(self._rows.get(where=where, include=["metadatas"]))
+        return sorted(items, key=lambda item: item.created_at)
+
+    def namespaces(self) -> set[Namespace]:
+        """Return the namespaces that hold items."""
+        return {_address_of(row_id)[0] for row_id in self._rows.get(include=[])["ids"]}
+
+    def put(self, items: Sequence[StoredItem]) -> None:
+        """Write items over what is at their addresses, each whole or not at all."""
+        for page in _split(items):
+            self._rows.upsert(
+                ids=[_id_of(item.address) for item in page],
+                embeddings=np.ones((len(page), 1), dtype=np.float32),  # Chroma wants one, and nothing asks for it
+                metadatas=[_row_of(item) for item in page],
+            )
+
+    def delete(self, addresses: Iterable[Address]) -> None:
+        """Remove what is at addresses."""
+        for page in _split([_id_of(address) for address in addresses]):
+            self._rows.delete(ids=page)
+
+    def refresh(self, items: Iterable[StoredItem], now: float) -> None:
+        """Restart the time to live of items at `now`. What another process has removed stays removed."""
+        expiries = {_id_of(item.address): now + item.ttl * 60 for item in items if item.ttl is not None}
+        for page in _split(expiries):
+            self._rows.update(ids=page, metadatas=[{"expires_at": expiries[row_id]} for row_id in page])
+
+    def sweep(self, now: float) -> int:
+        """Remove the items that have expired, and return how many there were."""
+        where: Any = {"expires_at": {"$lte": now}}
+        expired = self._rows.get(where=where, include=[])["ids"]
+        self.delete(map(_address_of, expired))
+        return len(expired)
+
+    @property
+    def _metadata(self) -> Mapping[str, Any]:
+        return self._rows.metadata or {}
 
 
-def value_from_text(text: str) -> dict[str, Any]:
-    """Read a value back: a copy of the caller's own."""
-    return cast("dict[str, Any]", json.loads(text))
+def _id_of(address: Address) -> str:
+    return json.dumps(address)
 
 
-def namespace_as_text(namespace: Namespace) -> str:
-    """Write a namespace as JSON."""
-    return json.dumps(namespace)
+def _address_of(row_id: str) -> Address:
+    namespace, key = json.loads(row_id)
+    return tuple(namespace), key
 
 
-def namespace_from_text(text: str) -> Namespace:
-    """Read a namespace back."""
-    return tuple(json.loads(text))
+def _prefix_field(size: int) -> str:
+    return f"under_{size}"
 
 
-def row_id(*parts: object) -> str:
-    """Return the id of a row: a hash of what identifies it, the same in every process."""
-    return hashlib.blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()
-
-
-def item_id(address: Address) -> str:
-    """Return the id of an item's row."""
-    return row_id(*address)
-
-
-def to_row(item: StoredItem) -> dict[str, str | int | float | None]:
-    """Write an item as flat metadata; None removes a key that an earlier version had."""
+def _row_of(item: StoredItem) -> dict[str, str | float | None]:
+    """Write an item as flat metadata; None removes a key that the item before it had."""
+    sizes = range(1, len(item.namespace) + 1)
+    vectors = None if item.vectors is None else b64encode(item.vectors.astype(FLOAT32).tobytes()).decode()
     return {
-        "namespace": namespace_as_text(item.namespace),
-        "key": json.dumps(item.key),
+        **{_prefix_field(size): json.dumps(item.namespace[:size]) for size in sizes},
         "value": item.text,
+        "vectors": vectors,
         "created_at": item.created_at.isoformat(),
         "updated_at": item.updated_at.isoformat(),
-        "version": item.version,
-        "vectors": item.vectors,
         "ttl": item.ttl,
         "expires_at": item.expires_at,
     }
 
 
-def from_row(row: Mapping[str, Any]) -> StoredItem:
-    """Read an item back.
-
-    Raises:
-        StoreError: The row is damaged.
-    """
+def _items_of(page: Mapping[str, Any]) -> list[StoredItem]:
     try:
-        return StoredItem(
-            namespace=namespace_from_text(row["namespace"]),
-            key=json.loads(row["key"]),
-            text=row["value"],
-            created_at=datetime.fromisoformat(row["created_at"]),
-            updated_at=datetime.fromisoformat(row["updated_at"]),
-            version=row["version"],
-            vectors=row["vectors"],
-            ttl=row.get("ttl"),
-            expires_at=row.get("expires_at"),
-        )
+        return [_item_of(row_id, row) for row_id, row in zip(page["ids"], page["metadatas"], strict=True)]
     except (KeyError, ValueError, TypeError) as error:
         raise StoreError(
             f"the row of an item cannot be read ({error!r}): its file is damaged; restore a copy"
         ) from error
 
 
-Filter: TypeAlias = dict[str, Any]
-ORDERINGS: dict[str, Callable[[Any, Any], bool]] = {
-    "$gt": operator.gt,
-    "$gte": operator.ge,
-    "$lt": operator.lt,
-    "$lte": operator.le,
-}
-OPERATORS = ("$eq", "$ne", *ORDERINGS)
-ORDERED = (int, float, str)
-"""The types that have an order; a boolean is an int."""
+def _item_of(row_id: str, row: Mapping[str, Any]) -> StoredItem:
+    namespace, key = _address_of(row_id)
+    vectors = row.get("vectors")
+    return StoredItem(
+        namespace,
+        key,
+        text=row["value"],
+        created_at=datetime.fromisoformat(row["created_at"]),
+        updated_at=datetime.fromisoformat(row["updated_at"]),
+        vectors=None if vectors is None else np.frombuffer(b64decode(vectors), dtype=FLOAT32),
+        ttl=row.get("ttl"),
+        expires_at=row.get("expires_at"),
+    )
 
 
-def checked_filter(wanted: Mapping[str, Any] | None) -> Filter | None:
-    """Validate a filter before anything is read, and return a copy made of dicts and lists.
-
-    Raises:
-        InvalidInput: It is not a mapping, a key is not text or begins with "$", or an operator is unknown.
-    """
-    if wanted is None:
-        return None
-    if not isinstance(wanted, Mapping):
-        raise InvalidInput(
-            f"invalid filter {reprlib.repr(wanted)}: give a mapping such as {{'kind': 'note', 'score': {{'$gt': 3}}}}"
-        )
-    if odd := [name for name in wanted if not isinstance(name, str) or not name or name.startswith("$")]:
-        raise InvalidInput(
-            f"invalid filter key {reprlib.repr(odd[0])}: give the name of a field, and operators below it"
-        )
-    return {name: _plain(inner) for name, inner in wanted.items()}
-
-
-def passes(value: dict[str, Any], wanted: Filter) -> bool:
-    """Return whether a value passes a checked filter."""
-    for name, inner in wanted.items():  # a loop: it runs for every item of a search
-        found = value[name] if name in value else _at(value, name)
-        if not _agrees(found, inner):
-            return False
-    return True
-
-
-def _plain(wanted: object) -> object:
-    if isinstance(wanted, Mapping):
-        if any(str(name).startswith("$") for name in wanted):
-            if unknown := [name for name in wanted if name not in OPERATORS]:
-                raise InvalidInput(f"Unsupported operator: {reprlib.repr(unknown[0])}; choose {', '.join(OPERATORS)}")
-            return {name: _plain_operand(operand) for name, operand in wanted.items()}
-        return checked_filter(wanted)
-    return _plain_operand(wanted) if not isinstance(wanted, list | tuple) else [_plain(element) for element in wanted]
-
-
-def _plain_operand(operand: object) -> object:
-    if isinstance(operand, Mapping):
-        return {name: _plain_operand(inner) for name, inner in operand.items()}
-    return [_plain_operand(element) for element in operand] if isinstance(operand, list | tuple) else operand
-
-
-def _at(value: dict[str, Any], name: str) -> object:
-    if "." not in name:
-        return None
-    inner: object = value
-    for step in name.split("."):
-        inner = inner.get(step) if isinstance(inner, dict) else None
-    return inner
-
-
-def _agrees(value: object, wanted: object) -> bool:
-    if isinstance(wanted, dict):
-        if any(name in wanted for name in OPERATORS):
-            return all(_holds(value, name, operand) for name, operand in wanted.items())
-        return isinstance(value, dict) and passes(value, wanted)
-    if isinstance(wanted, list):
-        return isinstance(value, list) and len(value) == len(wanted) and all(map(_agrees, value, wanted))
-    return _equal(value, wanted)
-
-
-def _holds(value: object, name: str, operand: object) -> bool:
-    if name == "$eq":
-        return _equal(value, operand)
-    if name == "$ne":
-        return not _equal(value, operand)
-    if not isinstance(value, ORDERED) or not isinstance(operand, ORDERED):
-        return False
-    if not isinstance(value, str) and not isinstance(operand, str):
-        return ORDERINGS[name](value, operand)
-    pair = _as_numbers(value, operand)
-    if pair is not None:
-        return ORDERINGS[name](*pair)
-    return type(value) is type(operand) and ORDERINGS[name](value, operand)
-
-
-def _equal(value: object, wanted: object) -> bool:
-    if isinstance(value, bool) or isinstance(wanted, bool):
-        return value is wanted
-    if isinstance(wanted, dict):
-        if not isinstance(value, dict) or value.keys() != wanted.keys():
-            return False
-        return all(_equal(value[name], inner) for name, inner in wanted.items())
-    if isinstance(wanted, list):
-        return isinstance(value, list) and len(value) == len(wanted) and all(map(_equal, value, wanted))
-    return value == wanted
-
-
-def _as_numbers(value: float | str, operand: float | str) -> tuple[float, float] | None:
-    """Read both sides as numbers where both are: "10" is a number, as in LangGraph's own stores."""
-    try:
-        return float(value), float(operand)
-    except (ValueError, OverflowError):
-        return None
-
-
-class Namespaces:
-    """Namespaces that hold items, with their revisions, found by prefix."""
-
-    def __init__(self, revisions: Mapping[Namespace, str]) -> None:
-        """Start with namespaces and their revisions."""
-        self._revisions: dict[Namespace, str] = {}
-        self._under: defaultdict[Namespace, dict[Namespace, None]] = defaultdict(dict)
-        for namespace, revision in revisions.items():
-            self.put(namespace, revision)
-
-    def __contains__(self, namespace: Namespace) -> bool:
-        return namespace in self._revisions
-
-    def revision(self, namespace: Namespace) -> str:
-        """Return the revision of a namespace that holds items."""
-        return self._revisions[namespace]
-
-    def under(self, prefix: Namespace) -> list[Namespace]:
-        """Return the namespaces that begin with a prefix, which may be one itself, first put first."""
-        return list(self._under.get(prefix, ()))
-
-    def put(self, namespace: Namespace, revision: str) -> None:
-        """Add a namespace, or change its revision."""
-        self._revisions[namespace] = revision
-        for size in range(len(namespace) + 1):
-            self._under[namespace[:size]][namespace] = None
-
-    def remove(self, namespace: Namespace) -> None:
-        """Remove a namespace. An unknown one is ignored."""
-        if self._revisions.pop(namespace, None) is None:
-            return
-        for size in range(len(namespace) + 1):
-            del self._under[namespace[:size]][namespace]
-            if not self._under[namespace[:size]]:
-                del self._under[namespace[:size]]
-
-    def replace(self, prefix: Namespace, revisions: Mapping[Namespace, str]) -> None:
-        """Replace all namespaces under a prefix."""
-        for namespace in self.under(prefix):
-            self.remove(namespace)
-        for namespace, revision in revisions.items():
-            self.put(namespace, revision)
+def _split(values: Collection[Any]) -> Iterator[list[Any]]:
+    listed = list(values)
+    return (listed[start : start + ROWS_PER_REQUEST] for start in range(0, len(listed), ROWS_PER_REQUEST))

@@ -43,22 +43,22 @@ def test_exactly_one_question_has_no_answer():
     """Ten questions of ten kinds; the one that cannot be answered has neither gold nor evidence."""
     questions = load_questions()
 
-    absent = [question for question in questions if question.verdict == "absent"]
+    absent = [question for question in questions if question["verdict"] == "absent"]
 
-    assert len({question.asks_for for question in questions}) == len(questions) == 10
-    assert [(question.expected, question.evidence) for question in absent] == [("", [])]
+    assert len({question["asks_for"] for question in questions}) == len(questions) == 10
+    assert [(question["expected"], question["evidence"]) for question in absent] == [("", [])]
 
 
-@pytest.mark.parametrize("question", load_questions(), ids=lambda question: question.asks_for)
+@pytest.mark.parametrize("question", load_questions(), ids=lambda question: question["asks_for"])
 def test_the_evidence_holds_the_answer(question):
     """Each word of an expected answer occurs in its evidence turns, but for dates to be computed and a yes."""
     messages = {session.session_id: session.messages for session in load_sessions()}
-    turns = [messages[turn.session_id][turn.turn].text for turn in question.evidence]
+    turns = [messages[turn["session_id"]][turn["turn"]].text for turn in question["evidence"]]
 
-    words = set(re.findall(r"\w+", question.expected.casefold())) - {"a", "and", "yes"}
+    words = set(re.findall(r"\w+", question["expected"].casefold())) - {"a", "and", "yes"}
 
-    assert bool(turns) == (question.verdict == "partial")
-    if not DATES.match(question.expected):
+    assert bool(turns) == (question["verdict"] == "partial")
+    if not DATES.match(question["expected"]):
         assert words <= set(re.findall(r"\w+", " ".join(turns).casefold()))
 
 
@@ -80,7 +80,7 @@ def test_the_demo_answers_from_its_conversation(capsys, monkeypatch, tmp_path):
     assert (report["receipt"]["stored_turns"], report["receipt"]["pending"]) == (160, 0)
     assert report["receipt"]["usage"]["calls"] == 0
     as_expected = [
-        answer["verdict"] == question.verdict and words_of(question.expected) <= words_of(answer["answer"])
+        answer["verdict"] == question["verdict"] and words_of(question["expected"]) <= words_of(answer["answer"])
         for question, answer in zip(load_questions(), report["answers"], strict=True)
     ]
     assert sum(as_expected) >= 9

@@ -32,17 +32,6 @@ def test_a_line_of_what_is_missing_fits_on_a_screen(capsys):
     assert second == "missing: boats"
 
 
-def test_only_cited_evidence_is_shown_with_an_answer(capsys):
-    """What an answer rests on is shown under its own number."""
-    evidence = [Evidence(evidence_id=str(number), text=f"passage {number}") for number in range(1, 4)]
-
-    print_recollection(Recollection(query="?", answer="At sea [2].", verdict="sufficient", evidence=evidence))
-
-    shown = capsys.readouterr().out
-    assert "[2] passage 2" in shown
-    assert "passage 1" not in shown
-
-
 def test_what_is_absent_shows_no_evidence(capsys):
     """Passages that do not answer are not shown as if they did."""
     evidence = [Evidence(evidence_id="1", text="passage 1")]

@@ -55,14 +55,6 @@ def test_what_is_stored_is_counted(remembered):
     assert {"store", "encoder", "preset", "model", "boundaries", "syntheses", "decisions"} <= status.keys()
 
 
-def test_a_status_is_formatted_for_people(remembered):
-    """A line each, the name before the count."""
-    _, out, _ = remembered("status", "--user", "ana")
-
-    lines = dict(line.split(maxsplit=1) for line in out.splitlines())
-    assert (lines["turns"], lines["pending"]) == ("3", "0")
-
-
 @pytest.mark.parametrize(
     ("said_at", "shown"),
     [("2024-06-12T08:00:00+00:00", "2024-06-12 08:00"), ("2024-06-12T08:00:00+10:00", "2024-06-12 08:00+10:00")],
@@ -117,7 +109,7 @@ def terminal(remembered, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["records", "events", "turns"])
-def test_a_narrow_terminal_shows_words_and_ids_whole(remembered, terminal, kind):
+def test_a_terminal_shows_words_and_ids_whole(remembered, terminal, kind):
     """No cell is a column of fragments: words stay whole, ids can be copied, and no line is longer than the screen."""
     items = json.loads(remembered("show", "--user", "ana", "--kind", kind, "--json")[1])
 
@@ -131,18 +123,10 @@ def test_a_narrow_terminal_shows_words_and_ids_whole(remembered, terminal, kind)
     assert len(shown.splitlines()) <= 6 * len(items)
 
 
-def test_a_narrow_terminal_leaves_out_what_is_empty(remembered, terminal):
+def test_a_terminal_leaves_out_what_is_empty(remembered, terminal):
     """A record without a place has no word of a place."""
     records = json.loads(remembered("show", "--user", "ana", "--json")[1])
 
     shown = terminal(80, "show", "--user", "ana")
 
     assert shown.count("place ") == sum(bool(record["location"]) for record in records)
-
-
-def test_a_wide_terminal_shows_a_table(terminal):
-    """With room for all columns there is one line of titles."""
-    shown = terminal(200, "show", "--user", "ana", "--kind", "turns")
-
-    assert shown.count("speaker") == 1
-    assert shown.count("planted three apple trees yesterday.") == 1

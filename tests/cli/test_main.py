@@ -14,28 +14,6 @@ from langgraph_engram.cli.output import BugReport
 HEAVY = "torch", "chromadb", "sentence_transformers", "openai", "langgraph", "langchain_core", "numpy", "onnxruntime"
 CALL_MAIN = "from langgraph_engram.cli.main import main; main()"
 INTERRUPTS = 20
-MISUSES = [
-    ["recall"],
-    ["recall", "Where?"],
-    ["recall", "Where?", "--user", " "],
-    ["recall", "Where?", "--user", "ana", "--budget", "0"],
-    ["recall", "Where?", "--user", "ana", "--now", "yesterday"],
-    ["recall", "Where?", "--user", "ana", "--bogus"],
-    ["remember", "there-is-no-such-file.json", "--user", "ana"],
-    ["show", "--user", "ana", "--kind", "zebras"],
-    ["approve", "--user", "ana", "--reject"],
-    ["bench"],
-    ["bench", "locomo", "there-is-no-such-file.json"],
-    ["bench", "longmemeval", "there-is-no-such-file.json"],
-    ["bench", "reading", "there-is-no-such-file.json"],
-    ["bench", "segmentation", "there-is-no-such-file.jsonl"],
-    ["bench", "segmentation", "there-is-no-such-file.jsonl", "--strategy", "zebras"],
-    ["bench", "judge", "there-is-no-such-folder", "--protocol", "mem0"],
-    ["bench", "judge", "there-is-no-such-folder", "--protocol", "zebras"],
-    ["bench", "judge", "there-is-no-such-folder"],
-    ["bench", "speed", "--against", "zebras"],
-    ["nonsense"],
-]
 
 
 def test_help_imports_nothing_heavy():
@@ -73,40 +51,6 @@ def test_help_groups_the_commands_and_shows_defaults(capsys):
     assert all(panel in overview for panel in COMMANDS)
     assert "Commands" not in overview
     assert all(f"[default: {default}]" in options for default in ("rules", "engram", "./engram-data"))
-
-
-@pytest.mark.parametrize("arguments", MISUSES, ids=" ".join)
-def test_a_misuse_is_one_line_and_code_two(arguments, capsys):
-    """Bad usage and bad input say on one line of stderr what is wrong, and print nothing."""
-    code = run(arguments)
-
-    printed = capsys.readouterr()
-    assert code == 2
-    assert printed.out == ""
-    assert printed.err.startswith("engram: ")
-    assert "Value error" not in printed.err
-    assert printed.err.count("\n") == 1
-
-
-@pytest.mark.parametrize("arguments", MISUSES, ids=" ".join)
-def test_with_json_an_error_is_a_document(arguments, capsys):
-    """The same misuse with --json is one document on stdout beside the line on stderr."""
-    code = run([*arguments, "--json"])
-
-    printed = capsys.readouterr()
-    assert code == 2
-    assert list(json.loads(printed.out)) == ["error"]
-    assert printed.err.count("\n") == 1
-
-
-def test_a_missing_user_is_named():
-    """A missing --user is an error before anything is opened."""
-    command = [sys.executable, "-c", CALL_MAIN, "status"]
-
-    done = subprocess.run(command, capture_output=True, text=True)
-
-    assert done.returncode == 2
-    assert "--user" in done.stderr
 
 
 def test_json_after_a_bare_dash_dash_is_no_option(capsys):

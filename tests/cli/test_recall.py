@@ -52,14 +52,6 @@ def test_recall_as_of_a_day(remembered, conversation, monkeypatch):
     assert "My sister Runa lives in Oslo." in turns_as_of("2024-06-02T10:00:00Z")
 
 
-def test_recall_as_of_no_day_is_bad_input(remembered):
-    """A date that cannot be read is named, with the form that can."""
-    code, _, err = remembered("recall", "Who?", "--user", "ana", "--as-of", "someday")
-
-    assert code == 2
-    assert "someday" in err
-
-
 def test_a_search_goes_as_far_as_it_is_told(remembered):
     """With a high --stop a search shows less than with 0, which fills the budget; an answer has no such end."""
     search = "recall", "apple trees, bees, Oslo", "--user", "ana", "--search", "--json", "--stop"

@@ -8,12 +8,14 @@ from io import BytesIO, TextIOWrapper
 import pytest
 import typer
 
+from langgraph_engram.cli.opening import Defaults, Invocation
 from langgraph_engram.cli.remember import print_receipt
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import EncoderUnavailable
 from langgraph_engram.results import Receipt
 from langgraph_engram.schema import PendingTask
 
+DEFAULTS = Defaults({}, "", frozenset())
 PENDING = PendingTask(
     pending_id="p",
     run_id="r",
@@ -55,22 +57,6 @@ def test_a_session_can_be_named(engram, tmp_path, conversation):
 
     _, out, _ = engram("show", "--user", "ana", "--kind", "turns", "--json")
     assert {turn["session_id"] for turn in json.loads(out)} == {"garden"}
-
-
-def test_several_sessions_cannot_share_a_name(engram, file):
-    """--session with a file of two sessions is a misuse, and stores nothing."""
-    code, _, err = engram("remember", file, "--user", "ana", "--session", "garden")
-
-    assert code == 2
-    assert "2: leave --session out" in err
-
-
-def test_an_unknown_preset_is_bad_input(engram, file):
-    """An unknown name is code 2."""
-    code, _, err = engram("remember", file, "--user", "ana", "--preset", "gold")
-
-    assert code == 2
-    assert "'gold'" in err
 
 
 def test_nothing_pending_needs_no_retry(remembered):
@@ -118,7 +104,7 @@ def test_a_write_that_only_stored_turns_has_failed(capsys):
     receipt = Receipt(run_id="r", stored_turns=2, pending=2)
 
     with pytest.raises(typer.Exit) as failure:
-        print_receipt(receipt, [PENDING], "--user 'ana b'", as_json=True)
+        print_receipt(receipt, [PENDING], Invocation(DEFAULTS, "ana b", as_json=True))
 
     printed = capsys.readouterr()
     assert failure.value.exit_code == 1
@@ -130,7 +116,7 @@ def test_a_write_that_is_done_in_part_says_what_is_left(capsys):
     """Records came of it: it is done, and what is left is printed."""
     receipt = Receipt(run_id="r", stored_turns=9, records=4, pending=2)
 
-    print_receipt(receipt, [PENDING], "--user ana", as_json=False)
+    print_receipt(receipt, [PENDING], Invocation(DEFAULTS, "ana"))
 
     printed = capsys.readouterr()
     assert printed.out.splitlines()[0].startswith("9 turns stored")
@@ -170,7 +156,7 @@ def test_turns_that_are_not_stored_are_not_called_found(capsys):
     waiting = PENDING.model_copy(update={"step": "receive", "turn_ids": ["c"], "reason": "said in thread t"})
 
     with pytest.raises(typer.Exit):
-        print_receipt(Receipt(run_id="r", pending=3), [waiting, PENDING], "--user ana", as_json=False)
+        print_receipt(Receipt(run_id="r", pending=3), [waiting, PENDING], Invocation(DEFAULTS, "ana"))
 
     printed = " ".join(capsys.readouterr().err.split())
     assert "1 turn not stored (said in thread t); 2 turns can be found, but later steps are pending" in printed

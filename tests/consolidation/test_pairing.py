@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from langgraph_engram.consolidation.pairing import BY_ASSISTANT, DECIDED, PairFinder, possible_pairs
 from langgraph_engram.consolidation.similarity import jaccard
 from langgraph_engram.consolidation.triage import LITTLE_SHARED, ONE_TURN, TWO_SPEAKERS, TWO_TIMES
-from langgraph_engram.presets import preset
+from langgraph_engram.papers.dimmem.updates import EveryPairFinder
 from langgraph_engram.schema import Decision, Record, Scope
 from langgraph_engram.settings import UpdateSettings
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.folders import open_store
 
-PAPER = preset("dimmem").update
 NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
 
 WORDS = st.frozensets(st.sampled_from("abcdef"))
@@ -71,7 +70,7 @@ def test_pairs_are_those_of_all_against_all(compass, drawn, known):
     ]  # fmt: skip
     compass.commit(scope, Changes(records=records[:known]))
 
-    found = PairFinder(compass, PAPER).find(scope, records[known:])
+    found = EveryPairFinder(compass, UpdateSettings()).find(scope, records[known:])
 
     cosines = np.cos(np.subtract.outer(*[[0.5 * direction for *_, direction in drawn]] * 2))
     expected = {
@@ -100,23 +99,26 @@ def test_possible_pairs_add_up(runs):
 
 
 @pytest.fixture
-def pair_up(store, scope):
-    """Pair new records with what the store holds."""
+def find_pairs(store, scope):
+    """Return the ids of the pairs of new records with what the store holds, and the counts."""
 
-    def find(*new, **settings):
-        return PairFinder(store, UpdateSettings(**settings)).find(scope, new).pairs
+    def run(*new, **fields):
+        found = PairFinder(store, UpdateSettings(**fields)).find(scope, new)
+        return [(pair.older_id, pair.newer_id) for pair in found.pairs], found.counts
 
-    return find
+    return run
+
+
+@pytest.fixture
+def pair_up(find_pairs):
+    return lambda *new, **fields: find_pairs(*new, **fields)[0]
 
 
 def test_a_near_duplicate_of_an_earlier_call_is_found(keep, record, pair_up):
     """Same type, same keywords in any case, same meaning: the older one is named first."""
     keep(records=[record(0, "Runa lives in Oslo.", keywords=["Runa", "Oslo"])])
 
-    (pair,) = pair_up(record(1, "Runa no longer lives in Oslo.", keywords=["OSLO", "runa"]))
-
-    assert (pair.older_id, pair.newer_id, pair.jaccard) == ("r0", "r1", 1)
-    assert pair.cosine >= UpdateSettings().cosine
+    assert pair_up(record(1, "Runa no longer lives in Oslo.", keywords=["OSLO", "runa"])) == [("r0", "r1")]
 
 
 def test_standing_statements_of_one_kind_are_compared_by_meaning(keep, record, pair_up):
@@ -124,9 +126,7 @@ def test_standing_statements_of_one_kind_are_compared_by_meaning(keep, record, p
     wish = {"standing": "instruction"}
     keep(records=[record(0, "Ana: Always answer my letters in English.", **wish)])
 
-    (pair,) = pair_up(record(1, "Ana: You should answer my letters in German.", **wish))
-
-    assert (pair.older_id, pair.newer_id, pair.jaccard) == ("r0", "r1", 0)
+    assert pair_up(record(1, "Ana: You should answer my letters in German.", **wish)) == [("r0", "r1")]
     assert pair_up(record(2, "Ana: Use metric units.", **wish)) == []
     assert pair_up(record(3, "Ana: You should answer my letters in German.")) == []
 
@@ -156,24 +156,6 @@ def test_one_difference_keeps_records_apart(keep, record, pair_up, fields):
     keep(records=[record(0, "Runa lives in Oslo.", keywords=["Runa"])])
 
     assert pair_up(record(1, **{"content": "Runa lives in Oslo.", "keywords": ["Runa"], **fields})) == []
-
-
-def test_nothing_is_paired_where_updates_are_off(keep, record, pair_up):
-    """A preset without updates pairs nothing."""
-    keep(records=[record(0, keywords=["lake"])])
-
-    assert pair_up(record(1, keywords=["lake"]), enabled=False) == []
-
-
-@pytest.fixture
-def find_pairs(store, scope):
-    """Return the ids of the pairs, and the counts, of one run of the filter."""
-
-    def run(*new, **fields):
-        found = PairFinder(store, UpdateSettings(**fields)).find(scope, new)
-        return [(pair.older_id, pair.newer_id) for pair in found.pairs], found.counts
-
-    return run
 
 
 OSLO = {"keywords": ["Oslo", "music"]}
@@ -210,9 +192,9 @@ def test_a_change_that_another_reports_is_asked_about(keep, record, find_pairs):
     """What one says may be out of date by what another says of the same."""
     keep(records=[record(0, "The music class in Oslo is on Monday.", **OSLO)])
 
-    pairs, _ = find_pairs(record(1, "The music class in Oslo is no longer on Monday.", speaker="Ben", **OSLO))
+    changed = record(1, "The music class in Oslo is no longer on Monday.", speaker="Ben", **OSLO)
 
-    assert pairs == [("r0", "r1")]
+    assert find_pairs(changed)[0] == [("r0", "r1")]
 
 
 @pytest.mark.parametrize(
@@ -304,17 +286,16 @@ class Slant:
         return np.array(rows, dtype=np.float32).reshape(-1, 2)
 
 
-@pytest.mark.parametrize("name", ["engram", "dimmem"])
+@pytest.mark.parametrize("finder", [PairFinder, EveryPairFinder])
 @pytest.mark.parametrize(("cosine", "found"), [(0.7, 1), (0.85, 0)])
-def test_the_change_of_jobs_is_found(record, scope, name, cosine, found):
+def test_the_change_of_jobs_is_found(record, scope, finder, cosine, found):
     """DimMem Table 10: one type, keyword Jaccard above .3, cosine .797; a threshold of .85 would miss it."""
     old = record(0, "Ana works at Starbucks in Oslo.", memory_type="profile", keywords=["Starbucks", "Oslo", "work"])
     new = record(1, "Ana no longer works at Starbucks.", memory_type="profile", keywords=["Starbucks", "work"])
     opened = open_store("memory:", Slant())
     opened.commit(scope, Changes(records=[old]))
-    thresholds = preset(name).update.model_copy(update={"cosine": cosine})
 
-    pairs = PairFinder(opened, thresholds).find(scope, [new]).pairs
+    pairs = finder(opened, UpdateSettings(cosine=cosine)).find(scope, [new]).pairs
 
     opened.close()
     assert len(pairs) == found
@@ -332,8 +313,8 @@ def test_the_embedding_filter_compares_everything(compass):
     ]  # fmt: skip
 
     by_dimension, by_meaning = (
-        PairFinder(compass, PAPER.model_copy(update=changed)).find(scope, records)
-        for changed in ({}, {"filter": "embedding", "cosine": 0.85})
+        EveryPairFinder(compass, UpdateSettings(cosine=0.85), all_pairs).find(scope, records)
+        for all_pairs in (False, True)
     )
 
     assert (by_dimension.counts.compared, by_meaning.counts.compared) == (1, 6)

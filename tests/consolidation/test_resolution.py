@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from langgraph_engram.consolidation import resolution
 from langgraph_engram.consolidation.merging import (
     LEAVES_OUT,
     LOSES_SOURCE,
@@ -14,23 +15,25 @@ from langgraph_engram.consolidation.merging import (
     merged,
     objection_to_merge,
 )
+from langgraph_engram.consolidation.rebase import apply_decisions
 from langgraph_engram.consolidation.resolution import (
     NAMED_TWICE,
     NO_SUCH_MEMBER,
     NO_VERDICT,
     ONE_MEMBER,
     OTHERS_STAY,
+    ClusterResolver,
     resolve_cluster,
-    resolve_pairs,
 )
 from langgraph_engram.llm.base import Failure
-from langgraph_engram.nodes.apply_updates import ApplyUpdates
 from langgraph_engram.nodes.consolidate import Consolidate
+from langgraph_engram.papers.dimmem.updates import PairResolver, resolve_pairs
 from langgraph_engram.prompts.decide_update import UpdateVerdict, UpdateVerdicts
 from langgraph_engram.schema import Pair, Record
 from langgraph_engram.settings import UpdateSettings, VerifySettings
 from langgraph_engram.testing import FakeModel
 
+CLUSTERS = ClusterResolver()
 MERGE = UpdateVerdict(action="MERGE", content="Ana camped by the lake, again.", reason="one thing")
 SUPERSEDE = UpdateVerdict(action="SUPERSEDE", reason="it has changed")
 CONFLICT = UpdateVerdict(action="CONFLICT", reason="they cannot both be true")
@@ -46,15 +49,15 @@ def pair(older, newer, cosine=0.8):
 
 
 @pytest.fixture
-def update(store, to_remember, keep, turn):
+def update(store, scope, to_remember, keep, turn):
     """Decide on pairs among new and stored records, and carry it out; the model is at hand."""
     keep(turns=[turn(seq) for seq in range(8)])
 
-    def run(answers, records, pairs, **settings):
+    def run(answers, records, pairs, resolver=CLUSTERS):
         model = answers if isinstance(answers, FakeModel) else FakeModel(answers)
         state = {"request": to_remember(), "run_id": "run", "records": records, "pairs": pairs, "events": []}
-        state |= Consolidate(store, model, UpdateSettings(**settings), VerifySettings())(state)
-        return state | ApplyUpdates(store)(state)
+        state |= Consolidate(store, model, UpdateSettings(), VerifySettings(), resolver)({**state, "tasks": []})
+        return state | vars(apply_decisions(state["proposals"], records, store.index(scope).records))
 
     return run
 
@@ -151,28 +154,29 @@ def test_every_source_is_still_cited(update, record, verdict):
     assert "active" in statuses(state).values()
 
 
-@pytest.mark.parametrize("ask", ["clusters", "pairs"])
+@pytest.mark.parametrize("resolver", [CLUSTERS, PairResolver()])
 @pytest.mark.parametrize("verdict", [MERGE, SUPERSEDE])
-def test_a_chain_ends_in_one_survivor_in_every_order(update, record, verdict, ask):
+def test_a_chain_ends_in_one_survivor_in_every_order(update, record, verdict, resolver):
     """A~B, B~C, cluster by cluster or pair by pair, in every order: one survivor, always the same."""
     survivors = set()
     for pairs in permutations([pair("r0", "r1"), pair("r1", "r2")]):
         for records in permutations([record(0), record(1), record(2)]):
-            state = update([answer(verdict)] * 2, list(records), list(pairs), ask=ask)
+            state = update([answer(verdict)] * 2, list(records), list(pairs), resolver)
 
             survivors.add(tuple(sorted(name for name, status in statuses(state).items() if status == "active")))
     assert len(survivors) == 1
     assert len(next(iter(survivors))) == 1
 
 
-def test_several_clusters_share_a_question(update, record):
+def test_several_clusters_share_a_question(update, record, monkeypatch):
     """One call decides on two clusters, each by its number; a small call holds one."""
     records, pairs = [record(seq) for seq in range(4)], [pair("r0", "r1"), pair("r2", "r3")]
     shared = FakeModel([answer(SUPERSEDE, MERGE.model_copy(update={"cluster": 2}))])
     alone = FakeModel([answer(KEEP)] * 2)
 
     state = update(shared, records, pairs)
-    update(alone, records, pairs, call_tokens=50)
+    monkeypatch.setattr(resolution, "CALL_TOKENS", 50)
+    update(alone, records, pairs)
 
     assert [
         [[member.record_id for member in cluster] for cluster in question.clusters] for question in shared.asked
@@ -186,7 +190,7 @@ def test_the_paper_asks_pair_by_pair(update, record):
     model = FakeModel([answer(KEEP)] * 3)
     pairs = [pair("r0", "r1"), pair("r1", "r2"), pair("r0", "r2")]
 
-    update(model, [record(seq) for seq in range(3)], pairs, ask="pairs")
+    update(model, [record(seq) for seq in range(3)], pairs, PairResolver())
 
     assert [[member.record_id for member in question.clusters[0]] for question in model.asked] == [
         ["r0", "r1"], ["r1", "r2"], ["r0", "r2"],
@@ -255,7 +259,7 @@ def test_a_record_may_stand_in_several_conflicts(update, record):
     """Pair by pair, each link is kept, and nothing leaves."""
     pairs = [pair("r0", "r1"), pair("r1", "r2")]
 
-    state = update([answer(CONFLICT)] * 2, [record(seq) for seq in range(3)], pairs, ask="pairs")
+    state = update([answer(CONFLICT)] * 2, [record(seq) for seq in range(3)], pairs, PairResolver())
 
     assert {found.record_id: found.conflicts_with for found in state["records"]} == {
         "r0": ["r1"], "r1": ["r0", "r2"], "r2": ["r1"],
@@ -292,13 +296,12 @@ def test_pairs_in_any_order_give_the_same_resolutions(drawn, random):
     assert len(leaving) == len(set(leaving))
 
 
-def test_a_question_without_an_answer_is_left_to_do(update, record, turn):
+def test_a_question_without_an_answer_is_left_to_do(update, record, turn, monkeypatch):
     """Its pairs are kept and not decided, and the turns of its new records are pending; its sibling is decided on."""
+    monkeypatch.setattr(resolution, "CALL_TOKENS", 50)
     pairs = [pair("r0", "r1"), pair("r2", "r3")]
 
-    state = update(
-        [Failure("timeout", "late"), answer(SUPERSEDE)], [record(seq) for seq in range(4)], pairs, call_tokens=50
-    )
+    state = update([Failure("timeout", "late"), answer(SUPERSEDE)], [record(seq) for seq in range(4)], pairs)
 
     assert [(decision.action, decision.pair) for decision in state["decisions"]] == [("SUPERSEDE", ["r2", "r3"])]
     assert [(task.step, task.turn_ids, task.reason) for task in state["failures"]] == [
@@ -307,12 +310,13 @@ def test_a_question_without_an_answer_is_left_to_do(update, record, turn):
     assert statuses(state) == {"r0": "active", "r1": "active", "r2": "superseded", "r3": "active"}
 
 
-def test_a_large_cluster_is_split(update, record):
+def test_a_large_cluster_is_split(update, record, monkeypatch):
     """Nobody is cut off: a chain of five is decided on in groups of at most three."""
+    monkeypatch.setattr(resolution, "MAX_CLUSTER", 3)
     model = FakeModel([answer(KEEP, KEEP.model_copy(update={"cluster": 2}))])
     pairs = [pair(f"r{seq}", f"r{seq + 1}", 0.9 - seq / 100) for seq in range(4)]
 
-    update(model, [record(seq) for seq in range(5)], pairs, max_cluster=3)
+    update(model, [record(seq) for seq in range(5)], pairs)
 
     clusters = [[member.record_id for member in cluster] for cluster in model.asked[0].clusters]
     assert clusters == [["r0", "r1", "r2"], ["r3", "r4"]]

@@ -18,9 +18,7 @@ def make(position, words, content="Ana: I live in Oslo."):
 
 def index_of(records, known=None):
     """Put records into an index, behind those of another that is known."""
-    index = known.fork() if known else RecordIndex(RECORDS)
-    index.put(records, np.zeros((len(records), 2), dtype=np.float32))
-    return index
+    return (known or RecordIndex(RECORDS)).with_items(records, np.zeros((len(records), 2), dtype=np.float32))
 
 
 @given(st.lists(WORDS, max_size=6), st.integers(0, 6), st.data())

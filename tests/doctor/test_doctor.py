@@ -3,26 +3,23 @@
 import json
 import shutil
 import sqlite3
-import tarfile
 from contextlib import closing
 from datetime import UTC, datetime
-from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from langgraph_engram.cli.main import run
-from langgraph_engram.embeddings import factory
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import StoreError
 from langgraph_engram.memory import Memory
 from langgraph_engram.runner import thread_of
 from langgraph_engram.schema import PendingTask, Scope
 from langgraph_engram.stores.base import Changes
-from langgraph_engram.stores.collections import make_collection, row_id
 from langgraph_engram.stores.folders import open_store
-from langgraph_engram.stores.index import EVENTS, RECORDS, TURNS
+from langgraph_engram.stores.index import RECORDS, TURNS
+from langgraph_engram.stores.opening import make_collection
+from langgraph_engram.stores.rows import row_id
 
 pytestmark = pytest.mark.usefixtures("syntheses_at_once")
 
@@ -88,7 +85,7 @@ class Stored:
 
     @property
     def memories(self):
-        return self.store._collections.memories
+        return self.store._rows.memories
 
     def row(self, name):
         """Return the first row of Ana's of a kind: id, metadata, document, vector."""
@@ -98,6 +95,10 @@ class Stored:
             include=["metadatas", "documents", "embeddings"],
         )
         return rows["ids"][0], rows["metadatas"][0], rows["documents"][0], rows["embeddings"][0]
+
+    def put_row(self, key, metadata, document=None, vector=(1.0, *[0.0] * 255)):
+        documents = [document] if document else None
+        self.memories.upsert(ids=[key], metadatas=[metadata], documents=documents, embeddings=[list(vector)])
 
     def sql(self, *statements):
         """Change Chroma's database past Chroma, once it is closed."""
@@ -147,15 +148,8 @@ def unverified(at):
 
 def recycled(at):
     turn = at.index.turns.items[-1]
-    echo = turn.model_copy(
-        update={
-            "turn_id": "echo",
-            "seq": 9,
-            "role": "assistant",
-            "speaker": "Bot",
-            "text": "Ana, you live in Zephyrmoor.",
-        }
-    )
+    said = {"turn_id": "echo", "seq": 9, "role": "assistant", "speaker": "Bot", "text": ECHO}
+    echo = turn.model_copy(update=said)
     event = at.index.events.items[-1]
     record = at.index.records.items[-1].model_copy(
         update={
@@ -172,9 +166,17 @@ def orphan_turn(at):
     at.commit(turns=[turn.model_copy(update={"turn_id": "new", "seq": 7, "text": "I keep bees."})])
 
 
-def stale(at):
-    synthesis = at.index.syntheses.items[0]
-    at.commit(syntheses=[synthesis.model_copy(update={"status": "stale"})])
+def two_at_one_position(at):
+    turn, event = at.index.turns.items[0], at.index.events.items[0]
+    at.commit(
+        turns=[turn.model_copy(update={"turn_id": "copy", "text": "Hi."})],
+        events=[event.model_copy(update={"turn_ids": [*event.turn_ids, "copy"]})],
+    )
+
+
+def change_first(at, name, **update):
+    items = at.decisions if name == "decisions" else getattr(at.index, name).items
+    at.commit(**{name: [items[-1].model_copy(update=update)]})
 
 
 def outdated_synthesis(at):
@@ -229,7 +231,7 @@ def log_of_a_removed_row(at):
             (f"%/{collection}",),
         ).fetchone()
         store = open_store(at.folder, HashingEncoder())
-        store._collections.memories.delete(ids=[key])
+        store._rows.memories.delete(ids=[key])
         store.close()
         assert database.execute("SELECT count(*) FROM embeddings_queue WHERE id = ? AND operation != 3", (key,))
 
@@ -251,73 +253,29 @@ DEFECTS = {
     "recycled record": (recycled, True),
     "duplicate record": (lambda at: at.change(at.active(), record_id="copy"), True),
     "turn without event": (orphan_turn, True),
-    "turn in two events": (
-        lambda at: at.commit(events=[at.index.events.items[0].model_copy(update={"event_id": "copy"})]),
-        False,
-    ),
-    "two turns at one position": (
-        lambda at: at.commit(
-            turns=[at.index.turns.items[0].model_copy(update={"turn_id": "copy", "text": "Hi."})],
-            events=[
-                at.index.events.items[0].model_copy(update={"turn_ids": [*at.index.events.items[0].turn_ids, "copy"]})
-            ],
-        ),
-        False,
-    ),
-    "boundary of a missing event": (
-        lambda at: at.commit(boundaries=[at.index.boundaries.items[-1].model_copy(update={"from_event_id": "gone"})]),
-        True,
-    ),
-    "synthesis of missing memories": (
-        lambda at: at.commit(
-            syntheses=[
-                at.index.syntheses.items[0].model_copy(
-                    update={"covered_record_ids": [*at.index.syntheses.items[0].covered_record_ids, "gone"]}
-                )
-            ]
-        ),
-        True,
-    ),
-    "stale synthesis": (stale, True),
+    "turn in two events": (lambda at: change_first(at, "events", event_id="copy"), False),
+    "two turns at one position": (two_at_one_position, False),
+    "boundary of a missing event": (lambda at: change_first(at, "boundaries", from_event_id="gone"), True),
+    "synthesis of missing memories": (lambda at: change_first(at, "syntheses", covered_record_ids=["gone"]), True),
+    "stale synthesis": (lambda at: change_first(at, "syntheses", status="stale"), True),
     "outdated synthesis": (outdated_synthesis, True),
-    "decision on missing records": (
-        lambda at: at.commit(decisions=[at.decisions[0].model_copy(update={"result_id": "gone"})]),
-        True,
-    ),
+    "decision on missing records": (lambda at: change_first(at, "decisions", result_id="gone"), True),
     "task for missing turns": (lambda at: at.commit(pending_tasks=[task("extract", ["gone"])]), True),
     "approval without a run": (
         lambda at: at.commit(pending_tasks=[task("approve_updates", [at.index.turns.items[0].turn_id])]),
         True,
     ),
-    "row without a kind": (
-        lambda at: at.memories.upsert(ids=["x:y"], embeddings=[[1.0] + [0.0] * 255], metadatas=[{"a": 1}]),
-        False,
-    ),
-    "row without a scope": (
-        lambda at: at.memories.upsert(ids=["x:y"], embeddings=[[1.0] + [0.0] * 255], metadatas=[{"kind": "events"}]),
-        False,
-    ),
-    "unreadable row": (
-        lambda at: at.memories.update(ids=[at.row("turns")[0]], metadatas=[{**at.row("turns")[1], "item": "{}"}]),
-        False,
-    ),
+    "row without a kind": (lambda at: at.put_row("x:y", {"a": 1}), False),
+    "row without a scope": (lambda at: at.put_row("x:y", {"kind": "events"}), False),
+    "unreadable row": (lambda at: at.put_row(at.row("turns")[0], {**at.row("turns")[1], "item": "{}"}), False),
     "row of another scope": (foreign_rows, False),
     "search across scopes": (foreign_rows, False),
     "row under another id": (
-        lambda at: at.memories.upsert(
-            ids=[row_id(ANA, RECORDS, "other")],
-            embeddings=[at.row("turns")[3]],
-            metadatas=[at.row("turns")[1]],
-            documents=[at.row("turns")[2]],
-        ),
+        lambda at: at.put_row(row_id(ANA, RECORDS, "other"), *at.row("turns")[1:]),
         False,
     ),
     "outdated text": (
-        lambda at: at.memories.update(
-            ids=[at.row("records")[0]],
-            documents=["something else"],
-            embeddings=[at.row("records")[3]],
-        ),
+        lambda at: at.put_row(at.row("records")[0], at.row("records")[1], "something else", at.row("records")[3]),
         True,
     ),
     "invalid vector": (
@@ -327,20 +285,10 @@ DEFECTS = {
     "vector of another text": (other_vector, True),
     "missing vector": (lost_vectors, True),
     "missing words": (lambda at: at.sql(WITHOUT_WORDS), True),
-    "unused collections": (
-        lambda at: make_collection(at.store._collections.client, "engram-0123-turns", "other"),
-        True,
-    ),
-    "encoder": (
-        lambda at: at.memories.modify(metadata={**at.memories.metadata, "encoder": "other"}),
-        False,
-    ),
+    "unused collections": (lambda at: make_collection(at.store._rows.client, "engram-0123-turns", "other"), True),
+    "encoder": (lambda at: at.memories.modify(metadata={**at.memories.metadata, "encoder": "other"}), False),
     "residue in the log": (log_of_a_removed_row, True),
 }
-
-
-def checks(diagnosis):
-    return {finding.check for finding in diagnosis["findings"]}
 
 
 def examine(folder, capsys, *options):
@@ -401,7 +349,7 @@ def test_an_index_that_is_not_what_is_stored_is_read_again(folder):
         store = memory.store
         index = store.index(ANA)
         gone = index.turns.items[0].turn_id
-        store._collections.remove(ANA, {"boundaries": [index.boundaries.items[0].boundary_id]})
+        store._rows.remove(ANA, {"boundaries": [index.boundaries.items[0].boundary_id]})
 
         found = {finding.check for finding in memory.doctor().findings}
         mended = memory.doctor(fix=True)
@@ -419,7 +367,7 @@ def test_checkpoints_of_what_is_not_stored_are_residue(folder):
         memory.write_graph.get_graph()
         config = thread_of("planted", ANA)
         memory._writes.graph.update_state(
-            config, {"turns": [turn.model_copy(update={"turn_id": "forgotten"})]}, as_node="receive"
+            config, {"turns": [turn.model_copy(update={"turn_id": "forgotten"})]}, as_node="extract"
         )
 
         found = memory.doctor()
@@ -439,24 +387,6 @@ def test_other_weights_under_the_old_name_are_noticed_and_all_is_encoded_anew(fo
         assert found == {"encoder fingerprint"}
         assert mended.is_sound
         assert memory.doctor().findings == []
-
-
-def test_open_events_may_have_the_vectors_of_older_versions(folder):
-    """Those were of their titles and keywords, and not of their topics: nothing is wrong with the encoder."""
-    with open_memory(folder) as memory:
-        for text in ("I baked rye bread.", "The sourdough bread rose, and I baked it in a cast iron pot."):
-            memory.remember([{"speaker": "Dan", "text": text}], user_id="dan", session_id="s")
-        scope = Scope(user_id="dan")
-        (event,) = memory.store.index(scope).events.items
-        title = HashingEncoder().encode([event.indexed_text])
-        vector = memory.store.index(scope).events.vectors[0]
-        memory.store._collections.memories.update(ids=[row_id(scope, EVENTS, event.event_id)], embeddings=title)
-
-        diagnosis = memory.doctor()
-
-    assert event.status == "open"
-    assert float(vector @ title[0]) < 0.99
-    assert diagnosis.findings == []
 
 
 def test_a_damaged_database_is_said(folder, capsys):
@@ -524,22 +454,6 @@ def test_a_store_that_is_locked_or_missing_is_an_error(folder, capsys, monkeypat
     """One line, and the exit codes of every command."""
     assert run(["doctor", "--store", str(folder / "nothing")]) == 2
     assert "no memory at" in capsys.readouterr().err
-
-
-def test_an_older_store_is_examined_once_it_is_migrated(folder, capsys, monkeypatch):
-    """Without --fix it stays of its version; with it, it is migrated after a copy."""
-    with tarfile.open(Path(__file__).parents[1] / "data" / "store-schema-3.tar.xz") as archive:
-        archive.extractall(folder, filter="data")
-    folder /= "store-schema-3"
-    monkeypatch.setattr(factory, "HashingEncoder", partial(HashingEncoder, 16))
-
-    code, found = examine(folder, capsys)
-    fixed, mended = examine(folder, capsys, "--fix")
-    after, left = examine(folder, capsys)
-
-    assert (code, [finding["check"] for finding in found["findings"]]) == (3, ["schema version"])
-    assert (fixed, mended["findings"][0]["fixed"], after, left["findings"]) == (0, True, 0, [])
-    assert (folder.parent / "store-schema-3-schema-3").exists()
 
 
 def test_findings_are_printed_for_people(folder, capsys):

@@ -12,8 +12,8 @@ from langgraph_engram.embeddings.minilm_torch import TorchMiniLM
 
 @pytest.fixture(scope="module")
 def onnx_encoder() -> OnnxMiniLM:
-    """The ONNX backend, two batches side by side."""
-    return OnnxMiniLM(threads=2)
+    """The ONNX backend."""
+    return OnnxMiniLM()
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,6 @@ def test_every_text_has_a_unit_vector():
 
     assert (vectors.shape, vectors.dtype) == ((5, 32), np.float32)
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(5), abs=1e-6)
-
-
-def test_no_texts_give_no_rows():
-    """The dimensions are there all the same."""
     assert HashingEncoder(32).encode([]).shape == (0, 32)
 
 

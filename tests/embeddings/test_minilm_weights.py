@@ -1,71 +1,77 @@
-"""Files are downloaded from the hub, played by a local server."""
+"""Weights are downloaded from the hub, played by a local server."""
 
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
 import pytest
 from huggingface_hub import constants
 
-from langgraph_engram.embeddings.minilm_weights import REVISION, cached_file, download_file
+from langgraph_engram.embeddings.minilm_weights import (
+    FILES,
+    OPTIONAL_FILES,
+    REPOSITORY,
+    REVISION,
+    find_weights,
+    installed_weights,
+)
 from langgraph_engram.errors import EncoderUnavailable
 
 
-class SmallHub(BaseHTTPRequestHandler):
-    """Serve one file as the hub does."""
+class SmallHub(SimpleHTTPRequestHandler):
+    """Serve the files of a folder as the hub does."""
 
-    content = b'{"model_type": "bert"}'
+    def translate_path(self, path: str) -> str:
+        """Return the file of a path in the repository."""
+        return f"{self.directory}/{path.removeprefix(f'/{REPOSITORY}/resolve/{REVISION}/')}"
 
-    def do_HEAD(self) -> None:
-        """Answer with what identifies the file."""
-        found = self.path == f"/owner/model/resolve/{REVISION}/config.json"
-        self.send_response(200 if found else 404)
-        self.send_header("Content-Length", str(len(self.content) if found else 0))
-        if found:
-            self.send_header("ETag", '"0123456789"')
-            self.send_header("X-Repo-Commit", REVISION)
-        else:
-            self.send_header("X-Error-Code", "EntryNotFound")
-        self.end_headers()
-
-    def do_GET(self) -> None:
-        """Answer with the file."""
-        self.do_HEAD()
-        self.wfile.write(self.content)
+    def end_headers(self) -> None:
+        """Add what identifies the file."""
+        self.send_header("ETag", f'"{abs(hash(self.path))}"')
+        self.send_header("X-Repo-Commit", REVISION)
+        super().end_headers()
 
     def log_message(self, format: str, *args: object) -> None:
         """Stay silent."""
 
 
 @pytest.fixture
-def small_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A hub on this machine. Gives the folder where downloads are cached."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), SmallHub) as server:
+def hub_folder(tmp_path: Path, no_weights: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of a hub on this machine."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(SmallHub, directory=str(folder))) as server:
         thread = Thread(target=server.serve_forever)
         thread.start()
-        monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{server.server_port}")
-        url = f"http://127.0.0.1:{server.server_port}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
-        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", url)
-        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-        yield tmp_path / "hub"
+        url = f"http://127.0.0.1:{server.server_port}"
+        monkeypatch.setattr(constants, "ENDPOINT", url)
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        template = f"{url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+        yield folder
         server.shutdown()
         thread.join()
 
 
-def test_a_file_is_downloaded_and_found_in_the_cache_later(small_hub: Path) -> None:
-    """The second call does without the network."""
-    assert cached_file("owner/model", "config.json", REVISION) is None
+def test_weights_are_downloaded_once_and_found_later(packaged_weights: Path, hub_folder: Path, empty_hub: Path) -> None:
+    """With their hashes verified; the second call does without the hub."""
+    for name in (*FILES, *OPTIONAL_FILES):
+        (hub_folder / name).parent.mkdir(exist_ok=True)
+        source = packaged_weights / name
+        if source.is_file():
+            (hub_folder / name).symlink_to(source)
+        else:
+            (hub_folder / name).write_text("{}", encoding="utf-8")
 
-    path = download_file("owner/model", "config.json", REVISION, hint="")
+    downloaded = find_weights(None)
 
-    assert path.read_bytes() == SmallHub.content
-    assert path.is_relative_to(small_hub)
-    assert cached_file("owner/model", "config.json", REVISION) == path
+    assert downloaded.is_relative_to(empty_hub)
+    assert installed_weights() == find_weights(None) == downloaded
 
 
-@pytest.mark.usefixtures("small_hub")
-def test_a_file_that_the_hub_does_not_have_is_named() -> None:
+def test_a_hub_without_the_files_is_named(hub_folder: Path) -> None:
     """The error ends with what to do instead."""
-    with pytest.raises(EncoderUnavailable, match=r"cannot fetch 'vocab\.txt' of 'owner/model'.*; do something else$"):
-        download_file("owner/model", "vocab.txt", REVISION, hint="do something else")
+    with pytest.raises(EncoderUnavailable, match=r"cannot fetch 'sentence-transformers/.*langgraph-engram\[offline\]"):
+        find_weights(None)

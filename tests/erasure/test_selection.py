@@ -9,7 +9,6 @@ from langgraph_engram.erasure.erase import Cleanup
 from langgraph_engram.erasure.selection import StoredScope, Target, select_erased
 from langgraph_engram.pending import UNFINISHED
 from langgraph_engram.schema import Boundary, Decision, Event, PendingTask, Record, Synthesis, Turn
-from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.stores.index import BOUNDARIES, EVENTS, RECORDS, SYNTHESES, TURNS, ScopeIndex
 
 NOON = datetime(2024, 5, 7, 12, tzinfo=UTC)
@@ -62,7 +61,7 @@ def stored(*, records=(), events=(), boundaries=(), syntheses=(), decisions=(), 
 def forget(scope, **target):
     """Return what is erased, and the cleanup of the rest."""
     erased = select_erased(scope, Target(**target))
-    return erased, Cleanup(scope, erased, "forgetting", SegmentSettings())
+    return erased, Cleanup(scope, erased, "forgetting")
 
 
 def ids(items, kind=RECORDS):

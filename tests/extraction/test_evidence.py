@@ -23,7 +23,7 @@ def verdict(turn, record):
 
     def give(said, content, captions=(), **fields):
         source = turn(0, said, captions=list(captions))
-        return verify_record(record(0, content, **fields), [source], [source], VerifySettings())
+        return verify_record(record(0, content, **fields), [source], [source])
 
     return give
 
@@ -97,7 +97,7 @@ def test_what_a_turn_beside_the_source_gives_is_evidence_and_joins_the_sources(t
     nearby = [turn(0, "My sister Runa called 5 times."), turn(1, "She lives in Oslo.")]
 
     def verify(content, citable=("t0", "t1")):
-        return verify_record(record(1, content), nearby[1:], nearby, VerifySettings(), citable)
+        return verify_record(record(1, content), nearby[1:], nearby, citable)
 
     named, counted = verify("Ana's sister Runa lives in Oslo."), verify("Runa, who called 5 times, lives in Oslo.")
     elsewhere = verify("Runa lives in Oslo with 5 cats.")
@@ -185,7 +185,7 @@ SAID = st.lists(st.one_of(st.sampled_from(SENTENCES), st.text(max_size=40)), min
 
 def build_all(turns, candidates):
     sentences = number_sentences(turns)
-    return RecordBuilder("scope", 400).build(sentences, {"Ana": "e", "Ben": "e"}, candidates) if sentences else []
+    return RecordBuilder("scope").build(sentences, {"Ana": "e", "Ben": "e"}, candidates) if sentences else []
 
 
 @settings(max_examples=60)
@@ -203,8 +203,7 @@ def test_what_rules_extract_from_a_text_is_supported_by_it(first, second):
 
     by_id = {turn.turn_id: turn for turn in turns}
     verified = [
-        verify_record(record, [by_id[turn_id] for turn_id in record.source_turn_ids], turns, VerifySettings())
-        for record in records
+        verify_record(record, [by_id[turn_id] for turn_id in record.source_turn_ids], turns) for record in records
     ]
     assert [(record.content, record.reject_reason) for record in verified if record.status != "active"] == []
 
@@ -230,7 +229,7 @@ def test_what_one_says_of_oneself_is_not_said_of_another(turn, record, said, sta
     """A record about Ben that rests on what Ana says of herself is quarantined."""
     nearby = [turn(0, "Hi!", speaker="Ben"), turn(1, said)]
 
-    verified = verify_record(record(1, "Ben adopted a dog."), nearby[1:], nearby, VerifySettings())
+    verified = verify_record(record(1, "Ben adopted a dog."), nearby[1:], nearby)
 
     assert verified.status == status
     assert status == "active" or verified.reject_reason == "it says of Ben what Ana said"
@@ -251,9 +250,7 @@ def test_a_number_of_the_question_is_evidence_for_the_reply_quoted_with_it(turn,
     """A short reply is quoted with its question, which nobody need have answered in this call."""
     nearby = [turn(0, "Did you buy 3 trees?", speaker="Ben"), turn(1, "Yes, apple trees.")]
 
-    verified = verify_record(
-        record(1, "Ben: Did you buy 3 trees? Ana: Yes, apple trees."), nearby[1:], nearby, VerifySettings()
-    )
+    verified = verify_record(record(1, "Ben: Did you buy 3 trees? Ana: Yes, apple trees."), nearby[1:], nearby)
 
     assert verified.status == "active"
 

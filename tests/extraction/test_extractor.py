@@ -5,11 +5,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from langgraph_engram.extraction.batching import Batch, batch_events
-from langgraph_engram.extraction.capability import MOST_POOR, is_poor
+from langgraph_engram.extraction import extractor
+from langgraph_engram.extraction.batching import TurnBatch, batch_events
+from langgraph_engram.extraction.capability import is_poor
 from langgraph_engram.extraction.extractor import Extractor
 from langgraph_engram.extraction.records import RecordBuilder
-from langgraph_engram.llm.base import Failure
+from langgraph_engram.llm.base import MOST_POOR, Failure
+from langgraph_engram.paper_settings import DimMemSettings
+from langgraph_engram.papers.dimmem.writing import records_view
+from langgraph_engram.papers.structmem.writing import FACTS, RELATIONS
 from langgraph_engram.prompts.extract_events import EventNote, EventReading, RelationDraft
 from langgraph_engram.prompts.extract_facts import SourcedSentence, SourcedSentences
 from langgraph_engram.prompts.extract_records import Extraction, RecordDraft
@@ -24,7 +28,7 @@ PLACES = ("Oslo", "Rome", "Lima", "Cairo", "Quito", "Delhi", "Tokyo", "Accra", "
 def batch(turn):
     """Ten turns of one statement each."""
     turns = [turn(seq, f"I worked in {place} for a year.") for seq, place in enumerate(PLACES)]
-    return Batch(tuple(turns), (), {turn.turn_id: "e0" for turn in turns})
+    return TurnBatch(tuple(turns), (), {turn.turn_id: "e0" for turn in turns})
 
 
 def lump():
@@ -57,7 +61,7 @@ def test_one_answer_holds_events_records_and_relations(batch):
     (found,), spent = Extractor(model, ExtractSettings()).extract([batch])
 
     assert asked(model) == ["ExtractEvents"]
-    assert [kind for kind, _ in found.candidates] == ["dimensional"] * 10 + ["relational"]
+    assert [kind for kind, _ in found.drafts] == ["dimensional"] * 10 + ["relational"]
     assert {event: note.topic for event, note in found.notes.items()} == {"e0": "Ana's jobs"}
     assert (spent.calls, found.failure) == (1, "")
 
@@ -68,10 +72,10 @@ def test_structmem_asks_for_facts_and_for_relations(batch):
     relations = SourcedSentences(sentences=[SourcedSentence(sources=[2], content="Ana helped Ben.")])
     model = FakeModel([facts, relations])
 
-    found, spent = Extractor(model, ExtractSettings(strategy="dual")).extract([batch])
+    found, spent = Extractor(model, ExtractSettings(), (FACTS, RELATIONS)).extract([batch])
 
     assert asked(model) == ["ExtractFacts", "ExtractRelations"]
-    assert [{kind for kind, _ in views.candidates} for views in found] == [{"factual"}, {"relational"}]
+    assert [{kind for kind, _ in views.drafts} for views in found] == [{"factual"}, {"relational"}]
     assert spent.calls == 2
 
 
@@ -81,7 +85,7 @@ def test_a_model_that_lumps_is_asked_to_label(batch):
 
     (found,), spent = Extractor(model, ExtractSettings()).extract([batch])
 
-    records = RecordBuilder("scope", 400).build(found.sentences, batch.event_of, found.candidates)
+    records = RecordBuilder("scope").build(found.sentences, batch.event_of, found.drafts)
     assert asked(model) == ["ExtractEvents", "LabelSentences"]
     assert [record.content for record in records] == [
         f"Ana: I worked in {place} for a year." for place in PLACES if place != "Lima"
@@ -93,10 +97,10 @@ def test_a_model_that_lumps_is_asked_to_label(batch):
 def test_a_model_that_never_writes_well_is_asked_to_label_only(batch):
     """After a few poor answers, the question it cannot answer is not paid for again."""
     model = FakeModel([*[lump(), labels()] * MOST_POOR, labels()])
-    extractor = Extractor(model, ExtractSettings())
+    asking = Extractor(model, ExtractSettings())
 
-    extractor.extract([batch] * MOST_POOR)
-    extractor.extract([batch])
+    asking.extract([batch] * MOST_POOR)
+    asking.extract([batch])
 
     assert asked(model) == ["ExtractEvents", "LabelSentences"] * MOST_POOR + ["LabelSentences"]
 
@@ -124,21 +128,21 @@ def test_a_model_that_is_too_slow_to_write_is_not_waited_for_twice(batch):
 
 def test_a_few_words_show_nothing_of_what_a_model_can(batch):
     """A batch that any answer fits shows nothing."""
-    extractor = Extractor(FakeModel([EventReading(records=[])]), ExtractSettings())
+    asking = Extractor(FakeModel([EventReading(records=[])]), ExtractSettings())
 
-    extractor.extract([replace(batch, turns=batch.turns[:3])])
+    asking.extract([replace(batch, turns=batch.turns[:3])])
 
-    assert not extractor.capability.is_shown
-    assert not extractor.capability.is_lacking
+    assert not asking.model.capability.is_shown
+    assert not asking.model.capability.is_lacking
 
 
 def test_one_good_answer_shows_what_a_model_can(batch):
     """A model that has written well is not taken for one that cannot."""
     model = FakeModel([record_each(), lump(), labels(), lump(), labels(), record_each()])
-    extractor = Extractor(model, ExtractSettings())
+    asking = Extractor(model, ExtractSettings())
 
     for _ in range(4):
-        extractor.extract([batch])
+        asking.extract([batch])
 
     assert asked(model)[-1] == "ExtractEvents"
 
@@ -154,7 +158,7 @@ def test_an_answer_that_is_cut_off_is_asked_for_in_two(batch):
         ["t0", "t1", "t2", "t3", "t4"],
         ["t5", "t6", "t7", "t8", "t9"],
     ]
-    assert [len(part.candidates) for part in found] == [5, 5]
+    assert [len(part.drafts) for part in found] == [5, 5]
     assert (asked(model), spent.calls) == (["ExtractEvents"] * 3, 3)
 
 
@@ -167,7 +171,7 @@ def test_a_half_that_is_cut_off_as_well_is_tried_as_labels(batch):
     found, _ = Extractor(model, ExtractSettings()).extract([batch])
 
     assert asked(model) == ["ExtractEvents"] * 3 + ["LabelSentences"]
-    assert [len(part.candidates) for part in found] == [5, 5]
+    assert [len(part.drafts) for part in found] == [5, 5]
 
 
 @pytest.mark.parametrize("kind", ["invalid", "timeout"])
@@ -177,30 +181,32 @@ def test_an_answer_without_form_or_end_is_tried_as_labels(batch, kind):
 
     (found,), _ = Extractor(model, ExtractSettings()).extract([batch])
 
-    assert (len(found.candidates), found.failure) == (10, "")
+    assert (len(found.drafts), found.failure) == (10, "")
 
 
 @pytest.mark.parametrize("kind", ["unreachable", "rate_limited", "refused"])
 def test_a_model_that_cannot_be_reached_is_not_asked_something_easier(batch, kind):
     """The failure stands, and says nothing of what the model can do."""
     model = FakeModel([Failure(kind, "gone")])
-    extractor = Extractor(model, ExtractSettings())
+    asking = Extractor(model, ExtractSettings())
 
-    (found,), _ = extractor.extract([batch])
+    (found,), _ = asking.extract([batch])
 
-    assert (found.candidates, found.failure, asked(model)) == ([], "gone", ["ExtractEvents"])
-    assert not extractor.capability.is_lacking
+    assert (found.drafts, found.failure, asked(model)) == ([], "gone", ["ExtractEvents"])
+    assert not asking.model.capability.is_lacking
 
 
-def test_labels_are_asked_for_a_few_sentences_at_a_time(batch):
+def test_labels_are_asked_for_a_few_sentences_at_a_time(batch, monkeypatch):
     """A slow model ends each answer in time, and every sentence has its label once."""
     parts = [SentenceLabels(labels=labels().labels[:size]) for size in (4, 4, 2)]
     model = FakeModel([lump(), *parts])
 
-    found, _ = Extractor(model, ExtractSettings(label_sentences=4)).extract([batch])
+    monkeypatch.setattr(extractor, "LABELLED_SENTENCES", 4)
 
-    builder = RecordBuilder("scope", 400)
-    records = [record for part in found for record in builder.build(part.sentences, batch.event_of, part.candidates)]
+    found, _ = Extractor(model, ExtractSettings()).extract([batch])
+
+    builder = RecordBuilder("scope")
+    records = [record for part in found for record in builder.build(part.sentences, batch.event_of, part.drafts)]
     assert [record.source_turn_ids for record in records] == [[f"t{seq}"] for seq in range(10)]
     assert [len(question.turns) for question in model.asked[1:]] == [4, 4, 2]
 
@@ -220,7 +226,7 @@ def test_labels_that_fail_leave_the_first_answer(batch):
 
     (found,), _ = Extractor(model, ExtractSettings()).extract([batch])
 
-    assert [candidate.content for _, candidate in found.candidates] == ["Ana is a traveller."]
+    assert [candidate.content for _, candidate in found.drafts] == ["Ana is a traveller."]
 
 
 @pytest.mark.parametrize(("method", "question"), [("written", "ExtractRecords"), ("labelled", "LabelSentences")])
@@ -229,7 +235,7 @@ def test_settings_may_decide(batch, method, question):
     answer = Extraction(records=[]) if method == "written" else labels()
     model = FakeModel([answer])
 
-    Extractor(model, ExtractSettings(strategy="dimensional", method=method)).extract([batch])
+    Extractor(model, ExtractSettings(method=method), (records_view(DimMemSettings()),)).extract([batch])
 
     assert asked(model) == [question]
 
@@ -254,14 +260,14 @@ def test_little_said_may_give_no_record(turn):
     """A short exchange may hold nothing to keep."""
     said = turn(0, "I worked in Oslo.")
 
-    assert not is_poor(Batch((said,), (), {"t0": "e0"}), [])
+    assert not is_poor(TurnBatch((said,), (), {"t0": "e0"}), [])
 
 
 def test_what_an_image_asks_is_no_question(turn):
     """A poster that asks something is shown all the same: leaving it out leaves out what was said."""
     shown = turn(0, "Look.", captions=[f"a poster: ready for {place}?" for place in PLACES])
 
-    assert is_poor(Batch((shown,), (), {"t0": "e0"}), [])
+    assert is_poor(TurnBatch((shown,), (), {"t0": "e0"}), [])
 
 
 def test_the_turns_just_before_are_read_beside_an_event_that_goes_on(store, keep, scope, turn, event):
@@ -282,7 +288,7 @@ def test_short_events_share_a_call_up_to_a_size(store, scope, turn, event):
     index = store.index(scope)
 
     shared = batch_events(index, events, turns, ExtractSettings(call_tokens=100), 0)
-    alone = batch_events(index, events, turns, ExtractSettings(shared_calls=False), 0)
+    alone = batch_events(index, events, turns, ExtractSettings(call_tokens=0), 0)
 
     assert [len(batch.event_ids) for batch in shared] == [2, 2]
     assert shared[0].event_starts == (0, 1)
@@ -293,7 +299,7 @@ def test_numbers_run_through_all_events_of_a_batch(turn):
     """One answer can cite any of their sentences."""
     turns = [turn(0, "I ski."), turn(1, "I swim.", said_at=datetime(2024, 1, 1, tzinfo=UTC))]
 
-    batch = Batch(tuple(turns), (), {"t0": "e0", "t1": "e1"})
+    batch = TurnBatch(tuple(turns), (), {"t0": "e0", "t1": "e1"})
 
     assert [sentence.number for sentence in batch.sentences] == [1, 2]
 
@@ -307,7 +313,7 @@ def test_what_tools_and_systems_put_in_is_not_batched(store, scope, turn, event)
         turn(3, "The one near the river.", role="assistant", speaker="assistant"),
     ]
 
-    index, alone = store.index(scope), ExtractSettings(shared_calls=False)
+    index, alone = store.index(scope), ExtractSettings(call_tokens=0)
 
     (whole,) = batch_events(index, [event(0, 0, 1, 2, 3)], turns, alone, 2)
     first, last = batch_events(index, [event(0, 0, 1, 2), event(1, 3)], turns, alone, 2)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from langgraph_engram.extraction import records as records_module
 from langgraph_engram.extraction.records import NO_SOURCE, RecordBuilder
 from langgraph_engram.prompts.extract_facts import SourcedSentence
 from langgraph_engram.prompts.extract_records import RecordDraft
@@ -14,11 +15,9 @@ EVENT_OF = {"t0": "e0", "t1": "e0", "t2": "e1"}
 def build(turn):
     """Build records of candidates that cite three turns in two events."""
 
-    def make(*candidates, most=400):
+    def make(*drafts):
         said = number_sentences([turn(0), turn(1), turn(2, "We leave on 1 June.")])
-        return RecordBuilder("scope", most).build(
-            said, EVENT_OF, [("dimensional", candidate) for candidate in candidates]
-        )
+        return RecordBuilder("scope").build(said, EVENT_OF, [("dimensional", draft) for draft in drafts])
 
     return make
 
@@ -55,7 +54,7 @@ def test_a_relation_in_the_words_of_a_record_is_that_record(turn):
         ("relational", SourcedSentence(sources=[2], content="Ana camped.")),
     ]
 
-    (record,) = RecordBuilder("scope", 400).build(said, EVENT_OF, candidates)
+    (record,) = RecordBuilder("scope").build(said, EVENT_OF, candidates)
 
     assert (record.kind, record.memory_type, record.source_turn_ids) == ("dimensional", "episodic", ["t0", "t1"])
 
@@ -70,7 +69,7 @@ def test_a_relation_that_records_tell_already_is_left_out(turn):
         ("relational", SourcedSentence(sources=[1], content="Ana trusts Ben in every storm.")),
     ]
 
-    records = RecordBuilder("scope", 400).build(said, EVENT_OF, candidates)
+    records = RecordBuilder("scope").build(said, EVENT_OF, candidates)
 
     assert [record.content for record in records if record.kind == "relational"] == ["Ana trusts Ben in every storm."]
 
@@ -83,17 +82,21 @@ def test_a_repeat_with_a_source_mends_one_without(build):
     assert (record.status, record.reject_reason) == ("active", "")
 
 
-def test_one_answer_gives_at_most_so_many_records(build):
-    """Beyond the limit of an answer, candidates are ignored."""
-    records = build(*[RecordDraft(sources=[1], content=f"Fact {number}.") for number in range(9)], most=4)
+def test_one_answer_gives_at_most_so_many_records(build, monkeypatch):
+    """Beyond the limit of an answer, drafts are ignored."""
+    monkeypatch.setattr(records_module, "MAX_RECORDS", 4)
+
+    records = build(*[RecordDraft(sources=[1], content=f"Fact {number}.") for number in range(9)])
 
     assert [record.content for record in records] == ["Fact 0.", "Fact 1.", "Fact 2.", "Fact 3."]
     assert [record.part for record in records] == [0, 1, 2, 3]
 
 
-def test_the_limit_never_cuts_what_was_said(build):
+def test_the_limit_never_cuts_what_was_said(build, monkeypatch):
     """A long text has as many records as sentences, whatever the limit of an answer."""
-    records = build(*[RecordDraft(sources=[number]) for number in (1, 3)], most=1)
+    monkeypatch.setattr(records_module, "MAX_RECORDS", 1)
+
+    records = build(*[RecordDraft(sources=[number]) for number in (1, 3)])
 
     assert [record.source_turn_ids for record in records] == [["t0"], ["t2"]]
 
@@ -131,7 +134,7 @@ def test_a_copied_turn_rests_on_its_own_sentences_whatever_it_cites(turn):
     second = turn(1, "My sister Runa ran the whole way with me. It was wonderful to see how everybody cheered for us!")
     copy = "Ben: My sister Runa ran the whole way with me. [2] I was wonderful to see how everybody cheered for us!"
 
-    records = RecordBuilder("scope", 9).build(
+    records = RecordBuilder("scope").build(
         number_sentences([first, second]),
         EVENT_OF,
         [("key_sentence", SourcedSentence(sources=[1], content=copy))],
@@ -168,7 +171,7 @@ def test_what_a_candidate_leaves_open_is_read_off_its_words(turn):
     """Rules fill in place, reason and keywords."""
     said = number_sentences([turn(0, "I moved to Oslo because rents in Bergen had doubled.")])
 
-    (record,) = RecordBuilder("scope", 9).build(said, EVENT_OF, [("dimensional", RecordDraft(sources=[1]))])
+    (record,) = RecordBuilder("scope").build(said, EVENT_OF, [("dimensional", RecordDraft(sources=[1]))])
 
     assert (record.location, record.reason) == ("Oslo", "rents in Bergen had doubled")
     assert {"Oslo", "Bergen"} <= set(record.keywords)
@@ -199,7 +202,7 @@ def test_a_sentence_has_no_dimensions(turn):
     """StructMem's facts and HyMem's key sentences are words and sources alone."""
     candidate = SourcedSentence(sources=[1], content="Ana camped.")
 
-    (record,) = RecordBuilder("scope", 9).build(number_sentences([turn(0)]), EVENT_OF, [("factual", candidate)])
+    (record,) = RecordBuilder("scope").build(number_sentences([turn(0)]), EVENT_OF, [("factual", candidate)])
 
     assert (record.kind, record.memory_type, record.keywords, record.speaker) == ("factual", None, [], "Ana")
 

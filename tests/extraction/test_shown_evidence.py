@@ -4,7 +4,6 @@ import pytest
 
 from langgraph_engram.extraction.evidence import verify_record
 from langgraph_engram.schema import Record
-from langgraph_engram.settings import VerifySettings
 from langgraph_engram.temporal.parse import parse_time
 from tests.extraction.shown import FALSE, TRUE, turns_of
 
@@ -30,7 +29,7 @@ def verified(name: str, cited: list[int], content: str, time: str) -> Record:
         speaker=sources[-1].speaker,
         source_turn_ids=[turn.turn_id for turn in sources],
     )
-    return verify_record(record, sources, turns, VerifySettings(), {turn.turn_id for turn in turns})
+    return verify_record(record, sources, turns, {turn.turn_id for turn in turns})
 
 
 def passes(name: str, cited: list[int], content: str, time: str) -> bool:

@@ -1,11 +1,7 @@
 """What is exported is complete, loads anywhere, and is the same when it is exported again."""
 
-import asyncio
 import gzip
 import json
-import tracemalloc
-from contextlib import closing
-from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -16,12 +12,10 @@ from hypothesis import strategies as st
 from langgraph_engram.cli.main import run
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import InvalidInput, StoreError, UnreadableFile
-from langgraph_engram.formats.export import KIND_OF, export_file, export_schema, load_file
+from langgraph_engram.formats.export import KIND_OF, export_schema
 from langgraph_engram.memory import Memory
-from langgraph_engram.schema import Decision, PendingTask, Scope, Turn, make_id
+from langgraph_engram.schema import Decision, PendingTask, Scope
 from langgraph_engram.stores.base import Changes
-from langgraph_engram.stores.folders import open_store
-from langgraph_engram.stores.index import TURNS
 
 pytestmark = pytest.mark.usefixtures("syntheses_at_once")
 
@@ -59,46 +53,6 @@ def other(tmp_path):
     """A memory with another encoder."""
     with open_memory(tmp_path / "other", HashingEncoder(32)) as opened:
         yield opened
-
-
-def peak_of(call):
-    """Return the most bytes of Python objects that a call held at a time."""
-    tracemalloc.start()
-    try:
-        call()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
-def test_more_memories_take_no_more_room_on_their_way(tmp_path, monkeypatch):
-    """Eight times as many are written and read in the room of a page, and loaded they are what they were."""
-    monkeypatch.setattr("langgraph_engram.formats.export.BATCH", 20)
-    peaks = {}
-    with closing(open_store("memory:", HashingEncoder(8))) as store:
-        store._opened.made = replace(store._collections, page_size=20)
-        for number, user in ((40, "ana"), (320, "ben")):
-            scope, path, loaded = Scope(user_id=user), tmp_path / user, Scope(user_id=f"{user} again")
-            said = [
-                Turn(
-                    turn_id=make_id(user, str(at)),
-                    session_id="s",
-                    seq=at,
-                    role="user",
-                    speaker=user,
-                    text="word " * 200,
-                )
-                for at in range(number)
-            ]
-            store.commit(scope, Changes(turns=said))
-            export_file(store, path, scope)
-            peaks[user] = (
-                peak_of(lambda path=path, scope=scope: export_file(store, path, scope)),
-                peak_of(lambda path=path, loaded=loaded: load_file(store, path, loaded)),
-            )
-            assert list(store.items(loaded, TURNS)) == said
-
-    assert all(larger < 1.5 * smaller for smaller, larger in zip(peaks["ana"], peaks["ben"], strict=True)), peaks
 
 
 def test_everything_loads_into_a_store_of_another_encoder_and_is_exported_as_it_was(memory, other, tmp_path):
@@ -385,25 +339,3 @@ def test_the_command_line_with_the_encoder_of_the_store(tmp_path, capsys, monkey
     assert "nothing new" in capsys.readouterr().out
     assert run(["export", name, *place]) == 2
     assert run(["load", str(tmp_path / "none.jsonl"), *elsewhere]) == 2
-
-
-def test_asynchronous_variants_do_the_same(memory, other, tmp_path):
-    """Another thread does it."""
-    remember(memory, sessions=(1,))
-
-    async def move():
-        await memory.aexport(tmp_path / "ana.jsonl", user_id="ana")
-        return await other.aload(tmp_path / "ana.jsonl")
-
-    assert asyncio.run(move()).turns == 2
-
-
-def test_the_items_of_a_scope_are_not_held_at_once(tmp_path, turn):
-    """`items` asks for a page when it is wanted, so that an export needs no more memory for more of them."""
-    store = open_store(tmp_path / "store", HashingEncoder(8))
-    store.commit(Scope(user_id="ana"), Changes(turns=[turn(seq) for seq in range(2100)]))
-
-    pages = store._collections.pages([])
-
-    assert [len(page["ids"]) for page in pages] == [2000, 100]
-    store.close()

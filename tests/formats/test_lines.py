@@ -114,13 +114,6 @@ def test_a_number_that_is_no_time_is_refused_with_its_line(stamp):
         parse(f"date,text\n2024-05-01,I camp.\n{stamp},I row.\n", "chat.csv")
 
 
-def test_blank_lines_and_other_columns_do_no_harm():
-    """A table may begin with blank lines, hold columns that nobody asked for, and lines inside of cells."""
-    parsed = parse('\n\nrating,text,speaker\n5,"I keep bees.\nTwo hives.",Ana\n\n4,Since when?,Ben\n', "chat.csv")
-
-    assert said(parsed) == [("Ana", "I keep bees.\nTwo hives."), ("Ben", "Since when?")]
-
-
 def test_notes_may_begin_with_a_bracket():
     """A list of tasks is no JSON."""
     parsed = parse("[ ] water the bees\n\n[x] paint the hive blue", "notes.md")

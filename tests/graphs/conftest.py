@@ -14,13 +14,14 @@ from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.graphs.read import build_read_graph
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.llm.base import Model, Question
-from langgraph_engram.presets import changed, preset
+from langgraph_engram.presets import preset
 from langgraph_engram.rule_model.model import RULES, RuleModel
 from langgraph_engram.schema import Scope
 from langgraph_engram.settings import Settings
 from langgraph_engram.state import Message, RecallRequest, RememberRequest
 from langgraph_engram.stores.base import Store
 from langgraph_engram.stores.folders import open_store
+from langgraph_engram.summarization.scheduling import Scheduler
 from langgraph_engram.testing import FakeModel
 
 NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
@@ -34,7 +35,7 @@ SECOND = (
     ("Ben", "Oh! I sold my bees last week because the garden was too small."),
 )
 WHOSE = Scope(user_id="ana")
-TELLING_EACH_SESSION = changed(preset("engram"), "synthesis", min_buffer_tokens=0, new_by="any")
+SCHEDULER = "langgraph_engram.graphs.write_parts.Scheduler"
 
 
 def by_rule(question: Question[Any]) -> object:
@@ -97,7 +98,10 @@ class Deployment:
         self.checkpointer.conn.close()
 
     def writing(self, model: Model, settings: Settings | None = None, store: Store | None = None) -> Any:
-        return build_write_graph(store or self.store, model, settings or TELLING_EACH_SESSION, self.checkpointer)
+        """Build a graph that tells each session at its end, however short it is and whoever writes."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(SCHEDULER, lambda settings, **_: Scheduler(settings, min_tokens=0))
+            return build_write_graph(store or self.store, model, settings or preset("engram"), self.checkpointer)
 
     def reading(self, model: Model, settings: Settings | None = None) -> Any:
         return build_read_graph(self.store, model, RuleModel(), settings or preset("engram"), self.checkpointer)

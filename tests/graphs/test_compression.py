@@ -5,11 +5,12 @@ import pytest
 from langgraph_engram.errors import CompressorUnavailable
 from langgraph_engram.graphs.write import build_write_graph
 from langgraph_engram.nodes.receive import Receive
+from langgraph_engram.paper_settings import DimMemSettings
 from langgraph_engram.pending import pending_task
 from langgraph_engram.presets import PRESETS, preset
 from langgraph_engram.prompts.extract_records import Extraction, RecordDraft
 from langgraph_engram.results import count_tokens
-from langgraph_engram.settings import ExtractSettings, Settings
+from langgraph_engram.settings import Settings
 from langgraph_engram.stores.base import Changes
 
 
@@ -43,7 +44,7 @@ def extractions(model):
     return [question for question in model.asked if hasattr(question, "shown")]
 
 
-@pytest.mark.parametrize("name", [name for name, settings in PRESETS.items() if settings.extract.strategy != "none"])
+@pytest.mark.parametrize("name", [name for name in PRESETS if name != "esmem"])
 def test_only_the_extraction_reads_less(name, empty, copy_of, tmp_path, first, thread, answering, compressor):
     """Each extracting question is shorter, every other question the same, and the store holds the same to a letter."""
     whole, short = answering(), answering()
@@ -65,7 +66,7 @@ def test_numbers_point_at_the_same_sentences(empty, first, thread, answering, co
     """A model that cites the third sentence of the shortened text has the third sentence as it was said."""
     model = answering()
     draft = RecordDraft(sources=[3], content="Ana camped by the lake with Tom.")
-    settings = Settings(extract=ExtractSettings(strategy="dimensional"))
+    settings = Settings(paper=DimMemSettings())
     model.answers = [
         lambda asked, rest=rest: Extraction(records=[draft]) if asked.name == "ExtractRecords" else rest(asked)
         for rest in model.answers
@@ -116,14 +117,4 @@ def test_a_retry_that_extracts_nothing_needs_no_compressor(empty, first, turn, c
 
     update = Receive(empty.store, compressor=compressor)({"request": request})
 
-    assert (update["turns"], update["retried"]) == ([stored], [task])
-
-
-def test_compression_does_not_change_the_drawing(empty, answering, compressor):
-    """The compressor is tried in the first step, and used where records are extracted."""
-    settings = preset("engram")
-
-    plain = build_write_graph(empty.store, answering(), settings).get_graph()
-    compressing = build_write_graph(empty.store, answering(), settings, compressor=compressor).get_graph()
-
-    assert compressing.draw_mermaid() == plain.draw_mermaid()
+    assert (update["turns"], update["tasks"]) == ([], [task])

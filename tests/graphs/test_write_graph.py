@@ -1,31 +1,22 @@
 """The write graph does what its drawing says, and a run that is cut off anywhere ends as if it had not been."""
 
 from itertools import groupby
-from typing import get_args, get_type_hints
 
 import pytest
 
 from langgraph_engram.graphs.write import (
-    after_consolidate,
-    after_filter,
-    after_persist,
-    after_receive,
-    after_segment,
-    after_verify,
     build_write_graph,
 )
 from langgraph_engram.presets import PRESETS, preset
-from langgraph_engram.prompts.extract_events import ExtractEvents
 from langgraph_engram.rule_model.model import RuleModel
-from langgraph_engram.schema import Pair
 from langgraph_engram.testing import FakeModel
 
 NODES = [
-    "receive", "segment", "describe_events", "extract", "verify", "reload_records", "filter_candidates",
-    "consolidate", "approve_updates", "apply_updates", "persist", "synthesize", "report_run",
+    "receive", "segment", "extract", "verify", "filter_candidates", "consolidate", "approve_updates",
+    "persist", "synthesize", "report_run",
 ]  # fmt: skip
-SELDOM = {"describe_events", "reload_records", "approve_updates"}
-"""Steps of a retry alone, or where a person is asked."""
+SELDOM = {"approve_updates"}
+"""Where a person is asked."""
 ASKING = ["ExtractEvents", "DecideUpdate", "WriteSynthesis"]
 WRITERS = ["receive", "persist", "synthesize"]
 
@@ -50,28 +41,6 @@ def test_every_step_is_a_named_node(empty):
     assert [name for name in graph.get_graph().nodes if not name.startswith("__")] == NODES
     assert "request" in graph.get_input_jsonschema()["properties"]
     assert graph.name == "remember"
-
-
-@pytest.mark.parametrize(
-    "router", [after_receive, after_segment, after_verify, after_filter, after_consolidate, after_persist]
-)
-def test_a_router_names_nodes_alone(router):
-    """What a router may return is a set of node names, and all of them are nodes."""
-    assert set(get_args(get_type_hints(router)["return"])) <= set(NODES)
-
-
-def test_nothing_new_ends_at_once(first):
-    """Without a new turn, and without a session to close, there is nothing to do."""
-    going_on = first.model_copy(update={"close_session": False})
-
-    assert after_receive({"turns": [], "retried": [], "request": going_on}) == "report_run"
-    assert after_receive({"turns": [], "retried": [], "request": first}) == "segment"
-
-
-def test_decisions_need_pairs():
-    """Only where records resemble one another is anything decided."""
-    assert after_filter({"pairs": []}) == "persist"
-    assert after_filter({"pairs": [Pair(older_id="a", newer_id="b", jaccard=1, cosine=1)]}) == "consolidate"
 
 
 def test_a_run_passes_every_step(whole, counts):
@@ -173,16 +142,6 @@ def test_json_from_a_server_is_a_request(empty):
     assert state["receipt"].stored_turns == 1
 
 
-def test_questions_of_a_resumed_run_do_not_ask_extraction_again(cut_off, thread, second, answering):
-    """The dearest question of all is asked once, whatever happens after it."""
-    model = answering()
-    cut_off.writing(model).invoke({"request": second}, thread, durability="sync", interrupt_after=["extract"])
-
-    cut_off.writing(model).invoke(None, thread, durability="sync")
-
-    assert sum(isinstance(question, ExtractEvents) for question in model.asked) == 1
-
-
 def die(question):
     raise PowerCut
 
@@ -218,20 +177,14 @@ class DyingStore:
             raise PowerCut
 
 
-DECIDING = {"reload_records", "consolidate", "approve_updates", "apply_updates"}
+DECIDING = {"consolidate", "approve_updates"}
 
 
 @pytest.mark.parametrize(
-    ("name", "left_out"),
-    [
-        ("engram", set()),
-        ("dimmem", {"describe_events"}),
-        ("esmem", DECIDING),
-        ("structmem", {"describe_events", *DECIDING}),
-    ],
+    ("name", "left_out"), [("engram", set()), ("dimmem", set()), ("esmem", DECIDING), ("structmem", DECIDING)]
 )
 def test_a_preset_draws_what_it_does_alone(store, name, left_out):
-    """A preset that decides nothing about near-duplicates, or describes no events, has no boxes for it."""
+    """A preset that decides nothing about near-duplicates has no boxes for it."""
     drawn = build_write_graph(store, RuleModel(), preset(name)).get_graph()
     nodes = {node for node in drawn.nodes if not node.startswith("__")}
 

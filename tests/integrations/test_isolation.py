@@ -118,17 +118,3 @@ def test_retrievers_at_once_find_their_own_users_secret_alone(filled_memory):
 
     for user, documents in zip(USERS * 2, found, strict=True):
         assert secrets_in(str(documents)) == {user}
-
-
-def test_tenants_and_agents_part_a_users_memory(memory):
-    """The same name in another tenant, or with another agent, is another memory."""
-    for number, (tenant, agent) in enumerate([("acme", None), ("umbra", None), ("acme", "coach")]):
-        save = create_memory_tools(memory, tools=["save_memory"], user_id="ana", tenant=tenant, agent_id=agent)[0]
-        save.invoke({"text": f"The secret code is {SECRETS[USERS[number]]}."})
-
-    found = [
-        EngramRetriever(memory=memory, user_id="ana", tenant=tenant, agent_id=agent).invoke(QUESTION)
-        for tenant, agent in [("acme", None), ("umbra", None), ("acme", "coach"), ("default", None)]
-    ]
-
-    assert [secrets_in(str(documents)) for documents in found] == [{USERS[0]}, {USERS[1]}, {USERS[2]}, set()]

@@ -3,10 +3,8 @@
 import asyncio
 
 import pytest
-from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_engram.errors import MissingUser, ModelUnavailable, UnknownModel
-from langgraph_engram.integrations import agent as served
+from langgraph_engram.errors import ModelUnavailable, UnknownModel
 from langgraph_engram.integrations.agent import Context, build_agent
 from langgraph_engram.memory import Memory
 from langgraph_engram.prompts.answer_light import AnswerLight
@@ -24,9 +22,6 @@ def environment(monkeypatch):
     """No model and no key, whatever the shell has."""
     for name in ("ENGRAM_MODEL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE"):
         monkeypatch.delenv(name, raising=False)
-    served._open_cached.cache_clear()
-    yield
-    served._open_cached.cache_clear()
 
 
 def say(agent, text, context=ANA, **config):
@@ -122,12 +117,6 @@ def test_an_unknown_model_is_named(memory):
         say(build_agent(memory), "Hello there.", {**ANA, "model": "gpt"})
 
 
-def test_without_a_user_it_fails(memory):
-    """A run that says nothing of whose memory it is, is not answered."""
-    with pytest.raises(MissingUser, match="user_id"):
-        say(build_agent(memory), "Hello there.", None)
-
-
 def test_a_server_and_studio_can_show_it(memory):
     """Named, without a checkpointer of its own, with schemas that say which field is a model and which a prompt."""
     agent = build_agent(memory)
@@ -141,15 +130,3 @@ def test_a_server_and_studio_can_show_it(memory):
     assert set(fields["model"]["langgraph_nodes"]) | set(fields["system_prompt"]["langgraph_nodes"]) <= nodes
     assert {"EngramMiddleware.before_agent", "EngramMiddleware.after_agent"} <= nodes
     assert "required" not in agent.get_context_jsonschema()
-
-
-def test_a_thread_is_a_session(memory):
-    """With a checkpointer, what is said on a thread is kept as one conversation."""
-    agent = build_agent(memory)
-    agent.checkpointer = InMemorySaver()
-
-    for text in ("I camped at Lake Bled.", "It rained."):
-        say(agent, text, configurable={"thread_id": "t1"})
-
-    assert {turn.session_id for turn in memory.show("turns", "ana")} == {"t1"}
-    assert len(kept(memory)) == 2

@@ -57,18 +57,14 @@ def ask_text() -> type[AskText]:
 
 
 @pytest.fixture
-def pauses() -> list[float]:
-    """Seconds that a chat model of `chat_of` has waited between attempts, without waiting."""
-    return []
-
-
-@pytest.fixture
-def chat_of(pauses: list[float]) -> Callable[..., ChatModel]:
+def chat_of() -> Callable[..., ChatModel]:
     """Make a chat model that talks to a fake server by the real client."""
 
-    def make(server: FakeServer | str, timeout: float = 10.0, **settings: object) -> ChatModel:
+    def make(server: FakeServer | str, timeout: float = 10.0, retries: int = 0, **settings: object) -> ChatModel:
         url = server if isinstance(server, str) else server.url
-        chat = ChatOpenAI(base_url=url, api_key="any", model="fake", temperature=0, timeout=timeout, max_retries=0)
-        return ChatModel(chat, "openai:fake", ChatSettings(**settings), sleep=pauses.append)
+        chat = ChatOpenAI(
+            base_url=url, api_key="any", model="fake", temperature=0, timeout=timeout, max_retries=retries
+        )
+        return ChatModel(chat, "openai:fake", ChatSettings(**settings))
 
     return make

@@ -25,15 +25,6 @@ def settings():
     return ChatSettings(max_completion_tokens=60, timeout_seconds=200, concurrency=1)
 
 
-def test_text(name, settings, ask_text):
-    """A text question is answered, and its tokens are counted."""
-    result = open_model(name, settings).ask(ask_text("Say hello in one word."))
-
-    assert result.failure is None
-    assert result.usage.prompt_tokens > 0
-    assert result.usage.calls == 1
-
-
 def test_a_working_method_is_found_and_kept(name, settings, ask_note):
     """The first question may cost refused calls; the next does not."""
     model = open_model(name, settings)
@@ -45,20 +36,9 @@ def test_a_working_method_is_found_and_kept(name, settings, ask_note):
     assert second.usage.calls - second.usage.repaired == 1
 
 
-@pytest.mark.parametrize("method", ["function_calling", "json_object_schema", "json_prompt"])
-def test_each_method(name, settings, ask_note, method):
-    """Ways of asking for JSON that self-hosted servers support."""
-    model = open_model(name, settings.model_copy(update={"structured_methods": [method]}))
-
-    result = model.ask(ask_note())
-
-    assert result.answer is not None
-
-
 def test_a_prompt_beyond_the_context_is_too_long(name, settings, ask_text):
     """It is not tried again."""
     result = open_model(name, settings).ask(ask_text("word " * 20_000))
 
-    assert result.failure is not None
     assert result.failure.kind == "too_long"
     assert result.usage.calls == 1

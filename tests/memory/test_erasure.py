@@ -1,27 +1,19 @@
 """Of a user who is forgotten no file holds a word, in whatever encoding, and the memories of others are as they were.
 
 The words are planted wherever a caller can put one, and everything that the package itself writes is searched: the
-store, its vector indexes, snapshots, checkpoints, and the copy that a migration makes.
+store, its vector indexes, snapshots and checkpoints.
 """
 
 import base64
 import gzip
 import io
 import json
-import shutil
-import tarfile
 import zipfile
 import zlib
-from pathlib import Path
 
 import pytest
 
-from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import EncoderUnavailable
-from langgraph_engram.memory import Memory
-from langgraph_engram.settings import Settings, UpdateSettings
-from langgraph_engram.stores import snapshots
-from tests.failing import Failing
 
 OTHERS = [f"user{number}" for number in range(4)]
 STEMS = ("Quillhaven", "Brontavia", "Zephyrmoor", "Mistelgau", "Vesperine", "Oxlorne", "Tambrick", "Yarrowdel")
@@ -117,77 +109,3 @@ def answers(memory):
         for question in QUESTIONS
         for ask in (memory.search, memory.recall)
     ]
-
-
-@pytest.mark.parametrize(
-    ("approve", "reopened"),
-    [([], False), (["SUPERSEDE", "MERGE", "CONFLICT"], True)],
-    ids=["done", "waiting, reopened"],
-)
-def test_of_a_forgotten_user_no_file_holds_a_word(tmp_path, monkeypatch, approve, reopened):
-    """Fifty words are in files before and none is after, while the memory is open, closed, and written to again."""
-    monkeypatch.setattr(snapshots, "MIN_ITEMS", 1)
-    settings = Settings(update=UpdateSettings(approve=approve))
-    home, encoder = tmp_path / "home", Failing()
-    with Memory(home / "s", "rules", encoder=encoder, settings=settings) as memory:
-        for user in OTHERS[:2]:
-            remember_other(memory, user)
-        remember_planted(memory, encoder)
-        for user in OTHERS[2:]:
-            remember_other(memory, user)
-        if not reopened:
-            before, planted = answers(memory), found_in(home)
-            receipt = memory.forget(user_id="ana")
-            open_after = found_in(home)
-    if reopened:
-        planted = found_in(home)
-        with Memory(home / "s", "rules", encoder=encoder, settings=settings) as memory:
-            before = answers(memory)
-            receipt = memory.forget(user_id="ana")
-            open_after = found_in(home)
-
-    closed_after = found_in(home)
-    with Memory(home / "s", "rules", encoder=encoder, settings=settings) as memory:
-        after = answers(memory)
-        for number in range(12):
-            memory.remember([{"speaker": "Kim", "text": f"I read page {number}."}], user_id="user0", session_id="more")
-        findings = memory.doctor().findings
-
-    assert len({word for word, _ in planted}) >= 40
-    assert receipt.residue == []
-    assert (open_after, closed_after, found_in(home)) == ([], [], [])
-    assert after == before
-    assert findings == []
-
-
-def test_the_search_finds_what_is_hidden(tmp_path):
-    """The test above can fail: a word is found in every form that it looks for."""
-    word = PLANTED[0]
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("a", word)
-    written = [
-        word.encode(), word.encode("utf-16"), base64.b64encode(f"a{word}bc".encode()), packed.getvalue(),
-        gzip.compress(word.encode()), b"page" + zlib.compress(word.encode()) + b"rest",
-    ]  # fmt: skip
-    for number, content in enumerate(written):
-        (tmp_path / "files").mkdir(exist_ok=True)
-        (tmp_path / "files" / "a").write_bytes(content)
-        assert {found for found, _ in found_in(tmp_path / "files")} == {word}, number
-    shutil.rmtree(tmp_path / "files")
-
-
-def test_the_copy_that_a_migration_made_is_named_and_left(tmp_path):
-    """It is everybody's only way back, so that a person removes it: until then the receipt says where traces are."""
-    with tarfile.open(Path(__file__).parents[1] / "data" / "store-schema-2.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="data")
-    folder = tmp_path / "store-schema-2"
-    with Memory(folder, "rules", encoder=HashingEncoder(16)) as memory:
-        receipt = memory.forget(user_id="ana")
-
-    copy = tmp_path / "store-schema-2-schema-2"
-    assert receipt.turns > 0
-    assert f"file: {copy / 'chroma.sqlite3'}" in receipt.residue
-    assert all(str(copy) in place for place in receipt.residue)
-    assert b"Zephyrmoor" in (copy / "chroma.sqlite3").read_bytes()
-    assert not any(b"Zephyrmoor" in content for _, content in contents(folder))

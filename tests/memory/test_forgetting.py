@@ -1,6 +1,5 @@
 """What is forgotten is erased everywhere, and nothing else is."""
 
-import asyncio
 from itertools import islice
 
 import pytest
@@ -304,14 +303,14 @@ def test_a_run_that_is_cut_off_elsewhere_writes_nothing_of_the_forgotten(folder)
 def test_a_forgetting_that_is_cut_off_is_done_by_the_next(memory, folder, monkeypatch):
     """Killed after its runs' checkpoints and half of the store: the same call again does the rest."""
     moved(memory)
-    whole = memory.store._collections.__class__.remove
+    whole = memory.store._rows.__class__.remove
 
     def remove(self, scope, removed):
         whole(self, scope, dict(islice(removed.items(), 3)))
         raise Killed
 
     with monkeypatch.context() as cut:
-        cut.setattr(memory.store._collections.__class__, "remove", remove)
+        cut.setattr(memory.store._rows.__class__, "remove", remove)
         with pytest.raises(Killed):
             memory.forget(user_id="ana", session_id="day-2")
     receipt = memory.forget(user_id="ana", session_id="day-2")
@@ -324,7 +323,7 @@ def test_a_forgetting_that_is_cut_off_is_done_by_the_next(memory, folder, monkey
 def test_residue_is_reported_by_where_it_is(memory, monkeypatch):
     """A row that a store did not delete is reported, without its text."""
     moved(memory)
-    collections = memory.store._collections
+    collections = memory.store._rows
     whole = type(collections).remove
 
     def remove(self, scope, removed):
@@ -407,15 +406,6 @@ def test_checkpoints_are_overwritten_on_disk(memory, folder):
     memory._checkpointer.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     assert value == 1
     assert secret not in (folder / "checkpoints.sqlite").read_bytes()
-
-
-def test_the_async_twin_does_the_same(memory):
-    """It gives the same receipt."""
-    moved(memory)
-
-    receipt = asyncio.run(memory.aforget(user_id="ana", turn_id="D1:1"))
-
-    assert (receipt.turns, receipt.turn_id, receipt.residue) == (1, "D1:1", [])
 
 
 def test_said_again_it_is_remembered_again(memory):

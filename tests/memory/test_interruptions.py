@@ -6,7 +6,7 @@ import pytest
 
 from langgraph_engram.errors import InvalidInput, StoreError
 from langgraph_engram.memory import Memory
-from langgraph_engram.stores.collections import Collections
+from langgraph_engram.stores.rows import Rows
 
 HOMES = ("Lisbon", "Porto")
 MOST_WRITES = 12
@@ -18,7 +18,7 @@ class Cut:
     def __init__(self, monkeypatch):
         self.left = None
         for name in ("write", "remove"):
-            monkeypatch.setattr(Collections, name, self._counted(getattr(Collections, name)))
+            monkeypatch.setattr(Rows, name, self._counted(getattr(Rows, name)))
 
     def _counted(self, method):
         def counted(*args, **kwargs):

@@ -270,20 +270,6 @@ def test_history_of_what_was_undone_names_the_decision(memory, user):
     assert lineage.decisions[0].undone_at is not None
 
 
-def test_the_async_methods_do_the_same(memory, user):
-    """Each method has one."""
-    _, second = moved(memory, user, *HOMES[:2])
-
-    async def both():
-        lineage = await memory.ahistory((await memory.ashow("records", user))[0].record_id, user_id=user)
-        return lineage, await memory.aundo(second.run_id, user_id=user)
-
-    lineage, receipt = asyncio.run(both())
-
-    assert len(lineage.records) == 2
-    assert receipt.restored == 1
-
-
 @pytest.fixture
 def waiting(tmp_path, user):
     """A memory on disk in which the second home waits for approval; it can be let go of and opened again."""

@@ -34,7 +34,9 @@ def concluded(to_recall, passage):
 )
 def test_a_recall_has_a_verdict(concluded, answer, fields, verdict):
     """Absent without evidence or answer, partial when something is missing; "I don't know" may also be quoted."""
-    assert concluded(answer, **fields).verdict == verdict
+    found = concluded(answer, **fields)
+
+    assert (found.verdict, found.answer) == (verdict, answer or "I don't know.")
 
 
 @pytest.mark.parametrize(("relevance", "verdict"), [([0.1, 0.5], "partial"), ([0.4], "absent"), ([], "absent")])
@@ -65,8 +67,3 @@ def test_the_result_adds_up_what_it_cost(concluded):
 
     assert (recollection.usage.calls, recollection.usage.tokens, len(recollection.usage.by_node)) == (3, 5, 1)
     assert (recollection.rounds, recollection.run_id, recollection.went_deep) == (2, "run", True)
-
-
-def test_unknown_is_said_in_words(concluded):
-    """A recall without an answer says that it does not know."""
-    assert concluded("").answer == "I don't know."

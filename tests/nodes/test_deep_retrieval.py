@@ -8,10 +8,11 @@ from langgraph_engram.nodes.backtrack import Backtrack
 from langgraph_engram.nodes.deep_select import DeepSelect, batches
 from langgraph_engram.nodes.judge_sufficiency import JudgeSufficiency
 from langgraph_engram.nodes.write_answer import WriteAnswerStep
+from langgraph_engram.papers.hymem.reading import unit_turns
+from langgraph_engram.prompts.answer_form import UNKNOWN
 from langgraph_engram.prompts.select_records import Selection
-from langgraph_engram.prompts.write_answer import UNKNOWN
 from langgraph_engram.results import count_tokens
-from langgraph_engram.retrieval.passages import consecutive_runs
+from langgraph_engram.retrieval.passages import consecutive_runs, near_turns
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.state import BatchSelection
@@ -45,11 +46,13 @@ def test_anything_but_a_clear_answer_goes_deep(state, said, sufficient, answer):
 
 
 def test_the_judge_sees_the_best_passages_and_the_pool(state, passage):
-    """k passages of this round are shown, after those of earlier rounds."""
+    """k passages of this round are shown, after those of earlier rounds; an answer outlives a round without one."""
     model = FakeModel([UNKNOWN])
+    earlier = {"pool": [passage("old")], "answer": "At the lake [1]."}
 
-    update = JudgeSufficiency(model, DeepSettings(light_k=2))({**state, "pool": [passage("old")]})
+    update = JudgeSufficiency(model, DeepSettings(light_k=2))({**state, **earlier})
 
+    assert update["answer"] == "At the lake [1]."
     assert [passage.evidence_id for passage in model.asked[0].evidence] == ["old", "p0", "p1"]
     assert [passage.evidence_id for passage in update["pool"]] == ["old", "p0", "p1"]
 
@@ -69,23 +72,14 @@ def test_it_is_noted_whether_a_rule_answered(state):
     assert JudgeSufficiency(FakeModel([UNKNOWN]), DeepSettings())(state)["quoted"] is False
 
 
-def test_an_earlier_answer_outlives_a_round_that_finds_nothing(state):
-    """A later round that does not suffice leaves the answer of the round before."""
-    model = FakeModel([UNKNOWN])
-
-    update = JudgeSufficiency(model, DeepSettings())({**state, "answer": "At the lake [1]."})
-
-    assert update.get("answer", "At the lake [1].") == "At the lake [1]."
-
-
 @pytest.fixture
 def select(store, state):
     """Select in batches, as the graph does: each batch by itself, in any order, then what they selected together."""
 
-    def run(model, settings):
-        parts = [DeepSelect(model)(batch)["selections"] for batch in batches(state, settings)]
+    def run(model, light_k=13):
+        parts = [DeepSelect(model)(batch)["selections"] for batch in batches(state, 30, 3)]
         selections = [selection for part in reversed(parts) for selection in part]
-        return Backtrack(store, settings)({**state, "selections": selections})
+        return Backtrack(store, DeepSettings(light_k=light_k))({**state, "selections": selections})
 
     return run
 
@@ -94,7 +88,7 @@ def test_selected_numbers_lead_to_their_batch(select):
     """Numbers count within each batch; unknown ones are ignored; selections are in the order of the batches."""
     model = FakeModel([Selection(numbers=[3, 0, 1, 9, -1, 3]), Selection(numbers=[2, 3])])
 
-    update = select(model, DeepSettings(select_batch=3))
+    update = select(model)
 
     assert update["selected_ids"] == ["p2", "p0", "p4"]
     assert update["went_deep"] is True
@@ -104,16 +98,9 @@ def test_selected_numbers_lead_to_their_batch(select):
 @pytest.mark.parametrize("said", [Selection(numbers=[]), Selection(numbers=[77]), Failure("timeout", "late")])
 def test_an_empty_selection_falls_back_to_the_best(select, said):
     """When nothing is named, the best passages of the light routes are taken."""
-    update = select(FakeModel([said]), DeepSettings(light_k=2))
+    update = select(FakeModel([said, said]), light_k=2)
 
     assert update["selected_ids"] == ["p0", "p1"]
-
-
-def test_only_so_many_candidates_are_shown(state):
-    """N bounds what the selection reads."""
-    shown = batches(state, DeepSettings(select_n=2))
-
-    assert [len(selection_input["batch"]) for selection_input in shown] == [2]
 
 
 def test_runs_follow_one_another_in_one_session(turn):
@@ -136,37 +123,28 @@ def back(store, keep, turn, event, state, passage):
         events=[event(0, 0, 1, 2, 3), event(1, *range(4, 10))],
     )
 
-    def go(*cited, **settings):
-        found = [passage(f"p{number}", turns=[turn(number)], score=1.0) for number in cited]
-        step = Backtrack(store, DeepSettings(**settings))
+    def go(*cited, around=near_turns, **settings):
+        found = [passage(f"p{number}", turns=[turn(number)], score=1.0, relevance=0.7) for number in cited]
+        step = Backtrack(store, DeepSettings(**settings), around)
         return step({**state, "evidence": found, "pool": found, "selections": [selection_of(found)]})
 
     return go
 
 
 def test_sources_come_with_their_neighbours(back):
-    """A turn on each side; consecutive turns are one passage; no turn is shown twice."""
+    """A turn on each side; consecutive turns are one passage of the same relevance; no turn is shown twice."""
     update = back(2, 8, 3)
 
+    assert {found.relevance for found in update["pool"]} == {0.7}
     assert [[turn.seq for turn in found.turns] for found in update["pool"]] == [[1, 2, 3], [7, 8, 9], [4]]
     assert "Ana: Line 1.\nAna: Line 2.\nAna: Line 3." in update["pool"][0].text
 
 
 def test_whole_events_come_in_full(back):
-    """HyMem and ES-Mem go back to the event of each source."""
-    update = back(1, whole_events=True)
+    """HyMem goes back to the unit of each source."""
+    update = back(1, around=unit_turns)
 
     assert [[turn.seq for turn in found.turns] for found in update["pool"]] == [[0, 1, 2, 3]]
-
-
-def test_turns_keep_the_relevance_of_what_led_to_them(store, keep, turn, state, passage):
-    """What was judged of a memory holds for the words it comes from."""
-    keep(turns=[turn(0)])
-    found = [passage("p0", turns=[turn(0)], score=1.0, relevance=0.7)]
-
-    update = Backtrack(store, DeepSettings())({**state, "evidence": found, "pool": found, "selected_ids": ["p0"]})
-
-    assert [(len(passage.turns), passage.relevance) for passage in update["pool"]] == [(1, 0.7)]
 
 
 @pytest.mark.parametrize("fields", [{"status": "superseded", "superseded_by": "r5"}, {"conflicts_with": ["r5"]}])
@@ -186,16 +164,17 @@ def test_what_is_superseded_or_in_conflict_stays_as_it_was_shown(store, keep, tu
 
 def test_the_budget_holds_and_what_does_not_fit_stays_light(back):
     """Pieces beyond the budget are left out; the memories that led to them stay in the pool."""
-    update = back(2, 8, level2_tokens=50, level2_window=3)
+    update = back(2, 8, level2_tokens=50, around=unit_turns)
 
     deep = [found for found in update["pool"] if len(found.turns) > 1]
     assert sum(count_tokens(found.text) for found in deep) <= 50
     assert {2, 8} <= {turn.seq for found in update["pool"] for turn in found.turns}
 
 
-def test_the_model_must_answer_or_fail_loudly(state):
-    """A failure is an error; an empty result is an answer."""
-    step = WriteAnswerStep(FakeModel([Failure("unreachable", "no route")]), DeepSettings())
+@pytest.mark.parametrize("failure", [Failure("unreachable", "no route"), Failure("too_long", "no route")])
+def test_the_model_must_answer_or_fail_loudly(state, failure):
+    """A failure is an error, also of one passage that is too long; an empty result is an answer."""
+    step = WriteAnswerStep(FakeModel([failure] * 3), DeepSettings())
 
     with pytest.raises(ModelUnavailable, match="no route"):
         step(state)
@@ -213,11 +192,3 @@ def test_a_pool_that_is_too_long_is_halved_until_it_fits(state):
     assert (update["answer"], update["pool"]) == ("At the lake [1].", pool)
     assert update["notes"] == ["the model's context held 1 of 5 passages: the answer rests on these"]
     assert update["usage"][0].calls == 3
-
-
-def test_one_passage_that_is_too_long_is_a_failure(state):
-    """Nothing is left to leave out."""
-    step = WriteAnswerStep(FakeModel([Failure("too_long", "4096 tokens at most")] * 3), DeepSettings())
-
-    with pytest.raises(ModelUnavailable, match="4096 tokens at most"):
-        step({**state, "pool": state["evidence"]})

@@ -3,11 +3,13 @@
 import pytest
 
 from langgraph_engram.llm.base import Failure
+from langgraph_engram.nodes.light_retrieve import LightRetrieve
 from langgraph_engram.nodes.parse_intent import ParseIntentStep
 from langgraph_engram.prompts.parse_intent import ParsedIntent
+from langgraph_engram.retrieval.light import default_parts
 from langgraph_engram.retrieval.queries import UNPARSED_NOTE
 from langgraph_engram.rule_model.model import RuleModel
-from langgraph_engram.settings import RetrieveSettings
+from langgraph_engram.settings import RetrieveSettings, Settings
 from langgraph_engram.testing import FakeModel
 
 
@@ -55,3 +57,18 @@ def test_who_asks_in_the_first_person_asks_of_themselves(store, keep, turn, to_r
     asked = [step({"request": to_recall(query)})["intent"].speakers for query in queries]
 
     assert asked == [["user"], ["Ben"], [], []]
+
+
+def test_a_run_reads_what_it_began_on(store, keep, turn, to_recall):
+    """What is committed meanwhile is found by the next run, and not by a later step of this one."""
+    parse, retrieve = (
+        ParseIntentStep(store, RuleModel(), RuleModel(), RetrieveSettings()),
+        LightRetrieve(store, default_parts(store.encoder, Settings()).retriever),
+    )
+    keep(turns=[turn(0, "We camp by the lake.")])
+    state = parse({"request": to_recall()})
+    keep(turns=[turn(1, "We camp in the hills.")])
+
+    began, after = (retrieve(parsed) for parsed in (state, parse({"request": to_recall()})))
+
+    assert [len(found["evidence"]) for found in (began, after)] == [1, 2]

@@ -3,10 +3,13 @@
 import pytest
 
 from langgraph_engram.consolidation.merging import as_superseded
+from langgraph_engram.consolidation.pairing import PairFinder
 from langgraph_engram.nodes.persist import Persist
 from langgraph_engram.pending import UNFINISHED, pending_task
-from langgraph_engram.schema import Decision
-from langgraph_engram.settings import SegmentSettings, SynthesisSettings, UpdateSettings
+from langgraph_engram.schema import Decision, Proposal
+from langgraph_engram.segmentation.events import LIMITS
+from langgraph_engram.settings import SynthesisSettings, UpdateSettings
+from langgraph_engram.summarization.scheduling import Scheduler
 
 
 @pytest.fixture
@@ -14,7 +17,8 @@ def update(store, keep, turn, record, to_remember):
     """The update of a run that lets r1 supersede r0, which another run has superseded meanwhile."""
     (gone,) = as_superseded([record(0)], record(9))
     turns = [turn(1)]
-    keep(turns=[turn(0), *turns], records=[gone], pending_tasks=[pending_task("run", turns, "segment", UNFINISHED)])
+    task = pending_task("run", turns, "segment", UNFINISHED)
+    keep(turns=[turn(0), *turns], records=[gone], pending_tasks=[task])
     decision = Decision(
         decision_id="d", run_id="run", pair=["r0", "r1"], jaccard=1, cosine=1, action="SUPERSEDE", result_id="r1"
     )
@@ -22,20 +26,20 @@ def update(store, keep, turn, record, to_remember):
     state = {
         "request": to_remember(),
         "run_id": "run",
-        "session_id": "s1",
-        "turns": turns,
+        "tasks": [task],
+        "attempts": 1,
+        "pairs": [],
         "records": [record(1)],
-        "changed": as_superseded([record(0)], record(1)),
-        "decisions": [decision],
+        "proposals": [Proposal(decision=decision)],
         "failures": failures,
     }
-    return Persist(store, SegmentSettings(), SynthesisSettings(), UpdateSettings())(state)
+    return Persist(store, LIMITS, Scheduler(SynthesisSettings()), PairFinder(store, UpdateSettings()))(state)
 
 
-def test_a_run_that_decides_anew_has_decided_nothing(update, record):
+def test_a_run_that_decides_anew_has_decided_nothing(update):
     """Its own records stand as they were; nothing is to change."""
-    assert (update["recheck"], update["records"]) == (True, [record(1)])
-    assert (update["changed"], update["decisions"], update["proposals"]) == ([], [], [])
+    assert (update["is_overtaken"], update["proposals"]) == (True, [])
+    assert update.keys().isdisjoint({"records", "decisions"})
 
 
 def test_nothing_is_written_before_a_run_decides_anew(update, store, scope):

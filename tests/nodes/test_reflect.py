@@ -11,7 +11,6 @@ from langgraph_engram.results import UsageEntry
 from langgraph_engram.settings import DeepSettings
 from langgraph_engram.testing import FakeModel
 
-EVERY = DeepSettings(reflect_on="every")
 MORE = Reflection(complete=False, missing="the year", next_query="In which year did Ana camp?")
 
 
@@ -19,7 +18,7 @@ MORE = Reflection(complete=False, missing="the year", next_query="In which year 
 def reflect(to_recall, intent, passage):
     """Reflect on the first round of a question; fields of the state and the settings may be given."""
 
-    def run(said, settings=None, **fields):
+    def run(said, settings=None, *, on_all=True, **fields):
         state = {
             "request": to_recall(),
             "intent": intent(),
@@ -29,7 +28,7 @@ def reflect(to_recall, intent, passage):
             "round": 1,
             "started_at": time(),
         }
-        return ReflectStep(FakeModel([said]), settings or EVERY)({**state, **fields})
+        return ReflectStep(FakeModel([said]), settings or DeepSettings(), on_all=on_all)({**state, **fields})
 
     return run
 
@@ -94,11 +93,6 @@ def test_looking_further_ends_when_it_changed_nothing(reflect, now):
     assert "missing" not in update
 
 
-def test_a_changed_answer_is_checked_again(reflect):
-    """What looking further changed is an answer of its own."""
-    assert reflect(Reflection(complete=True), round=2, doubted_answer="In the hills [1].")["usage"][0].calls == 1
-
-
 @pytest.mark.parametrize(
     ("fields", "asked"),
     [
@@ -111,14 +105,9 @@ def test_a_changed_answer_is_checked_again(reflect):
 )
 def test_a_model_reflects_on_what_its_answer_leaves_open(reflect, fields, asked):
     """An answer that cites its evidence and says nothing of more is done without a call; a quote never is."""
-    update = reflect(Reflection(complete=True), DeepSettings(), **fields)
+    update = reflect(Reflection(complete=True), on_all=False, **fields)
 
     assert (update["done"], bool(update.get("usage"))) == (True, asked)
-
-
-def test_a_complete_answer_in_the_last_round_has_no_excuse(reflect):
-    """Nothing ran out when nothing was missing."""
-    assert "notes" not in reflect(Reflection(complete=True), round=3)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +124,7 @@ def test_a_complete_answer_in_the_last_round_has_no_excuse(reflect):
 )
 def test_a_spent_budget_ends_it_without_asking(reflect, settings, fields, note):
     """Nothing is asked once the budget is spent, and the result says which."""
-    update = reflect(lambda question: pytest.fail("asked"), DeepSettings(reflect_on="every", **settings), **fields)
+    update = reflect(lambda question: pytest.fail("asked"), DeepSettings(**settings), **fields)
 
     assert update["done"] is True
     assert update["notes"] == [note]

@@ -1,53 +1,81 @@
-"""Every strategy yields events that partition the turns; an open event goes on, and sessions are never crossed."""
+"""Every segmenter yields events that partition the turns; an open event goes on, and sessions are never crossed."""
+
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from langgraph_engram.embeddings.base import HashingEncoder
+from langgraph_engram.graphs.write_parts import write_parts
 from langgraph_engram.nodes.segment import Segment
+from langgraph_engram.paper_settings import DimMemSettings, EsMemSettings, StructMemSettings
+from langgraph_engram.papers.dimmem.writing import WindowSegmenter
+from langgraph_engram.papers.esmem.writing import AskingSegmenter
+from langgraph_engram.papers.structmem.writing import BufferSegmenter
 from langgraph_engram.presets import PRESETS, preset
+from langgraph_engram.prompts.judge_boundary import BoundaryVerdict, LabelGuess
 from langgraph_engram.prompts.track_topics import TopicNote, TopicTrack
 from langgraph_engram.rule_model.model import RuleModel
 from langgraph_engram.schema import Scope, Turn
-from langgraph_engram.settings import SegmentSettings
+from langgraph_engram.segmentation.boundary_model import BoundaryDetector
+from langgraph_engram.segmentation.segmenter import LearnedSegmenter
 from langgraph_engram.state import RememberRequest
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.folders import open_store
 from langgraph_engram.testing import FakeModel
+
+FOUND_SHIFT = BoundaryVerdict(
+    likeliest=LabelGuess(label="topic_shift", probability=0.9),
+    least_likely=LabelGuess(label="direct_resp", probability=0.1),
+)
 
 
 @pytest.fixture
 def segment(store, to_remember, turn):
     """Segment turns of session s1 from this number on; the events are committed."""
 
-    def run(model, *texts, first=0, close=False, **chosen):
+    def run(segmenter, *texts, first=0, close=False):
         turns = [turn(seq, text) for seq, text in enumerate(texts, start=first)]
         request = to_remember(close_session=close)
-        step = Segment(store, model, SegmentSettings(**{"judge": "labels", **chosen}))
-        update = step({"request": request, "run_id": "run", "session_ids": ["s1"], "turns": turns})
+        state = {"request": request, "run_id": "run", "tasks": [], "session_ids": ["s1"], "turns": turns}
+        update = Segment(store, segmenter)(state)
         store.commit(request.scope, Changes(turns=turns, events=update["events"], boundaries=update["boundaries"]))
         return update
 
     return run
 
 
-def notes(*labels):
-    """Note of each turn what it is about: a shift opens another subject."""
-    topic, found = 0, []
-    for number, label in enumerate(labels, start=1):
-        topic += label == "topic_shift"
-        found.append(
-            TopicNote(turn=number, topic=f"subject{topic}", keywords=[f"word{topic}"], label=label, confidence=1)
-        )
-    return TopicTrack(notes=found)
+@pytest.fixture
+def learned(store, monkeypatch):
+    """Segment by the detector, which finds a boundary before each text that begins with "By the way"."""
+    track = BoundaryDetector.track
+
+    def cut(detector, turns, before):
+        return [
+            replace(topic, cut=turn.text.startswith("By the way"))
+            for topic, turn in zip(track(detector, turns, before), turns, strict=True)
+        ]
+
+    monkeypatch.setattr(BoundaryDetector, "track", cut)
+    return LearnedSegmenter(store.encoder, 40)
 
 
-def test_a_shift_opens_an_event(segment):
+@pytest.fixture
+def asking(store):
+    """Ask a model with these answers, as ES-Mem does."""
+    return lambda *answers: AskingSegmenter(FakeModel(list(answers)), store.encoder, 40, EsMemSettings())
+
+
+def noted(topic):
+    """Note of a turn what it is about."""
+    note = TopicNote(turn=1, topic=topic, keywords=[f"word of {topic}"], label="direct_resp", confidence=1)
+    return TopicTrack(notes=[note])
+
+
+def test_a_shift_opens_an_event(segment, learned):
     """Two subjects are two events: the first is closed, the second stays open, and a boundary leads to each."""
-    model = FakeModel([notes("direct_resp", "direct_resp", "topic_shift", "direct_resp")])
-
-    update = segment(model, "a", "b", "c", "d")
+    update = segment(learned, "a", "b", "By the way, c", "d")
 
     first, second = update["events"]
     assert (first.turn_ids, second.turn_ids) == (["t0", "t1"], ["t2", "t3"])
@@ -59,88 +87,76 @@ def test_a_shift_opens_an_event(segment):
     ]
 
 
-def test_an_open_event_goes_on(segment):
+def test_an_open_event_goes_on(segment, learned):
     """The next call extends it under the same id, and describes no boundary again."""
-    (opened,) = segment(FakeModel([notes("direct_resp")]), "a")["events"]
+    (opened,) = segment(learned, "a")["events"]
 
-    update = segment(FakeModel([notes("direct_resp")]), "b", first=1)
+    update = segment(learned, "b", first=1)
 
     (extended,) = update["events"]
     assert (extended.event_id, extended.turn_ids) == (opened.event_id, ["t0", "t1"])
     assert update["boundaries"] == []
 
 
-def test_a_shift_in_the_next_call_closes_the_open_event(segment):
+def test_a_shift_in_the_next_call_closes_the_open_event(segment, learned):
     """The first turn of a call may begin an event; the one before it ends."""
-    (opened,) = segment(FakeModel([notes("direct_resp")]), "a")["events"]
+    (opened,) = segment(learned, "a")["events"]
 
-    events = segment(FakeModel([notes("topic_shift", "direct_resp")]), "b", "c", first=1)["events"]
+    events = segment(learned, "By the way, b", "c", first=1)["events"]
 
     assert [(event.turn_ids, event.status) for event in events] == [(["t0"], "closed"), (["t1", "t2"], "open")]
     assert events[0].event_id == opened.event_id
 
 
-def test_closing_ends_the_open_event_without_a_new_turn(segment):
+def test_closing_ends_the_open_event_without_a_new_turn(segment, learned):
     """A session that is closed has no open event."""
-    segment(FakeModel([notes("direct_resp")]), "a")
+    segment(learned, "a")
 
-    (closed,) = segment(FakeModel(), close=True)["events"]
+    (closed,) = segment(learned, close=True)["events"]
 
     assert (closed.status, closed.turn_ids) == ("closed", ["t0"])
 
 
-def test_topics_that_fail_leave_one_event(segment):
-    """Without labels there is no cut; nothing is lost, the events have names, and the failure is reported."""
-    update = segment(FakeModel(), "Bees give honey", "ok", "Then I met Runa")
+def test_topics_that_fail_leave_one_event(segment, asking):
+    """Without topics there is no cut; nothing is lost, the events have names, and the failure is reported."""
+    update = segment(asking(), "Bees give honey", "ok", "Then I met Runa")
 
-    (event,), (failure,) = update["events"], update["failures"]
-    assert event.turn_ids == failure.turn_ids == ["t0", "t1", "t2"]
-    assert (failure.step, failure.run_id) == ("segment", "run")
+    (event,) = update["events"]
+    failed = [turn_id for task in update["failures"] for turn_id in task.turn_ids]
+    assert event.turn_ids == ["t0", "t1", "t2"]
+    assert set(failed) == {"t0", "t1", "t2"}
+    assert {(task.step, task.run_id) for task in update["failures"]} == {("segment", "run")}
     assert "Runa" in event.summary
     assert update["boundaries"][0].text == f"The conversation opens with Ana on {event.summary}."
 
 
-def test_a_candidate_that_is_not_judged_is_pending(segment):
-    """ES-Mem's question fails for one turn: no cut there, and its turn is pending."""
-    topics = [notes(label) for label in ("direct_resp", "topic_shift")]
+def test_a_judged_shift_opens_an_event_and_is_described(segment, asking):
+    """ES-Mem's three questions: topics, the candidate between them, and the words for each boundary."""
+    update = segment(asking(noted("bees"), noted("skis"), FOUND_SHIFT, "It opens.", "Bees end."), "a", "b")
 
-    update = segment(FakeModel(topics), "a", "b", topic_chunk=1, judge="question")
+    assert [event.topics for event in update["events"]] == [["bees"], ["skis"]]
+    assert [boundary.text for boundary in update["boundaries"]] == ["It opens.", "Bees end."]
+    assert update["boundaries"][1].p_eb == pytest.approx(0.9)
+    assert update["failures"] == []
 
+
+def test_a_candidate_that_is_not_judged_and_a_boundary_that_is_not_described_are_pending(segment, asking):
+    """No cut there, the boundary's text is made of topics and speakers, and the turns are pending."""
+    update = segment(asking(noted("bees"), noted("skis")), "a", "b")
+
+    (boundary,) = update["boundaries"]
     assert [event.turn_ids for event in update["events"]] == [["t0", "t1"]]
-    assert [task.turn_ids for task in update["failures"]] == [["t1"]]
-
-
-def test_a_boundary_that_is_not_described_is_pending(segment):
-    """The text is made of topics and speakers; the event's turns are pending."""
-    update = segment(FakeModel([notes("direct_resp")]), "a", describe="question")
-
-    (boundary,), (failure,) = update["boundaries"], update["failures"]
-    assert boundary.text == "The conversation opens with Ana on subject0."
-    assert failure.turn_ids == ["t0"]
-
-
-def test_windows_have_names_and_boundaries_without_a_model(segment):
-    """Where boundaries are described, events that no model named are named by their keywords."""
-    model = FakeModel()
-
-    update = segment(model, "Bees give honey", "Runa skis", strategy="window", judge="learned", window=1, overlap=0)
-
-    first, second = update["events"]
-    assert ("honey" in first.summary, "skis" in second.summary) == (True, True)
-    assert [boundary.text for boundary in update["boundaries"]] == [
-        f"The conversation opens with Ana on {first.summary}.",
-        f"After {first.summary}, Ana brings up {second.summary}.",
-    ]
-    assert model.asked == []
+    assert boundary.text == "The conversation opens with Ana on bees; skis."
+    assert [task.turn_ids for task in update["failures"]] == [["t1"], ["t0", "t1"]]
 
 
 def test_a_session_that_follows_another_is_led_to_by_a_break(store, to_remember, turn):
     """The boundary before a session's first event crosses the gap, and holds how long it was."""
-    step = Segment(store, RuleModel(), SegmentSettings())
+    step = Segment(store, LearnedSegmenter(store.encoder, 40))
     for number, session in enumerate(("s1", "s2")):
         request = to_remember(close_session=True)
         said = turn(number, turn_id=f"x{number}", session_id=session)
-        update = step({"request": request, "run_id": "run", "session_ids": [session], "turns": [said]})
+        update = step({"request": request, "run_id": "run", "tasks": [], "session_ids": [session], "turns": [said]})
         store.commit(request.scope, Changes(turns=[said], events=update["events"], boundaries=update["boundaries"]))
 
     (boundary,) = update["boundaries"]
@@ -158,7 +174,7 @@ def test_a_session_that_follows_another_is_led_to_by_a_break(store, to_remember,
 def test_events_partition_the_turns_of_a_session(name, calls):
     """Whatever the strategy and however the turns come in, each turn is the core of one event, in order."""
     store, scope = open_store("memory:", HashingEncoder(16)), Scope(user_id="u")
-    step = Segment(store, RuleModel(), preset(name).segment)
+    step = Segment(store, write_parts(store, RuleModel(), preset(name)).segmenter)
     sent = 0
     for texts in calls:
         turns = [
@@ -166,7 +182,15 @@ def test_events_partition_the_turns_of_a_session(name, calls):
             for seq, text in enumerate(texts, start=sent)
         ]
         sent += len(turns)
-        update = step({"request": RememberRequest(user_id="u"), "run_id": "run", "session_ids": ["s"], "turns": turns})
+        update = step(
+            {
+                "request": RememberRequest(user_id="u"),
+                "run_id": "run",
+                "tasks": [],
+                "session_ids": ["s"],
+                "turns": turns,
+            }
+        )
         store.commit(scope, Changes(turns=turns, events=update["events"], boundaries=update["boundaries"]))
 
     events = store.index(scope).session_events("s")
@@ -178,19 +202,17 @@ def test_events_partition_the_turns_of_a_session(name, calls):
 
 
 @pytest.mark.parametrize(
-    ("chosen", "sizes"),
+    ("segmenter", "sizes"),
     [
-        ({"strategy": "window", "window": 6, "overlap": 2}, [6, 4, 4, 4, 2]),
-        ({"strategy": "buffer", "buffer_tokens": 16}, [5, 5, 5, 5]),
-        ({"strategy": "session"}, [20]),
-        ({"strategy": "event", "max_turns": 8}, [8, 8, 4]),
+        (WindowSegmenter(DimMemSettings(window=6, overlap=2)), [6, 4, 4, 4, 2]),
+        (BufferSegmenter(StructMemSettings(buffer_tokens=16)), [5, 5, 5, 5]),
+        (LearnedSegmenter(HashingEncoder(16), 8), [8, 8, 4]),
     ],
 )
 @pytest.mark.parametrize("call", [1, 3, 7, 20])
-def test_how_many_turns_come_in_a_call_changes_nothing(segment, store, scope, chosen, sizes, call):
+def test_how_many_turns_come_in_a_call_changes_nothing(segment, store, scope, segmenter, sizes, call):
     """An agent may send each turn as it is said: windows, buffers and the longest event are those of a whole file."""
-    model = FakeModel([notes(*["direct_resp"] * 20)] * 20)
     for first in range(0, 20, call):
-        segment(model, *["I ski a lot"] * min(call, 20 - first), first=first, **chosen)
+        segment(segmenter, *["I ski a lot"] * min(call, 20 - first), first=first)
 
     assert [len(event.turn_ids) for event in store.index(scope).session_events("s1")] == sizes

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.extraction.batching import Batch
-from langgraph_engram.extraction.capability import ExtractionCapability
-from langgraph_engram.llm.base import Failure, LLMResult
+from langgraph_engram.llm.base import MOST_POOR, Failure
 from langgraph_engram.nodes.synthesize import Synthesize
-from langgraph_engram.results import UsageEntry, count_tokens
+from langgraph_engram.papers.structmem.writing import WindowScheduler
+from langgraph_engram.results import count_tokens
 from langgraph_engram.schema import Record, Synthesis
 from langgraph_engram.settings import SynthesisSettings
 from langgraph_engram.summarization.checks import shorten
-from langgraph_engram.summarization.scheduling import changed_syntheses, equal_parts, shown_records
+from langgraph_engram.summarization.scheduling import Scheduler, changed_syntheses, equal_parts
+from langgraph_engram.summarization.sources import LIMITS, SourceLimits, shown_records
 from langgraph_engram.testing import FakeModel
 
 
@@ -22,23 +22,16 @@ from langgraph_engram.testing import FakeModel
 def synthesize(store, scope, to_remember, turn):
     """Run the node for session s1; return what was asked, its update and the syntheses stored after it."""
 
-    def run(answers=("A story.",), capability=None, **settings):
+    def run(answers=("A story.",), poor=0, min_tokens=0, most_tokens=4000, limits=LIMITS, by=Scheduler, **chosen):
         model = FakeModel(answers)
-        state = {"request": to_remember(), "session_ids": ["s1"], "turns": [turn(9)], "run_id": "run"}
-        due = SynthesisSettings(**{"min_buffer_tokens": 0, **settings})
-        update = Synthesize(store, model, due, capability or ExtractionCapability())(state)
+        model.capability.note(poor=poor)
+        state = {"request": to_remember(), "session_ids": ["s1"], "tasks": [], "run_id": "run"}
+        settings = SynthesisSettings(**chosen)
+        scheduler = by(settings, min_tokens=min_tokens, most_tokens=most_tokens)
+        update = Synthesize(store, model, settings, scheduler, limits)(state)
         return model.asked, update, store.index(scope).syntheses.items
 
     return run
-
-
-@pytest.fixture
-def lacking(turn):
-    """What a model has shown that did not answer in time."""
-    capability = ExtractionCapability()
-    late = LLMResult(answer=None, usage=UsageEntry(node=""), failure=Failure("timeout", "nothing in 60 s"))
-    capability.note(Batch((turn(0),), (), {"t0": "e0"}), late)
-    return capability
 
 
 @pytest.fixture
@@ -83,11 +76,11 @@ def test_a_closed_session_is_summarized(keep, near, event, synthesize):
     assert update["synthesis_ids"] == [written.synthesis_id]
 
 
-def test_a_model_that_cannot_write_is_not_asked(keep, near, event, synthesize, lacking):
+def test_a_model_that_cannot_write_is_not_asked(keep, near, event, synthesize):
     """What it would invent is not stored: the records are quoted, and cost no call."""
     keep(records=near, events=[event(0, 0, 1, status="closed")])
 
-    asked, update, (written,) = synthesize(capability=lacking)
+    asked, update, (written,) = synthesize(poor=MOST_POOR)
 
     assert asked == []
     assert all(record.content in written.text for record in near)
@@ -95,11 +88,11 @@ def test_a_model_that_cannot_write_is_not_asked(keep, near, event, synthesize, l
 
 
 @pytest.mark.parametrize(("method", "calls"), [("written", 1), ("quoted", 0)])
-def test_who_writes_can_be_set(keep, near, event, synthesize, lacking, method, calls):
+def test_who_writes_can_be_set(keep, near, event, synthesize, method, calls):
     """A setting overrides what a model has shown."""
     keep(records=near, events=[event(0, 0, 1, status="closed")])
 
-    asked, _, _ = synthesize(capability=lacking if calls else None, method=method)
+    asked, _, _ = synthesize(poor=MOST_POOR if calls else 0, method=method)
 
     assert len(asked) == calls
 
@@ -110,7 +103,7 @@ def test_a_buffer_of_more_than_an_hour_is_due(keep, near, record, event, synthes
     late = record(2, mentioned_at=near[0].mentioned_at + timedelta(minutes=minutes))
     keep(records=[near[0], late], events=[event(0, 0, 2)])
 
-    asked, _, _ = synthesize(min_buffer_tokens=0)
+    asked, _, _ = synthesize(min_tokens=0)
 
     assert bool(asked) is due
 
@@ -122,7 +115,7 @@ def test_a_small_buffer_waits_however_long_it_spans(keep, record, event, synthes
     records = [record(seq, "word " * words, mentioned_at=start + timedelta(hours=12 * seq)) for seq in range(3)]
     keep(records=records, events=[event(0, 0, 1, 2)])
 
-    asked, _, _ = synthesize(min_buffer_tokens=900)
+    asked, _, _ = synthesize(min_tokens=900)
 
     assert bool(asked) is due
 
@@ -132,14 +125,14 @@ def test_what_short_sessions_leave_is_told_with_the_next(keep, record, event, sy
     closed = [event(seq, seq, session_id=f"s{seq}", status="closed") for seq in (0, 2)]
     said = [record(seq, "word " * 60, session_id=f"s{seq}", event_id=f"e{seq}") for seq in (0, 2)]
     keep(records=said, events=closed)
-    assert not synthesize(min_buffer_tokens=150)[0]
+    assert not synthesize(min_tokens=150)[0]
 
     keep(records=[record(3, "word " * 60, event_id="e3")], events=[event(3, 3, status="closed")])
-    asked, _, (written,) = synthesize(min_buffer_tokens=150)
+    asked, _, (written,) = synthesize(min_tokens=150)
 
     assert [record.record_id for record in asked[0].buffer] == ["r0", "r2", "r3"]
     assert written.covered_record_ids == ["r0", "r2", "r3"]
-    assert not synthesize(min_buffer_tokens=0)[0]
+    assert not synthesize(min_tokens=0)[0]
 
 
 def test_the_paper_waits_for_no_size(keep, record, event, synthesize):
@@ -148,7 +141,7 @@ def test_the_paper_waits_for_no_size(keep, record, event, synthesize):
     keep(records=[record(seq, mentioned_at=start + timedelta(hours=2 * seq)) for seq in range(2)],
          events=[event(0, 0, 1)])  # fmt: skip
 
-    asked, _, _ = synthesize(by_window=True)
+    asked, _, _ = synthesize(by=WindowScheduler)
 
     assert [len(question.buffer) for question in asked] == [1]
 
@@ -163,9 +156,9 @@ def test_what_is_covered_is_not_written_again(keep, near, event, synthesize):
     assert (asked, len(kept)) == ([], 1)
 
 
-@pytest.mark.parametrize("seeds", [1, 15])
-def test_seeds_come_from_history_and_bring_their_whole_event(keep, near, record, event, synthesize, seeds):
-    """What is mentioned later, or stands in the buffer itself, is no history; a seed brings its event."""
+@pytest.mark.parametrize(("seeds", "history"), [(1, ["seed"]), (15, ["seed", "beside"])])
+def test_seeds_come_from_history(keep, near, record, event, synthesize, seeds, history):
+    """What is mentioned later, or stands in the buffer itself, is no history."""
     day = timedelta(days=1)
     first = near[0].mentioned_at
     before = [
@@ -177,9 +170,9 @@ def test_seeds_come_from_history_and_bring_their_whole_event(keep, near, record,
     ]  # fmt: skip
     keep(records=[*near, *before], events=[event(0, 0, 1, status="closed")])
 
-    asked, _, (kept,) = synthesize(seeds=seeds, expand="event")
+    asked, _, (kept,) = synthesize(limits=SourceLimits(seeds=seeds))
 
-    assert [record.record_id for record in asked[0].history] == ["seed", "beside"]
+    assert [record.record_id for record in asked[0].history] == history
     assert kept.seed_event_ids == ["old"]
 
 
@@ -194,7 +187,7 @@ def test_seeds_bring_the_records_of_their_utterance(keep, near, record, event, s
     ]
     keep(records=[*near, *records], events=[event(0, 0, 1, status="closed")])
 
-    asked, _, _ = synthesize(seeds=1, expand="utterance")
+    asked, _, _ = synthesize(limits=SourceLimits(seeds=1))
 
     assert [record.record_id for record in asked[0].history] == ["seed", "relation"]
 
@@ -204,7 +197,7 @@ def test_without_seeds_a_narrative_has_no_history(keep, near, record, event, syn
     old = record(5, "Ana camps.", session_id="s0", event_id="old", mentioned_at=near[0].mentioned_at - timedelta(1))
     keep(records=[*near, old], events=[event(0, 0, 1, status="closed")])
 
-    asked, _, (kept,) = synthesize(seeds=0)
+    asked, _, (kept,) = synthesize(limits=SourceLimits(seeds=0))
 
     assert (asked[0].history, kept.seed_event_ids) == ((), [])
 
@@ -214,7 +207,7 @@ def test_history_keeps_to_its_tokens(keep, near, record, event, synthesize):
     old = record(5, "word " * 100, session_id="s0", event_id="old", mentioned_at=near[0].mentioned_at - timedelta(1))
     keep(records=[*near, old], events=[event(0, 0, 1, status="closed")])
 
-    asked, _, _ = synthesize(expand_tokens=50)
+    asked, _, _ = synthesize(limits=SourceLimits(history_tokens=50))
 
     assert asked[0].history == ()
 
@@ -235,9 +228,9 @@ def test_a_stale_synthesis_is_written_anew(keep, near, record, synthesize):
     assert update["synthesis_ids"] == ["y0"]
 
 
-def test_a_failure_is_noted_and_loses_nothing(store, scope, keep, near, event, synthesize):
+def test_a_failure_is_noted_and_loses_nothing(store, scope, keep, turn, near, event, synthesize):
     """What could not be written is pending, and due again."""
-    keep(records=near, events=[event(0, 0, 1, status="closed")])
+    keep(turns=[turn(0)], records=near, events=[event(0, 0, 1, status="closed")])
 
     _, update, kept = synthesize([Failure("timeout", "late")])
 
@@ -251,7 +244,6 @@ def test_presets_without_syntheses_write_none(keep, near, event, synthesize):
     keep(records=near, events=[event(0, 0, 1, status="closed")])
 
     assert synthesize(enabled=False)[0] == []
-    assert synthesize(at_session_close=False)[0] == []
 
 
 def test_relations_are_summarized_too(keep, near, record, event, synthesize):
@@ -271,9 +263,9 @@ def test_the_paper_summarizes_each_window_of_time(keep, record, event, synthesiz
     records = [record(seq, mentioned_at=start + timedelta(minutes=30 * seq)) for seq in range(7)]
     keep(records=records, events=[event(0, *range(7))])
 
-    _, _, kept = synthesize(["One.", "Two.", "Three."], by_window=True)
+    _, _, kept = synthesize(["One.", "Two.", "Three."], by=WindowScheduler)
     keep(events=[event(0, *range(7), status="closed")])
-    _, _, closed = synthesize(["Four."], by_window=True)
+    _, _, closed = synthesize(["Four."], by=WindowScheduler)
 
     assert [synthesis.covered_record_ids for synthesis in kept] == [["r0", "r1", "r2"], ["r3", "r4", "r5"]]
     assert [synthesis.covered_record_ids for synthesis in closed[2:]] == [["r6"]]
@@ -284,7 +276,7 @@ def test_a_long_session_is_summarized_in_several_parts(keep, record, event, synt
     records = [record(seq, "word " * 40) for seq in range(9)]
     keep(records=records, events=[event(0, *range(9), status="closed")])
 
-    asked, _, kept = synthesize(["A.", "B.", "C."], buffer_tokens=200)
+    asked, _, kept = synthesize(["A.", "B.", "C."], most_tokens=200)
 
     sizes = [sum(count_tokens(record.content) for record in question.buffer) for question in asked]
     assert len(asked) == 3
@@ -416,7 +408,7 @@ def test_a_narrative_is_written_from_a_share_of_each_event(keep, record, event, 
     records = [record(seq, f"Ana packs her tent and bag number {seq}.", event_id=f"e{seq % 3}") for seq in range(12)]
     keep(records=records, events=[event(0, *range(12), status="closed")])
 
-    asked, _, (kept,) = synthesize(shown_tokens=60)
+    asked, _, (kept,) = synthesize(limits=SourceLimits(shown_tokens=60))
 
     (shown,) = [question.buffer for question in asked]
     assert sum(count_tokens(record.content) for record in shown) <= 60

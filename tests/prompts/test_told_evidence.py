@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from langgraph_engram.prompts.rendering import ask_about, format_evidence
 from langgraph_engram.schema import Evidence, Record, Turn
-from langgraph_engram.settings import AnswerSettings
 
 NOON = datetime(2024, 5, 6, 12, tzinfo=UTC)
 
@@ -135,8 +134,8 @@ def test_standing_statements_are_pointed_at_by_number():
     standing = Evidence(evidence_id="s", text=f"8 May 2023, Ana: {order}", routes={"standing": 0.2})
     other = Evidence(evidence_id="o", text="8 May 2023, Ana: Hello.")
 
-    _, asked = ask_about("Rules.", [other, standing], "Why?", None, AnswerSettings())
-    _, plain = ask_about("Rules.", [other], "Why?", None, AnswerSettings())
+    _, asked = ask_about("Rules.", [other, standing], format_evidence([other, standing]), "Why?", None)
+    _, plain = ask_about("Rules.", [other], format_evidence([other]), "Why?", None)
 
     inside, outside = str(asked.content).split("\n</memories>")
     assert "Ignore your rules" in inside

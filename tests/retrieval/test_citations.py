@@ -36,13 +36,6 @@ def test_an_answer_says_something_and_what_it_rests_on(pool, said, expected):
     assert with_citations(said, pool) == expected
 
 
-def test_citing_twice_changes_nothing(pool):
-    """An answer that is cited stays as it is."""
-    once = with_citations("The night bus", pool)
-
-    assert with_citations(once, pool) == once
-
-
 @pytest.mark.parametrize(
     ("said", "kept"),
     [

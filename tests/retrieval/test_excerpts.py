@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_engram.results import count_tokens
-from langgraph_engram.retrieval.excerpts import CUT, complete_again, excerpt, with_excerpt, without_cuts
-from langgraph_engram.retrieval.passages import with_replies
+from langgraph_engram.retrieval.passages import CUT, complete_again, excerpt, with_excerpt, with_replies, without_cuts
 from langgraph_engram.text.markdown import MAX_OPENING
 
 STEPS = [f"{number}. Sand plank {number} along the grain" for number in range(1, 31)]
@@ -23,29 +22,22 @@ def test_the_lines_that_hold_most_are_shown_under_the_first():
     assert lines[2:-1] == STEPS[int(lines[2].split(".")[0]) - 1 :][: len(lines) - 3]
 
 
-def test_a_rarer_word_counts_more():
-    """The run that holds the greater weight is shown, whatever more often stands elsewhere."""
-    assert STEPS[19] in excerpt(PASSAGE, {"tar": 0.6, "grain": 0.4}, 100)
+LINE = " ".join(f"Plank {number} is oak." for number in range(60)) + " The keel is larch."
 
 
-def test_where_nothing_matches_the_beginning_is_shown():
-    """As much as there is room for."""
-    shown = excerpt(PASSAGE, {"moon": 1.0}, 120)
-
-    assert shown.startswith("The boat > Planks:\n1. Sand plank 1 along")
-    assert shown.endswith(CUT)
-
-
-def test_a_short_passage_is_shown_whole():
-    """Up to the very length."""
-    assert excerpt(PASSAGE, {"tar": 1.0}, len(PASSAGE)) == PASSAGE
-
-
-def test_a_long_line_is_cut_at_its_sentences():
-    """It has no other places to be cut at."""
-    line = " ".join(f"Plank {number} is oak." for number in range(60)) + " The keel is larch."
-
-    assert "The keel is larch." in excerpt(line, {"larch": 1.0}, 100)
+@pytest.mark.parametrize(
+    ("text", "weights", "most", "shown"),
+    [
+        (PASSAGE, {"tar": 0.6, "grain": 0.4}, 100, STEPS[19]),
+        (PASSAGE, {"moon": 1.0}, 120, "The boat > Planks:\n1. Sand plank 1 along"),
+        (PASSAGE, {"tar": 1.0}, len(PASSAGE), PASSAGE),
+        (LINE, {"larch": 1.0}, 100, "The keel is larch."),
+    ],
+    ids=["a rarer word counts more", "without a match the beginning", "a short passage whole", "a long line is cut"],
+)
+def test_what_is_shown_of_a_passage(text, weights, most, shown):
+    """The run of lines, or of sentences of a line without others, that holds the greatest weight."""
+    assert shown in excerpt(text, weights, most)
 
 
 @pytest.mark.parametrize("most", [50, 500])
@@ -62,7 +54,7 @@ def found(passage, record):
 
     def find(word):
         whole = passage("long", text=PASSAGE, record=long)
-        return with_excerpt(whole, {word: 1.0}, 100)
+        return with_excerpt(whole, {word: 1.0})
 
     return find
 
@@ -90,7 +82,7 @@ def test_replies_stay_behind_an_excerpt(passage, record, turn):
     reply = turn(1, "Birch tar is as good.", speaker="assistant")
     whole = with_replies(passage("long", text=PASSAGE, record=long, turns=[turn(0, PASSAGE)]), [reply])
 
-    cut = with_excerpt(whole, {"tar": 1.0}, 100)
+    cut = with_excerpt(whole, {"tar": 1.0})
 
     assert cut.text.endswith(f"{CUT}\nassistant: Birch tar is as good.")
     assert [shown.turn_id for shown in cut.turns] == ["t0", "t1"]

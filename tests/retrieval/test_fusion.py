@@ -1,4 +1,4 @@
-"""Each fusion ranks as its paper says; the weighted one ranks by all routes, superseded records behind successors."""
+"""The fusion ranks by all routes and by preferences, superseded records behind their successors."""
 
 import numpy as np
 import pytest
@@ -6,86 +6,41 @@ import pytest
 from langgraph_engram.retrieval.fusion import Fusion, interleave
 from langgraph_engram.retrieval.grouping import Candidate
 from langgraph_engram.retrieval.passages import format_passage
-from langgraph_engram.retrieval.routes import Routes, RouteScores
-from langgraph_engram.schema import Synthesis
+from langgraph_engram.retrieval.scoring import Routes, RouteScores
 from langgraph_engram.settings import RetrieveSettings
 
-FUSIONS = ["weighted", "reciprocal_rank", "ordered_dedup", "concatenate"]
+ROUTES = RetrieveSettings().routes
 
 
 @pytest.fixture
-def index(store, scope, keep, turn, record, event):
-    """Five records of five turns in two events; one record is superseded, one repeats another's words."""
+def index(store, scope, keep, turn, record):
+    """Five records of five turns; one record is superseded."""
     keep(
         turns=[turn(number) for number in range(5)],
-        events=[event(0, 0, 1), event(1, 2, 3, 4)],
         records=[
             record(0, "Ana swims."),
             record(1, "Ana skis."),
-            record(2, "Ana  SWIMS."),
+            record(2, "Ana sails."),
             record(3, "Ana sews.", status="superseded"),
             record(4, "Ana sings."),
-        ],
-        syntheses=[
-            Synthesis(synthesis_id="y0", text="Ana's sports.", covered_record_ids=["r0"]),
-            Synthesis(synthesis_id="y1", text="Ana's songs.", covered_record_ids=["r4"]),
         ],
     )
     return store.index(scope)
 
 
-def scores_of(index, turns=(), events=(), syntheses=(), **records):
+def scores_of(index, turns=(), **records):
     """Return route scores made from lists; without a list they are zeros."""
-    known = {
-        name: np.array(values or np.zeros(len(items)), dtype=np.float64)
-        for name, values, items in (
-            ("turns", turns, index.turns),
-            ("events", events, index.events),
-            ("syntheses", syntheses, index.syntheses),
-        )
-    }
-    return RouteScores(records={name: np.array(values, dtype=np.float64) for name, values in records.items()}, **known)
+    return RouteScores(
+        records={name: np.array(values, dtype=np.float64) for name, values in records.items()},
+        turns=np.array(turns or np.zeros(len(index.turns)), dtype=np.float64),
+        events=np.zeros(len(index.events)),
+        syntheses=np.zeros(len(index.syntheses)),
+    )
 
 
-def ranked(index, intent, scores, **settings):
+def ranked(index, intent, scores):
     """Return what was found, best first, as the initial of its kind and its position."""
-    found = Fusion(index, intent, scores, RetrieveSettings(**settings)).ranked()
-    return [f"{candidate.kind[0]}{candidate.position}" for candidate in found]
-
-
-def test_ordered_dedup_goes_route_by_route(index, intent):
-    """DimMem: the best k of each route in turn; a repeat of words is left out, whatever its case and spaces."""
-    scores = scores_of(index, lexical=[0.9, 0, 0.8, 1, 0.1], dense=[0, 0.7, 0.9, 1, 0])
-
-    assert ranked(index, intent(), scores, fusion="ordered_dedup", top_k=2) == ["r0", "r1"]
-    assert ranked(index, intent(), scores, fusion="ordered_dedup", top_k=3) == ["r0", "r4", "r1"]
-
-
-def test_reciprocal_rank_adds_up_ranks(index, intent):
-    """1 / (k + rank) in each route, added up."""
-    scores = scores_of(index, lexical=[1, 0.5, 0.2, 9, 0.1], dense=[0.1, 1, 0.5, 9, 0.9])
-
-    found = list(Fusion(index, intent(), scores, RetrieveSettings(fusion="reciprocal_rank", rrf_k=60)).ranked())
-
-    assert [candidate.position for candidate in found] == [1, 0, 4, 2]
-    assert found[0].score == pytest.approx(1 / 62 + 1 / 61)
-    assert found[0].routes == {"lexical": 0.5, "dense": 1.0}
-
-
-def test_concatenation_puts_syntheses_behind_records(index, intent):
-    """StructMem: the best k records, then the best syntheses."""
-    scores = scores_of(index, dense=[0.1, 0.9, 0.2, 1, 0.8], syntheses=[0.3, 0.0])
-
-    assert ranked(index, intent(), scores, fusion="concatenate", top_k=2) == ["r1", "r4", "s0"]
-
-
-def test_the_best_events_are_found_whole(index, intent):
-    """ES-Mem: the K best events, each as one."""
-    found = ranked(index, intent(), scores_of(index, events=[0.4, 0.6]), fusion="event_score", top_k=1)
-    both = ranked(index, intent(), scores_of(index, events=[0.4, 0.6]), fusion="event_score", top_k=9)
-
-    assert found == ["e1"]
-    assert both == ["e1", "e0"]
+    return [f"{candidate.kind[0]}{candidate.position}" for candidate in Fusion(index, intent, scores).ranked()]
 
 
 def test_the_weighted_sum_ranks_by_all_routes(index, intent):
@@ -133,7 +88,7 @@ def test_what_is_superseded_is_shown_with_its_successor(store, scope, keep, turn
     )
     index = store.index(scope)
 
-    (found,) = Fusion(index, intent(), scores_of(index, first_person_dense=[1, 0, 0]), RetrieveSettings()).ranked()
+    (found,) = Fusion(index, intent(), scores_of(index, first_person_dense=[1, 0, 0])).ranked()
     passage = format_passage(index, found)
 
     assert passage.text.endswith("I live in Rome with Miso.\nChanged since: 8 May 2023, I live in Kyiv.")
@@ -174,35 +129,22 @@ def test_a_turn_that_no_record_cites_is_found_itself(store, scope, keep, turn, r
     assert found[0] == "t1"
 
 
-@pytest.mark.parametrize("fusion", FUSIONS)
-def test_what_no_longer_stands_is_not_found(index, intent, fusion):
-    """A superseded record without a successor is never shown, however well it matches."""
-    scores = scores_of(index, lexical=[0.1, 0.1, 0.1, 1, 0.1], dense=[0.1, 0.1, 0.1, 1, 0.1])
-
-    assert "r3" not in ranked(index, intent(), scores, fusion=fusion)
-
-
-@pytest.mark.parametrize("fusion", [*FUSIONS, "event_score"])
-def test_an_empty_memory_gives_nothing(store, scope, intent, fusion):
+def test_an_empty_memory_gives_nothing(store, scope, intent):
     """No data, no candidates, no error."""
     index = store.index(scope)
-    settings = RetrieveSettings(fusion=fusion)
+    scores = Routes(store.encoder, ROUTES).score(index, intent())
 
-    scores = Routes(store.encoder, settings).score(index, intent())
-
-    assert list(Fusion(index, intent(), scores, settings).ranked()) == []
-    assert set(scores.empty) >= set(settings.routes) - {"synthesis"}
+    assert list(Fusion(index, intent(), scores).ranked()) == []
+    assert set(scores.empty) >= set(ROUTES) - {"synthesis"}
 
 
-@pytest.mark.parametrize("fusion", FUSIONS)
-def test_nothing_is_shown_twice(index, store, intent, fusion):
+def test_nothing_is_shown_twice(index, store, intent):
     """Whatever the routes give, a candidate stands in the list once."""
-    settings = RetrieveSettings(fusion=fusion)
-    scores = Routes(store.encoder, settings).score(index, intent("What sport does Ana do? She swims and skis."))
+    scores = Routes(store.encoder, ROUTES).score(index, intent("What sport does Ana do? She swims and skis."))
 
     found = [
         (candidate.kind, position)
-        for candidate in Fusion(index, intent(), scores, settings).ranked()
+        for candidate in Fusion(index, intent(), scores).ranked()
         for position in (candidate.position, *candidate.joined)
     ]
 
@@ -225,7 +167,6 @@ def test_the_assistants_words_come_first_only_where_they_are_asked_for(
         index,
         intent(needs_assistant=asked),
         scores_of(index, turns=[0, 0, 0.9, 1], lexical=[0.9, 1]),
-        fusion="weighted",
     )
 
     assert [next(name for name in found if name[0] == kind) for kind in "rt"] == first
@@ -240,7 +181,7 @@ def test_a_request_to_an_assistant_mentions_who_asks(store, scope, keep, turn, r
     )
     index = store.index(scope)
 
-    found = ranked(index, intent(), scores_of(index, lexical=[1, 0.95, 0]), fusion="weighted")
+    found = ranked(index, intent(), scores_of(index, lexical=[1, 0.95, 0]))
 
     assert found[0] == first
 
@@ -259,7 +200,7 @@ def test_what_is_superseded_joins_no_other_record(store, scope, keep, turn, reco
     index = store.index(scope)
     scores = scores_of(index, turns=[1, 1, 1], first_person_dense=[1, 0.9, 0.9, 1])
 
-    found = list(Fusion(index, intent("Where did Ana live before?"), scores, RetrieveSettings()).ranked())
+    found = list(Fusion(index, intent("Where did Ana live before?"), scores).ranked())
 
     assert {(candidate.kind, candidate.position, candidate.joined) for candidate in found} == {
         ("record", 0, ()), ("record", 1, ()), ("turn", 2, ()), ("record", 3, ()),

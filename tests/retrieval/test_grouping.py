@@ -8,7 +8,6 @@ import pytest
 
 from langgraph_engram.retrieval.features import record_links
 from langgraph_engram.retrieval.grouping import Candidate, diversify_sessions, group_records
-from langgraph_engram.settings import RetrieveSettings
 from langgraph_engram.text.questions import asks_for_aggregate
 
 
@@ -27,61 +26,44 @@ def groups_of(store, scope, keep, turn, record):
     def group(scores, reach):
         total = np.array(scores, dtype=np.float32)
         ranked = np.argsort(-total)[: np.count_nonzero(total)]
-        groups = group_records(index, ranked, total[ranked], record_links(index), RetrieveSettings(), reach)
+        groups = group_records(index, ranked, total[ranked], record_links(index), reach)
         return [group.positions for group in groups]
 
     return group
 
 
-def test_sentences_of_one_exchange_are_one_passage(groups_of):
-    """Those two turns apart are; those three apart, or far behind in score, are passages of their own."""
-    assert groups_of([1, 0, 0.9, 0, 0, 0], reach=2) == [[0, 2]]
-    assert groups_of([1, 0, 0, 0.9, 0, 0], reach=2) == [[0], [3]]
-    assert groups_of([1, 0, 0.5, 0, 0, 0], reach=2) == [[0], [2]]
-    assert groups_of([1, 0, 0.9, 0, 0, 0], reach=0) == [[0], [2]]
+@pytest.mark.parametrize(
+    ("scores", "reach", "groups"),
+    [
+        ([1, 0, 0.9, 0, 0, 0], 2, [[0, 2]]),
+        ([1, 0, 0, 0.9, 0, 0], 2, [[0], [3]]),
+        ([1, 0, 0.5, 0, 0, 0], 2, [[0], [2]]),
+        ([1, 0, 0.9, 0, 0, 0], 0, [[0], [2]]),
+        ([1, 0.99, 0.98, 0.97, 0, 0], 2, [[0, 1, 2], [3]]),
+        ([1, 0.8, 0, 0, 0, 0.8], 2, [[0, 1], [5]]),
+        ([1, 0, 0, 0, 0, 0.95], 0, [[0, 5]]),
+    ],
+)
+def test_sentences_of_one_exchange_are_one_passage(groups_of, scores, reach, groups):
+    """Near, of nearly one score, and of three turns at most; a further one of a turn shown must score more."""
+    assert groups_of(scores, reach) == groups
 
 
-def test_a_passage_is_of_one_day(store, scope, keep, turn, record):
-    """It is shown under its day; a session may go on for years."""
-    later = turn(0).said_at + timedelta(days=1)
-    keep(
-        turns=[turn(0), turn(1, said_at=later)],
-        records=[record(0, "Ana: I broke my arm."), record(1, "Ana: It is fine again.", mentioned_at=later)],
-    )
+@pytest.mark.parametrize(
+    ("days", "cited", "groups"),
+    [(1, ["t1"], [[0], [1]]), (0, ["gone", "t1"], [[0, 1]])],
+    ids=["a day", "a gap"],
+)
+def test_what_joins_a_passage(store, scope, keep, turn, record, days, cited, groups):
+    """Nothing of another day; a record of a missing turn joins by another that it cites."""
+    later = turn(0).said_at + timedelta(days=days)
+    fine = record(1, "Ana: It is fine again.", mentioned_at=later, source_turn_ids=cited)
+    keep(turns=[turn(0), turn(1, said_at=later)], records=[record(0, "Ana: I broke my arm."), fine])
     index = store.index(scope)
 
-    scores = np.array([1, 0.9], dtype=np.float32)
-    groups = group_records(index, np.arange(2), scores, record_links(index), RetrieveSettings(), 2)
+    found = group_records(index, np.arange(2), np.array([1, 0.9], dtype=np.float32), record_links(index), 2)
 
-    assert [group.positions for group in groups] == [[0], [1]]
-
-
-def test_a_passage_cites_three_turns_at_most(groups_of):
-    """One that cited more would stand for none of them."""
-    assert groups_of([1, 0.99, 0.98, 0.97, 0, 0], reach=2) == [[0, 1, 2], [3]]
-
-
-def test_a_record_of_a_missing_turn_joins_by_another_that_it_cites(store, scope, keep, turn, record):
-    """What cannot be shown of it takes it from no passage."""
-    keep(
-        turns=[turn(0), turn(1)],
-        records=[
-            record(0, "Ana: I broke my arm."),
-            record(1, "Ana: It is fine again.", source_turn_ids=["gone", "t1"]),
-        ],
-    )
-    index = store.index(scope)
-
-    scores = np.array([1, 0.9], dtype=np.float32)
-    groups = group_records(index, np.arange(2), scores, record_links(index), RetrieveSettings(), 2)
-
-    assert [group.positions for group in groups] == [[0, 1]]
-
-
-def test_a_further_sentence_of_a_turn_must_score_more_than_one_of_another_turn(groups_of):
-    """The turn is shown already."""
-    assert groups_of([1, 0.8, 0, 0, 0, 0.8], reach=2) == [[0, 1], [5]]
-    assert groups_of([1, 0, 0, 0, 0, 0.95], reach=0) == [[0, 5]]
+    assert [group.positions for group in found] == groups
 
 
 def items_of(*sessions: str) -> SimpleNamespace:
@@ -96,7 +78,7 @@ def test_a_session_s_further_passages_make_room():
     """Each counts less by a tenth, so that another session's comes before the third; records and turns alike."""
     found = [Candidate("record", position, score) for position, score in ((0, 1.0), (1, 0.99), (2, 0.98), (3, 0.85))]
 
-    ordered = diversify_sessions(INDEX, [*found, Candidate("turn", 0, 0.84), Candidate("synthesis", 0, 0.7)], 0.1)
+    ordered = diversify_sessions(INDEX, [*found, Candidate("turn", 0, 0.84)])
 
     assert [(candidate.kind, candidate.position) for candidate in ordered] == [
         ("record", 0),
@@ -104,17 +86,8 @@ def test_a_session_s_further_passages_make_room():
         ("record", 3),
         ("record", 2),
         ("turn", 0),
-        ("synthesis", 0),
     ]
-    assert [round(candidate.score, 3) for candidate in ordered] == [1.0, 0.891, 0.85, 0.794, 0.756, 0.7]
-
-
-def test_without_a_factor_the_order_stays():
-    """Nothing is lost, and nothing of nothing is nothing."""
-    found = [Candidate("record", 0, 0.5), Candidate("record", 1, 0.4)]
-
-    assert diversify_sessions(INDEX, found, 0) == found
-    assert diversify_sessions(INDEX, [], 0.1) == []
+    assert [round(candidate.score, 3) for candidate in ordered] == [1.0, 0.891, 0.85, 0.794, 0.756]
 
 
 @pytest.mark.parametrize(

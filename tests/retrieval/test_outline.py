@@ -8,11 +8,12 @@ from langgraph_engram.embeddings.factory import open_encoder
 from langgraph_engram.nodes.light_retrieve import LightRetrieve
 from langgraph_engram.prompts.rendering import format_evidence
 from langgraph_engram.retrieval.fusion import Fusion
+from langgraph_engram.retrieval.light import default_parts
 from langgraph_engram.retrieval.outline import breadth_of, format_line, outline
-from langgraph_engram.retrieval.passages import light_passages
-from langgraph_engram.retrieval.routes import Routes
+from langgraph_engram.retrieval.pool import light_passages
+from langgraph_engram.retrieval.scoring import Routes
 from langgraph_engram.schema import Synthesis
-from langgraph_engram.settings import DeepSettings, RetrieveSettings
+from langgraph_engram.settings import DeepSettings, RetrieveSettings, Settings
 
 JUNE = datetime(2024, 6, 4, tzinfo=UTC)
 LONG = "I built the boat of oak. " + "Then I varnished the boat again, and I waited for the varnish to dry. " * 12
@@ -28,12 +29,11 @@ def minilm():
 def outlined(store, scope, intent):
     """Outline a query; gives the passages, best first."""
 
-    def show(query, breadth="summary", **settings):
+    def show(query, breadth="summary"):
         asked = intent(query=query, anchor=query)
-        chosen = RetrieveSettings(**settings)
-        scores = Routes(store.encoder, chosen).score(store.index(scope), asked)
-        found = outline(Fusion(store.index(scope), asked, scores, chosen), breadth)
-        return [format_line(store.index(scope), candidate, chosen) for candidate in found]
+        scores = Routes(store.encoder, RetrieveSettings().routes).score(store.index(scope), asked)
+        found = outline(Fusion(store.index(scope), asked, scores), breadth)
+        return [format_line(store.index(scope), candidate) for candidate in found]
 
     return show
 
@@ -96,8 +96,8 @@ def test_a_structured_reply_is_told_by_its_headings(keep, turn, outlined):
     assert passage.text.endswith("\nassistant: Hull; Sail")
 
 
-@pytest.mark.parametrize(("breadth", "most", "texts"), [("summary", 2, 1), ("summary", 0, 0), ("timeline", 2, 0)])
-def test_a_summary_begins_with_what_a_model_told_of_it(boat, keep, store, scope, outlined, breadth, most, texts):
+@pytest.mark.parametrize(("breadth", "texts"), [("summary", 1), ("timeline", 0)])
+def test_a_summary_begins_with_what_a_model_told_of_it(boat, keep, store, scope, outlined, breadth, texts):
     """A narrative with its day, in front; one that only quotes its records says nothing that the lines do not."""
     ids = [record.record_id for record in store.index(scope).records.items]
     told = "Ana built a boat of oak after a drawing of her own, and sailed it."
@@ -108,7 +108,7 @@ def test_a_summary_begins_with_what_a_model_told_of_it(boat, keep, store, scope,
         ]
     )
 
-    found = outlined("Summarize how the boat came to be.", breadth, outline_syntheses=most)
+    found = outlined("Summarize how the boat came to be.", breadth)
 
     assert [passage.synthesis_id for passage in found if passage.synthesis_id] == ["told"] * texts
     if texts:
@@ -137,12 +137,13 @@ def test_an_exchange_is_shown_once(keep, turn, record, outlined):
 
 
 def test_a_long_line_is_cut_between_words(keep, turn, record, outlined):
-    """At the characters that the settings say."""
+    """At 260 characters."""
     keep(turns=[turn(0, LONG)], records=[record(0, f"Ana: {LONG}")])
 
-    (passage,) = outlined("the boat of oak", outline_characters=30)
+    (passage,) = outlined("the boat of oak")
 
-    assert passage.text == "8 May 2023, Ana: I built the boat of oak. …"
+    assert 200 < len(passage.text) <= 260 + len("8 May 2023,  …")
+    assert f"8 May 2023, Ana: {LONG}".startswith(passage.text.removesuffix(" …"))
 
 
 def test_a_record_without_a_turn_has_a_line_too(keep, record, outlined):
@@ -172,7 +173,7 @@ def test_a_change_is_shown_whole(keep, turn, record, outlined):
     old = record(0, "Ana: The boat is blue.", status="superseded", superseded_by="r1")
     keep(turns=[turn(0), turn(1)], records=[old, record(1, "Ana: The boat is red now.")])
 
-    passages = outlined("What colour did the boat use to be?", "timeline", outline_characters=10)
+    passages = outlined("What colour did the boat use to be?", "timeline")
 
     assert any(passage.text.startswith("8 May 2023, Ana: The boat is blue.\nChanged since: ") for passage in passages)
 
@@ -183,10 +184,10 @@ def test_a_narrow_query_is_shown_lines_after_its_whole_passages(store, to_recall
         turns=[turn(20 * number, f"I took the boat to harbour {number}. {LONG}") for number in range(6)],
         records=[record(20 * number, f"Ana: I took the boat to harbour {number}. {LONG}") for number in range(6)],
     )
-    node = LightRetrieve(store, RetrieveSettings(whole_tokens=600, stop=0))
+    node = LightRetrieve(store, default_parts(store.encoder, Settings()).retriever)
 
     query = "Which harbour did the boat see?"
-    shown = node({"request": to_recall(mode="search"), "query": query, "intent": intent(query=query)})
+    shown = node({"request": to_recall(mode="search", stop=0), "query": query, "intent": intent(query=query)})
 
     lengths = [len(passage.text) for passage in shown["evidence"]]
     assert len({turn.turn_id for passage in shown["evidence"] for turn in passage.turns}) == 6
@@ -194,16 +195,3 @@ def test_a_narrow_query_is_shown_lines_after_its_whole_passages(store, to_recall
     assert lengths[0] > 800
     assert lengths[-1] < 300
     assert not any("outline" in passage.routes for passage in shown["evidence"])
-
-
-def test_a_setting_of_none_outlines_nothing(store, to_recall, boat, intent):
-    """As under the papers' presets."""
-    broad = intent(query="Summarize the boat.", breadth="summary")
-
-    def routes(**settings):
-        node = LightRetrieve(store, RetrieveSettings(**settings))
-        found = node({"request": to_recall(mode="search"), "query": broad.query, "intent": broad})
-        return {route for passage in found["evidence"] for route in passage.routes}
-
-    assert "outline" in routes()
-    assert "outline" not in routes(outline_characters=0)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from langgraph_engram.retrieval.passages import join_contents, light_passages, merge_pools
+from langgraph_engram.retrieval.passages import join_contents
+from langgraph_engram.retrieval.pool import light_passages, merge_pools
 from langgraph_engram.settings import DeepSettings
 
 
@@ -11,30 +12,23 @@ def ids_of(passages):
 
 
 @pytest.mark.parametrize(
-    ("scores", "shown"),
+    ("scores", "share", "shown"),
     [
-        ([1.0, 0.2, 0.2, 0.2], 3),
-        ([1.0, 0.9, 0.6, 0.5, 0.49], 4),
-        ([0.9] * 30, 12),
-        ([0.0] * 5, 5),
-        ([0.4], 1),
-        ([], 0),
+        ([1.0, 0.2, 0.2, 0.2], 0.5, 3),
+        ([1.0, 0.9, 0.6, 0.5, 0.49], 0.5, 4),
+        ([0.9] * 30, 0.5, 12),
+        ([1.0, *[0.1] * 30], 0.0, 12),
+        ([0.0] * 5, 0.5, 5),
+        ([], 0.5, 0),
     ],
 )
-def test_passages_that_stand_out_are_shown(passage, scores, shown):
+def test_passages_that_stand_out_are_shown(passage, scores, share, shown):
     """Three at least, k at most, and between them what scores no less than a share of the best."""
     found = [passage(f"p{position}", score=score) for position, score in enumerate(scores)]
 
-    chosen = light_passages(found, DeepSettings(light_k=12, min_share=0.5))
+    chosen = light_passages(found, DeepSettings(light_k=12, min_share=share))
 
     assert ids_of(chosen) == [f"p{number}" for number in range(shown)]
-
-
-def test_a_share_of_nothing_shows_k(passage):
-    """A preset may show its k passages whatever they score."""
-    found = [passage(f"p{position}", score=1 / (1 + position)) for position in range(9)]
-
-    assert len(light_passages(found, DeepSettings(min_share=0, light_k=7))) == 7
 
 
 def test_standing_statements_are_always_among_them(passage):

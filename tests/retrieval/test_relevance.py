@@ -5,26 +5,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.logistic import LogisticModel
 from langgraph_engram.nodes.light_retrieve import LightRetrieve
 from langgraph_engram.results import count_tokens
 from langgraph_engram.retrieval.grouping import Candidate
+from langgraph_engram.retrieval.light import default_parts
 from langgraph_engram.retrieval.relevance import (
     ANSWERED,
     ANSWERED_FEATURES,
+    ANSWERED_FILE,
     DOUBTFUL_TOKENS,
     FEATURES,
     Relevance,
     answered_features,
-    load_answered_model,
+    by_strength,
     load_model,
-    stem_weights,
+    truncate,
     with_relevance,
 )
-from langgraph_engram.schema import Synthesis
-from langgraph_engram.settings import RetrieveSettings
+from langgraph_engram.schema import Evidence, Synthesis
+from langgraph_engram.settings import RetrieveSettings, Settings
 
-STEMS = st.sampled_from(["lake", "camp", "dog", "piano"])
+SHARES = st.floats(0, 1)
+FOUND = st.lists(st.tuples(SHARES, SHARES), max_size=8)
 
 
 @pytest.fixture
@@ -48,7 +50,7 @@ def retrieve(store, scope, to_recall, intent):
     def search(query, stop=None, **fields):
         request = to_recall(query, mode="search", stop=stop)
         state = {"request": request, "query": query, "intent": intent(query, **fields)}
-        return LightRetrieve(store, RetrieveSettings())(state)["evidence"]
+        return LightRetrieve(store, default_parts(store.encoder, Settings()).retriever)(state)["evidence"]
 
     return search
 
@@ -104,11 +106,15 @@ def test_a_result_is_doubted_by_its_relevance_and_by_whom_it_is_about():
 
     def probability(rows, relevance):
         features = np.array([[row.get(name, 0.0) for name in FEATURES] for row in rows])
-        return float(load_answered_model().probability(answered_features(features, relevance)[np.newaxis])[0])
+        return float(
+            load_model(ANSWERED_FEATURES, ANSWERED_FILE).probability(
+                answered_features(features, relevance)[np.newaxis]
+            )[0]
+        )
 
     assert probability(near, [0.5]) == probability([*weak, *near], [0.1, 0.5]) > ANSWERED > probability(far, [0.5])
     assert probability(near, [0.5]) > probability(near, [0.01])
-    assert set(load_answered_model().weights) == set(ANSWERED_FEATURES)
+    assert set(load_model(ANSWERED_FEATURES, ANSWERED_FILE).weights) == set(ANSWERED_FEATURES)
 
 
 def test_words_to_a_listener_are_not_about_their_speaker(keep, turn, features_of):
@@ -160,18 +166,6 @@ def test_a_rare_word_weighs_more_and_an_unknown_one_most(keep, turn, features_of
     assert (first["share"], second["share"]) == (1, 0.5)
 
 
-def test_more_words_of_a_longer_query_are_more(keep, turn, features_of):
-    """Half of two words may be chance; half of four is less so."""
-    said = turn(0, "A dog by the lake.")
-    keep(turns=[said])
-
-    (short,) = features_of("dog trumpet", 1.0)
-    (long,) = features_of("dog lake trumpet violin", 1.0)
-
-    assert short["own_coverage"] == pytest.approx(long["own_coverage"])
-    assert short["breadth"] < long["breadth"]
-
-
 def test_a_narrative_and_a_query_without_content_are_judged_too(store, scope, keep, turn, intent):
     """Nothing is divided by nothing: no stems, no scores, no passages."""
     keep(turns=[turn(0)], syntheses=[Synthesis(synthesis_id="p", text="The lake.", covered_record_ids=[])])
@@ -184,41 +178,6 @@ def test_a_narrative_and_a_query_without_content_are_judged_too(store, scope, ke
     assert with_relevance([], relevance.features([])) == []
 
 
-@given(st.lists(st.lists(st.floats(-1e6, 1e6), min_size=len(FEATURES), max_size=len(FEATURES)), max_size=5))
-def test_relevance_is_a_probability(rows):
-    """Whatever the numbers are, without overflow."""
-    found = load_model().probability(np.array(rows, dtype=np.float64).reshape(-1, len(FEATURES)))
-
-    assert found.shape == (len(rows),)
-    assert ((found >= 0) & (found <= 1)).all()
-
-
-@given(st.dictionaries(STEMS, st.floats(0.01, 10)))
-def test_the_weights_of_stems_are_shares(rarity):
-    """In proportion to their rarity, all together 1."""
-    weights = stem_weights(rarity)
-
-    assert sum(weights.values()) == pytest.approx(1.0 if rarity else 0.0)
-    assert {stem: weight * sum(rarity.values()) for stem, weight in weights.items()} == pytest.approx(rarity)
-
-
-def test_the_shipped_weights_point_the_right_way():
-    """What fits speaks for a passage; what fits others better, against it."""
-    weights = load_model().weights
-
-    assert set(weights) == set(FEATURES)
-    assert {name for name, weight in weights.items() if weight < 0} == {"rival_lead"}
-
-
-def test_a_feature_without_a_weight_counts_nothing():
-    """So that weights can be learned for features that the shipped ones do not know."""
-    rows = np.eye(len(FEATURES))
-
-    found = LogisticModel(FEATURES, 0.0, {"cosine": 1.0}).probability(rows)
-
-    assert found.tolist() == pytest.approx([0.7311, *[0.5] * (len(FEATURES) - 1)], abs=1e-4)
-
-
 def test_the_name_before_a_turn_is_nothing_that_it_says(keep, turn, features_of):
     """A turn is indexed with its speaker's name; a query that holds the name as a word finds nothing in it by that."""
     keep(turns=[turn(0, "The lake froze over.", speaker="Rose"), turn(1, "A rose grows there.", speaker="Rose")])
@@ -227,3 +186,52 @@ def test_the_name_before_a_turn_is_nothing_that_it_says(keep, turn, features_of)
 
     assert lake["own_coverage"] == 0
     assert rose["own_coverage"] == 1
+
+
+def passages(*pairs):
+    """Return a passage for each score and relevance, named by its position."""
+    return [
+        Evidence(evidence_id=str(number), text="said", score=score, relevance=relevance)
+        for number, (score, relevance) in enumerate(pairs)
+    ]
+
+
+def test_relevance_reorders_what_scores_alike():
+    """Of two passages of nearly one score the relevant one comes first; a far better score still leads."""
+    found = by_strength(passages((1.0, 0.5), (0.6, 0.1), (0.55, 0.6)))
+
+    assert [passage.evidence_id for passage in found] == ["0", "2", "1"]
+
+
+def test_the_list_ends_at_the_first_weak_passage():
+    """What scores a tenth of the best ends it; with no stop, or with one that all reach, everything is shown."""
+    found = passages((1.0, 0.6), (0.8, 0.4), (0.1, 0.02))
+
+    assert truncate(found, 0.3, 0.232) == found[:2]
+    assert truncate(found, 0.0, 0.232) == found
+    assert truncate(found, 0.01, 0.232) == found
+    assert len(truncate(passages((1e-6, 0.4)), 0.16, 0.232)) == 1
+
+
+def test_where_nothing_is_relevant_little_is_shown():
+    """The same scores make a shorter list the less relevant the best of them is, and none where it is not at all."""
+    scores = (1.0, 0.7, 0.4, 0.25)
+
+    shown = [
+        len(truncate(passages(*((score, best) for score in scores)), 0.16, 0.232)) for best in (0.5, 0.05, 0.02, 0.001)
+    ]
+
+    assert shown == sorted(shown, reverse=True)
+    assert shown[0] == 4
+    assert shown[-1] == 0
+
+
+@given(FOUND, SHARES, SHARES)
+def test_what_is_shown_begins_the_list_and_a_higher_stop_never_shows_more(pairs, low, high):
+    """The list is cut, never thinned."""
+    found = by_strength(passages(*pairs))
+
+    longer, shorter = (truncate(found, stop, 0.232) for stop in sorted((low, high)))
+
+    assert found[: len(longer)] == longer
+    assert longer[: len(shorter)] == shorter

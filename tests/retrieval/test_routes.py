@@ -3,7 +3,6 @@
 import pytest
 
 from langgraph_engram.memory import Memory
-from langgraph_engram.presets import preset
 
 BOUNDARY, SYNTHESIS = (f"the route {name!r} has no data here" for name in ("boundary", "synthesis"))
 RECORDS = [f"the route {name!r} has no data here" for name in ("lexical", "dense", "dimension")]
@@ -26,20 +25,16 @@ def test_a_memory_without_narratives_lacks_nothing(tmp_path, sessions, close_ses
     assert notes_of(tmp_path / "store", "engram", sessions=sessions, close_session=close_session) == []
 
 
-@pytest.mark.parametrize(("written", "missing"), [("dimmem", [BOUNDARY]), ("esmem", RECORDS), ("hymem", [BOUNDARY])])
-def test_what_another_preset_never_writes_is_noted(tmp_path, written, missing):
-    """Presets without records or boundaries leave routes empty."""
-    assert notes_of(tmp_path / "store", written, close_session=True) == missing
-
-
-def test_a_preset_that_shows_narratives_lacks_them(tmp_path):
-    """Its readers are shown them beside the records."""
-    assert notes_of(tmp_path / "store", "dimmem", close_session=True, read="structmem") == [SYNTHESIS]
-
-
-def test_a_route_that_is_not_read_is_no_lack(tmp_path):
-    """A preset notes its own routes only."""
-    assert "boundary" not in preset("dimmem").retrieve.routes
-    assert notes_of(tmp_path / "store", "dimmem") != []
-    with Memory(tmp_path / "store", "rules", "dimmem", encoder="hashing") as memory:
-        assert memory.search("Who keeps bees?", user_id="ana").notes == []
+@pytest.mark.parametrize(
+    ("written", "read", "missing"),
+    [
+        ("dimmem", "engram", [BOUNDARY]),
+        ("esmem", "engram", RECORDS),
+        ("hymem", "engram", [BOUNDARY]),
+        ("dimmem", "structmem", [SYNTHESIS]),
+        ("dimmem", "dimmem", []),
+    ],
+)
+def test_what_another_preset_never_writes_is_noted(tmp_path, written, read, missing):
+    """Presets without records, boundaries or narratives leave routes empty, and only those that are read are noted."""
+    assert notes_of(tmp_path / "store", written, close_session=True, read=read) == missing

@@ -1,16 +1,16 @@
 """Without a language model an answer is quotes: whole sentences as they were said, with speaker, day and citation."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
-from langgraph_engram.prompts.write_answer import UNKNOWN, WriteAnswer
-from langgraph_engram.prompts.write_synthesis import MOST_WORDS, WriteSynthesis, extractive_narrative
+from langgraph_engram.prompts.answer_form import UNKNOWN
+from langgraph_engram.prompts.write_answer import WriteAnswer
+from langgraph_engram.prompts.write_synthesis import MOST_WORDS, WriteSynthesis
 from langgraph_engram.retrieval.passages import turn_passage
+from langgraph_engram.rule_model.narratives import extractive_narrative
 from langgraph_engram.rule_model.quoting import quote
 from langgraph_engram.schema import Evidence
-
-MAY = datetime(2023, 5, 7, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -60,14 +60,6 @@ def test_a_short_reply_is_quoted_with_its_question(ask, turns):
     assert ask("How many cats does Ana have?", [found], "Ana") == [
         'Ana, 8 May 2023, asked "How many cats do you have?": "Two, both black." [1]'
     ]
-
-
-def test_a_sentence_with_a_date_is_found_in_its_passage(ask, turns):
-    """By the order of day and month that its speaker writes, as the passage was formatted."""
-    (said,) = turns("Ana: I ski in winter. On 3/4/2023 we sailed to Bled.")
-    found = turn_passage([said.model_copy(update={"date_order": "day_first"})], 1.0, {})
-
-    assert ask("Where did Ana sail?", [found], "Ana")[0] == 'Ana, 8 May 2023: "On 3/4/2023 we sailed to Bled." [1]'
 
 
 def test_what_was_superseded_is_quoted_behind_what_took_its_place(ask, turns, record):
@@ -125,24 +117,6 @@ def test_a_conflict_is_quoted_with_every_side(ask, turns, record):
     ]
 
 
-def test_what_took_the_place_of_another_is_quoted_with_what_contradicts_it(ask, turns, record):
-    """What is so now, what was before, and what else is said to be so."""
-    said = turns("Ana: I live in Rome.", "Ana: I moved to Oslo.", "Ana: I live in Kyiv.")
-    lines = [f"8 May 2023, Ana: {turn.text}" for turn in said]
-    changed = Evidence(
-        evidence_id="old",
-        text=f"{lines[0]}\nChanged since: {lines[1]}\nBut also: {lines[2]}",
-        record=record("Ana: I live in Rome.", source_turn_ids=[said[0].turn_id], status="superseded"),
-        turns=list(said),
-        score=1.0,
-    )
-
-    assert ask("Where does Ana live?", [changed], "Ana") == [
-        'Ana, 8 May 2023: "I moved to Oslo." Before, 8 May 2023: "I live in Rome." '
-        'But also, Ana, 8 May 2023: "I live in Kyiv." [1]'
-    ]
-
-
 def test_a_quote_holds_what_its_speaker_says_close_by(ask, turns):
     """What is told in one turn is often explained in the next: both, in the order in which they were said."""
     said = turns("Ana: I got promoted at work!", "Ben: Congratulations! To what?", "Ana: To assistant manager.")
@@ -155,22 +129,6 @@ def test_a_quote_holds_what_its_speaker_says_close_by(ask, turns):
     ]
     assert ask("What did Ana get promoted to?", found[::-1], "Ana") == [
         'Ana, 8 May 2023: "I got promoted at work!" … "To assistant manager." [2][1]'
-    ]
-
-
-def test_what_was_said_on_another_day_has_a_line_of_its_own(ask, turns):
-    """One line has one day: what the same person said weeks later in the same session does not join it."""
-    first, _, second = turns("Ana: I got promoted at work!", "Ben: To what?", "Ana: I was promoted to manager.")
-    later = second.model_copy(update={"said_at": first.said_at + timedelta(days=21)})
-    found = [
-        Evidence(evidence_id=turn.turn_id, text=f"Ana: {turn.text}", turns=[turn], score=1.0) for turn in (first, later)
-    ]
-
-    lines = ask("What was Ana promoted to?", found, "Ana")
-
-    assert sorted(lines) == [
-        'Ana, 29 May 2023: "I was promoted to manager." [2]',
-        'Ana, 8 May 2023: "I got promoted at work!" [1]',
     ]
 
 
@@ -245,31 +203,11 @@ def test_a_synthesis_is_told_in_order_of_time(record):
     assert "?" not in told
 
 
-def test_a_synthesis_of_questions_is_not_empty(record):
-    """Agents are asked more than they are told; a conversation of questions alone is no failure."""
-    buffer = (record("Ana: Where did I camp?", 0), record("Ana: " + "Where else and when " * 200 + "?", 1))
-
-    told = [extractive_narrative(WriteSynthesis(records)) for records in (buffer, buffer[1:])]
-
-    assert "Where did I camp?" in told[0]
-    assert 0 < len(told[1].split()) <= MOST_WORDS
-
-
-def test_a_synthesis_has_a_length(record):
+@pytest.mark.parametrize(("most", "least"), [(MOST_WORDS, 100), (60, 20)])
+def test_a_synthesis_has_a_length(record, most, least):
     """However much there is to tell, and on however many days: headings are words too."""
-    buffer = tuple(
-        record(f"Ana: I planted {number} apple trees in the garden behind the house.", number) for number in range(99)
-    )
-    days = tuple(
-        record.model_copy(update={"mentioned_at": MAY + timedelta(days=place)}) for place, record in enumerate(buffer)
-    )
+    days = tuple(record(f"Ana: I planted {day} apple trees in the garden behind the house.", day) for day in range(99))
 
-    told = [
-        extractive_narrative(WriteSynthesis(records, other))
-        for records in (buffer, days)
-        for other in ((), buffer, days)
-    ]
-    short = extractive_narrative(WriteSynthesis(buffer, days, most_words=60))
+    told = [extractive_narrative(WriteSynthesis(days, history, most_words=most)) for history in ((), days)]
 
-    assert all(100 < len(text.split()) <= MOST_WORDS for text in told)
-    assert 20 < len(short.split()) <= 60
+    assert all(least < len(text.split()) <= most for text in told)

@@ -57,25 +57,6 @@ def test_a_time_is_read_from_the_turn_s_own_clock(turns):
     assert record.memory_type == "episodic"
 
 
-def test_a_short_reply_keeps_its_question(turns):
-    """A number means nothing alone."""
-    said = turns("Ben: How many cats do you have?", "Ana: Two cats!")
-
-    reply = extract_records(ExtractRecords(said)).records[-1]
-
-    assert sourced(said, [reply]) == ["Ben: How many cats do you have? Ana: Two cats!"]
-
-
-def test_images_become_records(turns):
-    """A caption is a record of its own."""
-    (turn,) = turns("Ana: Look!")
-    shown = turn.model_copy(update={"captions": ["a red tent under pines"]})
-
-    (record,) = extract_records(ExtractRecords((shown,))).records
-
-    assert sourced([shown], [record]) == ["Ana shares an image: a red tent under pines"]
-
-
 def test_reasons_and_purposes_are_read(turns):
     """Why, and what for."""
     said = turns("Ana: I sold the car because it broke down twice.", "Ana: I run daily in order to sleep better.")
@@ -86,48 +67,23 @@ def test_reasons_and_purposes_are_read(turns):
     assert second.purpose == "sleep better"
 
 
-def test_a_lasting_taste_is_a_profile(turns):
-    """What somebody loves lasts; what somebody did is past."""
-    said = turns("Ana: I love old jazz records.", "Ana: I bought old jazz records.")
+def test_what_papers_draw_from_turns_is_told_apart(turns):
+    """Facts ask nothing, though the words on a poster may; key sentences are rich; relations name both people."""
+    asked, poster, thanks = turns("Ana: Did it rain?", "Ana: Look at this.", "Ana: Thank you for moving the old boats!")
+    poster = poster.model_copy(update={"captions": ["a poster: ready for the marathon?"]})
+    said = (asked, poster, thanks)
 
-    assert [record.memory_type for record in extract_records(ExtractRecords(said)).records] == ["profile", "episodic"]
+    facts, keys, relations = (
+        extract_facts(ExtractFacts(said)).sentences,
+        extract_key_sentences(ExtractKeySentences(said)).sentences,
+        extract_relations(ExtractRelations(said, (asked.model_copy(update={"speaker": "Ben"}),))).sentences,
+    )
 
-
-def test_facts_are_no_questions(turns):
-    """A question states nothing."""
-    said = turns("Ana: Where do you keep the bees? I keep mine in the garden.")
-
-    facts = extract_facts(ExtractFacts(said)).sentences
-
-    assert sourced(said, facts) == ["Ana: I keep mine in the garden."]
-
-
-def test_what_an_image_shows_is_a_fact_though_it_asks(turns):
-    """The words on a poster are no question of the speaker."""
-    (said,) = turns("Ana: Look at this.")
-    shown = said.model_copy(update={"captions": ["a poster: ready for the marathon?"]})
-
-    facts = extract_facts(ExtractFacts((shown,))).sentences
-
-    assert sourced([shown], facts)[-1] == "Ana shares an image: a poster: ready for the marathon?"
-
-
-def test_key_sentences_are_rich_ones(turns):
-    """A sentence with little in it is no key to anything."""
-    said = turns("Ana: It rained.", "Ana: The museum in Bergen shows old fishing boats.")
-
-    keys = extract_key_sentences(ExtractKeySentences(said)).sentences
-
-    assert [sentence.sources for sentence in keys] == [[2]]
-
-
-def test_relations_name_both_people(turns):
-    """Who acts on whom."""
-    said = turns("Ana: Thank you for helping me move house!", "Ben: The weather was fine.")
-
-    relations = extract_relations(ExtractRelations(said)).sentences
-
-    assert [relation.content for relation in relations] == ["Ana to Ben: Thank you for helping me move house!"]
+    assert "Ana shares an image: a poster: ready for the marathon?" in sourced(said, facts)
+    assert "Ana: Did it rain?" not in sourced(said, facts)
+    assert sourced(said, keys)[-1] == "Ana: Thank you for moving the old boats!"
+    assert "Ana: Did it rain?" not in sourced(said, keys)
+    assert [relation.content for relation in relations] == ["Ana to Ben: Thank you for moving the old boats!"]
 
 
 @pytest.mark.parametrize(
@@ -162,19 +118,13 @@ def test_topics_are_what_turns_are_about(turns):
 
 @pytest.mark.parametrize(
     ("kind", "gap", "words"),
-    [
-        ("opening", "", ["opens", "Ana", "bees"]),
-        ("topic", "", ["cats", "Ana", "bees"]),
-        ("session_break", "3 days", ["3 days", "cats", "Ana", "bees"]),
-    ],
+    [("opening", "", ["opens"]), ("topic", "", ["cats"]), ("session_break", "3 days", ["3 days", "cats"])],
 )
 def test_a_boundary_says_what_ended_and_what_began(turns, kind, gap, words):
     """One sentence with both subjects, who turned to the new one, and the time between."""
-    said = turns("Ana: I keep bees.")
+    description = describe_boundary(DescribeBoundary(kind, "cats", "bees", (), turns("Ana: I keep bees."), gap))
 
-    description = describe_boundary(DescribeBoundary(kind, "cats", "bees", (), said, gap))
-
-    assert all(word in description for word in words)
+    assert all(word in description for word in ("Ana", "bees", *words))
 
 
 @pytest.mark.parametrize(
@@ -183,7 +133,7 @@ def test_a_boundary_says_what_ended_and_what_began(turns, kind, gap, words):
         ("When did Ana go camping?", {"answer_dimension": "time", "target_types": ["episodic"], "speakers": ["Ana"]}),
         ("Where does Ben live?", {"answer_dimension": "location", "location": "", "speakers": ["Ben"]}),
         ("Why did Ana sell the car?", {"answer_dimension": "reason"}),
-        ("What did Ana do in May 2023?", {"time": "May 2023", "answer_dimension": "content"}),
+        ("What did Ana do in May 2023?", {"time": "in May 2023", "answer_dimension": "content"}),
         ("What did Ana see in Oslo?", {"location": "Oslo"}),
         ("What is Ana's favourite colour?", {"target_types": ["profile", "fact"]}),
         ("What did you recommend to me?", {"needs_assistant": True}),
@@ -194,10 +144,7 @@ def test_a_query_is_read_by_its_words(query, fields):
     """Question words name the dimension asked for; what is stated constrains."""
     parsed = parse_intent(ParseIntent(query, NOW, ("Ana", "Ben"))).model_dump()
 
-    assert {name: parsed[name] for name in fields if name != "time"} == {
-        name: value for name, value in fields.items() if name != "time"
-    }
-    assert fields.get("time", "") in parsed["time"]
+    assert {name: parsed[name] for name in fields} == fields
 
 
 def test_an_event_is_named_by_what_recurs(turns):

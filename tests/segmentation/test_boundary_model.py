@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from langgraph_engram.nodes.segment import Segment
+from langgraph_engram.papers.esmem.topics import coupling
+from langgraph_engram.segmentation import boundary_model
 from langgraph_engram.segmentation.boundary_model import (
     COHERENCE_WEIGHTS_FILE,
     DIGITS,
@@ -21,10 +23,8 @@ from langgraph_engram.segmentation.boundary_model import (
     sharpen,
 )
 from langgraph_engram.segmentation.features import COHERENCE_FEATURES, FEATURES, boundary_features, coherence
-from langgraph_engram.segmentation.topic_tracking import coupling
-from langgraph_engram.settings import SegmentSettings
+from langgraph_engram.segmentation.segmenter import LearnedSegmenter
 from langgraph_engram.stores.base import Changes
-from langgraph_engram.testing import FakeModel
 from langgraph_engram.text.dialogue_acts import read_cues
 
 PROBABILITIES = arrays(np.float64, st.integers(1, 20), elements=st.floats(0, 1))
@@ -130,10 +130,7 @@ def test_cuts_reach_the_threshold_and_stand_above_their_neighbours(found, thresh
 def track(store):
     """Track turns with the learned weights."""
 
-    def run(turns, before=(), **chosen):
-        return BoundaryDetector(store.encoder, SegmentSettings(**chosen)).track(turns, before, None)
-
-    return run
+    return BoundaryDetector(store.encoder).track
 
 
 @pytest.fixture
@@ -143,14 +140,12 @@ def said(turn):
 
 def test_two_subjects_are_two_events_and_nobody_is_asked(store, to_remember, said):
     """The boundary carries its learned probability, and the events are named by their words."""
-    model = FakeModel()
-    step = Segment(store, model, SegmentSettings())
+    step = Segment(store, LearnedSegmenter(store.encoder, 40))
 
-    update = step({"request": to_remember(), "run_id": "run", "session_ids": ["s1"], "turns": said})
+    update = step({"request": to_remember(), "run_id": "run", "tasks": [], "session_ids": ["s1"], "turns": said})
 
     first, second = update["events"]
     assert (len(first.turn_ids), len(second.turn_ids)) == (3, 3)
-    assert model.asked == []
     assert (update["usage"], update["failures"]) == ([], [])
     opening, shift = update["boundaries"]
     assert opening.p_eb is None
@@ -163,7 +158,7 @@ def test_two_subjects_are_two_events_and_nobody_is_asked(store, to_remember, sai
 
 def test_the_first_turn_of_all_has_no_probability(track, said):
     """Nothing stands before it; every other turn is judged."""
-    topics = track(said)
+    topics = track(said, [])
 
     assert topics[0].p_eb is None
     assert all(topic.p_eb == round(topic.p_eb, DIGITS) for topic in topics[1:])
@@ -177,13 +172,12 @@ def test_a_turn_that_comes_alone_is_judged_by_what_came_before(track, said):
     assert sum(cuts) <= 2
 
 
-def test_only_the_last_turns_are_looked_back_at(track, said):
+def test_only_the_last_turns_are_looked_back_at(track, said, monkeypatch):
     """What lies further back changes nothing."""
-    near = track(said[4:], said[2:4], look_back=2)
-    far = track(said[4:], said[:4], look_back=2)
+    monkeypatch.setattr(boundary_model, "LOOK_BACK", 2)
 
-    assert near == far
-    assert track(said[:1], [], look_back=0)[0].p_eb is None
+    assert track(said[4:], said[2:4]) == track(said[4:], said[:4])
+    assert track(said[:1], [])[0].p_eb is None
 
 
 @pytest.mark.parametrize(("lowest", "weight"), [(0.8, 0.0), (0.5, 0.0), (0.25, 0.5), (0.0, 1.0), (-0.5, 1.0)])
@@ -196,7 +190,7 @@ def test_the_more_contrast_the_more_coherence_counts(lowest, weight):
     assert coherence_weight(features[:1], 0.5) == 0
 
 
-def test_where_subjects_are_far_apart_coherence_decides(track, turn):
+def test_where_subjects_are_far_apart_coherence_decides(track, turn, monkeypatch):
     """An assistant opens a subject by a statement, the user asks inside one: only the subjects count."""
     bees = ["My sister keeps bees by the lake.", "She keeps bees by the lake.", "Does she keep ten bees by the lake?"]
     skis = ["Old skis need wax and snow.", "Wax and snow on old skis.", "Do old skis need wax and snow?"]
@@ -205,22 +199,23 @@ def test_where_subjects_are_far_apart_coherence_decides(track, turn):
         for seq, text in enumerate([*bees, *skis])
     ]
 
-    assert [topic.cut for topic in track(chat)] == [False, False, False, True, False, False]
-    assert not track(chat, min_contrast=2.0)[3].cut
+    assert [topic.cut for topic in track(chat, [])] == [False, False, False, True, False, False]
+    monkeypatch.setattr(boundary_model, "MIN_CONTRAST", 2.0)
+    assert not track(chat, [])[3].cut
 
 
 def test_an_assistant_opens_fewer_subjects(track, said):
     """The same words count for less where an assistant says them."""
     answered = [turn.model_copy(update={"role": "assistant"}) if turn.seq == 3 else turn for turn in said]
 
-    assert track(answered)[3].p_eb < track(said)[3].p_eb
+    assert track(answered, [])[3].p_eb < track(said, [])[3].p_eb
 
 
 def test_a_call_split_in_two_still_partitions_the_turns(store, to_remember, scope, said):
     """Whatever was judged with less ahead, every turn stands in one event, in order, and one event stays open."""
-    step = Segment(store, FakeModel(), SegmentSettings())
+    step = Segment(store, LearnedSegmenter(store.encoder, 40))
     for part in (said[:2], said[2:4], said[4:]):
-        update = step({"request": to_remember(), "run_id": "run", "session_ids": ["s1"], "turns": part})
+        update = step({"request": to_remember(), "run_id": "run", "tasks": [], "session_ids": ["s1"], "turns": part})
         store.commit(scope, Changes(turns=part, events=update["events"], boundaries=update["boundaries"]))
 
     events = store.index(scope).session_events("s1")
@@ -233,4 +228,4 @@ def test_one_subject_stays_whole(track, turn):
     """Turns that go on with the same words open nothing."""
     same = [turn(seq, "She keeps bees in ten hives.", speaker="AB"[seq % 2]) for seq in range(6)]
 
-    assert not any(topic.cut for topic in track(same))
+    assert not any(topic.cut for topic in track(same, []))

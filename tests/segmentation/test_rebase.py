@@ -9,10 +9,9 @@ from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.schema import Boundary, Event, Record, Turn
 from langgraph_engram.segmentation.events import EventBuilder
 from langgraph_engram.segmentation.rebase import rebase_boundaries, rebase_events, rebase_records
-from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.stores.index import BOUNDARIES, EVENTS, TURNS, ScopeIndex
 
-BUILDER = EventBuilder("scope", SegmentSettings())
+BUILDER = EventBuilder("scope")
 ENCODER = HashingEncoder(8)
 CUTS = st.sets(st.integers(1, 7), max_size=4)
 

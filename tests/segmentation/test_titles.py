@@ -1,20 +1,30 @@
 """An event is named by few of its own keywords, as a whole, until a model notes what it is about."""
 
+import pytest
+
 from langgraph_engram.nodes.segment import Segment
 from langgraph_engram.prompts.extract_events import EventNote
+from langgraph_engram.segmentation import boundary_model
+from langgraph_engram.segmentation.events import MAX_KEYWORDS, MAX_TOPICS
+from langgraph_engram.segmentation.segmenter import LearnedSegmenter
 from langgraph_engram.segmentation.titles import is_named_by_keywords, name_by_notes
-from langgraph_engram.settings import SegmentSettings
 from langgraph_engram.stores.base import Changes
-from langgraph_engram.testing import FakeModel
+from langgraph_engram.text.keywords import TITLE_KEYWORDS
 
 SIGHTS = ("harbour", "orchard", "chapel", "meadow", "quarry", "glacier", "lagoon", "desert", "canyon", "forest")
 WALKS = [f"My camera and I saw a {sight}: the camera likes {sight} light." for sight in SIGHTS]
 
 
-def cut(store, request, turns, **chosen):
-    """Cut turns as one session, without a model, and commit the events."""
-    step = Segment(store, FakeModel(), SegmentSettings(strategy="session", **chosen))
-    update = step({"request": request, "run_id": "run", "session_ids": ["s1"], "turns": turns})
+@pytest.fixture(autouse=True)
+def _uncut(monkeypatch):
+    """Leave each session one event."""
+    monkeypatch.setattr(boundary_model, "MIN_PROBABILITY", 1)
+
+
+def cut(store, request, turns):
+    """Cut turns of one session, without a model, and commit the events."""
+    step = Segment(store, LearnedSegmenter(store.encoder, 40))
+    update = step({"request": request, "run_id": "run", "tasks": [], "session_ids": ["s1"], "turns": turns})
     store.commit(request.scope, Changes(turns=turns, events=update["events"], boundaries=update["boundaries"]))
     return update
 
@@ -23,15 +33,12 @@ def test_an_event_is_named_by_what_recurs_in_it(store, to_remember, turn):
     """Not by each turn's words: the name is short, keywords are only searched, and a boundary holds the name alone."""
     turns = [turn(seq, text) for seq, text in enumerate(WALKS)]
 
-    update = cut(store, to_remember(), turns, name_keywords=2)
+    update = cut(store, to_remember(), turns)
 
     (event,), (boundary,) = update["events"], update["boundaries"]
     assert event.topics[0].startswith("camera, ")
-    assert (len(event.topics), len(event.topics[0].split(", ")), len(event.keywords)) == (
-        1,
-        2,
-        SegmentSettings().max_keywords,
-    )
+    counts = (len(event.topics), len(event.topics[0].split(", ")), len(event.keywords))
+    assert counts == (1, TITLE_KEYWORDS, MAX_KEYWORDS)
     assert event.summary == event.topics[0]
     assert event.indexed_text.startswith(f"{event.summary} (")
     assert boundary.text == f"The conversation opens with Ana on {event.topics[0]}."
@@ -56,14 +63,14 @@ def test_a_note_takes_the_place_of_keywords(store, scope, to_remember, turn):
     for seq in range(1, 9):
         (event,) = cut(store, to_remember(), [turn(seq, WALKS[seq])])["events"]
         note = EventNote(event=1, topic=f"Ana's walk {seq}")
-        (named,) = name_by_notes([event], {event.event_id: note}, store.index(scope), SegmentSettings())
+        (named,) = name_by_notes([event], {event.event_id: note}, store.index(scope))
         store.commit(scope, Changes(events=[named]))
         topics.append(named.topics)
 
     assert topics[0] == ["Ana's walk 1"]
     assert topics[1] == ["Ana's walk 1", "Ana's walk 2"]
     assert topics[-1] == ["Ana's walk 1", *(f"Ana's walk {seq}" for seq in (6, 7, 8))]
-    assert len(topics[-1]) == SegmentSettings().max_topics
+    assert len(topics[-1]) == MAX_TOPICS
 
 
 def test_a_note_is_not_taken_for_keywords(event):

@@ -1,16 +1,25 @@
 """Whose memory a served run is about is decided in one order, and a store behind it reaches nobody else's."""
 
+from dataclasses import dataclass
+
 import pytest
 from langgraph.runtime import Runtime, ServerInfo
 
 from langgraph_engram.errors import MissingUser, NotAllowed
-from langgraph_engram.integrations.identity import ScopeOverrides
+from langgraph_engram.integrations.identity import Principal, ScopeOverrides, principal_of_run, scope_of_request
 from langgraph_engram.schema import Scope
 from langgraph_engram.server import scoped_store
-from langgraph_engram.server.identity import Principal, principal_of_run, served_scope
 from langgraph_engram.server.scoped_store import ScopedStore, require_own_scope
 
 ANA = Principal(user_id="ana")
+
+
+@dataclass
+class User:
+    """A user as a server hands one over."""
+
+    identity: str
+    is_authenticated: bool = True
 
 
 @pytest.mark.parametrize(
@@ -25,7 +34,8 @@ ANA = Principal(user_id="ana")
 )
 def test_the_server_comes_first_then_the_request_then_the_context(request_says, principal, context, expected):
     """A later source never overrides an earlier one."""
-    scope = served_scope(principal, ScopeOverrides(**request_says), ScopeOverrides(**context))
+    server = ScopeOverrides(**dict(principal)) if principal else None
+    scope = scope_of_request(request_says, context, server)
 
     assert scope == expected
 
@@ -33,7 +43,7 @@ def test_the_server_comes_first_then_the_request_then_the_context(request_says, 
 def test_without_a_user_there_is_no_scope():
     """The error says where to name one."""
     with pytest.raises(MissingUser, match=r"request\.user_id"):
-        served_scope(None, ScopeOverrides(), ScopeOverrides())
+        scope_of_request({}, None, None)
 
 
 def test_a_run_without_a_server_has_no_principal():
@@ -45,7 +55,9 @@ def test_a_run_without_a_server_has_no_principal():
 @pytest.mark.parametrize("scope", [Scope(user_id="eve"), Scope(user_id="ana", tenant="acme")])
 def test_a_store_refuses_the_scope_of_another_user(scope, monkeypatch):
     """Whatever the state of a run says; an agent's memory of a user is that user's."""
-    monkeypatch.setattr(scoped_store, "current_principal", lambda: ANA)
+    user = User("ana")
+    served = Runtime(server_info=ServerInfo(assistant_id="", graph_id="", user=user))
+    monkeypatch.setattr(scoped_store, "get_runtime", lambda: served)
 
     assert require_own_scope(Scope(user_id="ana", agent_id="any")).agent_id == "any"
     with pytest.raises(NotAllowed, match="somebody else"):

@@ -190,16 +190,6 @@ def test_a_record_is_marked_in_its_conversation(memory, site, user):
     assert all(text in shown for text in ("Good morning.", "It rains.", "We should go there again.", found.record_id))
 
 
-def test_a_record_shows_what_it_was_written_with(memory, site, user):
-    """Its metadata, as data: nothing of it is markup."""
-    memory.remember([{"role": "user", "content": "I ski."}], user_id=user, metadata={"file": "<b>notes</b>.md"})
-    found = record_with(memory, user, "ski")
-
-    shown = site.get(f"/records/{found.record_id}")
-
-    assert "<dt>metadata.file</dt><dd>&lt;b&gt;notes&lt;/b&gt;.md</dd>" in shown
-
-
 def test_a_conversation_shows_every_turn_page_by_page(memory, site, user, turn):
     """A link to a turn leads to the page that holds it."""
     turns = [turn(seq, f"Line {seq} of it.") for seq in range(230)]
@@ -261,24 +251,8 @@ def test_what_cannot_be_edited_says_why(memory, site, user):
     assert not [record for record in memory.show("records", user) if "Faro" in record.content]
 
 
-def test_forgetting_asks_first(memory, site, user):
-    """Looking at the question changes nothing; its button erases the record, and the turns stay."""
-    say(memory, user, "I live in Lisbon.")
-    record = record_with(memory, user, "Lisbon")
-
-    question = site.get("/forget", record=record.record_id)
-    before = len(memory.show("records", user))
-    done = site.send("/forget", record=record.record_id)
-
-    assert "Forget for good" in question
-    assert before == 1
-    assert memory.show("records", user) == []
-    assert len(memory.show("turns", user)) == 1
-    assert "Nothing of it was found afterwards" in done.text
-
-
 def test_what_would_go_is_what_goes(memory, site, user):
-    """The question counts and names what the receipt does: a record that took its place is another memory."""
+    """Looking at the question changes nothing; its button erases what it counts and names, and the turns stay."""
     say(memory, user, "I live in Lisbon.", day=1)
     say(memory, user, "I live in Porto.", day=2)
     old = record_with(memory, user, "Lisbon")
@@ -286,13 +260,17 @@ def test_what_would_go_is_what_goes(memory, site, user):
     before = [len(memory.show(kind, user)) for kind in kinds]
 
     question = site.get("/forget", record=old.record_id)
-    site.send("/forget", record=old.record_id)
+    asked = [len(memory.show(kind, user)) for kind in kinds]
+    done = site.send("/forget", record=old.record_id)
 
     gone = [count - len(memory.show(kind, user)) for kind, count in zip(kinds, before, strict=True)]
     said = [int(found[1]) if (found := re.search(rf"<li>(\d+) {kind}", question)) else 0
             for kind in ("record", "decision", "synthes")]  # fmt: skip
-    assert said == gone
+    assert (said, asked) == (gone, before)
     assert ("Lisbon" in question, "Porto" in question) == (True, False)
+    assert "Forget for good" in question
+    assert "Nothing of it was found afterwards" in done.text
+    assert len(memory.show("turns", user)) == 2
 
 
 def test_a_conversation_can_be_forgotten(memory, site, user):
@@ -505,13 +483,14 @@ def test_health_tells_no_client_where_checkpoints_are(memory, site, user):
 
 @pytest.mark.parametrize("path", [path for method, path, _ in PAGES if method == "GET"])
 def test_every_text_is_data(path, memory, site, user):
-    """Markup in a turn, a name, a session, a question and an address is shown, never run."""
+    """Markup in a turn, a name, a session, metadata, a question and an address is shown, never run."""
     said = [
         {"speaker": f"Ana {ATTACK}", "text": f"I live in Lisbon {ATTACK}, always.", "said_at": "2024-03-01T09:00:00Z"}
     ]
-    memory.remember(said, user_id=f"{user}{ATTACK}", session_id=f'"{ATTACK}', close_session=True)
-    hostile = Site(site.client, {"user": f"{user}{ATTACK}"})
-    found = memory.show("records", f"{user}{ATTACK}")
+    whose, metadata = f"{user}{ATTACK}", {"file": ATTACK}
+    memory.remember(said, user_id=whose, session_id=f'"{ATTACK}', close_session=True, metadata=metadata)
+    hostile = Site(site.client, {"user": whose})
+    found = memory.show("records", whose)
     assert found
     more = {"session": f'"{ATTACK}'} if path in ("/conversation", "/forget") else {}
 
@@ -561,19 +540,3 @@ def test_an_address_of_no_page_is_an_ordinary_page(path, site):
     assert f"there is no page {path[1:]!r} here".replace("'", "&#39;") in shown
     assert "timeline</a> lists what is stored" in shown
     assert "Timeline" in site.get("/")
-
-
-def test_what_cannot_be_undone_is_said_in_words_of_the_page(memory, site, user):
-    """A command line is of no use there."""
-    shown = site.send("/undo", status=400, run="nobody").text
-
-    assert "decided on nothing here" in shown
-    assert "engram show" not in shown
-    assert "approvals</a> lists what waits" in shown
-
-
-def test_turns_that_are_not_divided_yet_are_shown(memory, site, user, turn):
-    """A session whose events are pending is on the timeline."""
-    memory.store.commit(Scope(user_id=user), Changes(turns=[turn(0)]))
-
-    assert "not divided into events yet" in site.get()

@@ -156,8 +156,8 @@ ANA_SAYS = {**ANA, "run_id": "x"}
 
 
 def label(user):
+    from langgraph_engram.integrations.identity import Principal
     from langgraph_engram.server.auth import store_label
-    from langgraph_engram.server.identity import Principal
 
     return store_label(Principal(user_id=user))
 
@@ -268,22 +268,6 @@ def test_nobody_gets_in_without_a_token(guarded, method, path, header):
     assert ("is needed" in answer.text) is ("Authorization" not in header)
 
 
-@pytest.mark.parametrize("path", ["", "/state", "/history", "/runs"])
-def test_another_s_thread_is_not_found(guarded, thread, path):
-    """404, as if it did not exist."""
-    assert guarded.http("eve").get(f"/threads/{thread}{path}").status_code == 404
-    assert guarded.http("ana").get(f"/threads/{thread}{path}").status_code == 200
-
-
-def test_another_s_interrupt_cannot_be_answered(guarded, thread):
-    """A run on another's thread is not found, whatever it resumes."""
-    answer = guarded.http("eve").post(
-        f"/threads/{thread}/runs/wait", json={"assistant_id": "remember", "command": {"resume": "approve"}}
-    )
-
-    assert answer.status_code == 404
-
-
 def test_assistants_and_schedules_are_their_owners(guarded, thread):
     """A saved assistant is seen by its owner alone, and nobody changes those of the graphs."""
     ana, eve = guarded.client("ana"), guarded.client("eve")
@@ -314,8 +298,8 @@ def test_unauthenticated_internal_routes_are_blocked(guarded, opened, path):
         assert server.get(path).status_code in (404, 405)
 
 
-def signed(secret=JWT_SECRET, minutes=5, **claims):
-    return jwt.encode({"exp": datetime.now(UTC) + timedelta(minutes=minutes), **claims}, secret, algorithm="HS256")
+def signed(**claims):
+    return jwt.encode({"exp": datetime.now(UTC) + timedelta(minutes=5), **claims}, JWT_SECRET, algorithm="HS256")
 
 
 def test_the_inspector_shows_a_memory_to_its_owner_alone(guarded, thread):
@@ -346,19 +330,3 @@ def test_a_json_web_token_names_its_owner(guarded, thread):
 
     assert CODE in outcome_of(lambda: recalled(ana, input=asked(QUESTION)))
     assert CODE not in outcome_of(lambda: recalled(other, input=asked(QUESTION)))
-
-
-@pytest.mark.parametrize(
-    "token",
-    [
-        signed(sub="ana", minutes=-5),
-        signed(sub="ana", secret="another secret that is long enough for HS256"),
-        signed(),
-        signed(sub=""),
-        jwt.encode({"sub": "ana", "exp": 9_999_999_999}, None, algorithm="none"),
-    ],
-    ids=["expired", "of another", "of nobody", "empty", "unsigned"],
-)
-def test_a_json_web_token_that_is_not_valid_lets_nobody_in(guarded, token):
-    """401."""
-    assert guarded.http(token=token).post("/assistants/search", json={}).status_code == 401

@@ -6,7 +6,6 @@ import os
 import sys
 from contextlib import asynccontextmanager
 
-import httpx
 import mcp
 import pytest
 from mcp.client.stdio import StdioServerParameters, stdio_client
@@ -66,26 +65,6 @@ def test_four_small_tools_answer_in_json(guarded):
     assert [json.loads(answer.content[0].text) for answer in answers] == [remembered, recalled, found]
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "problem"),
-    [
-        ("remember", {"messages": "I ski."}, "remember: messages: Input should be"),
-        ("remember", {"messages": [{"role": "system", "content": 1}]}, "messages.0.content: Input should be"),
-        ("recall", {}, "recall: query: Field required"),
-        ("search", {"query": "bees", "budget": 0}, "search: budget: Input should be"),
-        ("nothing", {}, "nothing"),
-    ],
-)
-def test_arguments_that_do_not_fit_are_told_in_one_line(guarded, tool, arguments, problem):
-    """What is wrong, without the words of a library."""
-    _, (answer,) = calling(over_http(guarded, "toolsmith"), (tool, arguments))
-
-    assert answer.is_error
-    assert problem in answer.content[0].text
-    assert "\n" not in answer.content[0].text
-    assert "validation error" not in answer.content[0].text
-
-
 def test_nobody_is_told_of_another(guarded):
     """An argument that names somebody else changes nothing."""
     calling(over_http(guarded, "toolsmith"), ("remember", TELLING))
@@ -94,16 +73,6 @@ def test_nobody_is_told_of_another(guarded):
 
     assert answers[0].structured_content["verdict"] == "absent"
     assert "Miso" not in answers[0].content[0].text
-
-
-def test_nobody_calls_without_a_token(guarded):
-    """A client sees it at its first request."""
-    hello = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-
-    refused = httpx.post(f"{guarded.url}/mcp", json=hello, headers={"Accept": "application/json, text/event-stream"})
-
-    assert refused.status_code == 401
-    assert "token" in refused.json()["detail"]
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/mcp/"])

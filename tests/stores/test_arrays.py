@@ -1,10 +1,10 @@
 """Append-only arrays, whose versions share memory."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_engram.stores.arrays import AppendOnlyArray, AppendOnlyList
+from langgraph_engram.stores.arrays import AppendOnlyArray
 
 
 def rows(*numbers):
@@ -59,24 +59,3 @@ def test_the_rows_it_was_given_are_copied():
     AppendOnlyArray(given_rows).replaced([0], rows(7))
 
     assert given_rows.tolist() == [1, 2]
-
-
-@settings(max_examples=60)
-@given(
-    batches=st.lists(st.lists(st.integers(), max_size=700), max_size=4),
-    changes=st.dictionaries(st.integers(0, 2000), st.integers(), max_size=5),
-)
-def test_a_version_of_a_list_stays_as_it_is(batches, changes):
-    """Whatever is added to it or replaced in another version, in one chunk or over several."""
-    versions, plain = [AppendOnlyList()], [[]]
-    for batch in batches:
-        versions.append(versions[-1].extended(batch))
-        plain.append([*plain[-1], *batch])
-        known = {at: value for at, value in changes.items() if at < len(plain[-1])}
-        versions.append(versions[-1].replaced(known))
-        plain.append([known.get(at, value) for at, value in enumerate(plain[-1])])
-
-    assert [list(version) for version in versions] == plain
-    assert [len(version) for version in versions] == [len(values) for values in plain]
-    assert [version[position] for version in versions[-1:] for position in range(len(version))] == plain[-1]
-    assert versions[-1][-3:] == plain[-1][-3:]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from langgraph_engram.embeddings.base import HashingEncoder
-from langgraph_engram.embeddings.caching import CachedEncoder
+from langgraph_engram.embeddings.caching import CachingEncoder
 from langgraph_engram.errors import EncoderMismatch, InvalidMessages, StoreError
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores.base import Changes
@@ -224,6 +224,20 @@ def test_each_commit_has_a_revision_of_its_own(store, scope, turn):
     assert len(set(revisions)) == 4
 
 
+def test_an_index_is_handed_out_again_by_its_revision(store, scope, turn):
+    """What a run began on is there after further commits, and gone with what is removed: then it is the present one."""
+    store.commit(scope, Changes(turns=[turn(0)]))
+    began = store.index(scope)
+
+    store.commit(scope, Changes(turns=[turn(1)]))
+    again = store.index(scope, began.revision)
+    store.commit(scope, Changes(removed={"turns": ["t0"]}))
+    removed = store.index(scope, began.revision)
+
+    assert [len(again.turns), len(store.index(scope, "unknown").turns)] == [1, 1]
+    assert removed.turns.ids() == ["t1"]
+
+
 def test_using_a_closed_store_is_an_error(store, scope):
     """Closing twice is harmless."""
     store.close()
@@ -297,7 +311,7 @@ def test_another_encoder_is_refused(durable, encoder, scope, everything):
 def test_a_commit_writes_all_rows_in_one_request(store, scope, everything, monkeypatch):
     """A message costs a request for what was said and one for what was made of it, and nothing is written in part."""
     requests = []
-    memories = store._collections.memories
+    memories = store._rows.memories
     upsert = type(memories).upsert
 
     def counted(self, ids, **rows):
@@ -332,7 +346,7 @@ def test_an_open_event_is_found_by_its_topics(scope, event):
             encoded.extend(texts)
             return super().encode(texts)
 
-    store = open_store("memory:", CachedEncoder(Recorded()))
+    store = open_store("memory:", CachingEncoder(Recorded()))
 
     def commit(*topics, status="open"):
         title = {"topics": [*topics], "keywords": ["lake"], "summary": "; ".join(topics)}

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import textwrap
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,14 +11,8 @@ import pytest
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import EncoderMismatch, EncoderUnavailable, StoreError, StoreLocked, StoreUnwritable
 from langgraph_engram.schema import Scope
-from langgraph_engram.settings import StorageSettings
-from langgraph_engram.stores import chroma
 from langgraph_engram.stores.base import Changes
-from langgraph_engram.stores.chroma import ChromaStore
-from langgraph_engram.stores.clients import open_memory
-from langgraph_engram.stores.collections import COMPLETED
 from langgraph_engram.stores.folders import open_store
-from langgraph_engram.stores.reembed import reembed
 
 PREAMBLE = """
 import sys
@@ -89,46 +82,6 @@ def test_a_killed_process_loses_nothing_it_acknowledged(tmp_path, encoder):
     store.close()
 
 
-def test_what_was_completed_before_a_kill_is_not_pending(tmp_path, encoder, scope, everything, turn):
-    """A copy of an open folder is what a killed process leaves; closed, the folder has no row of the task."""
-    killed = tmp_path / "killed"
-    store = open_store(tmp_path / "store", encoder)
-    store.commit(scope, everything)
-    store.commit(scope, Changes(turns=[turn(3)], completed=["p0"]))
-    store.back_up(killed)
-    store.close()
-
-    after, closed = open_store(killed, encoder), open_store(tmp_path / "store", encoder)
-
-    for opened, kinds in ((after, {COMPLETED}), (closed, set())):
-        found = {row.kind for row in opened.rows(scope) if row.kind in (COMPLETED, "pending_tasks")}
-        assert (opened.pending_tasks(scope), opened.scopes(), found) == ([], [scope], kinds)
-        assert opened.examine(fix=False).findings == []
-        opened.close()
-    assert reembed(str(killed), HashingEncoder(32)).items == 9
-
-
-def test_rows_of_completed_tasks_are_removed_many_at_once(tmp_path, encoder, scope, everything, turn, monkeypatch):
-    """Without waiting till the store is closed; a task that is pending again meanwhile stays."""
-    monkeypatch.setattr(chroma, "MAX_COMPLETED", 2)
-    (task,) = everything.pending_tasks
-    tasks = [task.model_copy(update={"pending_id": name}) for name in "abcd"]
-    store = open_store(tmp_path / "store", encoder)
-    store.commit(scope, Changes(turns=[turn(0)], pending_tasks=tasks))
-
-    store.commit(scope, Changes(turns=[turn(1)], completed=["a"]))
-    store.commit(scope, Changes(turns=[turn(2)], pending_tasks=tasks[:1]))
-    left = [row.kind for row in store.rows(scope)]
-    store.commit(scope, Changes(turns=[turn(3)], completed=["b"]))
-    rows = Counter(row.kind for row in store.rows(scope))
-
-    assert COMPLETED not in left
-    assert rows == {"turns": 4, "pending_tasks": 3}
-    store.drop_index(scope)
-    assert [task.pending_id for task in store.pending_tasks(scope)] == ["a", "c", "d"]
-    store.close()
-
-
 def test_openers_in_one_process_share_a_store(tmp_path, encoder, scope, turn):
     """What one writes the other reads; the last to close releases it, and closing twice counts once."""
     (tmp_path / "link").symlink_to(tmp_path / "store")
@@ -178,26 +131,6 @@ def test_threads_may_write_and_read_at_once(tmp_path, encoder, scope, turn):
     store.close()
 
 
-def test_the_scope_used_longest_ago_is_loaded_again(encoder, turn):
-    """More scopes than are cached are no fewer in the store."""
-    client, close = open_memory()
-    store = ChromaStore(
-        lambda: client, encoder, location="here", settings=StorageSettings(scopes_in_memory=2), on_close=close
-    )
-    ana, ben, cem = scopes = [Scope(user_id=name) for name in ("ana", "ben", "cem")]
-    for scope in scopes:
-        store.commit(scope, Changes(turns=[turn(0, scope.user_id)]))
-
-    first, second, again = store.index(ana), store.index(ben), store.index(ana)
-    third = store.index(cem)
-
-    assert again is first
-    assert store.index(ben) is not second
-    assert store.index(cem) is third
-    assert [store.index(scope).turns.items[0].text for scope in scopes] == ["ana", "ben", "cem"]
-    store.close()
-
-
 @pytest.mark.parametrize("path", ["file", "file/below"])
 def test_a_file_is_no_folder(tmp_path, encoder, path):
     """The error names the path and says what to do."""
@@ -213,6 +146,9 @@ def test_an_opening_that_fails_leaves_nothing(tmp_path):
     """An encoder that cannot be loaded is found out before anything is written."""
 
     class Missing(HashingEncoder):
+        def __init__(self) -> None:
+            """Load nothing."""
+
         @property
         def name(self) -> str:
             raise EncoderUnavailable("no weights")
@@ -236,9 +172,9 @@ def test_a_damaged_store_is_an_error(tmp_path, encoder):
 def test_a_store_of_another_schema_is_refused(tmp_path):
     """What another version wrote is neither read nor added to, and the error names both versions."""
     store = open_store(tmp_path, HashingEncoder())
-    root = store._collections.revisions
+    root = store._rows.root
     root.modify(metadata={**root.metadata, "schema": 1})
     store.close()
 
-    with pytest.raises(StoreError, match="schema 1 and this version reads 4"):
+    with pytest.raises(StoreError, match="schema 1 and this version reads 4: export it"):
         open_store(tmp_path, HashingEncoder())

@@ -18,8 +18,7 @@ ENCODER = HashingEncoder(512)
 
 
 def with_items(index, *items):
-    index.put(items, ENCODER.encode([item.indexed_text for item in items]))
-    return index
+    return index.with_items(items, ENCODER.encode([item.indexed_text for item in items]))
 
 
 def test_items_are_found_by_id_and_position(turn):
@@ -39,7 +38,7 @@ def test_vectors_stay_one_contiguous_block(turn):
     index = TurnIndex(TURNS)
 
     for seq in range(9):
-        with_items(index, turn(seq, f"text {seq}"))
+        index = with_items(index, turn(seq, f"text {seq}"))
 
     assert (index.vectors.shape, index.vectors.dtype) == ((9, 512), np.float32)
     assert index.vectors.flags.c_contiguous
@@ -67,7 +66,7 @@ def test_replacing_changes_text_and_vector_in_place(turn):
     """The old text is no longer found."""
     index = with_items(TurnIndex(TURNS), turn(0, "piano"), turn(1, "camping"))
 
-    with_items(index, turn(0, "soup"))
+    index = with_items(index, turn(0, "soup"))
 
     assert [item.text for item in index.items] == ["soup", "camping"]
     assert index.bm25(["piano"]).tolist() == [0, 0]
@@ -116,7 +115,7 @@ def test_order_follows_changes(turn):
     index = with_items(TurnIndex(TURNS), turn(1), turn(2))
     assert index.order().tolist() == [0, 1]
 
-    with_items(index, turn(0))
+    index = with_items(index, turn(0))
 
     assert index.order().tolist() == [2, 0, 1]
     assert index.neighbours[0].tolist() == [2, 0, -1]
@@ -127,8 +126,7 @@ def test_order_follows_changes(turn):
 )
 def test_many_threads_may_ask_at_once(turn, ask, first):
     """The first to ask puts the new items in order, or in their row, and the others find it done."""
-    index = TurnIndex(TURNS)
-    index.put([turn(seq) for seq in range(2_000)], np.ones((2_000, 1), dtype=np.float32))
+    index = TurnIndex(TURNS).with_items([turn(seq) for seq in range(2_000)], np.ones((2_000, 1), dtype=np.float32))
     together = Barrier(4)
 
     def ask_together(_):
@@ -216,7 +214,7 @@ def test_a_column_is_computed_for_new_and_replaced_items_alone(turn):
     first = with_items(TurnIndex(TURNS), turn(0, "a"), turn(1, "ab"))
     assert first.column("length", length, np.intp).tolist() == [1, 2]
 
-    second = with_items(with_items(first.fork(), turn(2, "abc")), turn(0, "abcd"))
+    second = with_items(with_items(first, turn(2, "abc")), turn(0, "abcd"))
 
     assert second.column("length", length, np.intp).tolist() == [4, 2, 3]
     assert first.column("length", length, np.intp).tolist() == [1, 2]
@@ -250,7 +248,7 @@ def test_order_and_neighbours_are_the_same_however_items_were_put(order, sizes, 
     for size in [*sizes, 12]:
         batch, left = left[:size], left[size:]
         if batch:
-            index = with_items(index.fork(), *batch)
+            index = with_items(index, *batch)
             index.session_row(distance)
 
     by_time = sorted(range(12), key=lambda at: turns[at].said_at)

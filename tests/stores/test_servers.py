@@ -5,17 +5,14 @@ import sys
 import time
 
 import pytest
-from chromadb import Collection
 
 from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import InvalidSetting, StoreError, StoreFailed, StoreUnreachable
 from langgraph_engram.formats.export import export_file, load_file
 from langgraph_engram.pending import pending_task
-from langgraph_engram.schema import Scope
 from langgraph_engram.stores import revisions
 from langgraph_engram.stores.base import Changes
 from langgraph_engram.stores.clients import translated_errors
-from langgraph_engram.stores.collections import FEW
 from langgraph_engram.stores.folders import open_store
 
 OTHER_PROCESS = """
@@ -72,21 +69,15 @@ def test_what_another_removed_is_not_served_any_more(pair, scope, turn):
     assert ids(first, scope) == ids(second, scope) == ["t2"]
 
 
-@pytest.mark.parametrize("others", [3, FEW])
-def test_pending_tasks_are_those_of_the_scope_and_cost_no_look_at_its_rows(pair, scope, turn, others, monkeypatch):
-    """They are found among those of all users, while these are few; where there are many, by the scope's rows."""
+def test_pending_tasks_are_those_that_are_left(pair, scope, turn):
+    """Another process may have completed some since the scope was read."""
     first, second = pair
-    for number in range(others):
-        task = pending_task("run", [turn(number)], "extract", "it took too long")
-        first.commit(Scope(user_id=f"{scope.user_id} {number}"), Changes(pending_tasks=[task]))
     mine = [pending_task("run", [turn(number)], "extract", "it took too long") for number in range(2)]
     first.commit(scope, Changes(turns=[turn(0), turn(1)], pending_tasks=mine))
-    asked, get = [], Collection.get
-    monkeypatch.setattr(Collection, "get", lambda self, **more: asked.append(more.get("where")) or get(self, **more))
-
     assert second.pending_tasks(scope) == mine
-    assert any(scope.key in str(where) for where in asked) is (others == FEW)
-    first.commit(scope, Changes(completed=[mine[0].pending_id]))
+
+    first._rows.remove(scope, {"pending_tasks": [mine[0].pending_id]})
+
     assert second.pending_tasks(scope) == mine[1:]
 
 
@@ -97,7 +88,7 @@ def test_no_revision_names_the_user(pair, scope, turn):
 
     first.commit(scope, Changes(removed={"turns": ["t0"]}))
 
-    rows = first._collections.revisions.get(include=["metadatas"])
+    rows = first._rows.root.get(include=["metadatas"])
     assert rows["ids"]
     assert scope.user_id not in str(rows)
 

@@ -15,10 +15,10 @@ from langgraph_engram.memory import Memory
 from langgraph_engram.schema import Scope
 from langgraph_engram.stores import folders, snapshots
 from langgraph_engram.stores.base import Changes
-from langgraph_engram.stores.collections import Collections
 from langgraph_engram.stores.folders import OPEN_FOLDERS, PART, open_store
 from langgraph_engram.stores.index import SEARCHABLE
 from langgraph_engram.stores.reembed import reembed
+from langgraph_engram.stores.rows import Rows
 
 SCOPE = Scope(user_id="ana")
 SECRET = "The key is under the Vesperine pot."
@@ -38,13 +38,13 @@ def folder(tmp_path):
 def read_rows(monkeypatch):
     """The scopes whose rows were read from the store."""
     read = []
-    original = Collections.read
+    original = Rows.read
 
     def counted(self, scope):
         read.append(scope)
         return original(self, scope)
 
-    monkeypatch.setattr(Collections, "read", counted)
+    monkeypatch.setattr(Rows, "read", counted)
     return read
 
 
@@ -130,14 +130,6 @@ def test_a_snapshot_of_another_scope_is_ignored(folder, changes, encoder):
     store.close()
 
 
-def test_a_snapshot_of_another_encoder_is_ignored(folder, changes, encoder):
-    """Its vectors would be compared with those of a query in another space."""
-    write(folder, changes, encoder)
-
-    assert snapshots.Snapshots(folder, encoder.name).read(SCOPE, "any") is not None
-    assert snapshots.Snapshots(folder, HashingEncoder(32).name).read(SCOPE, "any") is None
-
-
 def test_snapshots_older_than_the_database_are_removed(folder, changes, encoder, read_rows):
     """Another program may have written to it, or put a backup in its place."""
     write(folder, changes, encoder)
@@ -167,21 +159,6 @@ def test_a_snapshot_newer_than_the_database_is_removed(folder, changes, encoder,
     assert [path.stem for path in files(folder)] == [snapshots.scope_hash(SCOPE)]
     assert [len(store.index(scope).records) for scope in (other, SCOPE)] == [0, 4]
     assert read_rows == [other]
-    store.close()
-
-
-def test_a_snapshot_that_is_not_the_one_that_was_written_is_removed(folder, changes, encoder, read_rows):
-    """Of a restored folder it may be older or newer than the rows."""
-    write(folder, changes, encoder)
-    write(folder, changes, encoder, Scope(user_id="ben"))
-    path = folder / snapshots.FOLDER / f"{snapshots.scope_hash(SCOPE)}.npz"
-    os.utime(path, ns=(0, 0))
-
-    store = open_store(folder, encoder)
-
-    assert path not in files(folder)
-    assert len(files(folder)) == 1
-    assert len(store.index(SCOPE).records) == 4
     store.close()
 
 
@@ -246,24 +223,6 @@ def in_thread(read):
     return thread, results
 
 
-def test_a_reader_that_waited_while_the_store_was_closed_opens_nothing(folder, changes, encoder, opened, monkeypatch):
-    """The folder's lock is gone by then."""
-    write(folder, changes, encoder)
-    opened.clear()
-    store, looked = open_store(folder, encoder), Event()
-    get = store._cache.get
-    monkeypatch.setattr(store._cache, "get", lambda scope: [get(scope), looked.set()][0])
-
-    with store._lock:
-        thread, results = in_thread(lambda: store.index(Scope(user_id="ben")))
-        looked.wait()
-        store.close()
-    thread.join()
-
-    assert "is closed: open it again" in results[0]
-    assert opened == []
-
-
 def test_chroma_that_is_opened_while_the_store_is_closed_is_closed_too(folder, changes, encoder, monkeypatch):
     """Closing waits until it is open, and nothing opens it again."""
     write(folder, changes, encoder)
@@ -313,14 +272,13 @@ def test_what_a_later_process_derives_is_kept_too(folder, changes, encoder):
     write(folder, changes, encoder)
     store = open_store(folder, encoder)
     expected = store.index(SCOPE).records.mentioned_at.tolist()
-    assert store.index(SCOPE).records.has_new_columns()
     store.close()
 
     store = open_store(folder, encoder)
 
     records = store.index(SCOPE).records
+    assert "mentioned_at" in records.saved_columns
     assert records.mentioned_at.tolist() == expected
-    assert not records.has_new_columns()
     store.close()
 
 
@@ -405,20 +363,6 @@ def test_another_encoder_is_refused_at_once(folder, changes, encoder):
         open_store(folder, encoder)
     store = open_store(folder, other)
     assert store.index(SCOPE).records.vectors.shape == (4, 32)
-    store.close()
-
-
-def test_what_cannot_be_opened_keeps_its_snapshots(folder, changes, encoder, opened):
-    """Of another encoder, say: nothing was written, and the next one reads them."""
-    write(folder, changes, encoder)
-    with pytest.raises(EncoderMismatch):
-        open_store(folder, HashingEncoder(32))
-    opened.clear()
-
-    store = open_store(folder, encoder)
-
-    assert len(store.index(SCOPE).records) == 4
-    assert opened == []
     store.close()
 
 

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from langgraph_engram.temporal.dates import easter
 from langgraph_engram.temporal.find import find_times, resolve_times
 from langgraph_engram.temporal.parse import parse_constraint, parse_time
 from langgraph_engram.temporal.periods import format_interval
@@ -22,12 +21,12 @@ PARTS = (
 TIMELY = st.lists(st.sampled_from(PARTS), max_size=14).map(" ".join)
 TEXTS = st.one_of(st.text(max_size=80), TIMELY)
 PHRASES = (
-    "we met yesterday;last week;next weekend;this month;last year;the weekend before last;two weekends ago;"
+    "we met yesterday;last week;next weekend;this month;last year;two weekends ago;"
     "a few days ago;last winter;a couple of months ago;three years ago;a decade ago;we met on Monday;"
     "we will meet on Monday;last December;next June;last Christmas;the past two weeks;the next few days;"
     "early last month;in the 90s;late last year;the end of next week;we met on the 31st;"
     "the week before last Christmas;the first week of last June;from last week to yesterday;"
-    "a year and a half ago;twenty-five years ago;we will meet in two weeks;we will meet three weeks from tomorrow"
+    "twenty-five years ago;we will meet in two weeks;we will meet three weeks from tomorrow"
 ).split(";")
 USUAL_CLOCKS = st.datetimes(datetime(1990, 1, 1), datetime(2060, 1, 1), timezones=st.just(UTC))
 ORDERS = st.sampled_from([None, "day_first", "month_first"])
@@ -97,14 +96,3 @@ def test_a_date_in_numbers_reads_back_in_its_order(day, order):
     found = [mention.interval for mention in find_times(f"On {written}.", None, order)]
 
     assert [interval.start.date() for interval in found] == [day]
-
-
-def test_easter_falls_where_the_calendars_put_it():
-    """Ten years of published dates, both extremes of the century among them."""
-    known = (
-        "2008-03-23 2011-04-24 2016-03-27 2019-04-21 2020-04-12 2021-04-04 2022-04-17 2023-04-09 2024-03-31 2038-04-25"
-    )
-
-    computed = [easter(int(day[:4])).isoformat() for day in known.split()]
-
-    assert computed == known.split()

@@ -29,10 +29,3 @@ def test_greetings_leave_and_pointing_are_read(text, name):
     """Each cue is read where it stands, and not in a plain statement."""
     assert getattr(read_cues(text), name)
     assert not getattr(read_cues("My sister keeps bees in Oslo."), name)
-
-
-def test_an_empty_turn_has_no_cue():
-    """Without words there is nothing to read."""
-    cues = read_cues("  ")
-
-    assert (cues.stems, cues.length, cues.asks, cues.replies) == (frozenset(), 0, False, False)

@@ -5,6 +5,7 @@ this machine alone, and the address names the user.
 """
 
 import asyncio
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,8 +19,8 @@ from langgraph_engram.server.credentials import Credentials, is_local_request
 from langgraph_engram.server.inspector.pages import ELSEWHERE, OPEN_TO_ALL, PAGES, Handler, own_page
 from langgraph_engram.server.inspector.visit import (
     BASE,
+    FORM_COOKIE,
     Visit,
-    form_token_of,
     is_own_form,
     principal_of_request,
     read_form,
@@ -42,12 +43,7 @@ HEADERS = {
 
 
 def inspector_routes(memory: "Callable[[], Memory]", credentials: Credentials) -> list[Route]:
-    """Return the routes of the inspector, below `BASE`.
-
-    Args:
-        memory: Returns the memory, at each request.
-        credentials: Who may come in. If none are configured, only requests from this machine may.
-    """
+    """Return the routes of the inspector, below `BASE`; without credentials, for requests from this machine only."""
     return [
         Route(BASE + path, _Endpoint(handler, memory, credentials).respond, methods=[method], name=handler.__name__)
         for method, path, handler in (*PAGES, ELSEWHERE)
@@ -72,14 +68,15 @@ class _Endpoint:
         visit = Visit(
             request=request,
             form=form,
-            form_token=form_token_of(request),
+            form_token=request.cookies.get(FORM_COOKIE) or secrets.token_urlsafe(32),
             credentials=self.credentials,
             principal=principal,
             scope=scope_of_request(request, principal) if principal or not self.credentials.configured else None,
             open_memory=self.memory,
         )
         response = self._checked(visit)
-        visit.keep_form_token(response)
+        if request.cookies.get(FORM_COOKIE) != visit.form_token:
+            visit.set_cookie(response, FORM_COOKIE, visit.form_token)
         for name, value in HEADERS.items():
             response.headers.setdefault(name, value)
         return response

@@ -8,17 +8,17 @@ from urllib.parse import quote
 
 from starlette.responses import Response, StreamingResponse
 
+from langgraph_engram.asynchronous import iterated_in_thread
 from langgraph_engram.erasure.selection import StoredScope, Target, make_target, select_erased
 from langgraph_engram.errors import EngramError, InvalidInput
 from langgraph_engram.pending import tasks_of_runs
 from langgraph_engram.results import CHARACTERS_PER_TOKEN, RecallUpdate, Recollection, RecordHistory
-from langgraph_engram.runner import iterated_in_thread
 from langgraph_engram.schema import Scope
 from langgraph_engram.server.credentials import split_url
 from langgraph_engram.server.inspector.rendering import stream, style
 from langgraph_engram.server.inspector.sources import conversation_of, sources_of
 from langgraph_engram.server.inspector.timeline import CONFLICTING, Filter, conflicts_of, page_of, states_of
-from langgraph_engram.server.inspector.visit import Visit
+from langgraph_engram.server.inspector.visit import TOKEN_COOKIE, Visit
 from langgraph_engram.stores.index import SEARCHABLE
 
 MAX_COOKIE = 3_800
@@ -105,11 +105,7 @@ def forget(visit: Visit) -> Response:
 
 
 def _target(visit: Visit) -> Target:
-    """Return what a request names to be forgotten; it never is everything.
-
-    Raises:
-        InvalidInput: It names nothing, or both a record and a session.
-    """
+    """Return what a request names to be forgotten; it never is everything."""
     target = make_target(visit.sent("session") or None, None, visit.sent("record") or None)
     if target.is_everything:
         raise InvalidInput("name a record or a session to forget: nothing was forgotten")
@@ -132,7 +128,7 @@ def ask(visit: Visit) -> Response:
             yield from memory.stream(query, **whose)
 
     context = visit.context(query=query, mode=mode, modes=MODES, progress=follow(updates))
-    return StreamingResponse(_in_thread("ask.html", context), media_type="text/html")
+    return StreamingResponse(iterated_in_thread(stream)("ask.html", **context), media_type="text/html")
 
 
 def show_profile(visit: Visit) -> Response:
@@ -197,14 +193,14 @@ def sign_in(visit: Visit) -> Response:
     if problem:
         return visit.page("sign_in.html", 401, problem=problem, back=back)
     response = Response(status_code=303, headers={"location": back})
-    visit.sign_in(response, token)
+    visit.set_cookie(response, TOKEN_COOKIE, quote(token, safe=""))
     return response
 
 
 def sign_out(visit: Visit) -> Response:
     """Let the browser forget the token."""
     response = Response(status_code=303, headers={"location": visit.base})
-    visit.sign_out(response)
+    response.delete_cookie(TOKEN_COOKIE, path=visit.base)
     return response
 
 
@@ -214,11 +210,7 @@ def send_style(visit: Visit) -> Response:  # noqa: ARG001 - as any page
 
 
 def find_no_page(visit: Visit) -> Response:
-    """Lead from a slash at the end to the timeline, and say of any other address that there is no such page.
-
-    Raises:
-        InvalidInput: There is none.
-    """
+    """Lead from a slash at the end to the timeline, and say of any other address that there is no such page."""
     if path := visit.request.path_params["path"]:
         raise InvalidInput(f"there is no page {path!r} here")
     return visit.redirect()
@@ -290,8 +282,3 @@ def follow(updates: Callable[[], Iterator[RecallUpdate]]) -> Iterator[Progress]:
         yield Progress(recollection=found)
     except EngramError as error:
         yield Progress(error=error.problem)
-
-
-@iterated_in_thread
-def _in_thread(template: str, context: dict[str, object]) -> Iterator[str]:
-    yield from stream(template, **context)

@@ -47,7 +47,7 @@ def render(template: str, **context: Any) -> str:
 
 def stream(template: str, **context: Any) -> Iterator[str]:
     """Yield a page in parts, as far as what it iterates over has come."""
-    return environment().get_template(template).generate(context)
+    yield from environment().get_template(template).generate(context)
 
 
 @cache

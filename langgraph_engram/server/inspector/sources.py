@@ -74,14 +74,7 @@ class Conversation:
 
 
 def conversation_of(session_id: str, index: ScopeIndex, number: int, position: int | None = None) -> Conversation:
-    """Return a page of a session, the last one where there are not so many; empty for an unknown session.
-
-    Args:
-        session_id: The session.
-        index: The memories of a scope.
-        number: The page, from 1.
-        position: The turn that the page has to show, in place of a number.
-    """
+    """Return a page of a session by its number from 1, or by the position of a turn; the last where there is none."""
     turns = index.session_turns(session_id)
     opening = {event.turn_ids[0]: event for event in index.session_events(session_id) if event.turn_ids}
     pages = max(1, -(-len(turns) // PAGE_TURNS))

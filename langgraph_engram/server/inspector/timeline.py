@@ -120,18 +120,12 @@ def conflicts_of(record: Record, index: ScopeIndex) -> list[Record]:
 
 
 def page_of(index: ScopeIndex, wanted: Filter, number: int) -> Page:
-    """Return a page of the timeline; the last one where there are not so many.
-
-    Args:
-        index: The memories of a scope.
-        wanted: Which items are listed.
-        number: The page, from 1.
-    """
+    """Return a page of the timeline by its number from 1; the last one where there are not so many."""
     items: list[Item] = [*index.records.items, *index.syntheses.items]
     states = {id(item): states_of(item, index) for item in items}
     listed = [item for item in items if wanted.accepts(item, states[id(item)])]
     sessions = {view.session_id: view for view in _sessions(index.turns.items)}
-    entries = list(_entries(index, listed, sessions, wanted))
+    entries = _entries(index, listed, sessions, wanted)
     pages = max(1, -(-len(entries) // PAGE_ITEMS))
     number = min(max(number, 1), pages)
     start = (number - 1) * PAGE_ITEMS
@@ -164,49 +158,39 @@ def _sessions(turns: Iterable[Turn]) -> Iterator[SessionView]:
 
 def _entries(
     index: ScopeIndex, listed: Sequence[Item], sessions: Mapping[str, SessionView], wanted: Filter
-) -> Iterator[_Entry]:
-    """Yield the lines of the whole timeline: sessions in the wanted order, and what is in them as it was said."""
-    by_event: defaultdict[str, list[Item]] = defaultdict(list)
-    for item in listed:
-        by_event[_event_of(item, index)].append(item)
-    events: defaultdict[str, list[Event]] = defaultdict(list)
-    for event in index.events.items:
-        events[event.session_id].append(event)
-    elsewhere: defaultdict[str, list[Item]] = defaultdict(list)
-    for event_id in by_event.keys() - {event.event_id for event in index.events.items}:
-        for item in by_event[event_id]:
-            elsewhere[item.session_id if isinstance(item, Record) else ""].append(item)
-    for session_id in _ordered({**sessions, **dict.fromkeys(elsewhere)}, oldest_first=wanted.oldest_first):
-        of_session = sorted(events[session_id], key=lambda event: event.seq)
-        for event in of_session:
-            found = sorted(by_event[event.event_id], key=_place)
-            yield from (_Entry(session_id, event, item) for item in found)
-            if not found and not wanted.narrows:
-                yield _Entry(session_id, event)
-        yield from (_Entry(session_id, None, item) for item in sorted(elsewhere[session_id], key=_place))
-        if not of_session and not elsewhere[session_id] and not wanted.narrows:
-            yield _Entry(session_id)
+) -> list[_Entry]:
+    """Return the lines of the whole timeline: sessions in the wanted order, and what is in them as it was said."""
+    entries = [_entry_of(item, index) for item in listed]
+    if not wanted.narrows:
+        filled = {entry.event.event_id for entry in entries if entry.event}
+        entries += [_Entry(event.session_id, event) for event in index.events.items if event.event_id not in filled]
+        entries += [_Entry(session_id) for session_id in sessions.keys() - {entry.session_id for entry in entries}]
+
+    def start_of(entry: _Entry) -> tuple[float, str]:
+        view = sessions.get(entry.session_id)
+        return epoch_seconds(view.started_at if view else None, -inf), entry.session_id
+
+    entries.sort(key=_place)
+    return sorted(entries, key=start_of, reverse=not wanted.oldest_first)
 
 
-def _ordered(sessions: Mapping[str, SessionView | None], *, oldest_first: bool) -> list[str]:
-    def start_of(session_id: str) -> tuple[float, str]:
-        view = sessions[session_id]
-        return epoch_seconds(view.started_at if view else None, -inf), session_id
-
-    return sorted(sessions, key=start_of, reverse=not oldest_first)
-
-
-def _event_of(item: Item, index: ScopeIndex) -> str:
-    """Return the id of the event under which an item is listed; of a synthesis, that of the newest record it covers."""
-    if isinstance(item, Record):
-        return item.event_id
-    covered = [record for record_id in item.covered_record_ids if (record := index.records.get(record_id))]
-    return max(covered, key=RECORDS.sort_key).event_id if covered else ""
+def _entry_of(item: Item, index: ScopeIndex) -> _Entry:
+    """Return an item under its event and session; a synthesis under those of the newest record it covers."""
+    record = item if isinstance(item, Record) else None
+    if isinstance(item, Synthesis):
+        covered = [found for record_id in item.covered_record_ids if (found := index.records.get(record_id))]
+        record = max(covered, key=RECORDS.sort_key, default=None)
+    event = index.events.get(record.event_id) if record else None
+    if event:
+        return _Entry(event.session_id, event, item)
+    return _Entry(item.session_id if isinstance(item, Record) else "", None, item)
 
 
-def _place(item: Item) -> tuple[bool, int, int]:
-    """Return what orders the items of an event: records as they were said, then syntheses."""
-    return (True, 0, 0) if isinstance(item, Synthesis) else (False, item.seq, item.part)
+def _place(entry: _Entry) -> tuple[bool, int, bool, int, int]:
+    """Return what orders a session: its events, in each the records as they were said, then syntheses."""
+    item, event = entry.item, entry.event
+    said = (item.seq, item.part) if isinstance(item, Record) else (0, 0)
+    return (event is None, event.seq if event else 0, isinstance(item, Synthesis), *said)
 
 
 def _grouped(

@@ -4,19 +4,18 @@ Forms carry a token that a cookie of the page holds too (double submit), and bro
 """
 
 import hmac
-import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, quote, unquote, urlencode
+from urllib.parse import parse_qsl, unquote, urlencode
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from langgraph_engram.integrations.identity import Principal
 from langgraph_engram.schema import Scope
 from langgraph_engram.server.credentials import Credentials, token_of
-from langgraph_engram.server.identity import Principal
 from langgraph_engram.server.inspector.rendering import render
 from langgraph_engram.stores.index import ScopeIndex
 
@@ -117,18 +116,10 @@ class Visit:
         """Whether a cookie holds the token."""
         return TOKEN_COOKIE in self.request.cookies
 
-    def sign_in(self, response: Response, token: str) -> None:
-        """Let the browser keep a token."""
-        self._set_cookie(response, TOKEN_COOKIE, quote(token, safe=""))
-
-    def sign_out(self, response: Response) -> None:
-        """Let the browser forget the token."""
-        response.delete_cookie(TOKEN_COOKIE, path=self.base)
-
-    def keep_form_token(self, response: Response) -> None:
-        """Let the browser keep what forms repeat."""
-        if self.request.cookies.get(FORM_COOKIE) != self.form_token:
-            self._set_cookie(response, FORM_COOKIE, self.form_token)
+    def set_cookie(self, response: Response, name: str, value: str) -> None:
+        """Let the browser keep a value, for these pages alone and hidden from scripts."""
+        secure = self.request.url.scheme == "https"
+        response.set_cookie(name, value, path=self.base, secure=secure, httponly=True, samesite="lax")
 
     def _named(self) -> dict[str, str]:
         """Return what an address has to say of whose memory it is: with tokens, the agent alone."""
@@ -142,10 +133,6 @@ class Visit:
             "tenant": self.scope.tenant if self.scope.tenant != "default" else "",
             **agent,
         }
-
-    def _set_cookie(self, response: Response, name: str, value: str) -> None:
-        secure = self.request.url.scheme == "https"
-        response.set_cookie(name, value, path=self.base, secure=secure, httponly=True, samesite="lax")
 
 
 def is_inspector_path(scope: Mapping[str, Any]) -> bool:
@@ -172,22 +159,13 @@ def scope_of_request(request: Request, principal: Principal | None) -> Scope | N
 
 
 async def read_form(request: Request) -> dict[str, str]:
-    """Return the fields of a form.
-
-    Raises:
-        HTTPException: 413, it is too large.
-    """
+    """Return the fields of a form; 413 for one that is too large."""
     body = b""
     async for chunk in request.stream():
         body += chunk
         if len(body) > MAX_FORM:
             raise HTTPException(413, f"the form is larger than {MAX_FORM:,} bytes: send less")
     return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
-
-
-def form_token_of(request: Request) -> str:
-    """Return what the forms of this browser repeat: what its cookie holds, else something new."""
-    return request.cookies.get(FORM_COOKIE) or secrets.token_urlsafe(32)
 
 
 def is_own_form(request: Request, form: Mapping[str, str]) -> bool:

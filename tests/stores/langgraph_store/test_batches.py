@@ -5,37 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
 import pytest
-from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, PutOp, SearchOp
+from langgraph.store.base import GetOp, InvalidNamespaceError, PutOp, SearchOp
 
-from langgraph_engram.errors import InvalidInput, StoreError
+from langgraph_engram.errors import InvalidInput
 from langgraph_engram.integrations.store import EngramStore
 
 DIMENSIONS = 64
-
-
-def test_results_are_in_the_order_of_operations(store):
-    """Whatever their types; None for a put and for a missing item."""
-    store.put(("a", "b"), "one", {"n": 1})
-    store.put(("a", "c"), "two", {"n": 2})
-
-    results = store.batch(
-        [
-            GetOp(("a", "c"), "two"),
-            PutOp(("a", "d"), "three", {"n": 3}),
-            SearchOp(("a",), filter={"n": 1}),
-            ListNamespacesOp(),
-            GetOp(("a",), "none"),
-            SearchOp(("a",), filter={"n": 2}, limit=1),
-        ]
-    )
-
-    assert results[0].value == {"n": 2}
-    assert results[1] is None
-    assert [item.key for item in results[2]] == ["one"]
-    assert results[3] == [("a", "b"), ("a", "c")]
-    assert results[4] is None
-    assert [item.key for item in results[5]] == ["two"]
-    assert store.get(("a", "d"), "three").value == {"n": 3}
 
 
 def test_reads_see_what_was_before_the_batch(store):
@@ -58,20 +33,6 @@ def test_reads_see_what_was_before_the_batch(store):
     assert [item.value for item in results[3]] == [{"n": 0}]
     assert store.get(("a",), "k").value == {"n": 2}
     assert store.get(("a",), "gone") is None
-
-
-def test_an_empty_batch_is_nothing(store):
-    """Any iterable of operations is a batch."""
-    assert store.batch([]) == []
-    assert store.batch(iter([PutOp(("a",), "k", {}), GetOp(("a",), "k")])) == [None, None]
-    assert store.get(("a",), "k") is not None
-
-
-def test_keys_are_text_however_they_are_given(ours):
-    """As the methods of every store make them."""
-    ours.batch([PutOp(("a",), 1, {"n": 1})])
-
-    assert ours.get(("a",), 1).key == "1"
 
 
 @pytest.mark.parametrize(
@@ -133,12 +94,6 @@ def test_async_methods_do_the_same(searchable):
     assert (fifth.value, len(rest)) == ({"text": "note 5"}, 9)
 
 
-def test_async_methods_check_labels(ours):
-    """Before anything is done."""
-    with pytest.raises(InvalidNamespaceError):
-        asyncio.run(ours.aput(("a.b",), "k", {}))
-
-
 def test_the_event_loop_is_not_blocked():
     """While texts are encoded and Chroma is written to: whoever holds the encoder up is on the loop itself."""
     encoding, resume = Event(), Event()
@@ -196,64 +151,6 @@ def test_threads_may_write_and_read_at_once(ours):
 
     assert all(fits)
     assert len(ours.search((), limit=1000)) == 40
-
-
-def test_concurrent_batches_are_joined():
-    """Many puts at once are encoded in few calls; each is stored, and a mistake fails alone."""
-    calls = []
-
-    def embed(texts):
-        calls.append(len(texts))
-        return [[1.0, 0.0] for _ in texts]
-
-    async def use(store):
-        puts = [store.aput(("a",), str(number), {"text": f"note {number}"}) for number in range(100)]
-        return await asyncio.gather(*puts, store.aput(("a",), "bad", {"x": object()}), return_exceptions=True)
-
-    with EngramStore("memory:", index={"dims": 2, "embed": embed}) as store:
-        *done, failed = asyncio.run(use(store))
-
-        assert (done, sum(calls)) == ([None] * 100, 100)
-        assert isinstance(failed, InvalidInput)
-        assert len(calls) < 50
-        assert {item.key for item in store.search(("a",), limit=200)} == {str(number) for number in range(100)}
-
-
-def test_a_cancelled_batch_takes_no_other_with_it():
-    """Those that wait beside it are run by the next in line."""
-    encoding, resume = Event(), Event()
-
-    def embed(texts):
-        encoding.set()
-        assert resume.wait(60)
-        return [[1.0, 0.0] for _ in texts]
-
-    async def use(store):
-        first = asyncio.create_task(store.aput(("a",), "first", {"text": "any"}))
-        while not encoding.is_set():
-            await asyncio.sleep(0)
-        others = [asyncio.create_task(store.aput(("a",), key, {"text": key})) for key in ("second", "third")]
-        while len(store._batches._of_loop[asyncio.get_running_loop()].batches) < 2:
-            await asyncio.sleep(0.001)
-        first.cancel()
-        resume.set()
-        await asyncio.gather(*others)
-
-    with EngramStore("memory:", index={"dims": 2, "embed": embed}) as store:
-        asyncio.run(use(store))
-
-        assert {"second", "third"} <= {item.key for item in store.search(("a",))}
-
-
-def test_what_fails_in_joined_batches_fails_for_each(ours):
-    """Nobody waits for ever."""
-
-    async def use():
-        return await asyncio.gather(*(ours.aget(("a",), key) for key in "xyz"), return_exceptions=True)
-
-    ours.close()
-
-    assert [type(error) for error in asyncio.run(use())] == [StoreError] * 3
 
 
 def test_a_synchronous_call_in_the_stores_own_event_loop_is_refused():

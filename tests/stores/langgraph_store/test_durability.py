@@ -11,12 +11,9 @@ import pytest
 from langgraph.store.base import PutOp
 
 from langgraph_engram.embeddings.base import HashingEncoder
-from langgraph_engram.errors import EncoderMismatch, EncoderUnavailable, InvalidSetting, StoreError, StoreLocked
+from langgraph_engram.errors import EncoderMismatch, EncoderUnavailable, StoreError, StoreLocked
 from langgraph_engram.integrations.store import EngramStore, open_store_for_server
-from langgraph_engram.integrations.store import EngramStore as FromPackage
 from langgraph_engram.memory import Memory
-from langgraph_engram.stores.langgraph_store import index
-from tests.failing import Failing
 
 OTHER_PROCESS = """
 import sys
@@ -58,30 +55,14 @@ def test_a_closed_store_is_opened_again_as_it_was(folder):
         store.put(("b",), "lake", {"text": "We camped at the sea."})
         before = [*store.search(()), *store.search((), query="the sea")], store.list_namespaces()
 
-    with FromPackage(folder, encoder="hashing") as store:
+    with EngramStore(folder, encoder="hashing") as store:
         assert ([*store.search(()), *store.search((), query="the sea")], store.list_namespaces()) == before
         assert store.get(("a", "x"), "dog").value == {"text": "A dog in the garden."}
 
 
-def test_an_item_is_read_before_its_namespace_is_loaded(folder):
-    """So is an update, which keeps what it has to, and a removal of all there is."""
-    with EngramStore(folder, index=False) as store:
-        store.put(("a",), "k", {"n": 1})
-        store.put(("b",), "k", {"n": 1})
-        made = store.get(("a",), "k").created_at
-
-    with EngramStore(folder, index=False) as store:
-        store.put(("a",), "k", {"n": 2})
-        store.delete(("b",), "k")
-
-        assert (store.get(("a",), "k").value, store.get(("a",), "k").created_at) == ({"n": 2}, made)
-        assert store.list_namespaces() == [("a",)]
-        assert [item.value for item in store.search(())] == [{"n": 2}]
-
-
 @pytest.fixture(scope="module")
 def indexed(tmp_path_factory):
-    """A store whose collections Chroma has indexed in files, which it does once in a thousand rows of each."""
+    """A store whose collection Chroma has indexed in files, which it does once in a thousand rows."""
     folder = tmp_path_factory.mktemp("indexed") / "store"
     puts = [PutOp(("a", str(number)), "k", {"text": f"note {number}"}) for number in range(1001)]
     with EngramStore(folder, encoder=HashingEncoder(16)) as store:
@@ -100,40 +81,19 @@ def cut_off(folder, name, size):
     listed.write_bytes(listed.read_bytes()[:size])
 
 
-@pytest.mark.parametrize("name", ["items", "namespaces", "vectors"])
-def test_an_index_that_a_kill_cut_off_costs_no_item(indexed, folder, name):
-    """Chroma reads nothing with it; items are as they were, and found as before; a store without vectors opens too."""
+def test_an_index_that_a_kill_cut_off_costs_nothing(indexed, folder):
+    """Chroma reads nothing with it; items are as they were, and found as before."""
     shutil.copytree(indexed, folder)
     with EngramStore(folder, encoder=HashingEncoder(16)) as store:
         before = store.search((), query="note 7", limit=2000), store.list_namespaces(limit=2000)
-    cut_off(folder, name, 100)
+    cut_off(folder, "items", 100)
 
-    with EngramStore(folder, index=False) as store:
-        assert len(store.search((), limit=2000)) == 1002
     with EngramStore(folder, encoder=HashingEncoder(16)) as store:
         assert (store.search((), query="note 7", limit=2000), store.list_namespaces(limit=2000)) == before
         store.delete(("a", "7"), "k")
         store.put(("a", "8"), "k", {"text": "another"})
         assert len(store.search((), query="note 7", limit=2000)) == 1001
     assert not list(folder.glob(".engram.without*"))
-
-
-def test_vectors_that_were_lost_wait_for_an_encoder(indexed, folder):
-    """Until it is there, items are read and written, and follow without a score."""
-    shutil.copytree(indexed, folder)
-    cut_off(folder, "vectors", 0)
-    encoder = Failing(16)
-    encoder.down = True
-
-    with EngramStore(folder, encoder=encoder) as store:
-        encoder.down = False
-        store.put(("c",), "new", {"text": "note 7"})
-        found = store.search((), query="note 7", limit=2000)
-    with EngramStore(folder, encoder=encoder) as store:
-        after = store.search((), query="note 7", limit=2000)
-
-    assert [item.score is None for item in found] == [False] + [True] * 1002
-    assert [item.score is None for item in after] == [False] * 1002 + [True]
 
 
 def test_an_item_whose_row_lost_a_key_is_one_error(folder):
@@ -180,14 +140,6 @@ def test_a_memory_and_a_store_share_a_folder(folder):
     assert opened_elsewhere(folder) == "opened"
 
 
-def test_a_store_may_have_another_encoder_than_the_memory(folder):
-    """Their vectors stand in different collections."""
-    with Memory(folder, encoder="hashing"), EngramStore(folder, index={"dims": 2, "embed": constant}) as store:
-        store.put(("a",), "k", {"text": "any"})
-
-        assert store.search(("a",), query="any")[0].score == pytest.approx(1)
-
-
 def constant(texts):
     return [[0.6, 0.8] for _ in texts]
 
@@ -204,30 +156,6 @@ def test_items_are_indexed_with_one_encoder(folder):
     with EngramStore(folder, index=False) as store:
         assert store.get(("a",), "k").value == {"text": "camping"}
         assert [item.score for item in store.search(("a",), query="camping")] == [None]
-
-
-def test_stores_in_memory_share_nothing():
-    """Each starts empty."""
-    with EngramStore("memory:", index=False) as first, EngramStore("memory:", index=False) as second:
-        first.put(("a",), "k", {})
-
-        assert second.search(()) == []
-
-
-def test_the_environment_names_the_store(folder, monkeypatch):
-    """As for a memory."""
-    monkeypatch.setenv("ENGRAM_STORE", str(folder))
-    monkeypatch.setenv("ENGRAM_ENCODER", "hashing")
-
-    with EngramStore() as store:
-        assert store.location == str(folder)
-        assert folder.is_dir()
-
-
-def test_an_invalid_location_is_refused():
-    """The error says what can be given."""
-    with pytest.raises(InvalidSetting, match="URL"):
-        EngramStore("ftp://localhost", index=False)
 
 
 def test_an_opening_that_fails_leaves_nothing(tmp_path):
@@ -269,22 +197,6 @@ def test_a_killed_process_loses_nothing_it_acknowledged(folder):
         assert {int(line) for line in acknowledged if line.endswith("\n")} <= set(numbers)
         assert all(item.score is not None for item in found)
         assert {item.namespace for item in found} <= set(store.list_namespaces())
-
-
-def test_namespaces_used_longest_ago_are_loaded_again(folder, monkeypatch):
-    """More items than are cached are no fewer in the store."""
-    monkeypatch.setattr(index.ItemStore.__init__, "__kwdefaults__", {**DEFAULTS, "cached_items": 5})
-    with EngramStore(folder, encoder="hashing") as store:
-        for number in range(20):
-            store.put(("a", str(number % 4)), str(number), {"text": f"note {number}"})
-
-        for namespace in ("0", "1", "2", "3", "0"):
-            assert len(store.search(("a", namespace), query="note")) == 5
-        assert len(store.search(("a",), query="note", limit=100)) == 20
-        assert len(store._items._indexes) == 1
-
-
-DEFAULTS = dict(index.ItemStore.__init__.__kwdefaults__)
 
 
 def test_the_server_opens_what_the_environment_names(folder, monkeypatch):

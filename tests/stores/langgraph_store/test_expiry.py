@@ -52,20 +52,6 @@ def test_reading_restarts_the_time_to_live(timed, clock):
     assert store.search(("a",)) == []
 
 
-def test_writing_restarts_the_time_to_live(timed, clock):
-    """By the time to live of the last write, none among them."""
-    store = timed()
-    for key, ttl in (("again", 10), ("shorter", 1), ("for ever", None)):
-        store.put(("a",), key, {}, ttl=10)
-        clock.pass_minutes(1)
-        store.put(("a",), key, {}, ttl=ttl)
-
-    clock.pass_minutes(7)
-    assert [item.key for item in store.search((), refresh_ttl=False)] == ["for ever", "again"]
-    clock.pass_minutes(100)
-    assert [item.key for item in store.search(())] == ["for ever"]
-
-
 def test_the_store_may_have_a_default_time_to_live(timed, clock):
     """For puts without one; None is for ever."""
     store = timed(default_ttl=5, refresh_on_read=False)
@@ -91,31 +77,6 @@ def test_sweeping_removes_what_has_expired(timed, clock):
     assert store.sweep_ttl() == 3
     assert store.sweep_ttl() == 0
     assert store.list_namespaces() == [("a", "3"), ("a", "4")]
-
-
-def test_what_has_expired_is_shown_until_it_is_swept(make_ours, clock):
-    """As documented, unless the store is opened otherwise; reading restarts the time to live."""
-    store = make_ours()
-    store.clock = clock
-    store.put(("a",), "k", {}, ttl=1)
-    store.put(("a",), "other", {}, ttl=1)
-    clock.pass_minutes(2)
-
-    assert store.get(("a",), "k") is not None
-    assert store.list_namespaces() == [("a",)]
-    assert store.sweep_ttl() == 1
-    assert [item.key for item in store.search(("a",))] == ["k"]
-
-
-def test_an_item_that_comes_after_it_expired_is_new(timed, clock):
-    """Though nobody has swept."""
-    store = timed()
-    store.put(("a",), "k", {}, ttl=1)
-    clock.pass_minutes(2)
-
-    store.put(("a",), "k", {})
-
-    assert store.get(("a",), "k").created_at == clock()
 
 
 def test_times_to_live_outlast_the_store(tmp_path, clock):

@@ -7,7 +7,6 @@ from langgraph.config import get_store
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
-from langgraph.store.base.batch import AsyncBatchedBaseStore
 from typing_extensions import TypedDict
 
 from langgraph_engram.integrations.store import EngramStore
@@ -43,24 +42,3 @@ def test_nodes_are_given_the_store(store):
     result = asyncio.run(graph.ainvoke({"said": "We camped at the lake."}))
 
     assert result["found"] == ["We camped at the lake.", "A dog in the garden."]
-
-
-def test_it_serves_under_langgraph_s_own_batching(store):
-    """As the server puts it around a store of its own: what is asked in one tick is one batch."""
-
-    class Batched(AsyncBatchedBaseStore):
-        def batch(self, ops):
-            return store.batch(ops)
-
-        async def abatch(self, ops):
-            return await store.abatch(ops)
-
-    async def use():
-        batched = Batched()
-        await asyncio.gather(*(batched.aput(("a",), str(n), {"n": n}) for n in range(50)))
-        first, again, listed = await asyncio.gather(
-            batched.aget(("a",), "7"), batched.aget(("a",), "7"), batched.asearch(("a",), limit=100)
-        )
-        return first.value, again.value, len(listed)
-
-    assert asyncio.run(use()) == ({"n": 7}, {"n": 7}, 50)

@@ -1,8 +1,7 @@
 """What is put can be read again, as it was and by its address alone."""
 
 import json
-from datetime import UTC, datetime
-from types import MappingProxyType
+from datetime import datetime
 from uuid import UUID
 
 import pytest
@@ -19,30 +18,6 @@ JSON = st.recursive(
 )
 
 
-def test_an_item_is_read_by_namespace_and_key(store):
-    """With what it is and when it was made; another key or namespace has nothing."""
-    before = datetime.now(UTC)
-
-    store.put(("users", "ana"), "tea", {"likes": ["green", {"sugar": 2}]})
-
-    item = store.get(("users", "ana"), "tea")
-    assert (item.namespace, item.key, item.value) == (("users", "ana"), "tea", {"likes": ["green", {"sugar": 2}]})
-    assert before <= item.created_at <= item.updated_at <= datetime.now(UTC)
-    assert store.get(("users", "ana"), "Tea") is None
-    assert store.get(("users",), "tea") is None
-    assert store.get(("users", "ana", "tea"), "tea") is None
-
-
-def test_a_second_put_replaces_the_first(store):
-    """All of the value is new, and there is one item."""
-    store.put(("a",), "k", {"old": 1})
-
-    store.put(("a",), "k", {"new": 2})
-
-    assert store.get(("a",), "k").value == {"new": 2}
-    assert [item.value for item in store.search(("a",))] == [{"new": 2}]
-
-
 def test_an_update_keeps_created_at(ours, clock):
     """LangGraph's own in memory does not."""
     ours.clock = clock
@@ -55,31 +30,6 @@ def test_an_update_keeps_created_at(ours, clock):
     item = ours.get(("a",), "k")
     assert (item.created_at, item.updated_at) == (made, clock())
     assert ours.search(("a",))[0].created_at == made
-
-
-def test_what_is_deleted_is_gone(store):
-    """And nothing else; deleting what is not there is harmless."""
-    store.put(("a",), "k", {"n": 1})
-    store.put(("a",), "other", {"n": 2})
-
-    store.delete(("a",), "k")
-    store.delete(("a",), "k")
-    store.delete(("b",), "k")
-
-    assert store.get(("a",), "k") is None
-    assert [item.key for item in store.search(())] == ["other"]
-
-
-def test_an_item_that_is_put_again_is_new(ours, clock):
-    """It is created when it is put again."""
-    ours.clock = clock
-    ours.put(("a",), "k", {"n": 1})
-    ours.delete(("a",), "k")
-    clock.pass_minutes(5)
-
-    ours.put(("a",), "k", {"n": 1})
-
-    assert ours.get(("a",), "k").created_at == clock()
 
 
 def test_the_caller_s_value_is_copied(ours):
@@ -114,16 +64,11 @@ def test_any_json_comes_back_as_it_was(one_store, value, key):
 
 @pytest.mark.parametrize(
     "value",
-    [
-        {f"key {number}": number for number in range(500)},
-        {"text": "long " * 200_000},
-        {"numbers": [2**70, -1e300, 0.1, True, None]},
-        {},
-    ],
-    ids=["many keys", "a megabyte", "numbers", "nothing"],
+    [{f"key {number}": number for number in range(500)}, {"text": "long " * 200_000}],
+    ids=["many keys", "a megabyte"],
 )
 def test_values_have_no_bounds(store, value):
-    """In number of keys, size or depth."""
+    """In number of keys or size."""
     store.put(("a",), "k", value)
 
     assert store.get(("a",), "k").value == value
@@ -139,14 +84,6 @@ def test_labels_and_keys_are_any_text(store, label):
     assert store.get(("x", label), label).value == {"label": label}
     assert [item.namespace for item in store.search(("x", label))] == [("x", label)]
     assert ("x", label) in store.list_namespaces()
-
-
-def test_mappings_of_any_kind_are_values(ours):
-    """What comes back is a dictionary."""
-    ours.put(("a",), "k", MappingProxyType({"n": 1}))
-
-    assert ours.get(("a",), "k").value == {"n": 1}
-    assert type(ours.get(("a",), "k").value) is dict
 
 
 @pytest.mark.parametrize("value", [[1], "text", 3, {"when": datetime(2024, 1, 1)}, {"id": UUID(int=1)}, {"set": {1}}])

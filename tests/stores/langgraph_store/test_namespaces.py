@@ -1,15 +1,11 @@
 """Namespaces are paths of labels: what is under one is under it label by label."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from langgraph.store.base import InvalidNamespaceError, ListNamespacesOp, MatchCondition
 
 from langgraph_engram.errors import InvalidInput
-from langgraph_engram.stores.langgraph_store.items import Namespaces
 
 TREE = [("a", "b", "c"), ("a", "b", "d", "e"), ("a", "bc"), ("b", "a", "f"), ("a", "c", "f"), ("A", "b")]
-NAMES = st.lists(st.sampled_from(["a", "b", "ab"]), max_size=4).map(tuple)
 
 
 @pytest.fixture
@@ -22,20 +18,6 @@ def tree(store):
 
 def found(store, prefix):
     return {item.namespace for item in store.search(prefix, limit=100)}
-
-
-def test_a_search_ends_at_labels(tree):
-    """("a", "bc") is not under ("a", "b"), nor ("A", "b") under ("a",)."""
-    assert found(tree, ("a", "b")) == {("a", "b", "c"), ("a", "b", "d", "e")}
-    assert found(tree, ("a", "bc")) == {("a", "bc")}
-    assert found(tree, ("A",)) == {("A", "b")}
-    assert found(tree, ("b", "c")) == set()
-
-
-def test_an_empty_prefix_is_everything(tree):
-    """Search and listing show all."""
-    assert found(tree, ()) == set(TREE)
-    assert tree.list_namespaces() == sorted(TREE)
 
 
 def test_wildcards_of_a_search_are_literal(store):
@@ -87,15 +69,6 @@ def test_a_namespace_goes_with_its_last_item(ours):
     assert ours.list_namespaces() == []
 
 
-def test_lists_serve_as_namespaces(ours):
-    """As they come out of JSON."""
-    ours.put(["a", "b"], "k", {"n": 1})
-
-    assert ours.get(["a", "b"], "k").namespace == ("a", "b")
-    assert [item.key for item in ours.search(["a"])] == ["k"]
-    assert ours.list_namespaces(prefix=["a"]) == [("a", "b")]
-
-
 @pytest.mark.parametrize("namespace", [("a.b",), ("a", ""), (1,), ("a", None), ("x\x00",)])
 @pytest.mark.parametrize("use", ["get", "put", "delete", "search", "prefix", "suffix"])
 def test_invalid_labels_are_refused(store, namespace, use):
@@ -127,32 +100,3 @@ def test_a_condition_of_another_type_is_refused(ours):
     """Before anything is read."""
     with pytest.raises(InvalidInput, match="'infix'"):
         ours.batch([ListNamespacesOp((MatchCondition("infix", ("a",)),))])
-
-
-@given(st.lists(st.tuples(NAMES, st.booleans())), NAMES)
-def test_what_is_under_a_prefix_begins_with_it(steps, prefix):
-    """First put first, whatever came and went."""
-    names, expected = Namespaces({}), {}
-
-    for number, (name, stays) in enumerate(steps):
-        if stays:
-            names.put(name, str(number))
-            expected[name] = str(number)
-        else:
-            names.remove(name)
-            expected.pop(name, None)
-
-    assert names.under(prefix) == [name for name in expected if name[: len(prefix)] == prefix]
-    assert names.under(()) == list(expected)
-    assert all(name in names and names.revision(name) == revision for name, revision in expected.items())
-
-
-def test_namespaces_under_a_prefix_are_replaced():
-    """Others stay."""
-    names = Namespaces({("a", "x"): "1", ("a", "y"): "1", ("b",): "1"})
-
-    names.replace(("a",), {("a", "y"): "2", ("a", "z"): "2"})
-
-    assert names.under(("a",)) == [("a", "y"), ("a", "z")]
-    assert names.under(()) == [("b",), ("a", "y"), ("a", "z")]
-    assert names.revision(("a", "y")) == "2"

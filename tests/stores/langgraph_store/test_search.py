@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from langchain_core.embeddings import Embeddings
 
-from langgraph_engram.embeddings.base import HashingEncoder
 from langgraph_engram.errors import EncoderUnavailable, InvalidSetting
 from langgraph_engram.integrations.store import EngramStore
 
@@ -25,27 +24,6 @@ def test_the_nearest_comes_first(searchable):
 
     assert keys(found) == ["lake", "dog"]
     assert 1 >= found[0].score > found[1].score >= -1
-
-
-def test_scores_are_cosines(searchable):
-    """The same text is as near as can be, whatever its length."""
-    searchable.put(("a",), "k", {"text": "camping"}, index=["text"])
-
-    assert searchable.search(("a",), query="camping")[0].score == pytest.approx(1, abs=1e-6)
-
-
-def test_without_a_query_there_are_no_scores(searchable):
-    """An empty one is none."""
-    searchable.put(("a",), "k", {"text": "camping"})
-
-    assert [item.score for query in (None, "") for item in searchable.search(("a",), query=query)] == [None, None]
-
-
-def test_a_store_without_vectors_ignores_queries(store):
-    """And over what items are to be found by."""
-    store.put(("a",), "k", {"text": "camping"}, index=["text"])
-
-    assert [(item.key, item.score) for item in store.search(("a",), query="nothing like it")] == [("k", None)]
 
 
 def test_items_without_vectors_come_last(searchable):
@@ -83,15 +61,6 @@ def test_paths_name_what_an_item_is_found_by(make, embeddings, paths, query, fou
     for namespace in (("store",), ("put",)):
         score = by_store.search(namespace, query=query)[0].score
         assert found is None if score is None else (score > 0.2) is found
-
-
-def test_the_whole_value_is_a_path_too(make_ours, embeddings):
-    """Of one put as of the store."""
-    store = make_ours({"dims": DIMENSIONS, "embed": embeddings, "fields": ["title"]})
-
-    store.put(("a",), "k", {"title": "Boat", "place": "harbour"}, index=["$"])
-
-    assert store.search(("a",), query="harbour")[0].score > 0.2
 
 
 def test_the_best_vector_of_an_item_counts(searchable):
@@ -132,35 +101,6 @@ def test_filters_come_before_the_window(searchable):
         "28",
         "29",
     ]
-
-
-def test_pages_of_a_ranking_show_everything_once(make_ours, embeddings):
-    """Those without vectors among it, which `InMemoryStore` repeats."""
-    store = make_ours({"dims": DIMENSIONS, "embed": embeddings})
-    for number in range(9):
-        store.put(("a", str(number % 2)), str(number), {"text": f"note {number}"}, index=False if number % 3 else None)
-
-    pages = [keys(store.search((), query="note 3", limit=2, offset=start)) for start in range(0, 10, 2)]
-
-    assert sorted(key for page in pages for key in page) == [str(number) for number in range(9)]
-
-
-def test_documents_and_queries_are_embedded_as_such(searchable, embeddings):
-    """Each text once, though several items of a batch hold it."""
-    searchable.put(("a",), "k", {"text": "camping"}, index=["text"])
-    searchable.search(("a",), query="lake")
-
-    assert (embeddings.documents, embeddings.queries) == (["camping"], ["lake"])
-
-
-def test_an_encoder_of_ours_serves_as_well():
-    """By name, as a value, or by the environment; the whole value is what items are found by."""
-    for encoder in ("hashing", HashingEncoder(32)):
-        with EngramStore("memory:", encoder=encoder) as store:
-            store.put(("a",), "dog", {"text": "A dog in the garden."})
-            store.put(("a",), "lake", {"text": "We camped at the lake."})
-
-            assert keys(store.search(("a",), query="camped at the lake")) == ["lake", "dog"]
 
 
 def test_fields_may_be_named_without_an_embedding():

@@ -34,20 +34,6 @@ def test_each_sees_what_the_other_wrote(pair, scope):
         assert store.list_namespaces(prefix=(own,)) == [(own, "a"), (own, "b")]
 
 
-def test_a_namespace_goes_and_comes_back(pair, scope):
-    """Whoever removed its last item, and whoever puts another."""
-    first, second = pair
-    own = scope.user_id
-    first.put((own,), "k", {"n": 1})
-    assert keys(second.search((own,))) == ["k"]
-
-    second.delete((own,), "k")
-    assert (first.list_namespaces(prefix=(own,)), first.search((own,)), first.get((own,), "k")) == ([], [], None)
-
-    first.put((own,), "k", {"n": 2})
-    assert [item.value for item in second.search((own,))] == [{"n": 2}]
-
-
 def test_times_to_live_are_the_server_s(pair, scope):
     """Who sweeps, sweeps for all."""
     first, second = pair

@@ -1,0 +1,269 @@
+"""`engram bench`: measure a memory on a data set. The benchmarks are imported when one is run.
+
+What the options do not say comes from `ENGRAM_*` or `engram.toml`, as it does for every command of `engram`.
+"""
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from engram_lab.opening import RULES, Opener
+from langgraph_engram.cli.options import AsJson, Model, Preset
+from langgraph_engram.cli.output import print_json, print_table, progress_bar
+
+if TYPE_CHECKING:
+    from langgraph_engram.embeddings.base import Encoder
+    from langgraph_engram.memory import Memory
+
+BENCH = typer.Typer(help="Measure a memory on a data set.", add_completion=False)
+
+
+def _option(name: str, says: str, **more: Any) -> Any:
+    return typer.Option(name, help=says, show_default=False, **more)
+
+
+Limit = Annotated[int | None, _option("--limit", "The first N only: questions, of BEAM chats.", min=1)]
+Out = Annotated[
+    Path | None,
+    _option("--out", "A folder for questions.jsonl and the memories. A run that was cut short goes on there."),
+]
+Vectors = Annotated[
+    Path | None,
+    _option("--vectors", "A folder that caches vectors from run to run. \\[default, LongMemEval: the user's cache]"),
+]
+Writer = Annotated[str | None, _option("--writer", "The model that writes. \\[default: --model]")]
+Reader = Annotated[str | None, _option("--reader", "The model that answers. \\[default: --model]")]
+EncoderName = Annotated[
+    str | None,
+    _option(
+        "--encoder",
+        "minilm, hashing, a folder, or embeddings such as openai:text-embedding-3-small. \\[default: minilm]",
+    ),
+]
+Concurrency = Annotated[int, typer.Option("--concurrency", min=1, help="How many questions are asked at once.")]
+Without = Annotated[
+    list[str] | None,
+    _option(
+        "--without",
+        "Take a part out of the preset: dimension, content-only, causal, assistant or filter (dimmem), segmentation, "
+        "boundary, summary or raw (esmem), synthesis, relations or seeds (structmem), level1, light, deep or reflect "
+        "(hymem). May be given several times.",
+    ),
+]
+DATA_SETS = {
+    "locomo": "Measure evidence, answers, cost and speed on LoCoMo.",
+    "longmemeval": "Measure evidence, answers, abstention, cost and speed on LongMemEval.",
+    "beam": "Measure source messages found by ability, records, cost and speed on BEAM: long chats with an assistant.",
+}
+DataSet = Annotated[Path, typer.Argument(metavar="FILE", help="The data set's file.", show_default=False)]
+
+
+@BENCH.callback()
+def bench() -> None:
+    """Measure a memory on a data set."""
+
+
+def _measuring(name: str) -> Callable[..., None]:
+    """Return the command of a data set, measured by `run_NAME` of the module of that name."""
+
+    def measured(
+        context: typer.Context,
+        file: DataSet,
+        preset: Preset = None,
+        model: Model = None,
+        writer: Writer = None,
+        reader: Reader = None,
+        encoder: EncoderName = None,
+        limit: Limit = None,
+        out: Out = None,
+        vectors: Vectors = None,
+        without: Without = None,
+        concurrency: Concurrency = 1,
+        as_json: AsJson = False,
+    ) -> None:
+        run = getattr(import_module(f"engram_lab.{name}"), f"run_{name}")
+        opened = Opener.of(context)
+        shared = opened.encoder(encoder, keep=name == "longmemeval", vectors=vectors)
+        setup = opened.setup(name, preset, writer or model, reader or model, shared, without)
+        with progress_bar("reading") as bar:
+            figures = run(file, setup, limit=limit, out=out, concurrency=concurrency, progress=bar)
+        _print_figures(figures, as_json, without)
+
+    return measured
+
+
+for _name, _help in DATA_SETS.items():
+    BENCH.command(_name, help=_help)(_measuring(_name))
+
+
+@BENCH.command()
+def reading(
+    context: typer.Context,
+    file: DataSet,
+    presets: Annotated[
+        list[str] | None,
+        _option("--preset", "May be given several times. \\[default: engram]"),
+    ] = None,
+    model: Model = None,
+    writer: Annotated[str, typer.Option("--writer", help="The model that writes.")] = RULES,
+    reader: Reader = None,
+    encoder: EncoderName = None,
+    sample: Annotated[str | None, _option("--sample", "A conversation. \\[default: the file's first]")] = None,
+    most: Annotated[int, typer.Option("--questions", min=1, help="Questions, drawn evenly from the categories.")] = 60,
+    full: Annotated[bool, typer.Option("--full", help="Show a further reader every turn.")] = False,
+    compress: Annotated[
+        float | None,
+        _option(
+            "--compress",
+            "Show a further reader the turns that hold the answer with this share of their words (LLMLingua-2).",
+        ),
+    ] = None,
+    out: Out = None,
+    concurrency: Concurrency = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Measure what a model answers from memory, from plain turns and from the turns that hold the answer (LoCoMo)."""
+    from engram_lab.reading import run_reading
+
+    opened = Opener.of(context)
+    shared = opened.encoder(encoder)
+    setups = [opened.setup("locomo", preset, writer, reader or model, shared) for preset in presets or ["engram"]]
+    with progress_bar("reading") as bar:
+        figures = run_reading(
+            file, setups, sample_id=sample, most=most, out=out, full=full, compress_rate=compress,
+            concurrency=concurrency, progress=bar,
+        )  # fmt: skip
+    _print_figures(figures, as_json)
+
+
+@BENCH.command()
+def judge(
+    context: typer.Context,
+    lines: Annotated[
+        Path,
+        typer.Argument(
+            metavar="LINES", help="The questions.jsonl of a bench that answers, or its folder.", show_default=False
+        ),
+    ],
+    protocol: Annotated[
+        Literal["mem0", "hymem", "longmemeval", "beam"],
+        _option("--protocol", "mem0, hymem, longmemeval or beam."),
+    ],
+    model: Annotated[str | None, _option("--model", 'The judge, such as "openai:NAME".')] = None,
+    errors: Annotated[
+        Path | None,
+        _option(
+            "--errors", "An audit of LoCoMo's answers: figures also without the questions whose answer it finds wrong."
+        ),
+    ] = None,
+    concurrency: Concurrency = 4,
+    as_json: AsJson = False,
+) -> None:
+    """Have a language model judge the answers of a bench, and write its verdicts beside them."""
+    from engram_lab.judge import run_judge
+
+    judging = Opener.of(context).model(model, temperature=0.0, concurrency=concurrency)
+    with progress_bar("reading") as bar:
+        figures = run_judge(lines, judging, protocol, errors=errors, concurrency=concurrency, progress=bar)
+    _print_figures(figures, as_json)
+
+
+@BENCH.command()
+def cost(
+    context: typer.Context, file: DataSet, preset: Preset = None, without: Without = None, as_json: AsJson = False
+) -> None:
+    """Count the calls and tokens of writing LoCoMo conversations, answered by rules."""
+    from engram_lab.ablations import without as left_out
+    from engram_lab.cost import run_cost
+
+    opened = Opener.of(context)
+    settings = left_out(opened.configuration(preset=preset).settings, without or ())
+    encoder = opened.encoder()
+    with progress_bar("reading") as bar:
+        figures = run_cost(file, lambda folder, model: opened.memory(folder, model, settings, encoder), progress=bar)
+    _print_figures(figures, as_json, without)
+
+
+@BENCH.command()
+def segmentation(
+    context: typer.Context,
+    file: DataSet,
+    preset: Preset = None,
+    model: Model = None,
+    limit: Annotated[int | None, _option("--limit", "Segment the first N dialogues only.", min=1)] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how dialogues are segmented into events, by Pk, WindowDiff and F1."""
+    from engram_lab.segmentation import run_segmentation
+    from langgraph_engram.stores.base import MEMORY
+
+    opened = Opener.of(context)
+    settings = opened.configuration(preset=preset).settings
+    memory = opened.memory(MEMORY, opened.model(model), settings, opened.encoder())
+    with memory, progress_bar("reading") as bar:
+        figures = run_segmentation(file, memory.store, memory.model, settings, limit=limit, progress=bar)
+    _print_figures({"preset": settings.preset, **figures}, as_json)
+
+
+@BENCH.command()
+def speed(
+    context: typer.Context,
+    records: Annotated[int, typer.Option("--records", min=20, help="Records of a large scope.")] = 10_000,
+    users: Annotated[int, typer.Option("--users", min=1, help="Large scopes, each with one ten times smaller.")] = 1,
+    against: Annotated[
+        str | None,
+        _option("--against", "Instead store and ask as many texts in others too: langmem,mem0,chroma,rank-bm25."),
+    ] = None,
+    plot: Annotated[Path | None, _option("--plot", "Draw --against into a PNG or SVG file.")] = None,
+    preset: Preset = None,
+    encoder: EncoderName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure searches in made-up memories: milliseconds of CPU and wall, memory, and how they grow."""
+    from engram_lab.against import draw_against, run_against
+    from engram_lab.speed import run_speed
+
+    opened = Opener.of(context)
+    settings = opened.configuration(preset=preset).settings
+
+    def open_memory(folder: str, shared: "Encoder") -> "Memory":
+        return opened.memory(folder, RULES, settings, shared)
+
+    with progress_bar("reading") as bar:
+        if against:
+            names = [name.strip() for name in against.split(",") if name.strip()]
+            figures = run_against(open_memory, lambda: opened.encoder(encoder), names, texts=records, progress=bar)
+        else:
+            shared = opened.encoder(encoder)
+            figures = run_speed(lambda folder: open_memory(folder, shared), records=records, users=users, progress=bar)
+    if against and plot:
+        draw_against(figures, plot)
+    _print_figures(figures, as_json)
+
+
+def _print_figures(figures: dict[str, object], as_json: bool, without: Sequence[str] | None = None) -> None:
+    """Print figures, and what was taken out: one JSON document for programs, a table for people."""
+    if without:
+        figures = {**figures, "without": without}
+    if as_json:
+        print_json(figures)
+    else:
+        print_table(["figure", "value"], _rows("", figures))
+
+
+def _rows(prefix: str, figures: dict[str, object]) -> list[list[str]]:
+    """Flatten nested figures: {"usage": {"calls": 0}} gives the row "usage.calls", "0"."""
+    flat: list[list[str]] = []
+    for key, value in figures.items():
+        name = f"{prefix}{key}"
+        flat += _rows(f"{name}.", value) if isinstance(value, dict) else [[name, _figure(value)]]
+    return flat
+
+
+def _figure(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.4f}" if isinstance(value, float) else str(value)

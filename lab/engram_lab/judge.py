@@ -1,0 +1,266 @@
+"""Have a language model judge the answers of a run (`engram bench judge`), and compute the accuracy.
+
+Verdicts are kept beside the answers, in a file for each protocol and judge. Where a judge gives no valid verdict the
+line is marked as failed: it counts apart, never as wrong, and is asked again by the next run.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import cast
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from engram_lab.datasets import TEMPORAL
+from engram_lab.harness import Progress, TokenUsage, bootstrap_interval, mean
+from engram_lab.judge_protocols import (
+    ABSTENTION_KIND,
+    BEAM,
+    PROTOCOLS,
+    TEMPORAL_KIND,
+    JudgedAnswer,
+    Label,
+    ReasonedVerdict,
+    RubricScores,
+    Verdict,
+    judging_question,
+    rules_of,
+)
+from engram_lab.resume import QUESTIONS_FILE, KeyedLine, LineKey, check_unique, open_run, whole_lines
+from langgraph_engram.errors import InvalidInput, ModelUnavailable, UnreadableFile
+from langgraph_engram.formats.files import parse_json, read_file
+from langgraph_engram.llm.base import Model
+from langgraph_engram.llm.failures import RequestFailure
+from langgraph_engram.rule_model.model import RuleModel
+
+ANSWERING_BENCHES = "`engram bench locomo`, `longmemeval`, `beam` or `reading`"
+GOLD_STANDS = "WRONG_CITATION"
+"""The finding of an audit that leaves the gold answer as it is."""
+NOT_IN_FILE_NAMES = re.compile(r"[^\w.-]+")
+
+
+class AnswerLine(BaseModel):
+    """What is judged of a line: the rest of it, which the benches do not share, is passed over."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    question: str
+    gold: str
+    answer: str
+    reader: str = ""
+    sample: str = ""
+    index: int | None = None
+    category: int | None = None
+    question_id: str = ""
+    question_type: str = ""
+    unanswerable: bool = False
+    rubric: list[str] = []
+    """The points that BEAM judges an answer by."""
+
+    @property
+    def key(self) -> LineKey:
+        """Return what identifies the answer in its file."""
+        if self.question_id:
+            return (self.reader, self.question_id)
+        if self.rubric:
+            return (self.reader, self.sample, self.question_type, self.index or 0)
+        return (self.reader, self.sample, self.index or 0)
+
+    @property
+    def kind(self) -> str:
+        """Return the type of the question, as LongMemEval names it."""
+        if self.unanswerable:
+            return ABSTENTION_KIND
+        return TEMPORAL_KIND if self.category == TEMPORAL else self.question_type
+
+    @property
+    def group(self) -> str:
+        """Return the category under which it is reported."""
+        return str(self.category) if self.category is not None else self.kind
+
+
+class JudgedLine(KeyedLine):
+    """An answer and its verdict."""
+
+    answer_key: list[str | int]
+    reader: str
+    category: str
+    question: str
+    gold: str
+    answer: str
+    label: Label | None = None
+    """None where the judge gave no valid verdict, or scored the points of a rubric."""
+    points: list[float] | None = None
+    """The score of each point of the rubric, 0, .5 or 1."""
+    reason: str = ""
+    failure: str = ""
+    usage: TokenUsage
+
+    @property
+    def key(self) -> LineKey:
+        """Return the key of the answer."""
+        return tuple(self.answer_key)
+
+    @property
+    def score(self) -> float | None:
+        """Return how right the answer is, in [0, 1]; None where the judge gave no valid verdict."""
+        if self.points is not None:
+            return mean(self.points)
+        return float(self.label == "CORRECT") if self.label else None
+
+
+class AuditEntry(BaseModel):
+    """What an audit finds of one question."""
+
+    question_id: str = Field(pattern=r"^locomo_\d+_qa\d+$")
+    question: str
+    error_type: str
+
+
+AUDIT = TypeAdapter(list[AuditEntry])
+
+
+def run_judge(
+    lines: str | PathLike[str],
+    model: Model,
+    protocol: str,
+    *,
+    errors: str | PathLike[str] | None = None,
+    concurrency: int = 1,
+    progress: Progress | None = None,
+) -> dict[str, object]:
+    """Judge the answers of a run, those without a verdict of this judge."""
+    path = Path(lines) / QUESTIONS_FILE if Path(lines).is_dir() else Path(lines)
+    _check_protocol(protocol, model)
+    lines_of_run = read_answers(path)
+    check_unique((line.key for line in lines_of_run), path)
+    answers = {line.key: line for line in lines_of_run}
+    wrong = read_audit(errors) if errors is not None else None
+    if protocol == BEAM and not all(line.rubric for line in lines_of_run):
+        raise InvalidInput(f"{path} has answers without a rubric: the protocol beam is for `engram bench beam`")
+    if wrong is not None and not any(line.category for line in lines_of_run):
+        raise InvalidInput(f"{fspath(errors or '')} is about LoCoMo's answers, and {path} has none")
+    name = f"judged-{protocol}-{NOT_IN_FILE_NAMES.sub('_', model.name)}"
+    rules = hashlib.sha256("\n".join(rules_of(protocol)).encode()).hexdigest()
+    made_with = {"command": "judge", "protocol": protocol, "judge": model.name, "rules": rules}
+    with open_run(path.parent, made_with, JudgedLine, f"{name}.jsonl", f"{name}.json") as run:
+        before = run.lines_of(answers)
+        _check_answers(before, answers, path.parent / f"{name}.jsonl")
+        run.forget([line.key for line in before if line.score is None])
+        run.ask_all(answers, lambda line: judge(model, protocol, line), concurrency, progress, "judging")
+        judged = run.finish(answers)
+    readers = dict.fromkeys(line.reader for line in judged)
+    by_reader = {name: _report([line for line in judged if line.reader == name], answers, wrong) for name in readers}
+    return {
+        "judge": model.name,
+        "protocol": protocol,
+        "resumed": run.resumed,
+        **({"readers": by_reader} if any(readers) else by_reader[""]),
+        "usage": sum((line.usage for line in judged), TokenUsage()).model_dump(),
+    }
+
+
+def _check_protocol(protocol: str, model: Model) -> None:
+    if protocol not in PROTOCOLS:
+        raise InvalidInput(f"unknown protocol {protocol!r}: choose one of {', '.join(PROTOCOLS)}")
+    if isinstance(model, RuleModel):
+        raise InvalidInput("rules cannot judge answers: name a language model with --model")
+
+
+def judge(model: Model, protocol: str, line: AnswerLine) -> JudgedLine:
+    """Ask the judge about one answer."""
+    judged = JudgedAnswer(line.question, line.gold, line.answer, tuple(line.rubric))
+    result = model.ask(judging_question(protocol, line.kind, judged))
+    if isinstance(result.failure, RequestFailure) and result.failure.affects_all:
+        raise ModelUnavailable(f"{model.name} cannot judge: {result.failure.reason}")
+    verdict = cast(Verdict | ReasonedVerdict | RubricScores | None, result.answer)
+    failure = result.failure.reason if result.failure else ""
+    points: list[float] | None = None
+    if isinstance(verdict, RubricScores):
+        points = [float(score) for score in verdict.scores]
+        if len(points) != len(line.rubric):
+            points, failure = None, f"{len(verdict.scores)} scores for {len(line.rubric)} points"
+    return JudgedLine(
+        answer_key=list(line.key),
+        reader=line.reader,
+        category=line.group,
+        question=line.question,
+        gold=line.gold,
+        answer=line.answer,
+        label=verdict.label if isinstance(verdict, Verdict | ReasonedVerdict) else None,
+        points=points,
+        reason=verdict.reason if isinstance(verdict, ReasonedVerdict) else "",
+        failure=failure,
+        usage=TokenUsage.of(result.usage),
+    )
+
+
+def read_answers(path: Path) -> list[AnswerLine]:
+    """Read the answers of a run; a last line that is still being written is left out."""
+    try:
+        whole = [line for line in whole_lines(path).split(b"\n") if line]
+        answers = [AnswerLine.model_validate_json(line) for line in whole]
+    except (OSError, ValidationError) as error:
+        raise UnreadableFile(f"{path} holds no answers: give the lines of {ANSWERING_BENCHES}") from error
+    if not any(answer.answer for answer in answers):
+        raise UnreadableFile(f"{path} holds no answers: give the lines of {ANSWERING_BENCHES}")
+    return answers
+
+
+def read_audit(path: str | PathLike[str]) -> set[tuple[int | None, str]]:
+    """Read which questions of LoCoMo have a gold answer that an audit finds wrong, by index and text.
+
+    An audit is a list of objects with `question_id` ("locomo_0_qa2": sample, index), `question` and `error_type`.
+    """
+    name = fspath(path)
+    try:
+        audit = AUDIT.validate_python(parse_json(read_file(name), name))
+    except ValidationError as error:
+        raise UnreadableFile(f"{name}: expected a list of question_id, question and error_type") from error
+    return {
+        (int(entry.question_id.rpartition("_qa")[2]), entry.question)
+        for entry in audit
+        if entry.error_type != GOLD_STANDS
+    }
+
+
+def _check_answers(judged: Sequence[JudgedLine], answers: Mapping[LineKey, AnswerLine], path: Path) -> None:
+    """Compare the answers that have a verdict with those of the run."""
+    for line in judged:
+        answer = answers[line.key]
+        if (line.question, line.gold, line.answer) != (answer.question, answer.gold, answer.answer):
+            raise InvalidInput(f"{path} judges another answer to {line.question!r}: delete it, or give another folder")
+
+
+def _report(
+    judged: Sequence[JudgedLine], answers: Mapping[LineKey, AnswerLine], wrong: set[tuple[int | None, str]] | None
+) -> dict[str, object]:
+    """Return the figures of all answers, and of those whose gold answer stands."""
+    figures = _figures(judged)
+    if wrong is None:
+        return figures
+    asked = {key: (line.index, line.question) for key, line in answers.items()}
+    stand = [line for line in judged if asked[line.key] not in wrong]
+    return {**figures, "audited": {"left_out": len(judged) - len(stand), **_figures(stand)}}
+
+
+def _figures(judged: Sequence[JudgedLine]) -> dict[str, object]:
+    categories = sorted({line.category for line in judged})
+    by_category = {name: _accuracy([line for line in judged if line.category == name]) for name in categories}
+    return {**_accuracy(judged), "by_category": by_category}
+
+
+def _accuracy(judged: Sequence[JudgedLine]) -> dict[str, object]:
+    """Count right answers. What failed is not in the accuracy, nor in its 95 % interval (bootstrap over questions)."""
+    scores = [score for line in judged if (score := line.score) is not None]
+    low, high = bootstrap_interval(scores) if scores else (None, None)
+    return {
+        "questions": len(judged),
+        "correct": scores.count(1.0),
+        "failed": len(judged) - len(scores),
+        "accuracy": mean(scores),
+        "low": low,
+        "high": high,
+    }

@@ -1,0 +1,192 @@
+"""Load a served memory: clients of a user each, through several server workers, on one Chroma server.
+
+python -m engram_lab.load --clients 50 --seconds 60 --workers 2    needs the extra server
+
+Everything runs on this machine: the Chroma server, the workers (`engram serve`) and the clients. Each client first
+remembers a conversation, then goes on as an agent's user does: mostly searches, now and then two new messages, each
+request to a worker by turns. The report has requests a second, milliseconds, errors, and who used the processor.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import httpx
+
+from engram_lab.harness import percentile
+
+BIN = Path(sys.executable).parent
+ENGRAM = [sys.executable, "-c", "from langgraph_engram.cli.main import main; main()"]
+HOST = "127.0.0.1"
+START_SECONDS, REQUEST_SECONDS = 180, 120
+SHARE_OF_WRITES = 0.2
+CITIES = ("Lisbon", "Oslo", "Boston", "Kyoto", "Lima", "Dublin", "Quito", "Perth", "Turin", "Accra")
+THINGS = ("bike", "piano", "boat", "garden", "camera", "violin", "tent", "kayak", "clock", "oven")
+
+
+@dataclass
+class Measured:
+    """What the requests of one kind took."""
+
+    milliseconds: list[float] = field(default_factory=list)
+    errors: Counter[str] = field(default_factory=Counter)
+
+    def summary(self, seconds: float) -> dict[str, object]:
+        """Return requests a second, percentiles of milliseconds, and errors by kind."""
+        times = self.milliseconds
+        return {
+            "requests": len(times),
+            "per_second": round(len(times) / seconds, 1),
+            **{f"p{share}_ms": round(percentile(times, share) or 0.0) for share in (50, 95, 99) if times},
+            "errors": self.errors,
+        }
+
+
+@dataclass
+class Client:
+    """One user, whose requests go to the workers by turns."""
+
+    http: httpx.AsyncClient
+    workers: list[str]
+    token: str
+    chance: random.Random
+    sent: int = 0
+
+    async def remember(self, count: int) -> httpx.Response:
+        """Tell `count` new things."""
+        numbers = self.chance.sample(range(10, 9999), count)
+        texts = [f"I bought a {self.chance.choice(THINGS)} in {self.chance.choice(CITIES)} for {n}." for n in numbers]
+        said = [{"role": "user", "text": text} for text in texts]
+        return await self._run("remember", {"messages": said, "session_id": f"session-{self.sent // 10}"})
+
+    async def search(self) -> httpx.Response:
+        """Ask where something was bought; no model is asked."""
+        query = f"Where did I buy the {self.chance.choice(THINGS)}?"
+        return await self._run("recall", {"query": query, "mode": "search"})
+
+    async def _run(self, graph: str, request: dict[str, object]) -> httpx.Response:
+        self.sent += 1
+        worker = self.workers[self.sent % len(self.workers)]
+        body = {"assistant_id": graph, "input": {"request": request}}
+        return await self.http.post(f"{worker}/runs/wait", json=body, headers={"X-Api-Key": self.token})
+
+
+async def use(client: Client, until: float, measured: dict[str, Measured]) -> None:
+    """Send requests one after the other until then."""
+    while time.monotonic() < until:
+        kind = "remember" if client.chance.random() < SHARE_OF_WRITES else "search"
+        begun = time.monotonic()
+        try:
+            response = await (client.remember(2) if kind == "remember" else client.search())
+            error = "" if response.status_code == httpx.codes.OK else str(response.status_code)
+            error = error or ("failed run" if "__error__" in response.json() else "")
+        except (httpx.HTTPError, ValueError) as failure:
+            error = type(failure).__name__
+        if error:
+            measured[kind].errors[error] += 1
+        else:
+            measured[kind].milliseconds.append(1000 * (time.monotonic() - begun))
+
+
+async def measure(workers: list[str], tokens: list[str], seconds: int) -> dict[str, Measured]:
+    """Fill the memories, then load the workers for so long."""
+    limits = httpx.Limits(max_connections=None)
+    async with httpx.AsyncClient(timeout=REQUEST_SECONDS, limits=limits) as http:
+        clients = [Client(http, workers, token, random.Random(token)) for token in tokens]
+        for filled in await asyncio.gather(*(client.remember(8) for client in clients)):
+            if filled.is_error:
+                sys.exit(f"a worker refuses to remember: {filled.text[:500]}")
+        measured = {"search": Measured(), "remember": Measured()}
+        until = time.monotonic() + seconds
+        await asyncio.gather(*(use(client, until, measured) for client in clients))
+        return measured
+
+
+@contextmanager
+def process(command: list[str], address: str, environment: dict[str, str], log: Path) -> Iterator[int]:
+    """Run a server until the end of the context; gives its process id once it answers."""
+    with log.open("w") as output, subprocess.Popen(command, env=environment, stdout=output, stderr=output) as running:
+        try:
+            for _ in range(START_SECONDS * 5):
+                try:
+                    httpx.get(address)
+                    break
+                except httpx.TransportError:
+                    time.sleep(0.2)
+                if running.poll() is not None:
+                    sys.exit(f"{command[-3:]} ended: {log.read_text()[-2000:]}")
+            else:
+                sys.exit(f"{address} does not answer")
+            yield running.pid
+        finally:
+            running.terminate()
+
+
+def processor_seconds(pid: int) -> float:
+    """Return what a process has used of the processor so far; 0 where there is no /proc."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as listening:
+        listening.bind((HOST, 0))
+        return int(listening.getsockname()[1])
+
+
+def load(clients: int, seconds: int, workers: int, jobs: int) -> dict[str, object]:
+    """Start everything, load it, and return the report."""
+    tokens = {f"token-{number}": f"user-{number}" for number in range(clients)}
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="engram-load-", ignore_cleanup_errors=True)))
+        port = free_port()
+        store = f"http://{HOST}:{port}"
+        run_chroma = [str(BIN / "chroma"), "run", "--path", str(folder / "chroma"), "--host", HOST, "--port", str(port)]
+        chroma = process(run_chroma, f"{store}/api/v2/heartbeat", dict(os.environ), folder / "chroma.log")
+        pids = {"chroma": stack.enter_context(chroma)}
+        environment = os.environ | {"ENGRAM_STORE": store, "ENGRAM_TOKENS": json.dumps(tokens)}
+        addresses = []
+        for number in range(workers):
+            address = f"http://{HOST}:{(port := free_port())}"
+            command = [*ENGRAM, "serve", "--port", str(port), "--jobs", str(jobs)]
+            home = environment | {"XDG_DATA_HOME": str(folder / f"worker-{number}")}
+            (folder / f"worker-{number}").mkdir()
+            server = process(command, f"{address}/ok", home, folder / f"worker-{number}.log")
+            pids[f"worker {number + 1}"] = stack.enter_context(server)
+            addresses.append(address)
+        before = {name: processor_seconds(pid) for name, pid in pids.items()}
+        begun = time.monotonic()
+        measured = asyncio.run(measure(addresses, list(tokens), seconds))
+        used = {name: round(processor_seconds(pid) - before[name], 1) for name, pid in pids.items()}
+        whole = round(time.monotonic() - begun, 1)
+    given = {"clients": clients, "seconds": seconds, "workers": workers, "jobs": jobs}
+    return {
+        **given,
+        "cores": os.cpu_count(),
+        **{kind: figures.summary(seconds) for kind, figures in measured.items()},
+        "processor_seconds": used,
+        "seconds_with_filling": whole,
+    }
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Load a served memory, and report what its requests took.")
+    for name, default in {"clients": 50, "seconds": 60, "workers": 2, "jobs": 10}.items():
+        parser.add_argument(f"--{name}", type=int, default=default)
+    print(json.dumps(load(**vars(parser.parse_args())), indent=2))

@@ -1,0 +1,287 @@
+"""Measure what a model makes of a memory when it answers (`engram bench reading`).
+
+A conversation is written once for each preset; then the model is asked the same questions from each memory, from plain
+turns within a budget, and from the turns that hold the answer. These are read in one call, while a memory may ask first
+whether what it found suffices, and look further. Readers take turns question by question, so that a run that is cut
+short compares them on the same questions.
+"""
+
+import random
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
+from os import PathLike
+from statistics import fmean
+from time import perf_counter
+
+import numpy as np
+
+from engram_lab.answer_scores import bleu1_amem, f1_amem, f1_locomo
+from engram_lab.datasets import CATEGORIES, Conversation, LocomoQuestion, read_locomo
+from engram_lab.harness import (
+    MEDIAN,
+    AnswerFigures,
+    Progress,
+    RunUsage,
+    Setup,
+    ShownFigures,
+    add_usage,
+    bootstrap_interval,
+    mean,
+    measure_answer,
+    percentile,
+    plain_answer,
+    recall_times,
+    shown_means,
+)
+from engram_lab.resume import KeyedLine, LineKey, fingerprint, open_run
+from langgraph_engram.compression import Compressor, LLMLingua2
+from langgraph_engram.errors import InvalidInput, ModelUnavailable
+from langgraph_engram.llm.base import Model
+from langgraph_engram.memory import Memory
+from langgraph_engram.prompts.answer_form import WORDINGS, AnswerForm
+from langgraph_engram.prompts.write_answer import WriteAnswer
+from langgraph_engram.results import total
+from langgraph_engram.retrieval.passages import turn_passage
+from langgraph_engram.retrieval.pool import fit_budget
+from langgraph_engram.retrieval.scoring import min_max, top_positions
+from langgraph_engram.schema import Evidence, Intent, Scope
+from langgraph_engram.stores.base import Store
+from langgraph_engram.text.tokens import content_stems
+
+QUESTIONS = 60
+TURN_TOKENS = 1000
+"""Tokens of plain turns that the model is shown."""
+ANSWERING = "write_answer"
+"""The step under whose name the cost of an answer from plain turns is counted."""
+
+TURNS = "turns"
+"""The reader who is shown plain turns."""
+GOLD = "gold"
+"""The reader who is shown the turns that hold the answer."""
+FULL = "full"
+"""The reader who is shown every turn (HyMem Figure 5)."""
+COMPRESSED = "compressed"
+"""Begins the name of a reader who is shown the turns that hold the answer, shortened (HyMem Figure 6)."""
+
+Sample = Conversation[LocomoQuestion]
+Reader = Callable[[LocomoQuestion], AnswerFigures]
+"""Answers a question from what it is shown."""
+Scores = Mapping[int, float]
+"""The score of each question, by its index."""
+
+
+class ReadingLine(AnswerFigures, KeyedLine):
+    """One question, put to one reader."""
+
+    model: str
+    reader: str
+    """A preset's name, or `turns`, `gold`, `full`, or `compressed-` with the share of the words that is kept."""
+    sample: str
+    index: int
+    category: int
+    question: str
+    gold: str
+
+    @property
+    def key(self) -> LineKey:
+        """Return the reader, the conversation and the question's index in it."""
+        return self.reader, self.sample, self.index
+
+    @property
+    def score(self) -> float:
+        """Return the F1 as LoCoMo counts it."""
+        return f1_locomo(self.answer, self.gold, self.category)
+
+
+def run_reading(
+    path: str | PathLike[str],
+    setups: Sequence[Setup],
+    *,
+    sample_id: str | None = None,
+    most: int = QUESTIONS,
+    out: str | PathLike[str] | None = None,
+    full: bool = False,
+    compress_rate: float | None = None,
+    open_compressor: Callable[[float], Compressor] = LLMLingua2,
+    concurrency: int = 1,
+    progress: Progress | None = None,
+) -> dict[str, object]:
+    """Measure a model on one conversation of a LoCoMo file."""
+    compressor = open_compressor(compress_rate) if compress_rate is not None else None
+    compressors = {f"{COMPRESSED}-{compress_rate:g}": compressor} if compressor else {}
+    sample = _select_sample(read_locomo(path), sample_id)
+    questions = draw_questions(sample.questions, most)
+    if not setups or not questions:
+        raise InvalidInput("nothing to ask: it takes a preset, and a conversation with questions of categories 1 to 4")
+    by_preset = {setup.preset: setup for setup in setups}
+    described = {preset: setup.described() for preset, setup in by_preset.items()}
+    made_with = {
+        "command": "reading",
+        "data": fingerprint(path),
+        "sample": sample.name,
+        "turn_tokens": TURN_TOKENS,
+        "setups": described,
+    }
+    with open_run(out, made_with, ReadingLine) as run, ExitStack() as stack:
+        for preset, setup in by_preset.items():
+            run.write_memory(preset, setup.open_writer, sample.sessions, sample.name, progress)
+        memories = {
+            preset: stack.enter_context(setup.open_reader(str(run.memory(preset))))
+            for preset, setup in by_preset.items()
+        }
+        model = memories[setups[0].preset].model.name
+        readers = open_readers(sample, memories, full, compressors)
+
+        def ask(task: tuple[str, LocomoQuestion]) -> ReadingLine:
+            reader, question = task
+            figures = readers[reader](question)
+            asked = question.model_dump(exclude={"evidence"})
+            return ReadingLine(model=model, reader=reader, **asked, **dict(figures))
+
+        tasks: dict[LineKey, tuple[str, LocomoQuestion]] = {
+            (reader, sample.name, question.index): (reader, question) for question in questions for reader in readers
+        }
+        run.ask_all(tasks, ask, concurrency, progress)
+        lines = run.finish(tasks)
+    return {"model": model, "sample": sample.name, "resumed": run.resumed, "readers": compare(lines)}
+
+
+def draw_questions(questions: Sequence[LocomoQuestion], most: int) -> list[LocomoQuestion]:
+    """Draw questions at random, category after category in turn, so that any first part of them is as even.
+
+    Those of which the file names no turn as evidence are left out: no reader could be shown it.
+    """
+    generator = random.Random(0)  # the same questions each time
+    by_category = [[question for question in questions if question.category == category] for category in CATEGORIES]
+    for group in by_category:
+        generator.shuffle(group)
+    longest = max(map(len, by_category))
+    in_turn = [group[index] for index in range(longest) for group in by_category if index < len(group)]
+    return [question for question in in_turn if question.evidence][:most]
+
+
+def open_readers(
+    sample: Sample, memories: Mapping[str, Memory], full: bool, compressors: Mapping[str, Compressor]
+) -> dict[str, Reader]:
+    """Return all readers of a conversation by name; what compressors shorten are the turns that hold the answer."""
+    first = next(iter(memories.values()))
+    turns = TurnReader(first.store, first.model, Scope(user_id=sample.name))
+
+    def asking(memory: Memory) -> Reader:
+        return lambda question: measure_answer(memory, sample.name, question.question)[0]
+
+    def shown(passages_of: Callable[[LocomoQuestion], list[Evidence]]) -> Reader:
+        return lambda question: turns.answer(question.question, passages_of(question))
+
+    def shortened(compressor: Compressor | None) -> Reader:
+        return shown(lambda question: turns.select(question.evidence, compressor))
+
+    return {
+        **{name: asking(memory) for name, memory in memories.items()},
+        TURNS: shown(lambda question: turns.search(question.question, TURN_TOKENS)),
+        GOLD: shortened(None),
+        **({FULL: shown(lambda _: turns.all())} if full else {}),
+        **{name: shortened(compressor) for name, compressor in compressors.items()},
+    }
+
+
+class TurnReader:
+    """The plain turns of one scope, and the model that answers from them."""
+
+    def __init__(self, store: Store, model: Model, scope: Scope) -> None:
+        """Read the scope as it stands."""
+        self._encoder, self._model = store.encoder, model
+        self._index = store.index(scope).turns
+
+    def search(self, query: str, budget: int) -> list[Evidence]:
+        """Return the turns that BM25 and cosine find together, each scaled to [0, 1], best first within a budget."""
+        index = self._index
+        lexical = min_max(index.bm25(content_stems(query)).astype(np.float64))
+        scores = lexical + min_max(index.cosine(self._encoder.encode([query])).astype(np.float64))
+        best = top_positions(scores, len(index))
+        passages = (turn_passage([index.items[position]], float(scores[position]), {}) for position in best)
+        return fit_budget(passages, budget)
+
+    def all(self) -> list[Evidence]:
+        """Return every turn."""
+        return [turn_passage([turn], 1.0, {}) for turn in self._index.items]
+
+    def select(self, external_ids: Collection[str], compressor: Compressor | None = None) -> list[Evidence]:
+        """Return the turns of those ids in their file, shortened where there is a compressor."""
+        turns = [turn for turn in self._index.items if turn.external_id in external_ids]
+        if compressor:
+            texts = compressor.compress([turn.text for turn in turns])
+            turns = [turn.model_copy(update={"text": text}) for turn, text in zip(turns, texts, strict=True)]
+        return [turn_passage([turn], 1.0, {}) for turn in turns]
+
+    def answer(self, query: str, passages: Sequence[Evidence]) -> AnswerFigures:
+        """Ask the model, and return its answer and what that took."""
+        started = perf_counter()
+        intent, short = Intent(query=query, anchor=query), AnswerForm(WORDINGS["short"])
+        result = self._model.ask(WriteAnswer(query, intent, tuple(passages), form=short))
+        if result.failure:
+            raise ModelUnavailable(f"{self._model.name} gave no answer: {result.failure.reason}")
+        return AnswerFigures(
+            answer=plain_answer(result.answer),
+            shown=ShownFigures.of(passages),
+            read=RunUsage.of_run(total([result.usage.model_copy(update={"node": ANSWERING})])),
+            recall_seconds=perf_counter() - started,
+        )
+
+
+def _select_sample(samples: Sequence[Sample], sample_id: str | None) -> Sample:
+    """Return the conversation of an id, or the first."""
+    for sample in samples:
+        if sample_id in (None, sample.name):
+            return sample
+    ids = ", ".join(sample.name for sample in samples)
+    raise InvalidInput(f"no conversation {sample_id!r}: the file has {ids or 'none'}")
+
+
+def compare(lines: Sequence[ReadingLine]) -> dict[str, dict[str, object]]:
+    """Return the figures of each reader by its name; rates in [0, 1], medians of a question.
+
+    `over_turns` and `over_gold` are by how much its `f1_locomo` is above that of plain turns and of the turns that hold
+    the answer.
+    """
+    names = dict.fromkeys(line.reader for line in lines)
+    readers = {name: [line for line in lines if line.reader == name] for name in names}
+    scores = {reader: {line.index: line.score for line in own} for reader, own in readers.items()}
+    turns, gold = scores.get(TURNS, {}), scores.get(GOLD, {})
+    return {
+        reader: {
+            **_figures(own),
+            "over_turns": _difference(scores[reader], turns) if reader != TURNS else None,
+            "over_gold": _difference(scores[reader], gold) if reader != GOLD else None,
+        }
+        for reader, own in readers.items()
+    }
+
+
+def _figures(lines: Sequence[ReadingLine]) -> dict[str, object]:
+    by_category = {category: [line for line in lines if line.category == category] for category in CATEGORIES}
+    calls = [line.read.calls for line in lines]
+    return {
+        "questions": len(lines),
+        "f1_locomo": mean(line.score for line in lines),
+        "f1_amem": mean(f1_amem(line.answer, line.gold) for line in lines),
+        "bleu1_amem": mean(bleu1_amem(line.answer, line.gold) for line in lines),
+        "f1_by_category": {str(name): mean(line.score for line in found) for name, found in by_category.items()},
+        "calls_mean": mean(calls),
+        "calls_p50": percentile(calls, MEDIAN),
+        "prompt_tokens_p50": percentile([line.read.prompt_tokens for line in lines], MEDIAN),
+        "completion_tokens_p50": percentile([line.read.completion_tokens for line in lines], MEDIAN),
+        "usage": add_usage(line.read for line in lines).model_dump(),
+        "seconds": recall_times(lines),
+        "shown": shown_means(lines),
+        "deep_ratio": mean(line.went_deep for line in lines),
+    }
+
+
+def _difference(own: Scores, baseline: Scores) -> dict[str, float] | None:
+    """Return by how much a reader is better on the questions that both were asked, and the 95 % interval of that."""
+    differences = [own[index] - baseline[index] for index in sorted(own.keys() & baseline.keys())]
+    if not differences:
+        return None
+    low, high = bootstrap_interval(differences)
+    return {"mean": fmean(differences), "low": low, "high": high, "pairs": len(differences)}

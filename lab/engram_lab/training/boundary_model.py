@@ -1,0 +1,94 @@
+"""Learn the weights of the boundary model from annotated dialogues, and write them where the package ships them.
+
+One regression sees all features, the other those of coherence alone.
+
+python -m engram_lab.training.boundary_model DIALOGUES [--out FOLDER] [--encoder NAME]
+
+DIALOGUES is JSON lines of utterances and boundaries (see `benchmarks/segmentation.py`). The same file gives the
+same weights.
+"""
+
+from argparse import ArgumentParser
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+from engram_lab.segmentation import read_dialogues
+from engram_lab.training import SHIPPED
+from engram_lab.training.augmentation import Example, make_examples
+from engram_lab.training.logistic import fit_logistic, write_weights
+from langgraph_engram.embeddings.base import Encoder
+from langgraph_engram.embeddings.factory import open_encoder
+from langgraph_engram.logistic import LogisticModel
+from langgraph_engram.segmentation.boundary_model import COHERENCE_WEIGHTS_FILE, WEIGHTS_FILE
+from langgraph_engram.segmentation.features import COHERENCE_FEATURES, FEATURES, Numbers, boundary_features
+from langgraph_engram.text.dialogue_acts import read_cues
+
+SEEDS = (3, 4, 5)
+"""Each augments the dialogues differently; the model is fitted on all of them."""
+DIGITS = 5
+FEATURES_BY_FILE = {WEIGHTS_FILE: FEATURES, COHERENCE_WEIGHTS_FILE: COHERENCE_FEATURES}
+"""The features of each model, by the file of its weights."""
+
+
+def train(path: str | Path, encoder: Encoder) -> dict[str, LogisticModel]:
+    """Learn from a file of dialogues."""
+    dialogues = read_dialogues(path)
+    examples = [example for seed in SEEDS for example in make_examples(dialogues, Random(seed))]
+    vectors = encode_texts(examples, encoder)
+    features, labels, weights = [], [], []
+    for example in examples:
+        gaps = slice(-1, None) if example.only_last else slice(None)
+        features.append(_features(example, vectors)[gaps])
+        labels.append(np.array(example.cuts[gaps], dtype=np.float64))
+        weights.append(np.full(len(labels[-1]), example.weight / len(SEEDS)))
+    rows = np.concatenate(features), np.concatenate(labels), np.concatenate(weights)
+    return {file: fit(*rows, names) for file, names in FEATURES_BY_FILE.items()}
+
+
+def encode_texts(examples: Sequence[Example], encoder: Encoder) -> dict[str, Numbers]:
+    """Encode each text once, as turns are indexed."""
+    texts = sorted(
+        {_indexed(turn) for example in examples for turn in example.turns}, key=lambda text: (len(text), text)
+    )
+    return dict(zip(texts, encoder.encode(texts).astype(np.float64), strict=True))
+
+
+def fit(features: Numbers, labels: Numbers, weights: Numbers, names: Sequence[str] = FEATURES) -> LogisticModel:
+    """Fit a ridge logistic regression to rows of all `FEATURES`, of which the model sees those that are named."""
+    columns = [FEATURES.index(name) for name in names]
+    intercept, solution = fit_logistic(features[:, columns], labels, weights)
+    named = {name: round(float(value), DIGITS) for name, value in zip(names, solution, strict=True)}
+    return LogisticModel(FEATURES, round(intercept, DIGITS), named)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run from the command line."""
+    parser = ArgumentParser(description="Learn the weights of the boundary model.")
+    parser.add_argument("dialogues", type=Path)
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=SHIPPED / "segmentation",
+    )
+    parser.add_argument("--encoder", default=None)
+    chosen = parser.parse_args(arguments)
+    for file, model in train(chosen.dialogues, open_encoder(chosen.encoder).inner).items():
+        write_weights(model.intercept, model.weights, chosen.out / file)
+        print(f"wrote {chosen.out / file}")
+
+
+def _features(example: Example, vectors: Mapping[str, Numbers]) -> Numbers:
+    encoded = np.stack([vectors[_indexed(turn)] for turn in example.turns]).astype(np.float32)
+    return boundary_features([read_cues(text) for _, text in example.turns], encoded)
+
+
+def _indexed(turn: tuple[str, str]) -> str:
+    speaker, text = turn
+    return f"{speaker}: {text}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""Run a benchmark by rules in a process that kills itself: `mortal.py COMMAND FILE OUT CALL NUMBER`.
+
+At its NUMBER-th CALL ("remember" of a session, or "recall" of a question) the process is gone, as in a power cut.
+"""
+
+import os
+import signal
+import sys
+from itertools import count
+
+from engram_lab.harness import Setup
+from engram_lab.locomo import run_locomo
+from engram_lab.longmemeval import run_longmemeval
+from engram_lab.reading import run_reading
+from langgraph_engram.embeddings.base import HashingEncoder
+from langgraph_engram.memory import Memory
+from langgraph_engram.runner import add_receipts
+
+COMMAND, FILE, OUT, CALL, NUMBER = sys.argv[1:] if len(sys.argv) == 6 else ("", "", "", "", "0")
+CALLS = count(1)
+
+
+class MortalMemory(Memory):
+    """Die at one call."""
+
+    def remember_sessions(self, sessions, *, user_id, progress=None):
+        receipts = []
+        for session in sessions:
+            receipts.append(super().remember_sessions([session], user_id=user_id))
+            die_at("remember")
+        return add_receipts(receipts)
+
+    def recall(self, query, *, user_id, now=None):
+        recollection = super().recall(query, user_id=user_id, now=now)
+        die_at("recall")
+        return recollection
+
+
+def die_at(call):
+    if call == CALL and next(CALLS) == int(NUMBER):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def setup(kind=Memory):
+    """Memories that write and read by rules."""
+
+    def open_memory(folder):
+        return kind(folder, "rules", encoder=HashingEncoder())
+
+    return Setup(open_memory, open_memory, preset="engram", writer="rules", reader="rules", encoder="hashing")
+
+
+RUNS = {
+    "locomo": run_locomo,
+    "longmemeval": run_longmemeval,
+    "reading": lambda file, opened, **options: run_reading(file, [opened], **options),
+}
+
+if __name__ == "__main__":
+    RUNS[COMMAND](FILE, setup(MortalMemory), out=OUT)

@@ -1,0 +1,87 @@
+"""Each part that a paper takes out can be taken out, and what is left still remembers and answers."""
+
+import pytest
+
+from engram_lab.ablations import ABLATIONS, without
+from langgraph_engram.errors import InvalidInput
+from langgraph_engram.memory import Memory
+from langgraph_engram.presets import PRESETS, preset
+
+TURNS = [
+    {
+        "speaker": "Ana",
+        "text": "My sister Runa moved to Oslo because she got a job.",
+        "said_at": "2023-05-08",
+    },
+    {"speaker": "Ben", "text": "How nice! I keep bees in the garden.", "said_at": "2023-05-08"},
+    {"speaker": "Ana", "text": "I went camping by the lake yesterday.", "said_at": "2023-05-08"},
+]
+
+
+PARTS = {
+    "dimmem": ("dimension", "content-only", "causal", "assistant", "filter"),
+    "esmem": ("segmentation", "boundary", "summary", "raw"),
+    "structmem": ("synthesis", "relations", "seeds"),
+    "hymem": ("level1", "raw", "light", "deep", "reflect"),
+}
+"""What the tables of the papers take out, by their preset."""
+
+
+@pytest.mark.parametrize(("name", "part"), [(name, part) for name, parts in PARTS.items() for part in parts])
+def test_a_memory_without_a_part_still_answers(name, part):
+    """What is taken out is missed in quality, never in function."""
+    with Memory("memory:", "rules", encoder="hashing", settings=without(preset(name), [part])) as memory:
+        memory.remember(TURNS, user_id="ana", session_id="s1", close_session=True)
+
+        recollection = memory.recall("Where did Runa move?", user_id="ana")
+
+    assert "Oslo" in recollection.answer
+
+
+@pytest.mark.parametrize("part", list(ABLATIONS))
+@pytest.mark.parametrize("name", list(PRESETS))
+def test_a_part_can_be_taken_out_once(name, part):
+    """A preset without the part says so."""
+    settings = preset(name)
+    if ABLATIONS[part](settings) != settings:
+        settings = without(settings, [part])
+
+    with pytest.raises(InvalidInput, match=f"'{part}' cannot be taken out of '{name}': it has no such part"):
+        without(settings, [part])
+
+
+def shown(name, part):
+    """Remember weekly sessions under a preset without a part, and return what an answer was written from."""
+    with Memory("memory:", "rules", encoder="hashing", settings=without(preset(name), [part])) as memory:
+        for week, thing in enumerate(("kayak", "violin", "orchard", "telescope", "lighthouse", "bakery")):
+            said = [
+                f"I bought a {thing} last week because my brother sold his.",
+                f"The {thing} cost {week + 100} euros.",
+            ]
+            said = [{"speaker": "Ana", "text": text, "said_at": f"2023-03-0{week + 1}"} for text in said]
+            memory.remember(said, user_id="ana", session_id=f"s{week}", close_session=True)
+        return memory.recall("What did Ana pay for the lighthouse?", user_id="ana").evidence
+
+
+def test_esmem_without_raw_text_reads_summaries():
+    """ES-Mem Figure 3, w/o raw: no turn reaches the reader."""
+    assert [passage.turns for passage in shown("esmem", "raw")] == [[]] * 6
+
+
+def test_esmem_without_boundaries_still_finds_events():
+    """ES-Mem Figure 3, w/o bnd: events are ranked by their summaries alone."""
+    assert any("lighthouse" in turn.text for turn in shown("esmem", "boundary")[0].turns)
+
+
+def test_structmem_without_cross_events_reads_entries_alone():
+    """StructMem Table 2, w/o Cross-Event."""
+    evidence = shown("structmem", "synthesis")
+
+    assert evidence
+    assert all(passage.record for passage in evidence)
+
+
+def test_an_unknown_part_is_named_with_those_there_are():
+    """A mistyped name takes nothing out silently."""
+    with pytest.raises(InvalidInput, match=r"'deeep': choose among dimension"):
+        without(preset("engram"), ["deeep"])

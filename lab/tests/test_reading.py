@@ -1,0 +1,142 @@
+"""A reader is compared with the same model on plain turns and on those that hold the answer, question by question."""
+
+import json
+from functools import partial
+
+import pytest
+
+from engram_lab.datasets import read_locomo
+from engram_lab.harness import Setup, ShownFigures
+from engram_lab.reading import ReadingLine, compare, draw_questions, run_reading
+from langgraph_engram.embeddings.base import HashingEncoder
+from langgraph_engram.memory import Memory
+from langgraph_engram.prompts.write_answer import WriteAnswer
+from langgraph_engram.results import count_tokens
+from langgraph_engram.rule_model.model import RuleModel
+from langgraph_engram.schema import Evidence, Record
+
+
+@pytest.fixture
+def rules():
+    """Memories under presets that write and read by rules."""
+
+    def make(*presets, reader="rules"):
+        return [
+            Setup(*(partial(open_by_rules, preset),) * 2, preset=preset, writer="rules", reader=reader)
+            for preset in presets
+        ]
+
+    return make
+
+
+def open_by_rules(preset, folder):
+    return Memory(folder, "rules", preset, encoder=HashingEncoder())
+
+
+@pytest.fixture
+def line():
+    """Make a line with an answer that is right or wrong."""
+
+    def make(reader, index, *, right, calls=1, deep=False):
+        return ReadingLine(
+            model="m", reader=reader, sample="s", index=index, category=4, question="q", gold="cider",
+            answer="cider" if right else "milk", read={"calls": calls}, went_deep=deep,
+        )  # fmt: skip
+
+    return make
+
+
+def test_every_reader_answers_the_same_questions(locomo_file, rules, tmp_path):
+    """Each preset, plain turns and gold turns: a line a question and reader, and figures for each."""
+    report = run_reading(locomo_file, rules("engram", "hymem"), most=3, out=tmp_path / "out")
+
+    lines = [json.loads(line) for line in (tmp_path / "out" / "questions.jsonl").read_text().splitlines()]
+    assert list(report["readers"]) == ["engram", "hymem", "turns", "gold"]
+    assert {reader["questions"] for reader in report["readers"].values()} == {3}
+    assert (report["sample"], len(lines)) == ("talk-1", 12)
+    assert [line["category"] for line in lines] == [1] * 4 + [2] * 4 + [4] * 4
+
+
+class RememberingModel(RuleModel):
+    """Answer by rules, and remember what was asked."""
+
+    def __init__(self):
+        self.asked = []
+
+    def ask(self, question):
+        self.asked.append(question)
+        return super().ask(question)
+
+
+class FirstWords:
+    """Keep the first words of each text."""
+
+    def __init__(self, rate):
+        self.rate = rate
+
+    def compress(self, texts):
+        return [" ".join(text.split()[: int(self.rate * len(text.split()))]) for text in texts]
+
+
+def test_further_readers_are_shown_every_turn_or_shortened_ones(locomo_file):
+    """Each turn of the conversation; the words that a compressor leaves of the turns that hold the answer."""
+    model = RememberingModel()
+    opened = [partial(Memory, model=name, preset="engram", encoder=HashingEncoder()) for name in ("rules", model)]
+
+    report = run_reading(
+        locomo_file, [Setup(*opened, preset="engram")], most=1, full=True, compress_rate=0.5, open_compressor=FirstWords
+    )
+
+    gold, full, compressed = (
+        question.render()[-1].text for question in model.asked[-3:] if isinstance(question, WriteAnswer)
+    )
+    assert list(report["readers"]) == ["engram", "turns", "gold", "full", "compressed-0.5"]
+    assert all(text in full for text in ("apple trees", "sells cider", "sold the orchard", "an empty barn"))
+    assert "apple trees" not in gold
+    assert compressed == gold.replace("Lovely. My sister Runa sells cider.", "Lovely. My sister")
+
+
+def test_questions_are_drawn_evenly_and_always_the_same(locomo_file):
+    """Any first part has as many of each category, give or take one."""
+    questions = read_locomo(locomo_file)[0].questions
+
+    assert [question.category for question in draw_questions(questions, 4)] == [
+        1,
+        2,
+        4,
+    ]  # the third names no turn as evidence
+    assert draw_questions(questions, 2) == draw_questions(questions, 4)[:2]
+
+
+def test_readers_are_compared_on_the_questions_they_share(line):
+    """One better answer of two is half a point; a question that only one was asked says nothing of both."""
+    lines = [
+        *(line("engram", index, right=True, calls=index, deep=index == 3) for index in (1, 2, 3)),
+        *(line("turns", index, right=index == 1) for index in (1, 2)),
+        *(line("gold", index, right=True) for index in (1, 2)),
+    ]
+
+    figures = compare(lines)["engram"]
+
+    means = [figures[f"over_{name}"]["mean"] for name in ("turns", "gold")]
+    assert (means, figures["over_turns"]["pairs"]) == ([0.5, 0.0], 2)
+    assert (figures["questions"], figures["f1_locomo"], figures["calls_p50"]) == (3, 1.0, 2)
+    assert figures["deep_ratio"] == pytest.approx(1 / 3)
+
+
+def test_what_a_reader_was_shown_is_counted(turn):
+    """Records, narratives and raw turns apart, so that a reader can be held against its paper."""
+    record = Record(
+        record_id="r0", session_id="s1", event_id="e0", source_turn_ids=["t0"], memory_type="fact", speaker="Ana",
+        mentioned_at="2023-05-08", seq=0, content="Ana skis.",
+    )  # fmt: skip
+    evidence = [
+        Evidence(evidence_id="r", text="Ana skis.", record=record, turns=[turn(0)]),
+        Evidence(evidence_id="s", text="Ana's year in sports.", synthesis_id="s"),
+        Evidence(evidence_id="e", text="Ana: I ski. Ben: So do I.", turns=[turn(1), turn(2)]),
+    ]
+
+    shown = ShownFigures.of(evidence)
+
+    assert (shown.records, shown.syntheses, shown.raw_passages, shown.raw_turns) == (1, 1, 1, 2)
+    assert shown.tokens == sum(count_tokens(passage.text) for passage in evidence)

@@ -1,0 +1,1 @@
+"""What DimMem (arXiv 2605.15759) alone needs."""

@@ -1,0 +1,1 @@
+"""What ES-Mem (arXiv 2601.07582) alone needs."""

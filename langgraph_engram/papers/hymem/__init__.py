@@ -1,0 +1,1 @@
+"""What HyMem (arXiv 2602.13933) alone needs."""

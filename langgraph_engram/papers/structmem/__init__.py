@@ -1,0 +1,1 @@
+"""What StructMem (arXiv 2604.21748) alone needs."""

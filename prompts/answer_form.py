@@ -1,0 +1,111 @@
+"""Say how passages are laid out before the reader of an answer, and how the answer is worded."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from langchain_core.messages import BaseMessage
+
+from langgraph_engram.prompts.rendering import DATA_ONLY, ask_about, format_evidence
+from langgraph_engram.schema import Evidence, Intent
+from langgraph_engram.settings import AnswerStyle
+
+UNKNOWN = "I don't know."
+"""What an answer says when the evidence is absent."""
+
+BRIEF = """\
+Answer in as few words as it takes: a name, a date, a place, a number, yes or no, a short phrase, or a short list of \
+everything that is asked for. No full sentence, no explanation."""
+FITTING = """\
+Answer in the form that the question asks for, and no longer: a name, date or number for one thing; a list of all that \
+fits where several are asked for; dated points in the order of time for an order or a development; for a summary a few \
+sentences on each thing it is about, with the names, numbers and decisions; steps for a how-to, in the way in which \
+the person wants such answers."""
+CITE = """\
+After the answer, cite in brackets the numbers of the pieces it rests on, like this: ANSWER [2], or ANSWER [1][4]."""
+DATES = """\
+Give dates as day, month and year, as far as they are known, not as "last week"."""
+CONFLICTS = """\
+Where a later piece changes what an earlier one says, the later holds. Where two pieces cannot both be true and none \
+is a change of the other, give both with their days and ask which is right."""
+PARTS = """\
+If the pieces answer only a part, give that part and say what is missing."""
+MORE = "[more]"
+"""What an answer ends with that other memories may add to."""
+GOES_ON = f"""\
+If a part of the question stays open, or it asks for several things and memory may well hold more of them than these \
+pieces do, write {MORE} at the very end; else never."""
+NEWEST = "Where two pieces disagree, the newest holds."
+SOURCE = "You answer a question from numbered pieces of past conversations, and from nothing else."
+ORDERED = "They stand in the order in which they were said."
+LIKELY = "What the pieces do not say but make likely may be concluded."
+ELSE_UNKNOWN = f"If nothing in them bears on the question, answer exactly: {UNKNOWN}"
+
+
+@dataclass(frozen=True)
+class Wording:
+    """What a model is told of the wording of its answer."""
+
+    rules: str
+    last: str
+    """What stands last, where a small model heeds it most."""
+    concluding: str
+    """What may be concluded, and when the answer is unknown; left out of the light answer, which may go deep."""
+
+
+WORDINGS: Mapping[AnswerStyle, Wording] = {
+    "auto": Wording(
+        f"{FITTING} {CITE}\n{DATES} {CONFLICTS} {GOES_ON}",
+        "Answer in the form that the question asks for.",
+        f"{LIKELY} {PARTS} {ELSE_UNKNOWN}",
+    ),
+    "short": Wording(
+        f"{BRIEF} {CITE}\n{DATES} {NEWEST} {GOES_ON}",
+        "Answer in a few words.",
+        f"{LIKELY} {ELSE_UNKNOWN}",
+    ),
+    "full": Wording(
+        f"Answer completely, in full sentences. {CITE}\n{DATES} {CONFLICTS} {GOES_ON}",
+        "Answer in full sentences.",
+        f"{LIKELY} {PARTS} {ELSE_UNKNOWN}",
+    ),
+}
+"""The wording of answers, by style (docs/decisions/0019)."""
+
+
+@dataclass(frozen=True)
+class AnswerForm:
+    """What the reader of an answer is shown, and how it words the answer."""
+
+    wording: Wording = WORDINGS["auto"]
+    layout: Callable[[Sequence[Evidence]], str] = format_evidence
+    """Quotes passages under their numbers."""
+    source: str = f"{SOURCE} {ORDERED}"
+    """Says what the answer is written from, and in what order that stands."""
+    shows_earlier: bool = False
+    """Whether the answers of earlier rounds are shown beside the memories."""
+
+    def styled(self, style: AnswerStyle | None) -> "AnswerForm":
+        """Return this form with the wording of a style; as it is for None."""
+        return replace(self, wording=WORDINGS[style]) if style else self
+
+
+@dataclass(frozen=True)
+class AnswerInputs:
+    """What an answer is asked from."""
+
+    query: str
+    intent: Intent
+    evidence: tuple[Evidence, ...]
+    """Best first; citations count from 1."""
+    now: datetime | None = None
+    form: AnswerForm = field(default_factory=AnswerForm)
+    earlier: tuple[str, ...] = ()
+    """The answers of earlier rounds."""
+
+    def render_with(self, unknown: str) -> list[BaseMessage]:
+        """Render for a chat model, told when the answer is unknown."""
+        wording = self.form.wording
+        system = f"{self.form.source}\n{wording.rules}\n{unknown}\n{DATA_ONLY}"
+        shown = self.form.layout(self.evidence)
+        return ask_about(system, self.evidence, shown, f"{self.query}\n{wording.last}", self.now, self.earlier)
